@@ -16,7 +16,12 @@ impl AdmissionPlugin for AlwaysPullImages {
         "AlwaysPullImages"
     }
 
-    fn admit(&self, _: &mut dyn Transaction, request: &Attributes<'_>, pod: &mut Value) -> Result<(), Status> {
+    fn admit(
+        &self,
+        _: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        pod: &mut Value,
+    ) -> Result<(), Status> {
         if request.kind.is("", "pods") {
             for list in ["/spec/containers", "/spec/initContainers"] {
                 for container in json::entries(pod, list) {
@@ -41,7 +46,12 @@ impl AdmissionPlugin for DefaultIngressClass {
         "DefaultIngressClass"
     }
 
-    fn admit(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, ingress: &mut Value) -> Result<(), Status> {
+    fn admit(
+        &self,
+        txn: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        ingress: &mut Value,
+    ) -> Result<(), Status> {
         let has_class = || {
             !ingress["spec"]["ingressClassName"].is_null()
                 || ingress["metadata"]["annotations"]
@@ -77,7 +87,12 @@ impl AdmissionPlugin for DenyServiceExternalIps {
         "DenyServiceExternalIPs"
     }
 
-    fn validate(&self, _: &mut dyn Transaction, request: &Attributes<'_>, service: &Value) -> Result<(), Status> {
+    fn validate(
+        &self,
+        _: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        service: &Value,
+    ) -> Result<(), Status> {
         if !request.kind.is("", "services") || request.part != Part::Main {
             return Ok(());
         }
@@ -86,10 +101,7 @@ impl AdmissionPlugin for DenyServiceExternalIps {
             list.into_iter().map(str::to_owned).collect()
         };
         let known = request.old.map(addresses).unwrap_or_default();
-        match addresses(service)
-            .iter()
-            .all(|address| known.contains(address))
-        {
+        match addresses(service).iter().all(|address| known.contains(address)) {
             true => Ok(()),
             false => Err(forbidden(
                 request.kind,

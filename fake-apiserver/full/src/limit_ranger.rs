@@ -1,15 +1,15 @@
 //! LimitRanger: what the limit ranges of a namespace say that pods get, and what pods and claims may ask for.
 
 use crate::forbidden;
+use fake_apiserver::Status;
 use fake_apiserver::extension::Amounts;
+use fake_apiserver::extension::Object;
 use fake_apiserver::extension::json::{self, list, string};
 use fake_apiserver::extension::metadata;
-use fake_apiserver::quantity::Quantity;
-use fake_apiserver::Status;
-use fake_apiserver::extension::Object;
 use fake_apiserver::extension::{
     AdmissionPlugin, Attributes, Kind, Part, Subresource, Transaction, pod_limits, pod_requests,
 };
+use fake_apiserver::quantity::Quantity;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -24,14 +24,24 @@ impl AdmissionPlugin for LimitRanger {
         "LimitRanger"
     }
 
-    fn admit(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
+    fn admit(
+        &self,
+        txn: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Status> {
         if request.kind.is("", "pods") {
             complete(txn, object);
         }
         Ok(())
     }
 
-    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+    fn validate(
+        &self,
+        txn: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        object: &Value,
+    ) -> Result<(), Status> {
         let is_pod = request.kind.is("", "pods");
         let is_checked = match request.part {
             // The containers of a pod change by a resize alone.

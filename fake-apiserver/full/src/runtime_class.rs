@@ -1,12 +1,12 @@
 //! RuntimeClass: the class that a pod names is there, and the pod gets its overhead, its selector and its tolerations.
 
 use crate::forbidden;
+use fake_apiserver::Status;
 use fake_apiserver::extension::Amounts;
 use fake_apiserver::extension::json;
-use fake_apiserver::Status;
 use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Object, Transaction};
-use std::sync::Arc;
 use serde_json::Value;
+use std::sync::Arc;
 
 const OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
@@ -18,14 +18,24 @@ impl AdmissionPlugin for RuntimeClass {
         "RuntimeClass"
     }
 
-    fn admit(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, pod: &mut Value) -> Result<(), Status> {
+    fn admit(
+        &self,
+        txn: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        pod: &mut Value,
+    ) -> Result<(), Status> {
         match request.kind.is("", "pods") {
             true => complete(txn, request.kind, pod),
             false => Ok(()),
         }
     }
 
-    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, pod: &Value) -> Result<(), Status> {
+    fn validate(
+        &self,
+        txn: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        pod: &Value,
+    ) -> Result<(), Status> {
         match request.kind.is("", "pods") && request.old.is_none() {
             true => check(txn, request.kind, pod),
             false => Ok(()),

@@ -45,6 +45,7 @@ pub enum What {
     Action(ActionFact),
     /// A bound was reached: the `within` or `hold` time of an expectation, or the time after which a silent system counts as inactive.
     Bound(BoundFact),
+    /// Nothing was in flight and nothing had changed for a while.
     Quiet,
     /// The harness itself was delayed because the host was busy.
     Lag(LagFact),

@@ -11,9 +11,9 @@ mod subject;
 use self::policy::{Level, Policy, Standard};
 use crate::forbidden;
 use fake_apiserver::Status;
-use fake_apiserver::extension::{json, metadata};
 use fake_apiserver::extension::Object;
 use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Part, Subresource, Transaction};
+use fake_apiserver::extension::{json, metadata};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -29,7 +29,12 @@ impl AdmissionPlugin for PodSecurity {
         "PodSecurity"
     }
 
-    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+    fn validate(
+        &self,
+        txn: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        object: &Value,
+    ) -> Result<(), Status> {
         check(txn, request, object)
     }
 }

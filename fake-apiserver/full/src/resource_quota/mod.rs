@@ -6,12 +6,12 @@ mod usage;
 mod used;
 
 use crate::forbidden;
+use fake_apiserver::Status;
 use fake_apiserver::extension::Amounts;
 use fake_apiserver::extension::metadata;
-use fake_apiserver::Status;
 use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Object, Part, Subresource, Transaction};
-use std::sync::Arc;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The plugin.
 pub(crate) struct ResourceQuota;
@@ -21,7 +21,12 @@ impl AdmissionPlugin for ResourceQuota {
         "ResourceQuota"
     }
 
-    fn validate(&self, txn: &mut dyn Transaction, request: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+    fn validate(
+        &self,
+        txn: &mut dyn Transaction,
+        request: &Attributes<'_>,
+        object: &Value,
+    ) -> Result<(), Status> {
         match request.part {
             Part::Main | Part::Sub(Subresource::Resize) => check(txn, request.kind, object, request.old),
             _ => Ok(()),

@@ -13,15 +13,16 @@ pub(super) fn count(txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>,
         return;
     };
     let has_new_limits = |new: &Value| {
-        kind.is("", "resourcequotas")
-            && old.is_none_or(|old| old["spec"]["hard"] != new["spec"]["hard"])
+        kind.is("", "resourcequotas") && old.is_none_or(|old| old["spec"]["hard"] != new["spec"]["hard"])
     };
     if let Some(quota) = new.filter(|new| has_new_limits(new)) {
         recount(txn, &quota_kind, quota);
     }
     for quota in quotas {
         let of = |object: Option<&Value>| {
-            object.map_or_else(Amounts::default, |object| usage::counted(quota.value(), kind, object))
+            object.map_or_else(Amounts::default, |object| {
+                usage::counted(quota.value(), kind, object)
+            })
         };
         let mut change = of(new);
         change.subtract(&of(old));

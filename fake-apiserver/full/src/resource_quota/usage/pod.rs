@@ -37,10 +37,7 @@ pub(super) fn tracks(name: &str) -> bool {
     let extended = name
         .strip_prefix("requests.")
         .is_some_and(|rest| rest.contains('/') && !rest.contains("kubernetes.io/"));
-    TRACKED.contains(&name)
-        || is_huge_pages(name)
-        || name.starts_with("requests.hugepages-")
-        || extended
+    TRACKED.contains(&name) || is_huge_pages(name) || name.starts_with("requests.hugepages-") || extended
 }
 
 pub(super) fn is_terminating(pod: &Value) -> bool {
