@@ -1,6 +1,6 @@
-//! `conformance --accept`: the failures of a run as entries of a manifest, for a maintainer to say why and until when.
+//! `conformance --accept`: writes the failures of a run as `knownFailures` entries, in which a maintainer fills in reason and end date.
 //!
-//! Reads the record of the run only. What an entry means is the manifest's business.
+//! Reads the run's record only. Does not know what an entry means: the manifest parser does.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,29 +13,29 @@ use suites::report::{CaseVerdict, Report};
 
 use crate::Exit;
 
-/// How long failures are excused that nobody has looked at yet, in days.
+/// Days until a generated entry expires, before a maintainer has reviewed the failure.
 const DAYS: i64 = 30;
 
-/// Where the entries go, and what they are for.
+/// Output file of the entries, and the manifest that they are written for.
 pub(crate) struct Accept {
     path: PathBuf,
     manifest: PathBuf,
     version: String,
-    /// Whether the manifest has its list already.
+    /// Whether the manifest already has a `knownFailures` list.
     has_list: bool,
 }
 
-/// One entry before somebody has edited it.
+/// A generated `knownFailures` entry, not edited yet.
 pub(crate) struct Entry<'a> {
     pub(crate) case: &'a str,
     pub(crate) fails: &'a str,
-    /// What else it said, for whoever looks for better words.
+    /// The rest of the failure message, from which the maintainer can choose a better pattern.
     pub(crate) seen: String,
     pub(crate) sometimes: Option<Sometimes>,
 }
 
 impl Accept {
-    /// Looks whether the file is free before anything is run; the error is reported already.
+    /// Fails if the output file already exists, before any case runs. Prints its own errors.
     pub(crate) fn into(path: Option<&Path>, sut: &Path, manifest: &Manifest) -> Result<Self, Exit> {
         let path = path.map_or_else(|| sut.with_extension("accepted.yaml"), Path::to_owned);
         if path.exists() {
@@ -53,7 +53,7 @@ impl Accept {
         })
     }
 
-    /// Writes an entry for every case that counts against the programs; the error is reported already.
+    /// Writes an entry for each case whose failure counts against the programs under test. Prints its own errors.
     pub(crate) fn write(&self, report: &Report) -> Result<(), Exit> {
         let failed = report
             .cases
@@ -144,7 +144,7 @@ impl Entry<'_> {
     }
 }
 
-/// A text that YAML reads as it is, whatever is in it: a JSON string is one.
+/// A YAML scalar that needs no escaping rules: every JSON string is valid YAML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,6 +1,6 @@
-//! `--apiserver`: a real API server in the place of the one in memory, from the connection to the last object that is removed.
+//! `--apiserver`: runs cases against a real API server instead of the in-memory one, from connecting to the removal of all created objects.
 //!
-//! Thin: the harness does it; here are the words and the exit codes.
+//! Thin: the harness does the work; this file owns messages and exit codes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::Exit;
 use crate::interrupt::{interrupted, interrupted_once_more};
 use crate::out::eprintln;
 
-/// How long connecting may take in all.
+/// Timeout for connecting to the server.
 const CONNECTING: Duration = Duration::from_secs(30);
 
-/// Objects left behind that are named one by one.
+/// Objects left behind on the server that are listed by name, at most.
 const NAMED: usize = 20;
 
-/// Connects, where a server is named; the error is reported already.
+/// Connects to the server of the kubeconfig, if one is given. Prints its own errors.
 pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServer>, Exit> {
     let Some(path) = kubeconfig else {
         return Ok(None);
@@ -51,8 +51,8 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
     }
 }
 
-/// Removes what is left of the run, however it has ended, and says what could not be removed. Then everything else that was shown
-/// still holds, but the environment is not as it was.
+/// Removes all objects of the run, also after a failure, and prints those that could not be removed. In that case a passed run ends with
+/// the exit code for the environment, because the server is not as it was before.
 pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
     let Some(server) = server else { return exit };
     let left = tokio::select! {
@@ -78,12 +78,12 @@ pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
     }
 }
 
-/// What reports call a server.
+/// Name of the server in reports.
 pub(crate) fn told(server: Option<&RealServer>) -> String {
     server.map_or_else(|| IN_MEMORY.to_owned(), RealServer::version)
 }
 
-/// The server as the systems of a run have it.
+/// The server in the type that the systems of a run expect.
 pub(crate) fn handle(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
     Some(Arc::new(server?.clone()))
 }

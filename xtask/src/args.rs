@@ -1,4 +1,4 @@
-//! Arguments that several commands have in common, and what they mean. Knows no command.
+//! Arguments shared by several commands, and their parsers. Does not know any command.
 
 use std::path::{Path, PathBuf};
 
@@ -19,37 +19,37 @@ pub(crate) struct E2eArgs {
     pub(crate) select: SelectArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Cases at the same time [default: 16 per processor, and 4 with --apiserver; fewer where too few files may be open]
+    /// Cases to run concurrently [default: 16 per CPU, 4 with --apiserver; fewer if the open-file limit is low]
     #[arg(long, value_parser = at_least_one)]
     pub(crate) jobs: Option<usize>,
     #[command(flatten)]
     pub(crate) repeat: RepeatArgs,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
-    /// Break one of the references on purpose, to see what the cases say
+    /// Inject a defect into a reference implementation, to see which cases detect it
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
-    /// Run the references with these choices where the specifications leave one, such as `update=patch`; `list --dialects` prints them
+    /// Behaviour of the references where the specifications leave a choice, such as `update=patch`; see `list --dialects`
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = Dialect::parse, conflicts_with = "defect")]
     pub(crate) dialect: Option<Dialect>,
-    /// Run the core cases in simulated time in every dialect: each choice alone, and pairwise combinations
+    /// Run the core cases in simulated time with every dialect, one choice at a time and in pairwise combinations
     #[arg(long, conflicts_with_all = ["defect", "dialect", "repeat", "output", "shard", "apiserver", "watch"])]
     pub(crate) every_dialect: bool,
-    /// Run the cases of a file instead, and again at each save, in simulated time, until Ctrl-C
+    /// Run the cases of FILE in simulated time, and again at each save, until Ctrl-C
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "role", "requirement", "folder", "repeat", "output", "shard", "apiserver"])]
     pub(crate) watch: Option<PathBuf>,
 }
 
-/// How often to run.
+/// Number of repetitions.
 #[derive(Args)]
 pub(crate) struct RepeatArgs {
-    /// Run everything so many times, and stop at the first time that fails
+    /// Run everything N times, stopping at the first run that fails
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 }
 
 impl RepeatArgs {
-    /// Runs until one run does not pass.
+    /// Repeats the run until one does not pass.
     pub(crate) fn run(&self, mut once: impl FnMut() -> Exit) -> Exit {
         for time in 1..=self.repeat {
             if self.repeat > 1 {
@@ -64,83 +64,82 @@ impl RepeatArgs {
     }
 }
 
-/// In which time to run.
+/// Real or simulated time.
 #[derive(Args)]
 pub(crate) struct TimeArgs {
-    /// Run in simulated time, which waits for nothing: everything is in memory, and follows from the seed [default seed: 0]
+    /// Run in simulated time with this seed: in memory, without real waiting, reproducible [default seed: 0]
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = seed, conflicts_with = "apiserver")]
     pub(crate) simulate: Option<u64>,
 }
 
-/// How to run, whatever is tested.
+/// Options for running cases, common to all systems under test.
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// One line per case instead of one per area
+    /// Print one line per case instead of one per area
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Multiply every bound, for slow machines
+    /// Scale all timeouts by this factor, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     pub(crate) patience: f64,
-    /// Run a case that fails so often in all; if it passes then it is flaky, which is no pass
+    /// Maximum attempts per failing case; a pass on a retry is reported as flaky and does not count as a pass
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) attempts: u32,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Write the reports into that folder, with the runs of the cases that did not pass
+    /// Write the reports, and the runs of cases that did not pass, into this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// A real API server in the place of the one in memory: what a kubeconfig's current context names. Everything that the run creates
-    /// there is labelled, and removed afterwards
+    /// Run against a real API server: the current context of this kubeconfig. All objects that the run creates there carry a label and are
+    /// deleted afterwards
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) apiserver: Option<PathBuf>,
-    /// Write the runs of the cases that passed there too
+    /// Also write the runs of cases that passed
     #[arg(long, requires = "output")]
     pub(crate) keep_passed: bool,
-    /// Go on where a program was never ready in three cases in a row; else the run stops there
+    /// Continue after three consecutive cases in which a program never became ready, instead of stopping
     #[arg(long)]
     pub(crate) keep_going: bool,
 }
 
-/// Which part of a run is this machine's.
+/// The part of a run that this machine executes.
 #[derive(Args)]
 pub(crate) struct PartArgs {
-    /// Run only part m of n, such as 1/4; `index/N` is the part of a pod of an Indexed Job, which JOB_COMPLETION_INDEX says
+    /// Run only shard M/N, such as 1/4; `index/N` takes M from JOB_COMPLETION_INDEX (Indexed Job)
     #[arg(long, value_name = "M/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// What the shards of one run have in common, so that `report merge` joins no others; in GitHub Actions the number of the
-    /// workflow run
+    /// Id shared by all shards of a run; `report merge` refuses to join others [default in GitHub Actions: the workflow run]
     #[arg(long, value_name = "ID", env = "GITHUB_RUN_ID", hide_env_values = true)]
     pub(crate) run_id: Option<String>,
 }
 
-/// Which cases are meant.
+/// Selection of cases.
 #[derive(Args)]
 pub(crate) struct SelectArgs {
-    /// Ids of cases, or the beginning of ids such as `scheduler/filter`
+    /// Case ids, or prefixes of ids such as `scheduler/filter`
     cases: Vec<String>,
-    /// Only cases with that role
+    /// Only cases of this role
     #[arg(long, value_parser = role)]
     role: Option<Role>,
-    /// Only cases that show that requirement, such as PUB-21
+    /// Only cases that verify this requirement, such as PUB-21
     #[arg(long, value_name = "ID")]
     pub(crate) requirement: Option<String>,
-    /// Of cases with axes, run so many that every 2 values occur together in one of them, or every 3
+    /// Coverage of cases with axes: run enough rows for every 2-way (pairwise) or 3-way combination of values
     #[arg(long, value_name = "2|3", default_value = "2", value_parser = strength)]
     pub(crate) strength: Strength,
-    /// Read the cases below that folder instead of the built-in ones
+    /// Read cases from this folder instead of the built-in ones
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
 
 impl TimeArgs {
-    /// The option of a command that must be the same when a case is run again.
+    /// The option to repeat in a command that reruns a case.
     pub(crate) fn words(&self) -> Option<String> {
         self.simulate.map(|seed| format!("--simulate={seed}"))
     }
 }
 
 impl RunArgs {
-    /// The options of a command that must be the same when a case is run again.
+    /// The options to repeat in a command that reruns a case.
     pub(crate) fn words(&self) -> Option<String> {
         self.apiserver
             .as_ref()
@@ -149,30 +148,30 @@ impl RunArgs {
 }
 
 impl SelectArgs {
-    /// Whether not all cases are meant.
+    /// Whether only a part of the cases is selected.
     pub(crate) fn is_narrow(&self) -> bool {
         !self.cases.is_empty() || self.role.is_some() || self.requirement.is_some()
     }
 
-    /// A command that means these cases' folder, without the selection in it.
+    /// Command words for the same folder of cases, without the selection within it.
     pub(crate) fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
         let folder = self.folder.as_ref();
         let folder = folder.map(|folder| format!("--folder={}", folder.display()));
         words.into_iter().chain(folder).collect()
     }
 
-    /// The file that is named in the place of cases, and the rows of it that are meant.
+    /// The case file given in place of case ids, and the rows selected in it.
     pub(crate) fn file(&self) -> Option<(&Path, &[String])> {
         let (first, rows) = self.cases.split_first()?;
         Some((Path::new(first), rows)).filter(|(file, _)| file.is_file())
     }
 
-    /// The folder of the user's in which no case was found.
+    /// The folder given with `--folder`, if no case was found in it.
     pub(crate) fn empty_folder(&self, found: &[Plan]) -> Option<&Path> {
         self.folder.as_deref().filter(|_| found.is_empty())
     }
 
-    /// Where the cases come from.
+    /// The source of the cases: `--folder`, or the built-in cases.
     pub(crate) fn files(&self) -> CaseFiles {
         let folder = self.folder.clone();
         folder.map_or_else(suites::case_files, CaseFiles::Folder)
@@ -187,8 +186,8 @@ impl SelectArgs {
     }
 }
 
-/// Waiting costs nothing, so there is more in flight than there are processors. A real API server and its etcd have to be waited for, and
-/// in simulated time nobody waits.
+/// Default of `--jobs`. Cases mostly wait, so more of them run than there are CPUs. A real API server and its etcd need CPU time
+/// themselves, and in simulated time no case waits.
 pub(crate) fn default_jobs(run: &RunArgs, simulate: Option<u64>) -> usize {
     let per_core = match simulate {
         Some(_) => 1,
@@ -198,7 +197,7 @@ pub(crate) fn default_jobs(run: &RunArgs, simulate: Option<u64>) -> usize {
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
 }
 
-/// Reads a shard. A pod of an Indexed Job does not know its number beforehand, and counts from 0.
+/// Parses a shard. A pod of an Indexed Job takes its number, which starts at 0, from the environment.
 fn shard(text: &str) -> Result<Shard, String> {
     const INDEX: &str = "JOB_COMPLETION_INDEX";
     let Some(of) = text.strip_prefix("index/") else {
@@ -223,7 +222,7 @@ pub(crate) fn patience(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads how many there are to be of something that is of no use without one.
+/// Parses a count of at least 1.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("it must be at least 1".to_owned()),
@@ -240,7 +239,7 @@ fn strength(text: &str) -> Result<Strength, String> {
     }
 }
 
-/// Reads a role.
+/// Parses a role.
 pub(crate) fn role(text: &str) -> Result<Role, String> {
     Role::ALL
         .into_iter()
@@ -253,19 +252,19 @@ pub(crate) fn role(text: &str) -> Result<Role, String> {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// Say of each case whether it is skipped for the programs of that manifest and why, or known to fail
+    /// Mark each case that the programs of this manifest skip, with the reason, or are known to fail
     #[arg(long, value_name = "FILE")]
     pub(crate) sut: Option<PathBuf>,
-    /// Say how many pairs of values of axes occur together in the cases, for every two axes of a file, and which do not
+    /// Show the pair coverage of axis values in the cases, for every two axes of a file, and the pairs not covered
     #[arg(long, conflicts_with_all = ["sut", "apiserver"])]
     pub(crate) coverage: bool,
-    /// List the choices that the specifications leave, for `e2e --dialect`, instead
+    /// List the choices that the specifications leave open, for `e2e --dialect`, instead of cases
     #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver", "requirements"])]
     pub(crate) dialects: bool,
-    /// List what the documents ask instead, by document and section, with what shows it; for one alone, use --requirement
+    /// List the requirements by document and section with their evidence, instead of cases; --requirement shows one
     #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver"])]
     pub(crate) requirements: bool,
-    /// Say of each case whether it is skipped for that real API server and why
+    /// Mark each case that is skipped on this real API server, with the reason
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) apiserver: Option<PathBuf>,
 }
@@ -275,12 +274,12 @@ pub(crate) struct ListArgs {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// Print the text of the case instead: a file that `repro` runs, and from which another case can be made
+    /// Print the source of the case instead: a file for `repro`, or a template for another case
     #[arg(long)]
     pub(crate) yaml: bool,
 }
 
-/// Reads the seed of what is drawn.
+/// Parses a random seed.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "a seed is a whole number from 0 to 2^64-1, such as 7".to_owned())

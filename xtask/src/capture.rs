@@ -1,6 +1,6 @@
-//! `capture`: the situation of a cluster as a scenario that reproduces it.
+//! `capture`: writes the state of a cluster as a scenario that reproduces it.
 //!
-//! Thin: where the objects come from, and where the text goes. What belongs to the situation is the harness's to say.
+//! Thin: reads the objects and writes the text. `diagnose` decides which objects belong to the scenario.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,42 +27,42 @@ use references::built_in;
 pub(crate) struct CaptureArgs {
     #[command(flatten)]
     pub(crate) what: SituationArgs,
-    /// Write the scenario into that file, which must not exist yet; else to standard output
+    /// Write the scenario into this file, which must not exist yet [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over a file that exists
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
 
-/// What is captured.
+/// What to capture, and from which cluster.
 #[derive(Args)]
 pub(crate) struct SituationArgs {
     #[command(flatten)]
     reach: ReachArgs,
-    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases
-    /// -A -o yaml` printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
-    /// missing
+    /// Output of `kubectl get
+    /// nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml` (or
+    /// `-o json`); `-` is standard input. Several files form one cluster. Without -A objects of other namespaces are missing
     #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with = "reach")]
     file: Vec<PathBuf>,
-    /// The pod that it is about, as NAME or NAMESPACE/NAME; else all that wait for a volume of the driver
+    /// The pod to capture, as NAME or NAMESPACE/NAME [default: all pods that wait for a volume of the driver]
     #[arg(long, value_name = "[NAMESPACE/]NAME", value_parser = pod)]
     pod: Option<PodName>,
-    /// The namespace of a pod that is named without one; else that of the context, or `default`
+    /// Namespace of a pod given without one [default: that of the context, or `default`]
     #[arg(short, long)]
     namespace: Option<String>,
-    /// The driver that it is about; else that of the pod's claims, or the only one
+    /// The CSI driver [default: that of the pod's claims, or the only one]
     #[arg(long, value_name = "NAME")]
     driver: Option<String>,
-    /// A publisher is to run: what the capacity objects say becomes the storage behind the driver
+    /// Run a publisher in the scenario: the capacity objects become the storage backend of the driver
     #[arg(long)]
     publisher: bool,
-    /// Replace all names, and the keys and values of labels and class parameters, by neutral ones
+    /// Replace names, label keys and values, and class parameters by neutral ones
     #[arg(long)]
     scrub: bool,
 }
 
-/// A namespace, where one is given, and a name in it.
+/// Optional namespace, and name of a pod.
 type PodName = (Option<String>, String);
 
 fn pod(text: &str) -> Result<PodName, String> {
@@ -76,7 +76,7 @@ fn pod(text: &str) -> Result<PodName, String> {
     }
 }
 
-/// Captures.
+/// Runs the command.
 pub(crate) fn run(args: &CaptureArgs) -> Exit {
     if let Some(file) = args.output.as_ref().filter(|file| !args.force && file.exists()) {
         eprintln!(
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
     Exit::Passed
 }
 
-/// Runs the scenario, and tells on standard error whether it comes to what the cluster showed.
+/// Runs the scenario, and reports on standard error whether its outcome matches the cluster's.
 fn prove(text: &str) {
     let ran = runtime().ok().map(|runtime| runtime.block_on(run_once(text)));
     match ran {
@@ -137,7 +137,7 @@ fn prove(text: &str) {
     }
 }
 
-/// So many nodes are too many for a run by the way.
+/// Number of nodes from which on the captured scenario is not run automatically.
 const MANY: usize = 1000;
 
 fn plan_of(text: &str) -> Result<Plan, String> {
@@ -180,17 +180,17 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 impl SituationArgs {
-    /// The scenario. The error is reported already.
+    /// The scenario as text. Prints its own errors.
     pub(crate) fn text(&self) -> Result<String, Exit> {
         let snapshot = runtime()?.block_on(self.snapshot());
         snapshot
             .and_then(|snapshot| {
                 let captured = self.scenario(&snapshot)?;
                 let different = match plan_of(&captured.text) {
-                    // Its objects are still to be published.
+                    // With a publisher, the capacity objects are created during the run.
                     _ if self.publisher => Vec::new(),
                     Ok(plan) => differences(&snapshot, &captured, plan.case.objects),
-                    // `prove` reports a file that cannot be run.
+                    // `prove` reports a scenario that cannot be run.
                     Err(_) => Vec::new(),
                 };
                 for sentence in captured.left_out.iter().chain(&different) {

@@ -1,4 +1,4 @@
-//! What `repro` is asked to do: a scenario, and the systems that it runs against.
+//! Arguments of `repro`: a scenario, and the systems that it runs against.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,24 +20,24 @@ use references::built_in;
 /// Arguments of `repro`.
 #[derive(Args)]
 pub(crate) struct ReproArgs {
-    /// The scenario: a case file, anywhere
+    /// The scenario: any case file
     pub(crate) file: PathBuf,
-    /// Only these cases of it: ids, or names of its table's rows
+    /// Only these cases of the file, as ids or names of table rows
     pub(crate) rows: Vec<String>,
-    /// Run it against the programs of that manifest instead of the built-in ones
+    /// Run against the programs of this manifest instead of the built-in ones
     #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
     pub(crate) sut: Option<PathBuf>,
-    /// Break one of the references on purpose
+    /// Inject a defect into a reference implementation
     #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
     defect: Option<Defect>,
-    /// Run it against another manifest too, and show both side by side; `built-in` means the references. Of --output only the
-    /// runs are written
+    /// Also run against this second manifest, and compare both; `built-in` means the references. --output then receives only the runs, no
+    /// reports
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "repeat", "shard", "keep_passed", "simulate"])]
     pub(crate) compare: Option<PathBuf>,
-    /// Leave the cluster up after the verdict, until Ctrl-C
+    /// Keep the cluster running after the verdict, until Ctrl-C
     #[arg(long, conflicts_with_all = ["attempts", "repeat", "shard", "output", "apiserver", "simulate"])]
     pub(crate) keep: bool,
-    /// With --keep: where to write the kubeconfig, which stays there; else it goes into a place of its own until the end
+    /// With --keep: write the kubeconfig into this file and leave it there [default: a temporary file]
     #[arg(long, value_name = "FILE", requires = "keep")]
     pub(crate) kubeconfig: Option<PathBuf>,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) struct ReproArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Systems to run against, and what is known of them.
+/// Systems to run against, with their manifest and defect.
 pub(crate) struct Chosen {
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
@@ -57,7 +57,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// The references.
+    /// The built-in references.
     pub(crate) fn built_in(defect: Option<Defect>) -> Self {
         Chosen {
             systems: built_in(defect),
@@ -67,7 +67,7 @@ impl Chosen {
         }
     }
 
-    /// The programs of a manifest, and the references beside them.
+    /// The programs of a manifest, with the references for the other roles.
     pub(crate) fn of_manifest(path: &Path) -> Result<Self, Exit> {
         let manifest = manifest::manifest(path)?;
         let mut systems = built_in(None);
@@ -80,7 +80,7 @@ impl Chosen {
         })
     }
 
-    /// A session that keeps its runs in that folder.
+    /// A session that stores its runs in this folder.
     pub(crate) fn session(self, args: &ReproArgs, keep: PathBuf, keep_passed: bool) -> Session {
         Session {
             options: options(args.run.patience, self.manifest.as_ref(), self.defect),
@@ -100,7 +100,7 @@ impl Chosen {
 }
 
 impl ReproArgs {
-    /// The command that runs the same again.
+    /// The command line that repeats this run.
     pub(crate) fn command(&self) -> Vec<String> {
         let mut words = e2e::defect_words(self.defect, "repro");
         words.extend(self.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
@@ -109,7 +109,7 @@ impl ReproArgs {
         words
     }
 
-    /// The systems that it names.
+    /// The systems that the arguments select.
     pub(crate) fn chosen(&self) -> Result<Chosen, Exit> {
         mutants::at_hand(self.defect)?;
         match &self.sut {
@@ -119,7 +119,7 @@ impl ReproArgs {
     }
 }
 
-/// Where one of two systems keeps its runs.
+/// The folder in which the system of this number, of two, stores its runs.
 pub(crate) fn folder_of(args: &ReproArgs, keep: &Keep, number: usize) -> PathBuf {
     let root = match &args.run.output {
         Some(_) => keep.cases(),

@@ -1,4 +1,4 @@
-//! What can be typed: parsing, and one function per command.
+//! The command line: parsing, and one function per command.
 
 use std::path::PathBuf;
 
@@ -38,66 +38,66 @@ const EXIT_CODES: &str = "Exit codes: 0 passed, 1 a case failed, 2 wrong use or 
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the cases against the built-in publisher and scheduler
+    /// Run the cases against the built-in publisher and scheduler (the references)
     E2e(E2eArgs),
-    /// Run the cases against other programs
+    /// Run the cases against the programs of a manifest
     Conformance(ConformanceArgs),
     /// List the cases
     List(ListArgs),
-    /// Say what a case shows, what it does and what it expects
+    /// Explain a case: what it verifies, its actions and its expectations
     Explain(ExplainArgs),
-    /// Say why a pod or claim fits which nodes, from a cluster, files or a case
+    /// Explain which nodes a pod or claim fits and why, from a cluster, files or a case
     Why(WhyArgs),
-    /// Run the cases against deliberately broken reference implementations: show that they can fail
+    /// Run the cases against deliberately broken references, to verify that the cases can fail
     Selftest(SelftestArgs),
-    /// Run worlds and histories that nobody wrote, and make what goes wrong small
+    /// Generate random clusters and events, check them against the specification, and minimize failures
     Explore(ExploreArgs),
-    /// Run the cases of one file: a bug report, or a scenario of your own
+    /// Run the cases of one file, such as a bug report or your own scenario
     Repro(ReproArgs),
-    /// Run a case again and again, each time with a fault at another request, delivery or call
+    /// Run a case once per fault point: each time with a fault at another request, watch delivery or CSI call
     Sweep(SweepArgs),
-    /// Derive the least permissions that programs need for cases, and prove that they are enough
+    /// Derive the minimal RBAC rules that programs need for cases, and verify that they suffice
     Rbac(RbacArgs),
-    /// Run what did not pass the last time
+    /// Rerun the cases that did not pass in the last run
     Rerun(RerunArgs),
-    /// Write the situation of a cluster as a scenario that reproduces it
+    /// Write the state of a cluster as a scenario that reproduces it
     Capture(CaptureArgs),
-    /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
+    /// Serve the API server alone, or the cluster of a scenario, for kubectl and other clients
     Up(UpArgs),
-    /// Measure how fast the API server and the scheduler are, or what publishing costs
+    /// Measure the API server's and the scheduler's throughput, or the cost of publishing
     Bench(BenchArgs),
-    /// Repeat an experiment with which the documents argue, and hold what they say against it
+    /// Reproduce an experiment of the KEPs and check their claims
     Study(StudyArgs),
-    /// Judge a stored run again, from its journal alone
+    /// Evaluate a stored run again, from its journal alone
     Judge {
-        /// The folder of the run, as a failure names it
+        /// Folder of the run, as printed with a failure
         folder: PathBuf,
-        /// Print the timeline of the whole case first, also of one that passed (see --keep-passed)
+        /// Print the complete timeline first, also for a run that passed (see --keep-passed)
         #[arg(long)]
         timeline: bool,
     },
-    /// Run cases against other programs, and store their journals, so that changes of the judge are held against them
+    /// Run cases against other programs and store the journals, as regression tests of the harness's verdicts
     Record(RecordArgs),
-    /// Write the manifest of a program of yours, from what it says of its flags, and try it
+    /// Create the manifest of a program from its --help output, and try it
     Init(InitArgs),
-    /// Say what this machine has of what runs need, and of the programs of a manifest
+    /// Check this machine, and the programs of a manifest, for what runs need
     Doctor(DoctorArgs),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page of this program, or of a command
+    /// Print the manual page of this program or of a command
     Man {
         /// The command, such as `e2e` or `report merge`
         command: Vec<String>,
     },
-    /// Join, render or describe the reports of runs
+    /// Merge or render reports of runs, or print their schema
     #[command(subcommand)]
     Report(ReportCommand),
 }
 
-/// Parses the arguments of the process and does what they say.
+/// Parses the process arguments and runs the command.
 pub(crate) fn run() -> Exit {
     #[cfg(not(feature = "labs"))]
     if lab::is_meant() {
@@ -118,13 +118,13 @@ pub(crate) fn run() -> Exit {
     }
 }
 
-/// The command line, under the name by which the user calls it.
+/// The clap command, under the name by which the user calls this program.
 fn described() -> clap::Command {
     examples::added(Cli::command(), program()).bin_name(program())
 }
 
 impl Command {
-    /// Whether it does something when it is asked to end: it tells what it knows, or takes away what it made.
+    /// Whether the command handles an interrupt itself: it prints partial results, or removes what it created.
     fn ends_in_order(&self) -> bool {
         match self {
             Command::E2e(_)
@@ -153,7 +153,7 @@ impl Command {
     }
 }
 
-/// Does what a recorded command says, as far as it runs cases.
+/// Runs a recorded command, if it is one that runs cases.
 fn again(words: &[String]) -> Exit {
     let arguments = std::iter::once(program().to_owned()).chain(words.iter().cloned());
     let runs_cases = |command: &Command| {

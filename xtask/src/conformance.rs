@@ -1,4 +1,4 @@
-//! `conformance`: the cases against programs that a manifest names, judged, measured, or taken as they are.
+//! `conformance`: runs the cases against the programs of a manifest, and reports, measures or accepts the failures.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -20,26 +20,26 @@ use references::built_in;
 /// Arguments of `conformance`.
 #[derive(Args)]
 pub(crate) struct ConformanceArgs {
-    /// The manifest of the programs to test
+    /// The manifest of the programs under test
     #[arg(long, value_name = "FILE")]
     sut: PathBuf,
     #[command(flatten)]
     select: SelectArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Write what fails as entries for `knownFailures`, into FILE or beside the manifest: the way into a gate for a program that fails today
+    /// Write the failures as `knownFailures` entries into FILE [default: beside the manifest], to start gating a program that fails today
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with = "shard")]
     accept: Option<Option<PathBuf>>,
-    /// Run each case so many times, and say how often it fails with which words; --output keeps the runs that failed
+    /// Run each case N times and report the failure rate per message; --output stores the failed runs
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(2..=10_000),
           conflicts_with_all = ["accept", "attempts", "shard", "apiserver"])]
     measure: Option<u32>,
-    /// Cases at the same time [default: 5 per processor, and 2 with --apiserver; fewer where too few files may be open]
+    /// Cases to run concurrently [default: 5 per CPU, 2 with --apiserver; fewer if the open-file limit is low]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
 }
 
-/// Processes of somebody else have work to do at their start, unlike our own.
+/// Default of `--jobs`. Other programs need CPU time at start-up, unlike the references in this process.
 pub(crate) fn default_jobs(has_real_server: bool) -> usize {
     let per_core = if has_real_server { 2 } else { 5 };
     std::thread::available_parallelism().map_or(10, |cores: NonZero<usize>| cores.get() * per_core)

@@ -1,4 +1,4 @@
-//! `e2e`: the cases against the built-in references.
+//! `e2e`: runs the cases against the built-in references.
 
 use suites::report::SystemRecord;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     })
 }
 
-/// The command without the cases.
+/// The command line without the cases.
 fn words(args: &E2eArgs) -> Vec<String> {
     let mut words = defect_words(args.defect, "e2e");
     words.extend(
@@ -51,7 +51,7 @@ fn words(args: &E2eArgs) -> Vec<String> {
     words
 }
 
-/// What reports say of the references.
+/// The references as a report describes them.
 pub(crate) fn record(defect: Option<Defect>) -> SystemRecord {
     let name = "built-in references";
     SystemRecord {
@@ -62,7 +62,7 @@ pub(crate) fn record(defect: Option<Defect>) -> SystemRecord {
     }
 }
 
-/// A command with its defect.
+/// The words of a command, with the `--defect` option if there is a defect.
 pub(crate) fn defect_words(defect: Option<Defect>, command: &str) -> Vec<String> {
     let defect = defect.map(|defect| format!("--defect={defect}"));
     [Some(command.to_owned()), defect].into_iter().flatten().collect()

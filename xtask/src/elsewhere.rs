@@ -1,4 +1,4 @@
-//! Goes on as another program of the checkout, which cargo builds from the sources at that moment.
+//! Replaces this process by another program of the checkout, which cargo builds from the current sources.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
@@ -11,8 +11,8 @@ use crate::Exit;
 use crate::interrupt::is_interrupted;
 use crate::out::eprintln;
 
-/// Does what the arguments of the process say as the program of that package. Returns only with the exit code of a failure. `why`: why this
-/// program does not do it.
+/// Runs another package's program with the arguments of this process. Returns only on failure, with the exit code. `why`: the reason that
+/// this program cannot do it, for the message.
 pub(crate) fn go_on_as(package: &str, why: &str) -> Exit {
     let Some(checkout) = checkout() else {
         eprintln!(
@@ -31,7 +31,7 @@ pub(crate) fn go_on_as(package: &str, why: &str) -> Exit {
             other.env_remove(name);
         }
     }
-    // The other program hears signals from its own beginning.
+    // An earlier signal would be lost: the other program installs its own signal handlers.
     if is_interrupted() {
         eprintln!("interrupted: nothing has run");
         return Exit::Interrupted;
@@ -41,18 +41,18 @@ pub(crate) fn go_on_as(package: &str, why: &str) -> Exit {
     Exit::Environment
 }
 
-/// The profile with which this program was built, so that the other one is as fast: cargo puts programs into a folder of that name.
+/// The cargo profile of this program, so that the other one is as fast. Cargo names its target folders after profiles.
 fn profile() -> String {
     let built_in = |program: PathBuf| {
         let folder = program.parent()?;
-        // Cargo marks its target folders; an installed program is in none.
+        // Cargo marks its target folders with this file; an installed program lies in none.
         folder.parent()?.join("CACHEDIR.TAG").exists().then_some(())?;
         folder.file_name()?.to_str().map(str::to_owned)
     };
     let folder = std::env::current_exe().ok().and_then(built_in);
     match folder.as_deref() {
         Some("debug") => "dev".to_owned(),
-        // A mutant may panic, and others are to run after it.
+        // `dist` aborts at a panic. A mutant may panic, and the remaining ones still have to run.
         Some("dist") => "release".to_owned(),
         Some(profile) => profile.to_owned(),
         None if cfg!(debug_assertions) => "dev".to_owned(),
@@ -60,8 +60,8 @@ fn profile() -> String {
     }
 }
 
-/// Whether cargo tells a program with that variable which package it belongs to. Some build scripts run again when it changes, and with
-/// them nearly everything would be built anew.
+/// Whether cargo sets this variable for the package that it runs. Some build scripts rerun when it changes, which would rebuild nearly
+/// everything.
 fn is_of_a_package(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")

@@ -1,5 +1,5 @@
-//! `e2e --every-dialect`: all core cases in simulated time, in each dialect of the references. A case that fails here would fail a correct
-//! program. Does not know what a dialect changes.
+//! `e2e --every-dialect`: runs all core cases in simulated time with each dialect of the references. A case that fails here would also fail
+//! a conforming program. Does not know what a dialect changes.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::selected::selected;
 use references::Dialect;
 use references::in_dialect;
 
-/// Runs the selected cases in every dialect of the roles that they have, and prints a line for each dialect.
+/// Runs the selected cases in every dialect of their roles, and prints one line per dialect.
 pub(crate) fn run(args: &E2eArgs) -> Exit {
     let ready = selected(&args.select).and_then(|plans| Ok((plans, runtime()?)));
     let (plans, runtime) = match ready {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     }
 }
 
-/// The failures of these cases in a dialect, each as its text.
+/// The failures of these cases in a dialect, each as text.
 async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> Vec<String> {
     let session = Arc::new(Session {
         systems: in_dialect(dialect),

@@ -1,8 +1,8 @@
-//! Examples for the help of each command. Only data, and how it is shown; a test makes sure that each is understood.
+//! Examples in the help of each command. Owns the data and its layout; a test checks that each example parses.
 
 use clap::Command;
 
-/// Command → what an example does, and its words.
+/// Command → pairs of description and arguments.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "e2e",
@@ -146,7 +146,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// The command line with an example or more in the help of each command that has some. `program`: how the user calls it.
+/// Adds the examples to the help of each command. `program`: the name by which the user calls it.
 pub(crate) fn added(command: Command, program: &str) -> Command {
     EXAMPLES.iter().fold(command, |command, (name, examples)| {
         let lines = examples

@@ -1,34 +1,34 @@
-//! Exit codes. Scripts rely on them; they are listed in the README.
+//! Exit codes. Scripts rely on them; the README lists them.
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything that was required passed.
+    /// All required cases passed.
     Passed,
-    /// A case failed.
+    /// At least one case failed.
     Failed,
-    /// Wrong use, or a wrong file.
+    /// Invalid arguments, or an invalid file.
     Usage,
-    /// The environment is not as it must be.
+    /// The environment does not provide what the command needs.
     Environment,
-    /// Nothing was selected.
+    /// No case was selected.
     Nothing,
-    /// Nothing failed, but some cases could not be decided.
+    /// No case failed, but some are inconclusive.
     Inconclusive,
-    /// Nothing failed, but a part of the run is missing.
+    /// No case failed, but a part of the run is missing.
     Incomplete,
-    /// Nothing failed, but a system broke a rule beside the point of the cases.
+    /// No case failed, but a system violated a rule that no case was testing.
     Findings,
     /// The user interrupted the command.
     Interrupted,
-    /// A part of this program panicked.
+    /// This program panicked.
     Internal,
 }
 
 impl Exit {
-    /// The number that the process ends with.
+    /// The exit status of the process.
     pub const fn code(self) -> u8 {
         match self {
             Exit::Passed => 0,

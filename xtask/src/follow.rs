@@ -1,7 +1,6 @@
-//! Follows a scenario's file while its cluster is served: what is edited changes in the cluster, and what can't is reported.
+//! Follows a scenario file while its cluster is served: applies edits to the cluster, and reports edits that cannot be applied.
 //!
-//! The file is read again and again instead of being watched by the kernel: editors replace files, some mounts report nothing, and a
-//! file of a few kilobytes costs nothing.
+//! Polls the file instead of using inotify: editors replace files, some mounts report no events, and reading a few kilobytes is cheap.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,28 +11,28 @@ use suites::harness::plan::{Plan, edit};
 use crate::out::{eprintln, println};
 use crate::serve::{Sockets, sockets, tell_sockets};
 
-/// How long an edit waits at most to be seen. It counts once the file has stayed the same for as long, so that no half of it does.
+/// Polling interval. An edit is applied once the file stayed unchanged for one interval, so that a half-written file is not.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A file that is followed.
+/// A scenario file that is followed.
 pub(crate) struct Followed<'a> {
-    /// The file.
+    /// Path of the file.
     pub(crate) file: PathBuf,
-    /// The state of the cluster as far as the file is concerned.
+    /// The plan that the cluster currently matches.
     pub(crate) plan: Plan,
-    /// Makes a plan of the file as it is now; the error has its place.
+    /// Parses and resolves the current file; errors include file and line.
     pub(crate) read: &'a dyn Fn() -> Result<Plan, String>,
 }
 
 impl Followed<'_> {
-    /// Follows the file until it is dropped.
+    /// Follows the file until the future is dropped.
     pub(crate) async fn follow(mut self, standing: &mut LiveCluster) {
-        // Whatever was edited since the plan was made counts as an edit.
+        // An edit made since the plan was resolved is applied too.
         let (mut seen, mut taken) = (None, None);
         let mut sockets_told = sockets(standing);
         loop {
             tokio::time::sleep(LOOK).await;
-            // A file that is gone for the moment is being replaced.
+            // The file is missing while an editor replaces it.
             let Ok(now) = std::fs::read_to_string(&self.file) else {
                 continue;
             };

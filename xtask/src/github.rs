@@ -1,4 +1,4 @@
-//! Speaks to GitHub Actions where the command runs in it, and is silent elsewhere.
+//! GitHub Actions output: annotations and job summary. Does nothing elsewhere.
 
 use crate::out::{eprintln, println};
 use std::hash::{BuildHasher, RandomState};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use suites::report::{Report, github};
 
-/// While it lives, the runner reads no command from what is printed: systems under test speak there too.
+/// While this value lives, the runner ignores workflow commands in the output, which systems under test could print.
 pub(crate) struct Muted(Option<String>);
 
-/// Mutes commands until the value is dropped.
+/// Disables workflow commands until the value is dropped.
 pub(crate) fn mute() -> Muted {
     let token = is_here().then(|| format!("end-of-{:016x}", RandomState::new().hash_one("commands")));
     if let Some(token) = &token {
@@ -26,7 +26,7 @@ impl Drop for Muted {
     }
 }
 
-/// Annotates what is open.
+/// Prints an annotation for each case that did not pass.
 pub(crate) fn annotate(report: &Report) {
     if is_here() {
         for line in github::annotations(report) {
@@ -35,12 +35,12 @@ pub(crate) fn annotate(report: &Report) {
     }
 }
 
-/// Adds the record to the summary of the job.
+/// Appends the report to the job summary.
 pub(crate) fn summarize(report: &Report) {
     let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_here()) else {
         return;
     };
-    // The verdict stands without it.
+    // An error here does not change the verdict.
     if let Err(error) = github::append_summary(report, Path::new(&file)) {
         eprintln!("the summary of the job can't be written: {error}; check GITHUB_STEP_SUMMARY");
     }

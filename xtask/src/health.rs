@@ -1,6 +1,6 @@
-//! `why health`: the indicators of a cluster, from its objects, from what programs tell in their metrics, or from a run.
+//! `why health`: health indicators of a cluster, from its objects, from metrics of its programs, or from a run.
 //!
-//! Knows the names of metrics and where everything is read. What follows from it is the scheduler library's.
+//! Owns the names of metrics and the sources. Does not know how an indicator is derived: `diagnose` does.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,20 +23,20 @@ use crate::Exit;
 use crate::out::println;
 use crate::reach::BoxError;
 
-/// A cluster, and what programs tell.
+/// A cluster, and the metrics of its programs.
 pub(crate) struct Known {
     cluster: Snapshot,
     told: Told,
 }
 
 impl Known {
-    /// A cluster whose programs, which may be several, tell these metrics.
+    /// From a cluster and the metrics texts of any number of programs.
     pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
         let told = Told::of_metrics(texts, now);
         Self { cluster, told }
     }
 
-    /// What a run showed.
+    /// From the journal of a run.
     pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Result<Self, BoxError> {
         Ok(Self {
             cluster: Snapshot::of_objects(last_objects(facts))?,
@@ -60,7 +60,7 @@ impl Known {
         Ok(observed.indicators(&Options::default().rules()?))
     }
 
-    /// Prints every indicator by its question. Fails where one of them is bad.
+    /// Prints every indicator with its question. Returns a failure if one is bad.
     pub(crate) fn report(&self, json: bool) -> Result<Exit, BoxError> {
         let indicators = self.indicators()?;
         match json {
@@ -73,7 +73,7 @@ impl Known {
     }
 }
 
-/// The indicators of a run that is kept in a folder, for its record.
+/// The indicators of a stored run, for its report.
 pub(crate) fn of_kept(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
     let (plan, facts) = record::load(folder)?;
     let indicators = Known::of_run(&plan, &facts)?.indicators()?.into_iter();
@@ -105,7 +105,7 @@ fn print(indicators: &[Indicator]) {
     }
 }
 
-/// The objects that existed when the last fact was written down.
+/// The objects that exist at the end of the journal.
 pub(crate) fn last_objects(facts: &[Fact]) -> Vec<Value> {
     let mut objects = BTreeMap::new();
     for fact in facts {
@@ -121,7 +121,7 @@ pub(crate) fn last_objects(facts: &[Fact]) -> Vec<Value> {
     objects.into_values().map(|object| (**object).clone()).collect()
 }
 
-/// The last figure for each segment and parameters.
+/// The last capacity that the driver reported for each segment and parameters.
 fn answers(plan: &Plan, facts: &[Fact]) -> Vec<Answer> {
     let mut last = BTreeMap::new();
     for fact in facts {
@@ -157,7 +157,7 @@ fn calls(facts: &[Fact]) -> Calls {
     calls
 }
 
-/// The requests of the systems. An interval of a run stands for the minute after which publishers ask elsewhere.
+/// The requests of the systems under test. One refresh interval of the run corresponds to a minute, the usual poll interval.
 fn requests(facts: &[Fact]) -> Requests {
     let mut counted = Requests::default();
     let own = facts.iter().filter_map(|fact| match &fact.what {
@@ -186,18 +186,18 @@ fn is_counted(request: &RequestFact) -> bool {
     Role::of_client(&request.client).is_some() && request.resource == RESOURCE && request.verb != Verb::Watch
 }
 
-/// The metrics of an API server, where it shows them to whoever asks.
+/// The metrics of an API server, if the client is allowed to read them.
 pub(crate) async fn of_server(client: &kube::Client) -> Option<String> {
     let request = hyper::Request::get("/metrics").body(Vec::new()).ok()?;
     client.request_text(request).await.ok()
 }
 
-/// The time of day, as metrics tell it.
+/// The current Unix time, as in metrics.
 pub(crate) fn since_1970() -> Result<Duration, BoxError> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
 }
 
-/// What `--metrics` names.
+/// The contents of the files given with `--metrics`.
 pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<String>, BoxError> {
     let read = |file: &PathBuf| {
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())
@@ -214,7 +214,7 @@ mod tests {
         let request = |at: u64, verb: &str, code: u16| -> Fact {
             let what = serde_json::json!({"fact": "request", "client": "publisher", "verb": verb, "resource": RESOURCE,
                 "namespace": "csi", "name": null, "code": code, "message": null, "revision": null});
-            let what = serde_json::from_value(what).expect("it is a fact");
+            let what = serde_json::from_value(what).expect("a valid fact");
             Fact {
                 seq: at,
                 at_us: at * 10_000,

@@ -1,4 +1,4 @@
-//! Commands that look: `list`, `explain`, `judge`.
+//! Read-only commands: `list`, `explain`, `judge`.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::{Exit, apiserver, out, repro, requirements};
 use references::FREEDOMS;
 use suites::quoted;
 
-/// One line per case: its id and its title, or what a manifest makes of it.
+/// Prints one line per case: its id and title, or its status for a manifest.
 pub(crate) fn list(args: &ListArgs) -> Exit {
     if args.coverage {
         return lab::coverage(&args.select);
@@ -88,7 +88,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     Exit::Passed
 }
 
-/// The choices that the specifications leave to the references.
+/// Prints the choices that the specifications leave open.
 fn dialects() -> Exit {
     for freedom in FREEDOMS {
         println!(
@@ -101,7 +101,7 @@ fn dialects() -> Exit {
     Exit::Passed
 }
 
-/// Everything about one case, in words.
+/// Explains one case in full.
 pub(crate) fn explain(args: &ExplainArgs) -> Exit {
     let (plans, again) = match explained(&args.select) {
         Ok(explained) => explained,
@@ -121,7 +121,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Exit {
     Exit::Passed
 }
 
-/// The cases that are meant, also those of a file, and the command that runs them.
+/// The selected cases, or those of a file, and the command that runs them.
 fn explained(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
     if let Some((file, rows)) = args.file() {
         let plans = repro::plans(file, rows).map_err(|message| {
@@ -171,7 +171,7 @@ fn explanation(plan: &Plan) -> String {
         text.push_str(&format!("  step {} “{}”\n", number + 1, step.id));
         let mut last = "";
         for (_, action) in &step.actions {
-            // One line of a case may take several calls, which all have its words.
+            // Consecutive calls of one action share its text; print it once.
             if action != last {
                 text.push_str(&format!("    do      {action}\n"));
             }
@@ -185,7 +185,7 @@ fn explanation(plan: &Plan) -> String {
     text.trim_end().to_owned()
 }
 
-/// What there is before the programs start, in one line; `--yaml` has all of it.
+/// The initial cluster in one line; `--yaml` prints all of it.
 fn cluster(plan: &Plan) -> String {
     let named = |kind: &str| -> Vec<&str> {
         let of_kind = plan.objects.iter().filter(|object| object["kind"] == kind);
@@ -217,7 +217,7 @@ fn cluster(plan: &Plan) -> String {
     }
 }
 
-/// Judges a stored run again, and prints the timeline of the whole case if that is wanted.
+/// Evaluates a stored run again, and prints the timeline of the whole case if requested.
 pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
     let (plan, facts) = match record::load(folder) {
         Ok(stored) => stored,
@@ -251,8 +251,8 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
     }
 }
 
-/// The command that runs it again: the one that made the run, as the record beside it or above it says; without one, a case of this
-/// repository runs by its id, and any other from its folder.
+/// The command that reruns a stored run: from the report beside or above it; without one, by id for a case of this repository, otherwise by
+/// its file.
 fn rerun(plan: &Plan, folder: &Path) -> String {
     let id = plan.id();
     let of_file = |options: &str| {
@@ -260,7 +260,7 @@ fn rerun(plan: &Plan, folder: &Path) -> String {
         format!("repro{options} {}", quoted(&file.display().to_string()))
     };
     let words = match command_of(folder) {
-        // Exploration draws what it runs; what it has drawn is a case like another, for the same programs.
+        // A generated case is rerun from its file, with the same programs.
         Some(words) => match words.first().and_then(|word| word.strip_prefix("explore")) {
             Some(options) => of_file(options),
             None => format!("{} {id}", out::command(&words)),
@@ -273,7 +273,7 @@ fn rerun(plan: &Plan, folder: &Path) -> String {
     format!("{} {words}", program())
 }
 
-/// The words of the command that made a run.
+/// The recorded command of a run.
 fn command_of(folder: &Path) -> Option<Vec<String>> {
     let records = folder.ancestors().skip(1).take(2).map(|above| above.join(RECORD));
     let report = records.filter_map(|path| Report::load(&path).ok()).next()?;

@@ -1,4 +1,4 @@
-//! The signals that ask a command to end: Ctrl-C, SIGTERM, and SIGHUP when its terminal goes away.
+//! Termination signals: Ctrl-C (SIGINT), SIGTERM, and SIGHUP when the terminal closes.
 
 use std::io::Result;
 use std::sync::OnceLock;
@@ -7,14 +7,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// How often the end was asked for. What [`hear`] starts counts.
+/// Number of termination signals received since [`hear`] installed the handlers.
 static ASKED: OnceLock<watch::Receiver<u32>> = OnceLock::new();
 
-/// Hears the signals from now on, whatever the process does meanwhile: none ends it any more, and [`interrupted`] tells of each.
+/// Installs the signal handlers: from now on no signal terminates the process, and [`interrupted`] resolves instead.
 pub(crate) fn hear() -> watch::Receiver<u32> {
     let asked = ASKED.get_or_init(|| {
         let (tell, asked) = watch::channel(0);
-        // Where they can't be heard, they end the process at once.
+        // Without handlers the signals terminate the process at once.
         if let Ok((runtime, mut signals)) = Signals::new() {
             std::thread::spawn(move || {
                 loop {
@@ -28,17 +28,17 @@ pub(crate) fn hear() -> watch::Receiver<u32> {
     asked.clone()
 }
 
-/// Whether somebody has asked for the end.
+/// Whether a termination signal was received.
 pub(crate) fn is_interrupted() -> bool {
     *hear().borrow() > 0
 }
 
-/// Resolves when somebody has asked for the end, before or after this is called.
+/// Resolves at the first termination signal, also if it arrived before the call.
 pub(crate) async fn interrupted() {
     asked(0).await;
 }
 
-/// Resolves when somebody asks for the end from now on, as often as that was asked for before.
+/// Resolves at the next termination signal, ignoring earlier ones.
 pub(crate) async fn interrupted_once_more() {
     let before = *hear().borrow();
     asked(before).await;
@@ -53,12 +53,12 @@ async fn asked(before: u32) {
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    /// None: whoever started the command wants it to outlive its terminal, as `nohup` does.
+    /// `None` if SIGHUP is ignored, as under `nohup`: the command is meant to outlive its terminal.
     hang_up: Option<Signal>,
 }
 
 impl Signals {
-    /// With the runtime on which they come, which serves nothing else.
+    /// Installs the handlers, on a runtime of their own.
     fn new() -> Result<(Runtime, Self)> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let signals = {
@@ -73,7 +73,7 @@ impl Signals {
         Ok((runtime, signals))
     }
 
-    /// Resolves at the next one.
+    /// Resolves at the next signal.
     async fn next(&mut self) {
         let hung_up = async {
             match &mut self.hang_up {
@@ -89,7 +89,7 @@ impl Signals {
     }
 }
 
-/// Where nobody can say, it is not.
+/// Whether SIGHUP is ignored. False if `/proc` is not available.
 fn is_hang_up_ignored() -> bool {
     const SIGHUP: u64 = 1;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The parts of `explore`, `sweep` and `selftest` that several machines have run, joined into the whole.
+//! Merges the parts of `explore`, `sweep` and `selftest` that several machines have run.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::lab::{self, Found};
 use crate::out::eprintln;
 use crate::{Exit, explore};
 
-/// Joins parts, and ends as the whole command would have ended, or with 6 while parts are missing.
+/// Merges parts; the exit code is that of the whole command, or 6 while parts are missing.
 pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
     #[cfg(not(feature = "labs"))]
     if lab::has_found(paths) {

@@ -1,7 +1,6 @@
-//! Where a run keeps what is left of it: the folder of `--output`, or one among the places for runs that no other run writes at the same
-//! time.
+//! Output folder of a run: that of `--output`, or a numbered one below the folder of runs that no concurrent run uses.
 //!
-//! Knows no verdict. A folder is locked as long as its run lasts; the system takes the lock away when the process ends, however it ends.
+//! Does not know verdicts. The folder is locked while the run lasts; the operating system releases the lock when the process ends.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -13,20 +12,20 @@ use crate::out::eprintln;
 use crate::preflight::unwritable;
 use crate::{Exit, places};
 
-/// Runs of one checkout, or of one user, at the same time at most.
+/// Maximum number of concurrent runs of a checkout or a user.
 const AT_ONCE: usize = 64;
 
-/// The folder of a run that goes on.
+/// The output folder of a current run.
 pub(crate) struct Keep {
-    /// What `--output` names, or the folder of runs.
+    /// The folder of `--output`, or a folder of runs.
     folder: PathBuf,
     is_output: bool,
-    /// Nobody else writes there while it is open.
+    /// Held while the folder is in use, so that no other run writes there.
     _lock: Option<File>,
 }
 
 impl Keep {
-    /// Takes a folder for this run, after looking whether it can be written. The error is reported already.
+    /// Locks a folder for this run, after a check that it is writable. Prints its own errors.
     pub(crate) fn claim(output: Option<&Path>) -> Result<Self, Exit> {
         let claimed = match output {
             Some(folder) => Self::output(folder),
@@ -69,7 +68,7 @@ impl Keep {
         }
     }
 
-    /// Where the runs of cases go.
+    /// The folder for the runs of cases.
     pub(crate) fn cases(&self) -> PathBuf {
         match self.is_output {
             true => self.folder.join(CASES),
@@ -77,7 +76,7 @@ impl Keep {
         }
     }
 
-    /// Writes all reports into the folder of `--output`, else the record alone, for `rerun`.
+    /// Writes all reports into the folder of `--output`; otherwise only the record, for `rerun`.
     pub(crate) fn write(&self, report: &Report) -> Result<(), WriteError> {
         match self.is_output {
             true => write_all(report, &self.folder),
@@ -86,8 +85,8 @@ impl Keep {
     }
 }
 
-/// The record of the last run without `--output`. It names a command to run, so a record that another user may have written is refused; that
-/// error is reported already.
+/// The report.json of the last run without `--output`. It contains a command to run, so a record that another user may have written is
+/// refused. Prints its own errors.
 pub(crate) fn last_record() -> Result<Option<PathBuf>, Exit> {
     places::prepare(&places::of("runs"))?;
     let records = folders("runs").map(|folder| folder.join(RECORD));
@@ -95,10 +94,10 @@ pub(crate) fn last_record() -> Result<Option<PathBuf>, Exit> {
     Ok(records.filter(|path| path.is_file()).max_by_key(written))
 }
 
-/// That nobody else has a folder, as long as this is not dropped.
+/// Exclusive use of a folder until dropped.
 pub(crate) struct Lock(Option<File>);
 
-/// Locks a folder, which is made if it is not there; none: somebody else has it.
+/// Locks a folder, which is created if needed; `None` if it is in use.
 fn locked(folder: &Path) -> Result<Option<Lock>, String> {
     let told = |error: std::io::Error| unwritable(folder, &error);
     machine::can_write(folder).map_err(told)?;
@@ -106,12 +105,12 @@ fn locked(folder: &Path) -> Result<Option<Lock>, String> {
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock(Some(file)))),
         Err(TryLockError::WouldBlock) => Ok(None),
-        // Not every file system has locks.
+        // Some file systems do not support locks.
         Err(TryLockError::Error(_)) => Ok(Some(Lock(None))),
     }
 }
 
-/// The first place of that name, or with a number behind it, that nobody else has; none: all are taken.
+/// The first unlocked folder of that name, or of that name with a number; `None` if all are in use.
 pub(crate) fn first_free(name: &str) -> Result<Option<(PathBuf, Lock)>, String> {
     for folder in folders(name) {
         if let Some(lock) = locked(&folder)? {

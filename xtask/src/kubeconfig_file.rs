@@ -1,6 +1,6 @@
-//! Where the kubeconfig of a cluster goes that is served: the file that is named, or one that no other cluster has.
+//! Path of the kubeconfig of a served cluster: the one given, or one that no other served cluster uses.
 //!
-//! Does not know what stands in it.
+//! Does not know the kubeconfig's content.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use crate::keep::{Lock, first_free};
 use crate::out::eprintln;
 use crate::{Exit, places};
 
-/// Among the places.
+/// Folder name, below the default output folder.
 const PLACE: &str = "up";
 
-/// The file.
+/// The kubeconfig file.
 pub(crate) struct KubeconfigFile {
     pub(crate) path: PathBuf,
-    /// None: the user has named it, and may want to keep it. In a place of our own nobody needs it when the cluster has ended.
+    /// Lock of a temporary file, which is deleted when the cluster ends. `None` if the user gave the path; then the file stays.
     own: Option<Lock>,
 }
 
 impl KubeconfigFile {
-    /// The file that is named, or one in a place that is free. The error is reported already.
+    /// The given path, or one in an unused folder. Prints its own errors.
     pub(crate) fn of(named: Option<&Path>) -> Result<Self, Exit> {
         if let Some(path) = named {
             places::prepare(path)?;
@@ -47,7 +47,7 @@ impl KubeconfigFile {
 impl Drop for KubeconfigFile {
     fn drop(&mut self) {
         if self.own.is_some() {
-            // It may never have been written.
+            // The file may never have been written.
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -1,6 +1,6 @@
-//! `kubectl capacity`: what this program says about a cluster, where it is installed as `kubectl-capacity`.
+//! `kubectl capacity`: the diagnosis commands as a kubectl plugin, when this program is installed as `kubectl-capacity`.
 //!
-//! kubectl's words, flags and exit codes: 0, or 1 for an error of any kind. What is answered is the business of other commands.
+//! Owns kubectl's flags and exit codes: 0, or 1 for any error. Does not know what the commands do.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::out::print;
 use crate::typed;
 use crate::why::{self, Common, Subject, WhyArgs};
 
-/// The file name by which kubectl finds a plugin of that name.
+/// File name that kubectl expects for a plugin named `capacity`.
 const FILE: &str = "kubectl-capacity";
 
 const EXAMPLES: &str = "Examples:
@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Examples:
   # The situation of a pod as a file that reproduces it, without names
   kubectl capacity capture --pod ledger-0 -n payments --scrub > bug.yaml";
 
-/// Why pods and claims fit which nodes, as far as storage capacity decides it
+/// Explain which nodes pods and claims fit with regard to storage capacity
 #[derive(Parser)]
 #[command(name = FILE, bin_name = "kubectl capacity", version, after_help = EXAMPLES)]
 struct Plugin {
@@ -35,36 +35,36 @@ struct Plugin {
 
 #[derive(Subcommand)]
 enum PluginCommand {
-    /// Say why a pod or claim fits which nodes
+    /// Explain which nodes a pod or claim fits and why
     Why(WhyArgs),
-    /// Say which capacity objects, classes and claims can never help
+    /// List capacity objects, classes and claims that can never match
     Objects {
         #[command(flatten)]
         common: Common,
     },
-    /// Print the situation of a cluster as a scenario that reproduces it
+    /// Print the state of a cluster as a scenario that reproduces it
     Capture {
         #[command(flatten)]
         what: SituationArgs,
-        /// How to print it
+        /// Output format
         #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
         output: ScenarioFormat,
     },
 }
 
-/// A scenario is written in YAML.
+/// Scenarios are written in YAML.
 #[derive(Clone, Copy, ValueEnum)]
 enum ScenarioFormat {
     Yaml,
 }
 
-/// Whether kubectl has started this program, or somebody under the name by which kubectl does.
+/// Whether this program was started as `kubectl-capacity`, by kubectl or directly.
 pub(crate) fn is_meant() -> bool {
     let name = std::env::args_os().next();
     name.is_some_and(|name| Path::new(&name).file_stem().is_some_and(|name| name == FILE))
 }
 
-/// Does what was typed.
+/// Parses the process arguments and runs the command.
 pub(crate) fn run() -> Exit {
     let exit = match Plugin::try_parse_from(typed::in_order(std::env::args_os())) {
         Ok(Plugin { command }) => obey(command),

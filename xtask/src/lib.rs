@@ -1,6 +1,6 @@
-//! The command line of csi-capacity-harness, as a library: the built-in systems and the commands.
+//! The command line of csi-capacity-harness as a library: the built-in systems and the commands.
 //!
-//! Thin: what a command does lives in `suites` and `harness`.
+//! Thin: the commands are implemented in `suites`, `harness` and `diagnose`.
 
 mod accept;
 mod apiserver;
@@ -64,10 +64,10 @@ use suites::Carried;
 
 pub use exit::Exit;
 
-/// A panic is an internal error, and says so with a code of its own.
+/// Exit code for a panic.
 const OUR_FAULT: u8 = Exit::Internal.code();
 
-/// The program, which carries these files.
+/// Runs the program. `files`: the files built into it.
 pub fn main(files: Carried) -> ExitCode {
     if cfg!(panic = "abort") {
         exit_at_panic();
@@ -76,8 +76,8 @@ pub fn main(files: Carried) -> ExitCode {
     std::panic::catch_unwind(run).map_or(ExitCode::from(OUR_FAULT), ExitCode::from)
 }
 
-/// Where nothing is caught, a panic still says its place and has its code, instead of the signal of an abort.
-#[expect(clippy::exit, reason = "a panic that nobody catches comes back to no `main`")]
+/// With `panic = "abort"`, a hook prints the panic's location and sets the exit code, which an abort signal would replace.
+#[expect(clippy::exit, reason = "an uncaught panic does not return to `main`")]
 fn exit_at_panic() {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -86,13 +86,13 @@ fn exit_at_panic() {
     }));
 }
 
-/// The program, with mutants of the references.
+/// Runs the program with mutants of the references.
 pub fn main_with(files: Carried, mutants: references::Mutants) -> ExitCode {
     references::register(mutants);
     main(files)
 }
 
-/// Does what the arguments of the process say.
+/// Runs the command of the process arguments.
 fn run() -> Exit {
     let exit = match kubectl::is_meant() {
         true => kubectl::run(),

@@ -1,4 +1,4 @@
-//! Reads the manifest of programs under test for a command, and says what reports call them.
+//! Loads the manifest of programs under test for a command, and describes the programs for reports.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use suites::{carried_manifests, case_files, check_known};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Reads a manifest; the error is reported already.
+/// Loads a manifest. Prints its own errors.
 pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
     load(path).map_err(|error| {
         eprintln!("error: {error}");
@@ -25,7 +25,7 @@ pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
     })
 }
 
-/// A file, or a manifest that this program carries, by its name.
+/// Loads a file, or a built-in manifest by its name.
 fn load(path: &Path) -> Result<Manifest, ManifestError> {
     let mut carried = carried_manifests().filter(|_| !path.exists());
     match carried.find(|(name, _)| path.as_os_str() == *name) {
@@ -34,7 +34,7 @@ fn load(path: &Path) -> Result<Manifest, ManifestError> {
     }
 }
 
-/// What reports say of the programs of a manifest.
+/// The programs of a manifest, as reports describe them.
 pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
     SystemRecord {
         name: manifest.name.clone(),
@@ -44,11 +44,11 @@ pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
     }
 }
 
-/// Reads a manifest that is held against all cases of these files; the error is reported already.
+/// Loads a manifest, and checks the cases that it names against these files. Prints its own errors.
 pub(crate) fn manifest_for(path: &Path, files: &CaseFiles) -> Result<Manifest, Exit> {
     let manifest = manifest(path)?;
     let own = case_files();
-    // A manifest may serve for cases of its owner's beside those of this repository.
+    // A manifest may name cases of its own folder and of this repository.
     let all = match *files == own {
         true => vec![own],
         false => vec![files.clone(), own],

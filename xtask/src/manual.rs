@@ -1,4 +1,4 @@
-//! What is made of the command line's own description: completions for shells, and manual pages. Knows no command.
+//! Shell completions and manual pages, generated from the clap command. Does not know any command.
 
 use clap::Command;
 use clap_complete::Shell;
@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use crate::Exit;
 use crate::out::{eprintln, print};
 
-/// The name under which the program is installed, whatever it was called by.
+/// Name of the installed program, independent of how it was called.
 const NAME: &str = "csi-capacity";
 
 /// Prints the completions of a shell.
@@ -17,7 +17,7 @@ pub(crate) fn completions(shell: Shell, mut command: Command) -> Exit {
     Exit::Passed
 }
 
-/// Prints the manual page of the program, or of the command of these words.
+/// Prints the manual page of the program, or of the command that these words name.
 pub(crate) fn page(words: &[String], command: Command) -> Exit {
     let mut command = command.bin_name(NAME);
     command.build();

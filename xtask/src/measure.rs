@@ -1,4 +1,4 @@
-//! `conformance --measure`: how often each case fails with which words, and the entries that say so.
+//! `conformance --measure`: failure rate of each case per message, and the matching `knownFailures` entries.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::accept::Entry;
 use crate::interrupt::interrupted;
 use crate::runtime::runtime;
 
-/// Runs every case so many times, and reports what became of it.
+/// Runs every case N times, and reports the outcomes.
 pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -38,7 +38,7 @@ pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: 
     exit(&measured)
 }
 
-/// A line for each kind of failure, and one for all that never failed.
+/// Prints one line per distinct failure, and one for all cases that never failed.
 fn table(measured: &BTreeMap<String, Measured>, times: u32) {
     let width = measured.keys().map(String::len).max().unwrap_or(0);
     for (case, measured) in measured {
@@ -87,7 +87,7 @@ fn failed(measured: &Measured) -> u32 {
     measured.failures.values().map(|seen| seen.failed).sum()
 }
 
-/// What to write into the manifest for failures that it does not know, or knows for another frequency.
+/// Prints manifest entries for failures that are not known yet, or are known with another rate.
 fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
     let mut text = String::new();
     let mut are_too_few = false;

@@ -1,6 +1,6 @@
-//! The mutants of the references: programs with a mistake in their logic, which no program that ships carries.
+//! Mutants of the references: programs with a bug in their logic, which no released program contains.
 //!
-//! A second program has this command line and the mutants besides. A command that needs one goes on as that program.
+//! A second program has this command line and the mutants. A command that needs one is executed by that program.
 
 use references::{Defect, has_mutants};
 use suites::harness::invocation::checkout;
@@ -12,12 +12,12 @@ use crate::out::eprintln;
 /// Package of the program with the mutants.
 const PACKAGE: &str = "mutants";
 
-/// Whether this program has mutants, or can go on as one that has.
+/// Whether this program has mutants, or can start the program that does.
 pub(crate) fn can_be_at_hand() -> bool {
     has_mutants() || checkout().is_some()
 }
 
-/// Where there is no checkout, nothing can be compiled. Says how many that are.
+/// Removes the mutants where there is no checkout to compile them from, and prints their number.
 pub(crate) fn leave_out_what_is_not_at_hand(defects: &mut Vec<Defect>) {
     if can_be_at_hand() {
         return;
@@ -31,8 +31,8 @@ pub(crate) fn leave_out_what_is_not_at_hand(defects: &mut Vec<Defect>) {
     );
 }
 
-/// Makes sure that this program has what is needed for these defects: goes on as the other program where one is a mutant. Comes back
-/// only if nothing is missing, or with the exit code of a failure.
+/// Makes sure that these defects are available: if one is a mutant, starts the program with the mutants instead. Returns only if nothing is
+/// missing, or with the exit code of a failure.
 pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), Exit> {
     let mut mutants = defects.into_iter().filter_map(Defect::mutant);
     let Some(name) = mutants.next().filter(|_| !has_mutants()) else {

@@ -1,4 +1,4 @@
-//! The commands of the labs in a build without them: their names, and the build that has them, as which this program goes on.
+//! The commands of the labs in a build without them: their names, and starting the build that has them.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::out::eprintln;
 
 pub(crate) use suites::Found;
 
-/// Commands that only the other build understands.
+/// Commands that only the build with labs implements.
 const COMMANDS: [&str; 4] = ["bench", "selftest", "study", "sweep"];
 
-/// Arguments that only the other build understands.
+/// Unparsed arguments of such a command.
 #[derive(Args)]
 pub(crate) struct Unread {}
 
@@ -23,12 +23,12 @@ pub(crate) use self::{
     command as coverage, command as selftest, command as study, command as sweep,
 };
 
-/// Any command of the labs.
+/// Stands for every command of the labs.
 pub(crate) fn command<A>(_arguments: A) -> Exit {
     elsewhere()
 }
 
-/// Whether the arguments of the process name a command of the labs, or what is made of all commands.
+/// Whether the arguments name a command of the labs, or one that lists all commands.
 pub(crate) fn is_meant() -> bool {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -40,7 +40,7 @@ pub(crate) fn is_meant() -> bool {
     }
 }
 
-/// Whether one of these parts is of a command of the labs.
+/// Whether one of these part.json files is of a command of the labs.
 pub(crate) fn has_found(parts: &[PathBuf]) -> bool {
     parts.iter().any(|path| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -49,7 +49,7 @@ pub(crate) fn has_found(parts: &[PathBuf]) -> bool {
     })
 }
 
-/// Goes on as the build that has the labs. Returns only with the exit code of a failure.
+/// Starts the build with the labs. Returns only on failure, with the exit code.
 pub(crate) fn elsewhere() -> Exit {
     eprintln!("this build is without the labs; going on in one that has them (cargo run --package xtask)");
     go_on_as(

@@ -1,8 +1,8 @@
-//! Writing to standard output and standard error, where either may be full or gone.
+//! Writing to standard output and standard error, either of which may be closed or full.
 //!
-//! Knows nothing of what is said. A reader that has gone, as `head` does, is no reason to end: what is said from then on is lost, and the
-//! exit code still gives the result. Any other error is told once, and the command goes on, so that reports are written and a failure
-//! counts; one that only tells what it does has to ask whether anybody hears it.
+//! Does not know what is written. A closed pipe, as with `head`, does not end the command: further output is dropped, and the exit code
+//! still reports the result. Any other write error is printed once, and the command goes on, so that reports are written and failures
+//! count. A command whose only result is its output must check [`is_lost`].
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use suites::harness::is_unprintable;
 
-/// Whether standard output could not be written, so that something is lost.
+/// Whether a write to standard output failed, so that output is missing.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Writes a text and a line end to standard output.
+/// Writes a line to standard output.
 macro_rules! println {
     () => { $crate::out::put(format_args!("\n")) };
     ($($text:tt)*) => { $crate::out::put(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// Writes a text to standard output.
+/// Writes text to standard output.
 macro_rules! print {
     ($($text:tt)*) => { $crate::out::put(format_args!($($text)*)) };
 }
 
-/// Writes a text and a line end to standard error.
+/// Writes a line to standard error.
 macro_rules! eprintln {
     () => { $crate::out::tell(format_args!("\n")) };
     ($($text:tt)*) => { $crate::out::tell(format_args!("{}\n", format_args!($($text)*))) };
@@ -34,7 +34,7 @@ macro_rules! eprintln {
 
 pub(crate) use {eprintln, print, println};
 
-/// Writes to standard output. After a text that is lost all others are: the rest would make no sense without it.
+/// Writes to standard output. After the first failed write all further output is dropped: it would be incomprehensible.
 pub(crate) fn put(text: Arguments<'_>) {
     if is_lost() {
         return;
@@ -51,20 +51,20 @@ pub(crate) fn put(text: Arguments<'_>) {
     }
 }
 
-/// Whether something is lost that was to be on standard output. That is reported already.
+/// Whether output is missing. The error is printed already.
 pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// Writes to standard error. Where that fails, nobody is left to read it.
+/// Writes to standard error. Errors are ignored: there is nowhere to report them.
 pub(crate) fn tell(text: Arguments<'_>) {
     anstream::stderr()
         .write_all(harmless(&text.to_string()).as_bytes())
         .ok();
 }
 
-/// Replaces the characters that act on a terminal by `\u` and their number, wherever they come from: names, messages, and the output of
-/// other programs. Only colours are left.
+/// Escapes control characters as `\uXXXX`, because names, messages and output of other programs may contain terminal escapes. Colours are
+/// left.
 fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -78,7 +78,7 @@ fn harmless(text: &str) -> String {
             }
             None => {
                 let letter = rest.chars().next().unwrap_or_default();
-                // In JSON it stands for the same character.
+                // In JSON this escape denotes the same character.
                 out.push_str(&format!("\\u{:04x}", u32::from(letter)));
                 letter.len_utf8()
             }
@@ -89,7 +89,7 @@ fn harmless(text: &str) -> String {
     out
 }
 
-/// The escape sequence at the beginning of a text, if it is one of those with which this program and clap set colours.
+/// The escape sequence at the start of a text, if it is a colour that this program or clap uses.
 fn colour(text: &str) -> Option<&str> {
     const SET: [&str; 7] = ["0", "1", "2", "4", "31", "32", "33"];
     let (codes, _) = text.strip_prefix("\u{1b}[")?.split_once('m')?;
@@ -97,7 +97,7 @@ fn colour(text: &str) -> Option<&str> {
     is_set.then(|| &text[..codes.len() + 3])
 }
 
-/// A bar of so many steps, with a template of indicatif. Hidden where standard error is no terminal, or one that can't move its cursor.
+/// A progress bar of so many steps, with an indicatif template. Hidden if standard error is no terminal, or a dumb one.
 pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
     if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
@@ -107,17 +107,17 @@ pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
     bar
 }
 
-/// A line of progress each minute, where standard error is no terminal and shows no bar: whoever reads a log of hours wants to know.
+/// Prints a progress line each minute if standard error is no terminal, for readers of the log of a long run.
 pub(crate) struct Minutes(Option<Instant>);
 
 impl Minutes {
-    /// The first line comes after a minute.
+    /// Starts; the first line is due after a minute.
     pub(crate) fn begin() -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         Minutes((!is_terminal).then(Instant::now))
     }
 
-    /// Writes a line, if a minute has passed since the last one.
+    /// Prints a line if a minute has passed since the last one.
     pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
         const MINUTE: Duration = Duration::from_secs(60);
         if let Some(last) = self.0.as_mut().filter(|last| last.elapsed() >= MINUTE) {
@@ -127,7 +127,7 @@ impl Minutes {
     }
 }
 
-/// Words of a command in one line, as a shell takes them.
+/// The words of a command as one line, quoted for a shell.
 pub(crate) fn command<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
     let words: Vec<String> = words.into_iter().map(|word| suites::quoted(word)).collect();
     words.join(" ")

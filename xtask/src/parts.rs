@@ -1,4 +1,4 @@
-//! What `explore`, `sweep` and `selftest` have in common where several machines run parts of them. Knows none of these commands.
+//! Sharding for `explore`, `sweep` and `selftest`. Does not know these commands.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use suites::{Findings, Part, Shard};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Says that a shard has nothing to do.
+/// Reports a shard without work.
 pub(crate) fn empty(shard: Shard) -> Exit {
     eprintln!("error: nothing is left for shard {shard}; take fewer shards");
     Exit::Nothing
 }
 
-/// Writes the part of a command that has ended so.
+/// Writes the part.json of a command that has ended with this exit code.
 pub(crate) fn write(part: Part<impl Findings>, folder: &Path, exit: Exit) -> Exit {
     match part.write(folder) {
         Ok(()) => exit,

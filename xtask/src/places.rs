@@ -1,6 +1,6 @@
-//! Where files go that nobody named a place for: below `target` of a checkout, else into a temporary folder of the user's own.
+//! Default output folders: below `target` of a checkout, otherwise in a temporary folder owned by the user.
 //!
-//! Knows no file.
+//! Does not know any file.
 
 use std::path::{Path, PathBuf};
 
@@ -10,20 +10,19 @@ use suites::harness::machine;
 use crate::Exit;
 use crate::out::eprintln;
 
-/// The place of that name. Nothing is made yet.
+/// The folder of that name. Does not create it.
 pub(crate) fn of(name: &str) -> PathBuf {
     let Some(checkout) = checkout() else {
         return machine::own_temporary_folder().join(name);
     };
-    // Short where the user stands in the checkout, which is where they run this.
+    // A relative path is shorter in the output, for users in the checkout.
     match std::env::current_dir() {
         Ok(here) if here == checkout => Path::new("target").join(name),
         _ => checkout.join("target").join(name),
     }
 }
 
-/// Makes the user's temporary folder if that is where a place is, and makes sure that nobody else can write there. The error is reported
-/// already.
+/// Creates the user's temporary folder if `place` is in it, and makes sure that no other user can write there. Prints its own errors.
 pub(crate) fn prepare(place: &Path) -> Result<(), Exit> {
     private(place).map_err(|error| {
         eprintln!(
@@ -34,7 +33,7 @@ pub(crate) fn prepare(place: &Path) -> Result<(), Exit> {
     })
 }
 
-/// The same, without a report.
+/// The same, returning the error.
 pub(crate) fn private(place: &Path) -> std::io::Result<()> {
     let own = machine::own_temporary_folder();
     match place.starts_with(&own) {

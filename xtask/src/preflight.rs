@@ -1,4 +1,4 @@
-//! What is looked at before cases run: open files, temporary files. Knows no case.
+//! Checks before cases run: open-file limit and temporary files. Does not know cases.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use suites::harness::machine;
 use crate::Exit;
 use crate::out::eprintln;
 
-/// File descriptors that a case needs, with some to spare: 64 cases at once had up to 37 each, the largest one alone 70.
+/// File descriptors reserved per case: 64 concurrent cases had up to 37 each, the largest one alone 70.
 const PER_CASE: usize = 64;
 
 /// File descriptors that the run itself needs for its reports.
 const OWN: usize = 32;
 
-/// How many cases can run at once; none: as many as one likes.
+/// Maximum number of concurrent cases for the open-file limit; `None` if unlimited.
 pub(crate) fn fitting() -> Option<usize> {
     let (_, left) = machine::descriptors()?;
     Some(left.saturating_sub(OWN) / PER_CASE)
 }
 
-/// How many cases can run at once where so many are wanted: as many as there are file descriptors for. The error is reported already.
+/// The wanted number of concurrent cases, reduced to what the open-file limit allows. Prints its own errors.
 pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
     let Some((limit, left)) = machine::descriptors() else {
         return Ok(wanted);
@@ -45,7 +45,7 @@ pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
     }
 }
 
-/// Whether results can be written into a folder, which is made if it is not there. The error is reported already.
+/// Checks that a folder, which is created if needed, is writable. Prints its own errors.
 pub(crate) fn output(folder: &Path) -> Result<(), Exit> {
     machine::can_write(folder).map_err(|error| {
         eprintln!("error: {}", unwritable(folder, &error));
@@ -53,13 +53,13 @@ pub(crate) fn output(folder: &Path) -> Result<(), Exit> {
     })
 }
 
-/// Why nothing can be written into the folder of the results, and what to do.
+/// Message for an output folder that is not writable, with the remedy.
 pub(crate) fn unwritable(folder: &Path, error: &std::io::Error) -> String {
     let remedy = machine::remedy(error, folder, "name another folder with --output");
     format!("cannot write into {}: {error}; {remedy}", folder.display())
 }
 
-/// Whether temporary files can be written. The error is reported already.
+/// Checks that temporary files can be written. Prints its own errors.
 pub(crate) fn temporary_files() -> Result<(), Exit> {
     let folder = std::env::temp_dir();
     let written = machine::can_write(&folder).map_err(|error| {

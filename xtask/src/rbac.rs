@@ -1,6 +1,6 @@
-//! `rbac`: the least that programs need to be allowed, from what cases make them ask for, and the proof that it is enough.
+//! `rbac`: derives the minimal RBAC rules of programs from their requests in cases, and verifies that they suffice.
 //!
-//! Thin: what was asked for becomes rules in `harness::permissions`.
+//! Thin: `harness::permissions` turns requests into rules.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,10 +29,10 @@ use crate::{Exit, preflight};
 pub(crate) struct RbacArgs {
     #[command(flatten)]
     select: SelectArgs,
-    /// Derive it for the programs of that manifest, in real time, instead of the references in simulated time
+    /// Derive the rules for the programs of this manifest in real time, instead of the references in simulated time
     #[arg(long, value_name = "FILE")]
     sut: Option<PathBuf>,
-    /// Multiply every bound, for slow machines
+    /// Scale all timeouts by this factor, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     patience: f64,
 }
@@ -66,7 +66,7 @@ fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
     })
 }
 
-/// The cases that can be run so, as they are for the programs.
+/// The selected cases that can run with derived rules, adapted to the programs.
 fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, Exit> {
     let mut plans = Vec::new();
     for plan in selected(select)? {
@@ -89,7 +89,7 @@ fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, 
     }
 }
 
-/// The roles whose permissions are wanted: those of the programs under test that the cases have, but for drivers, which ask for nothing.
+/// The roles under test that take part in the cases, except drivers, which send no API requests.
 fn roles(chosen: &Chosen, plans: &[Plan]) -> Vec<Role> {
     let played = |role: &Role| {
         let mut own = chosen.manifest.iter().flat_map(Manifest::roles);
@@ -106,7 +106,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// Prints what the cases make the programs ask for, and proves that it is enough.
+    /// Prints the rules for the programs' requests, and verifies that they suffice.
     async fn derive(&self, plans: &[Plan], roles: &[Role]) -> Result<Exit, Exit> {
         let mut facts = Vec::new();
         for plan in plans {
@@ -119,7 +119,7 @@ impl Runner {
         self.prove(plans, &grants, roles).await
     }
 
-    /// What the program of a role is called.
+    /// The program's name for a role.
     fn name(&self, role: Role) -> String {
         match &self.chosen.manifest {
             Some(manifest) => manifest.name.clone(),
@@ -127,7 +127,7 @@ impl Runner {
         }
     }
 
-    /// The facts of a case that passes; another ends the command, as it shows too little.
+    /// The journal of a passed case; any other verdict ends the command, because the journal would be incomplete.
     async fn run(&self, plan: &Plan) -> Result<Vec<Fact>, Exit> {
         let ran = harness::run(Arc::new(plan.clone()), &self.chosen.systems, self.options.clone()).await;
         let outcome = ran.map_err(|error| {
@@ -155,7 +155,7 @@ impl Runner {
         })
     }
 
-    /// Runs the cases again with these permissions and no others.
+    /// Runs the cases again with only these permissions.
     async fn prove(&self, plans: &[Plan], grants: &Grants, roles: &[Role]) -> Result<Exit, Exit> {
         for plan in plans {
             let facts = self.run(&plan.granted(grants)).await.inspect_err(|_| {
@@ -177,7 +177,7 @@ impl Runner {
     }
 }
 
-/// Prints the roles as a chart has them: a Role is for the namespace that the chart is installed into.
+/// Prints a ClusterRole, and a Role for the namespace of the installation, as a chart contains them.
 fn print(name: &str, role: Role, rules: &[GrantSpec]) {
     for (kind, is_here) in [("ClusterRole", false), ("Role", true)] {
         let own: Vec<&GrantSpec> = rules
@@ -197,7 +197,7 @@ fn print(name: &str, role: Role, rules: &[GrantSpec]) {
     }
 }
 
-/// A list in YAML; only the core group, which has no name, needs quotes.
+/// A YAML list; only the core group, whose name is empty, needs quotes.
 fn list(words: &[String]) -> String {
     let word = |word: &String| {
         if word.is_empty() {

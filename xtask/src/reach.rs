@@ -1,4 +1,4 @@
-//! Which cluster is meant, in kubectl's words, and a client for it.
+//! kubectl's flags that select a cluster, and a client for it.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,29 +10,29 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
 
 use crate::Exit;
 
-/// An error of any kind.
+/// Any error.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A cluster. Without any of these it is the one that kubectl would use.
+/// The cluster to use. Without flags it is the one that kubectl would use.
 #[derive(Args)]
 #[group(id = "reach", multiple = true)]
 pub(crate) struct ReachArgs {
-    /// The kubeconfig to read instead of those of KUBECONFIG, or ~/.kube/config
+    /// Path of the kubeconfig [default: KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// The context in it; else its current one
+    /// Context of the kubeconfig [default: its current context]
     #[arg(long)]
     context: Option<String>,
-    /// The cluster in it; else that of the context
+    /// Cluster of the kubeconfig [default: that of the context]
     #[arg(long)]
     cluster: Option<String>,
-    /// The user in it; else that of the context
+    /// User of the kubeconfig [default: that of the context]
     #[arg(long)]
     user: Option<String>,
 }
 
 impl ReachArgs {
-    /// A client for the cluster. Its namespace is that of the context.
+    /// A client for the cluster, with the namespace of the context.
     pub(crate) async fn client(&self) -> Result<Client, BoxError> {
         let options = KubeConfigOptions {
             context: self.context.clone(),
@@ -55,7 +55,7 @@ impl ReachArgs {
     }
 }
 
-/// How a command ends that met this: a cluster that does not answer, or refuses, is no mistake of the command line.
+/// The exit code for an error: a cluster that is unreachable or denies a request is no usage error.
 pub(crate) fn exit_of(error: &BoxError) -> Exit {
     match error.downcast_ref() {
         Some(InventoryError::List { .. }) => Exit::Environment,
@@ -63,7 +63,7 @@ pub(crate) fn exit_of(error: &BoxError) -> Exit {
     }
 }
 
-/// Neither a kubeconfig nor the environment of a pod names a cluster.
+/// The error if neither a kubeconfig nor the environment of a pod names a cluster.
 fn nowhere(error: &InferConfigError) -> BoxError {
     format!("no cluster is named: {error}; set KUBECONFIG, or name a file with --kubeconfig").into()
 }

@@ -28,17 +28,17 @@ pub(crate) struct RecordArgs {
     /// The manifest of the programs to run
     #[arg(long, value_name = "FILE")]
     sut: PathBuf,
-    /// The folder of the recordings: two files for each version of a program, its journals and the verdicts
+    /// Folder of the recordings: two files per version of a program, with journals and verdicts
     #[arg(long, value_name = "FOLDER")]
     output: PathBuf,
     #[command(flatten)]
     select: SelectArgs,
-    /// Cases at the same time [default: 5 per processor; fewer where too few files may be open]
+    /// Cases to run concurrently [default: 5 per CPU; fewer if the open-file limit is low]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
 }
 
-/// Runs the selected cases, and stores each run whose verdict is not stored yet.
+/// Runs the selected cases, and stores each run with a verdict that is not stored yet.
 pub(crate) fn run(args: &RecordArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
@@ -108,7 +108,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
     Ok(Exit::Passed)
 }
 
-/// Stores the run of a case, and says in a word what became of it.
+/// Stores the run of a case, and returns its status as a word.
 fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) -> &'static str {
     let id = result.plan.id();
     let folder = match (&result.ended, &result.folder) {

@@ -1,4 +1,4 @@
-//! `report`: what can be done with records of runs that have ended. Runs nothing.
+//! `report`: merges, renders and describes stored reports. Runs no cases.
 
 use std::path::{Path, PathBuf};
 
@@ -11,27 +11,27 @@ use crate::summary::summarize;
 use crate::verdicts::exit_of_record;
 use crate::{Exit, github, joined};
 
-/// What to do.
+/// Subcommands of `report`.
 #[derive(Subcommand)]
 pub(crate) enum ReportCommand {
-    /// Join the records of shards into one report; ends as the whole run would have ended, or with 6 while shards are missing
+    /// Merge the reports of shards; exits as the whole run would have, or with 6 while shards are missing
     Merge {
-        /// The report.json of each shard, or the part.json that `explore`, `sweep` and `selftest` write
+        /// report.json of each shard, or the part.json files of `explore`, `sweep` and `selftest`
         #[arg(required_unless_present = "parts", value_name = "FILE")]
         records: Vec<PathBuf>,
-        /// The folder that has a folder with the report of each shard
+        /// Folder with one subfolder per shard report
         #[arg(long, value_name = "FOLDER", conflicts_with = "records")]
         parts: Option<PathBuf>,
-        /// Write the report into that folder, with the runs that the shards have kept
+        /// Write the report, and the runs stored by the shards, into this folder
         #[arg(long, value_name = "FOLDER")]
         output: PathBuf,
     },
-    /// Make all forms of a report again from its record
+    /// Render all report formats again from a report.json
     Render {
-        /// The report.json
+        /// Path of the report.json
         #[arg(value_name = "FILE")]
         record: PathBuf,
-        /// Write the report into that folder; else beside the record
+        /// Write the report into this folder [default: beside the report.json]
         #[arg(long, value_name = "FOLDER")]
         output: Option<PathBuf>,
     },
@@ -39,7 +39,7 @@ pub(crate) enum ReportCommand {
     Schema,
 }
 
-/// Does it.
+/// Runs the subcommand.
 pub(crate) fn run(command: &ReportCommand) -> Exit {
     match command {
         ReportCommand::Merge {
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &ReportCommand) -> Exit {
     }
 }
 
-/// What the parts have written, one folder below that one, but for a report of all parts, in the order of their names.
+/// The reports of the shards in the subfolders, in order of their names, without the merged report itself.
 fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut records = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -82,7 +82,7 @@ fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn merge(records: &[PathBuf], output: &Path) -> Exit {
-    // Of other commands than those that run each case once.
+    // Parts of `explore`, `sweep` and `selftest` have a format of their own.
     if records.iter().any(|record| record.ends_with(PART)) {
         return joined::merge(records, output);
     }
@@ -104,7 +104,7 @@ fn merge(records: &[PathBuf], output: &Path) -> Exit {
     }
 }
 
-/// The exit code that the whole run would have had; without some of its shards it can only be a failure, or incomplete.
+/// The exit code of the whole run; while shards are missing it is either a failure or incomplete.
 fn exit_of_shards(merged: &Report) -> Exit {
     let exit = exit_of_record(merged);
     let Some(shards) = &merged.shards else {

@@ -1,6 +1,6 @@
-//! `repro`: the cases of one file, wherever it is, against the built-in systems or those of a manifest.
+//! `repro`: runs the cases of one file against the built-in systems or those of a manifest.
 //!
-//! Thin: reads the file and chooses the systems. Comparing two of them is `side_by_side`'s.
+//! Thin: reads the file and selects the systems. Does not know how two systems are compared: `side_by_side` does.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::summary::Announcer;
 use crate::verdicts::{exit_of_verdicts, is_panic};
 use crate::{Exit, preflight, side_by_side};
 
-/// Runs what is meant.
+/// Runs the command.
 pub(crate) fn run(args: &ReproArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
@@ -65,7 +65,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
     }))
 }
 
-/// The cases of a file that are meant.
+/// The selected cases of a file.
 pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
     let told = |error: ScenarioError| error.to_string();
     let all = scenario::load_file(file).map_err(told)?;
@@ -141,7 +141,7 @@ async fn serve_until_stopped(
             served = serve::serve(api, &sockets, &place) => served,
             () = serve::tell_unattended(cluster.unattended()) => Ok(()),
         },
-        // It is reachable as it is.
+        // The cluster is served on its own listener already.
         None => Ok(()),
     };
     cluster.stop().await;

@@ -1,4 +1,4 @@
-//! `list --requirements` and `list --requirement ID`: what the documents ask, and what shows it.
+//! `list --requirements` and `list --requirement ID`: the requirements of the KEPs and the CSI spec, and their evidence.
 
 use suites::harness::report::Paint;
 use suites::harness::scenario::ScenarioError;
@@ -8,7 +8,7 @@ use crate::Exit;
 use crate::args::SelectArgs;
 use crate::out::{eprintln, println};
 
-/// Prints all requirements with the number of their cases, by document and section, and how many are shown.
+/// Prints all requirements with their number of cases, by document and section, and how many have evidence.
 pub(crate) fn table(args: &SelectArgs) -> Exit {
     match attempt(args) {
         Ok(()) => Exit::Passed,
@@ -53,7 +53,7 @@ fn section_by_section(catalogue: &Catalogue, document: &Document, traceability: 
     println!();
 }
 
-/// How many cases there are, and what else.
+/// The number of cases and of other evidence, in short.
 fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> String {
     let cases = traceability.cases(id).len();
     let others = |kind: &str| entry.shown_by.iter().filter(|it| it.kind() == kind).count();
@@ -67,7 +67,7 @@ fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> St
     }
 }
 
-/// `1 case`, `2 cases`; none of none.
+/// `1 case`, `2 cases`; `None` for 0.
 fn counted(number: usize, what: &str) -> Option<String> {
     match number {
         0 => None,
@@ -76,7 +76,7 @@ fn counted(number: usize, what: &str) -> Option<String> {
     }
 }
 
-/// Prints what one requirement demands, and where that is written.
+/// Prints the text of a requirement, and its source.
 pub(crate) fn statement(id: &str, entry: &Entry) {
     let paint = Paint::of(&std::io::stdout());
     println!("{}  {}", paint.strong(id), entry.text);
@@ -94,7 +94,7 @@ pub(crate) fn statement(id: &str, entry: &Entry) {
     println!();
 }
 
-/// Prints what shows one requirement beside the cases, or why nothing does.
+/// Prints the evidence of a requirement other than cases, or the reason that there is none.
 pub(crate) fn beside_cases(entry: &Entry, has_cases: bool) {
     for evidence in &entry.shown_by {
         println!("{:<8}  {evidence}", evidence.kind());

@@ -1,6 +1,6 @@
-//! `rerun`: what did not pass in a recorded run, with the options of that run.
+//! `rerun`: runs the cases that did not pass in a recorded run, with the options of that run.
 //!
-//! Reads the record only, and runs nothing: the command that comes out is parsed as if it had been typed.
+//! Reads the record only: the resulting command is parsed as if it had been typed.
 
 use std::path::{Path, PathBuf};
 
@@ -15,18 +15,17 @@ use crate::out::eprintln;
 /// Arguments of `rerun`.
 #[derive(Args)]
 pub(crate) struct RerunArgs {
-    /// The report.json of a run, or the folder that holds it; else that of the last run without --output
+    /// report.json of a run, or its folder [default: the last run without --output]
     record: Option<PathBuf>,
-    /// One line per case instead of one per area
+    /// Print one line per case instead of one per area
     #[arg(short, long)]
     verbose: bool,
-    /// Write the reports into that folder, with the runs of the cases that did not pass
+    /// Write the reports, and the runs of cases that did not pass, into this folder
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
 
-/// The command that runs the cases that are open, and those that a run which was interrupted did not come to; the error is reported
-/// already.
+/// The command that runs the cases that did not pass, and those that an interrupted run did not reach. Prints its own errors.
 pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
     let path = match &args.record {
         Some(path) => Some(in_folder(path)),

@@ -27,30 +27,30 @@ use crate::{Exit, apiserver, github, health, preflight};
 use references::Defect;
 use references::Dialect;
 
-/// Which cases to run.
+/// The cases to run.
 pub(crate) enum Cases<'a> {
-    /// Those of a folder that are meant.
+    /// The cases that the arguments select.
     Selected(&'a SelectArgs),
-    /// Just these, and why they are not all.
+    /// These cases, and the reason that they are only a part.
     These(Vec<Plan>, String),
 }
 
-/// What to run, and how.
+/// A run: its cases, systems and options.
 pub(crate) struct Run<'a> {
     pub(crate) cases: Cases<'a>,
     pub(crate) run: &'a RunArgs,
     pub(crate) jobs: usize,
-    /// The seed of a run in simulated time.
+    /// Seed of a run in simulated time.
     pub(crate) simulate: Option<u64>,
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
-    /// The choices that the driver of cases about it makes; those of the systems are in `systems`.
+    /// Dialect of the built-in driver in driver cases; that of other roles is in `systems`.
     pub(crate) dialect: Option<&'a Dialect>,
-    /// Where the failures go as entries for a manifest.
+    /// Output of `--accept`, for failures.
     pub(crate) accept: Option<Accept>,
-    /// The command, without what selects cases.
+    /// The command line without the selection of cases.
     pub(crate) command: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         .part
         .shard
         .map(|shard| ShardsRecord::new(shard, &plans, request.run.part.run_id.clone()));
-    // Some of the cases say nothing about entries for known failures, which may be there for the others.
+    // A partial run cannot prove that a `knownFailures` entry is stale: the entry may match a case that did not run.
     let catalogue = if partial.is_some() { 0 } else { plans.len() };
     if let Some(shard) = request.run.part.shard {
         plans = shard.apply(plans);
@@ -137,7 +137,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
     runtime.block_on(apiserver::leave(server, exit))
 }
 
-/// How to run: a manifest may want a poll interval of its own, and know how long its programs wait after errors.
+/// Options of a run; a manifest can set the poll interval and the maximum back-off of its programs.
 pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option<Defect>) -> RunOptions {
     let usual = RunOptions::default();
     let options = RunOptions {
@@ -165,7 +165,7 @@ fn header(
     api_server: String,
 ) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
-    /// With more patience than this, being late is no longer a failure that users would notice.
+    /// From this factor on, a passed case no longer shows that delays are acceptable to users.
     const TOO_PATIENT: f64 = 10.0;
     if options.patience > TOO_PATIENT {
         limits.push(format!("bounds were multiplied by {}", options.patience));
@@ -184,27 +184,27 @@ fn header(
     }
 }
 
-/// Where a run is reported, besides on the terminal.
+/// Outputs of a run besides the terminal.
 struct Told<'a> {
     keep: &'a Keep,
-    /// Where what fails is written as entries for a manifest.
+    /// Output of `--accept`, for failures.
     accept: Option<&'a Accept>,
 }
 
-/// Why a run has no verdict for some of its cases.
+/// The reason that some cases have no verdict.
 enum Cut {
-    /// Somebody asked for the end.
+    /// A termination signal.
     Interrupted,
-    /// A system never began to work, in so many cases in a row.
+    /// A system was never ready in [`NEVER_READY`] consecutive cases.
     NeverReady,
 }
 
-/// Cases in a row in which a system was never ready, after which it is taken to be broken for all: each costs half a minute.
+/// Consecutive cases without a ready system after which it is considered broken for all cases: each costs half a minute.
 const NEVER_READY: usize = 3;
 
-/// Runs the cases, reports them, and writes down what has ended, whether or not that is all of them.
+/// Runs the cases, reports them, and writes the completed ones, even if the run ends early.
 ///
-/// An interrupt ends the run at once, but in order: sockets and temporary folders go away with their cases.
+/// An interrupt ends the run at once but cleanly: sockets and temporary folders are removed with their cases.
 async fn run_all(
     session: Arc<Session>,
     plans: Vec<Plan>,
@@ -269,14 +269,14 @@ async fn run_all(
     }
 }
 
-/// The record of a case, with what an operator would have seen where something went wrong.
+/// The record of a case, with health indicators if its run was stored.
 fn record(result: &CaseResult) -> CaseRecord {
     let kept = result
         .folder
         .as_ref()
         .filter(|_| result.ended.explained().is_some());
     CaseRecord {
-        // Objects that no scheduler can read make no indicators.
+        // Invalid objects yield no indicators.
         health: kept
             .and_then(|folder| health::of_kept(folder).ok())
             .unwrap_or_default(),
@@ -285,7 +285,7 @@ fn record(result: &CaseResult) -> CaseRecord {
 }
 
 impl Cut {
-    /// Why the report is partial; printed as well, with what to do. `output`: the folder of the report, where one is named.
+    /// The reason that the report is partial, also printed, with a remedy. `output`: the folder of `--output`, if given.
     fn reason(&self, report: &Report, output: Option<&Path>) -> String {
         let (ended, all) = (report.cases.len(), report.cases.len() + report.unfinished.len());
         let open = report.unfinished.len();

@@ -1,9 +1,9 @@
-//! The runtime that commands run on.
+//! The tokio runtime of the commands.
 
 use crate::Exit;
 use crate::out::eprintln;
 
-/// The runtime that everything runs on; the error is reported already.
+/// Creates the tokio runtime. Prints its own errors.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     built.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The cases that the arguments of a command mean.
+//! The cases that the arguments of a command select.
 
 use suites::harness::plan::Plan;
 use suites::harness::scenario::ScenarioError;
@@ -8,12 +8,12 @@ use crate::Exit;
 use crate::args::SelectArgs;
 use crate::out::eprintln;
 
-/// The cases that are meant; the error is reported already.
+/// The selected cases. Prints its own errors.
 pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     attempt(args)?.map_err(|error| refused(&error))
 }
 
-/// The same, and no case where none shows the requirement that is meant: something else may.
+/// The same, but no error if no case verifies the requirement: other evidence may.
 pub(crate) fn selected_or_none(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     match attempt(args)? {
         Err(SelectError::WithoutCase(_)) => Ok(Vec::new()),
@@ -41,7 +41,7 @@ fn refused(error: &SelectError) -> Exit {
     }
 }
 
-/// The cases that may be meant; all, if a name means none: what was meant may be among them, or in a file that cannot be read.
+/// The cases that may be selected; all of them if a name matches none, to suggest similar names and to report invalid files.
 fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     let selection = args.selection();
     let names: Vec<&str> = selection.ids.iter().map(String::as_str).collect();
@@ -52,7 +52,7 @@ fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     }
 }
 
-/// The cases of the files that these names may mean, and those that are named and are rows of axes which no case needs to cover them.
+/// The cases of these files, plus rows of axes that are named but that the coverage strength does not need.
 fn with_rows(args: &SelectArgs, named: &[&str], files: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
     let mut found = plans_named(&args.files(), args.strength, files)?;
     for id in named {

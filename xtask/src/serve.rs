@@ -1,6 +1,6 @@
-//! Serves a cluster to others until it is told to stop: opens the listener, writes the kubeconfig, prints where everything is.
+//! Serves a cluster until interrupted: opens the listener, writes the kubeconfig, prints the addresses.
 //!
-//! Does not know why the cluster is up.
+//! Does not know why the cluster runs.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -17,25 +17,25 @@ use crate::interrupt::interrupted;
 use crate::out::{self, eprintln, println};
 use suites::quoted;
 
-/// Who the kubeconfig is for.
+/// User name in the kubeconfig.
 const ADMINISTRATOR: &str = "kubernetes-admin";
 
-/// Why it did not come up, and the exit code that this has.
+/// Exit code and message of a failed start.
 pub(crate) struct Refusal(pub(crate) Exit, pub(crate) String);
 
-/// Where to serve.
+/// Listener and kubeconfig of a served cluster.
 pub(crate) struct Place<'a> {
-    /// Where to listen; port 0 is any free one.
+    /// Listen address; port 0 is any free one.
     pub(crate) listen: SocketAddr,
-    /// Where to write the kubeconfig.
+    /// Path of the kubeconfig to write.
     pub(crate) kubeconfig: &'a Path,
-    /// Without TLS, to everyone as administrator.
+    /// Serve HTTP without TLS, with administrator rights for every client.
     pub(crate) plain_http: bool,
-    /// What acts in the cluster, and what does not.
+    /// The controllers that run in the cluster, and those that do not.
     pub(crate) scope: [String; 2],
 }
 
-/// What acts in a cluster, and what does not, a line each.
+/// The controllers that run in a cluster, and those that do not, one line each.
 pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
     let controllers: Vec<&str> = unattended::kinds().collect();
     let controllers = controllers.join(", ");
@@ -60,10 +60,10 @@ pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
     ]
 }
 
-/// Where drivers listen, each with its node; none: the central one.
+/// CSI sockets with the node of each; `None` for the central driver.
 pub(crate) type Sockets = Vec<(Option<String>, PathBuf)>;
 
-/// The sockets of a scenario's driver.
+/// The CSI sockets of a scenario's driver.
 pub(crate) fn sockets(standing: &LiveCluster) -> Sockets {
     let sockets = standing.sockets();
     sockets
@@ -71,7 +71,7 @@ pub(crate) fn sockets(standing: &LiveCluster) -> Sockets {
         .collect()
 }
 
-/// Serves until Ctrl-C or SIGTERM. `sockets`: those of the drivers around the server, which are printed.
+/// Serves until Ctrl-C or SIGTERM. `sockets`: CSI sockets to print.
 pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'_>) -> Result<(), Refusal> {
     let environment =
         |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
@@ -95,14 +95,14 @@ pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'
     served.map_err(environment("the listener failed".to_owned()))
 }
 
-/// Says of each object that is created and that nobody acts upon that it is one. Never ends by itself.
+/// Prints a note for each created object that no controller handles. Never returns.
 pub(crate) async fn tell_unattended(mut unattended: Unattended) {
     loop {
         eprintln!("note: {}", unattended.next().await);
     }
 }
 
-/// Says where drivers listen.
+/// Prints the CSI sockets.
 pub(crate) fn tell_sockets(sockets: &Sockets) {
     for (node, socket) in sockets {
         let node = node
@@ -113,7 +113,7 @@ pub(crate) fn tell_sockets(sockets: &Sockets) {
     }
 }
 
-/// Writes the kubeconfig and says where everything is. The listener is bound already, so who reads `ready` can connect.
+/// Writes the kubeconfig and prints the addresses. The listener is bound already, so a client that reads `ready` can connect.
 fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &str) -> Result<(), Refusal> {
     let path = std::path::absolute(place.kubeconfig).unwrap_or_else(|_| place.kubeconfig.to_owned());
     let config = Kubeconfig {
@@ -140,7 +140,7 @@ fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &s
     is_heard()
 }
 
-/// Whether it could be said where everything is. A cluster of which nobody knows where it is need not be there.
+/// Fails if the addresses could not be printed: without them the cluster is useless.
 fn is_heard() -> Result<(), Refusal> {
     match out::is_lost() {
         true => Err(Refusal(
@@ -151,7 +151,7 @@ fn is_heard() -> Result<(), Refusal> {
     }
 }
 
-/// Where this machine reaches a listener: one on all addresses is reached on loopback.
+/// The URL of a listener from this machine; a wildcard address is reached on loopback.
 fn url(scheme: &str, mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));

@@ -1,6 +1,6 @@
-//! Two systems on the same cases: verdicts, the facts that decided, and where they first differ.
+//! Comparison of two systems on the same cases: verdicts, deciding facts, and the first difference.
 //!
-//! Owns the layout only: what differs is found by the harness from the two journals.
+//! Owns the layout only. Does not know how differences are found: the harness compares the journals.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::runtime::runtime;
 use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, apiserver, preflight};
 
-/// Rows of the final state at most; differences go first.
+/// Maximum number of rows of the final state; differences come first.
 const ROWS: usize = 16;
-/// Widest column.
+/// Maximum column width.
 const WIDTH: usize = 44;
 
-/// Runs the cases against both, and prints them side by side.
+/// Runs the cases against both systems, and prints the results side by side.
 pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) -> Exit {
     let ready = preflight::temporary_files()
         .and_then(|()| Ok((runtime()?, Keep::claim(args.run.output.as_deref())?)));
@@ -117,7 +117,7 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     out
 }
 
-/// What both have written down; none if one of them was not run.
+/// The journals of both; `None` if one was not run.
 fn journals(both: &[CaseResult; 2]) -> Option<[Vec<suites::harness::journal::Fact>; 2]> {
     let facts = |result: &CaseResult| {
         let (_, facts) = record::load(result.folder.as_ref()?).ok()?;

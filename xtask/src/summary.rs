@@ -1,4 +1,4 @@
-//! What a run says on standard output: each case as it ends, and the counts in the end.
+//! Output of a run on standard output: each case as it ends, and the counts.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,21 @@ use suites::{CaseResult, Ended, Said};
 use crate::apiserver;
 use crate::out::println;
 
-/// Prints cases as they end: everything about the first failure of a cause, a line for the rest if wanted.
+/// Prints cases as they end: the first failure of each cause in full, and one line for further ones.
 pub(crate) struct Announcer {
     verbose: bool,
-    /// The first case that failed at each link.
+    /// First missing link → the first case that failed at it.
     explained: HashMap<String, String>,
 }
 
 impl Announcer {
-    /// `verbose`: passed, known and skipped cases have a line too, and each failure is explained in full.
+    /// `verbose`: also print passed, known and skipped cases, and explain each failure in full.
     pub(crate) fn new(verbose: bool) -> Self {
         let explained = HashMap::new();
         Announcer { verbose, explained }
     }
 
-    /// Prints what there is to know as a case ends.
+    /// Prints the result of a case.
     pub(crate) fn announce(&mut self, result: &CaseResult) {
         let verbose = self.verbose;
         let paint = Paint::of(&std::io::stdout());
@@ -57,7 +57,7 @@ impl Announcer {
         }
     }
 
-    /// The first missing link of a failure, and the case that was explained with the same one; none: this is the first, or each is.
+    /// The first missing link of a failure, and the case already explained with it; `None` for the first one, or if all are explained.
     fn first_like(&mut self, id: &str, said: &Said) -> Option<(String, String)> {
         let link = said.lasting();
         let first = self
@@ -68,7 +68,7 @@ impl Announcer {
     }
 }
 
-/// One line per area, the counts, and last of all the ids that count against the system alone on lines.
+/// Prints one line per area, the counts, and finally the ids of cases that count against the system, one per line.
 pub(crate) fn summarize(report: &Report, verbose: bool) {
     if !verbose {
         areas(report);

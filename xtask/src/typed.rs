@@ -1,5 +1,4 @@
-//! What was typed, in the order in which it is parsed, and what is printed where it is not understood: kubectl takes its flags anywhere, and
-//! names a resource as KIND/NAME.
+//! Normalises command-line arguments as kubectl does: flags at any position, and KIND/NAME for resources. Also prints parse errors.
 
 use std::ffi::OsString;
 
@@ -8,7 +7,7 @@ use clap::error::{Error, ErrorKind};
 
 use crate::out::{self, eprintln};
 
-/// Flags of kubectl that stand before the first word of a plugin as well as behind it, and take a value.
+/// Flags of kubectl with a value that may precede the plugin's first word.
 const WITH_VALUE: [&str; 6] = [
     "-n",
     "--namespace",
@@ -18,7 +17,7 @@ const WITH_VALUE: [&str; 6] = [
     "--kubeconfig",
 ];
 
-/// The arguments with the flags behind the words, and with `why pod/NAME` as `why pod NAME`.
+/// The arguments with leading flags moved behind the words, and with `why pod/NAME` as `why pod NAME`.
 pub(crate) fn in_order(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.into_iter();
     let mut words: Vec<OsString> = arguments.next().into_iter().collect();
@@ -67,7 +66,7 @@ fn with_kind_apart(words: Vec<OsString>) -> Vec<OsString> {
     words.into_iter().enumerate().flat_map(apart).collect()
 }
 
-/// Prints what the parser has to say of arguments; if a word of them is no command, the names of those that it could have been.
+/// Prints a clap error; for an unknown command also the names of the valid ones.
 pub(crate) fn tell(error: &Error, program: &Command) {
     let text = error.render();
     match error.use_stderr() {
@@ -84,7 +83,7 @@ pub(crate) fn tell(error: &Error, program: &Command) {
     }
 }
 
-/// The command as far as the words of the process name commands.
+/// The innermost command that the process arguments name.
 fn reached(program: &Command) -> &Command {
     let mut at = program;
     for word in std::env::args().skip(1) {
@@ -102,11 +101,11 @@ mod tests {
 
     fn ordered(text: &str) -> String {
         let words = in_order(text.split(' ').map(OsString::from));
-        words.join(" ".as_ref()).into_string().expect("it was text")
+        words.join(" ".as_ref()).into_string().expect("valid Unicode")
     }
 
     #[test]
-    fn flags_may_come_first_and_a_resource_has_its_kind_before_a_slash() {
+    fn leading_flags_are_moved_and_kind_slash_name_is_split() {
         for (typed, expected) in [
             ("k why pod a -n x", "k why pod a -n x"),
             ("k -n x why pod a", "k why pod a -n x"),

@@ -1,6 +1,6 @@
-//! `up`: the API server alone, or a scenario's whole cluster, until it is told to stop.
+//! `up`: serves the API server alone, or the cluster of a scenario, until interrupted.
 //!
-//! Thin: reads what was typed and starts what is meant. Listening and telling is `serve`'s.
+//! Thin: checks arguments and starts the cluster. Does not know how it is served: `serve` does.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,30 +24,30 @@ use references::built_in;
 /// Arguments of `up`.
 #[derive(Args)]
 pub(crate) struct UpArgs {
-    /// A scenario, or a file with a `cluster` alone: it is set up, its driver, publisher and scheduler run, and no steps are taken
+    /// A scenario, or a file with only a `cluster`: starts the cluster with driver, publisher and scheduler, without steps
     scenario: Option<PathBuf>,
-    /// Which row of the scenario's table
+    /// Row of the scenario's table
     #[arg(long, requires = "scenario")]
     row: Option<String>,
-    /// How often the scenario's publisher asks its driver
+    /// Poll interval of the scenario's publisher
     #[arg(long, default_value = "1s", value_parser = refresh)]
     refresh: Duration,
-    /// Where to listen; port 0 is any free one
+    /// Listen address; port 0 is any free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = address)]
     listen: SocketAddr,
-    /// Listen on an address that other machines reach
+    /// Allow a listen address that other machines can reach
     #[arg(long)]
     allow_remote: bool,
-    /// Let webhooks of the API server's objects be called on other machines as well
+    /// Allow webhooks on other machines to be called
     #[arg(long, conflicts_with = "scenario")]
     allow_remote_webhooks: bool,
-    /// Further tokens: a file with lines of token,user,uid,"group1,group2"
+    /// Static tokens: a file with lines of token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Where to write the kubeconfig, which stays there; else it goes into a place of its own until the end
+    /// Write the kubeconfig into this file and leave it there [default: a temporary file]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Serve without TLS, to everyone as administrator: clients send no token then
+    /// Serve HTTP without TLS, with administrator rights for every client and without tokens
     #[arg(long)]
     plain_http: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
     }
 }
 
-/// Checks what was typed, and reads the token file.
+/// Validates the arguments, and reads the token file.
 fn check(args: &UpArgs) -> Result<Option<String>, Refusal> {
     let usage = |why: String| Err(Refusal(Exit::Usage, why));
     let is_remote = !args.listen.ip().is_loopback();
@@ -113,7 +113,7 @@ fn refresh(text: &str) -> Result<Duration, String> {
     suites::harness::plan::duration(text)
 }
 
-/// Reads the scenario, if there is one.
+/// Reads the scenario, if one is given.
 fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
     let Some(file) = &args.scenario else {
         return Ok(None);
@@ -146,7 +146,7 @@ fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
     }
 }
 
-/// The API server alone, or the one of a scenario's cluster.
+/// Starts the API server alone, or the cluster of a scenario.
 async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<LiveCluster>), Refusal> {
     let Some(plan) = plan else {
         let options = ServerOptions {

@@ -1,4 +1,4 @@
-//! The exit code that the verdicts of a run speak for.
+//! Exit codes derived from verdicts.
 
 use suites::harness::StartError;
 use suites::report::{CaseRecord, CaseVerdict, Report};
@@ -14,36 +14,36 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
         return Exit::Internal;
     }
     match exit_of_record(report) {
-        // A file that asks for what can't be done is wrong; anything else of that kind is this machine's.
+        // A case file that demands something impossible is invalid; any other start error is the environment's.
         Exit::Environment if results.iter().any(is_refused) => Exit::Usage,
         exit => exit,
     }
 }
 
-/// Whether a part of this program panicked in a case.
+/// Whether this program panicked in a case.
 pub(crate) fn is_panic(result: &CaseResult) -> bool {
     matches!(&result.ended, Ended::Broken(StartError::Panicked { .. }))
 }
 
-/// The exit code that a record speaks for.
+/// The exit code of a stored report.
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
     match exit_of_verdicts(&report.cases) {
         exit @ (Exit::Failed | Exit::Environment) => exit,
         _ if report.open_findings().next().is_some() => Exit::Findings,
         _ if !report.unfinished.is_empty() => Exit::Incomplete,
-        // An entry that excuses nothing makes a wrong file of the manifest, whatever else could not be decided.
+        // A stale `knownFailures` entry makes the manifest invalid, even if some cases are inconclusive.
         Exit::Passed | Exit::Inconclusive if !report.idle_entries().is_empty() => Exit::Usage,
         exit => exit,
     }
 }
 
-/// The exit code that these cases speak for.
+/// The exit code of these cases.
 pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
     let has = |verdict: CaseVerdict| cases.iter().any(|case| case.verdict == verdict);
     if cases.iter().any(CaseRecord::is_bad) {
         return Exit::Failed;
     }
-    // A case that could not be run because of its file or of this machine says nothing about a system.
+    // A case that could not run because of its file or this machine says nothing about a system under test.
     if has(CaseVerdict::Error) {
         return Exit::Environment;
     }

@@ -1,8 +1,7 @@
-//! `e2e --watch`: the cases of a file again at each save, in simulated time.
+//! `e2e --watch`: runs the cases of a file at each save, in simulated time.
 //!
-//! The file is read again and again instead of being watched by the kernel: editors replace files, some mounts report nothing, and a
-//! file of a few kilobytes costs nothing. In simulated time a case that says the same ends the same, so that of a long table only the
-//! rows run that were changed, or did not pass.
+//! Polls the file instead of using inotify: editors replace files, some mounts report no events, and reading a few kilobytes is cheap.
+//! Simulated time is deterministic, so of a long table only rows run that were changed or did not pass.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,10 +26,10 @@ use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, e2e, mutants, out};
 use references::built_in;
 
-/// How long a save waits at most to be seen. It counts once the file has stayed the same for as long, so that no half of it does.
+/// Polling interval. An edit counts once the file stayed unchanged for one interval, so that a half-written file does not.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Runs the cases until somebody asks for the end.
+/// Runs the cases until interrupted.
 pub(crate) fn run(args: &E2eArgs, file: &Path) -> Exit {
     attempt(args, file).unwrap_or_else(|exit| exit)
 }
@@ -73,7 +72,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     let (mut seen, mut taken) = (None, None);
     let mut passed = BTreeSet::new();
     loop {
-        // A file that is gone for the moment is being replaced.
+        // The file is missing while an editor replaces it.
         if let Ok(now) = std::fs::read_to_string(file) {
             let is_settled = taken.is_none() || seen.as_ref() == Some(&now);
             seen = Some(now);
@@ -83,7 +82,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
                     Ok(plans) => passed = judge(session, plans, &passed, verbose).await,
                     Err(why) => eprintln!("error: {why}"),
                 }
-                // Nobody would learn of the next one.
+                // Without standard output further results would be lost.
                 if out::is_lost() {
                     return;
                 }
@@ -94,7 +93,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     }
 }
 
-/// Runs the cases but for those whose texts have passed already, and returns the texts of all that pass.
+/// Runs the cases whose source did not pass before, and returns the sources of all that pass.
 async fn judge(
     session: &Arc<Session>,
     plans: Vec<Plan>,

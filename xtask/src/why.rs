@@ -1,6 +1,6 @@
-//! `why`: why a pod, or a claim that somebody thinks of, fits which nodes, and which objects can never help.
+//! `why`: explains which nodes a pod or a hypothetical claim fits, and lists objects that can never match.
 //!
-//! Thin: where the cluster comes from, and how the answer is printed. The answer is the scheduler library's.
+//! Thin: reads the cluster and prints the result. `diagnose` does the analysis.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,43 +33,43 @@ pub(crate) struct WhyArgs {
     pub(crate) what: Subject,
 }
 
-/// What is asked about.
+/// Subcommands of `why`.
 #[derive(Subcommand)]
 pub(crate) enum Subject {
-    /// Why a pod fits which nodes
+    /// Explain which nodes a pod fits
     #[command(aliases = ["pods", "po"])]
     Pod {
-        /// Its name
+        /// Name of the pod
         name: String,
-        /// Its namespace; else that of the context, or `default`
+        /// Namespace of the pod [default: that of the context, or `default`]
         #[arg(short, long)]
         namespace: Option<String>,
         #[command(flatten)]
         common: Common,
     },
-    /// Where a claim would fit that does not exist
+    /// Explain which nodes a hypothetical claim would fit
     #[command(alias = "pvc")]
     Claim {
-        /// Its class
+        /// Storage class of the claim
         #[arg(long)]
         class: String,
-        /// Its size, such as 10Gi
+        /// Size of the claim, such as 10Gi
         #[arg(long, value_parser = size)]
         size: String,
         #[command(flatten)]
         common: Common,
     },
-    /// Which capacity objects, classes and claims can never help
+    /// List capacity objects, classes and claims that can never match
     Objects {
         #[command(flatten)]
         common: Common,
     },
-    /// Whether storage capacity tracking is in use and healthy, refuses pods for storage that there is, or overloads the API server; exit
-    /// code 1 where something of it is not as it should be
+    /// Check whether storage capacity tracking is in use and healthy, rejects pods although storage is free, or overloads the API server;
+    /// exit code 1 if an indicator is bad
     Health {
         #[command(flatten)]
         source: Source,
-        /// What programs answer at /metrics: publishers, and the API server, whose own are asked for where there is a kubeconfig
+        /// Metrics text of publishers and the API server; with a kubeconfig the API server's metrics are read from it
         #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "run"])]
         metrics: Vec<PathBuf>,
         /// Print JSON
@@ -78,24 +78,24 @@ pub(crate) enum Subject {
     },
 }
 
-/// What is said about whatever is asked about.
+/// Options common to all subcommands.
 #[derive(Args)]
 pub(crate) struct Common {
     #[command(flatten)]
     source: Source,
-    /// Only that node
+    /// Only this node
     #[arg(long)]
     node: Option<String>,
-    /// So many capacity objects for each node and claim
+    /// Maximum number of capacity objects shown per node and claim
     #[arg(long, default_value_t = Detail::default().objects)]
     objects: usize,
-    /// Score nodes, as with the gate StorageCapacityScoring
+    /// Score nodes, as with the feature gate StorageCapacityScoring
     #[arg(long)]
     scoring: bool,
     /// Scoring function as UTILIZATION=SCORE points, such as 0=10,100=0
     #[arg(long, value_name = "POINTS", requires = "scoring")]
     shape: Option<String>,
-    /// How to print it: for programs, or with each node and all capacity objects of each claim
+    /// Output format: JSON or YAML, or text with each node and all capacity objects of each claim
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<Format>,
     /// Print JSON
@@ -110,25 +110,25 @@ enum Format {
     Wide,
 }
 
-/// Where the cluster comes from.
+/// Source of the cluster's objects.
 #[derive(Args)]
 pub(crate) struct Source {
     #[command(flatten)]
     reach: ReachArgs,
-    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases
-    /// -A -o yaml` printed, or `-o json`; `-` is standard input. Several files together are one cluster. Without -A objects of other namespaces are
-    /// missing
+    /// Output of `kubectl get
+    /// nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml` (or
+    /// `-o json`); `-` is standard input. Several files form one cluster. Without -A objects of other namespaces are missing
     #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["reach", "scenario", "run"])]
     file: Vec<PathBuf>,
-    /// A case by its id, or a file that holds one: it is run, and its last state is explained
+    /// A case id or case file: runs the case and uses its final state
     #[arg(long, value_name = "CASE", conflicts_with_all = ["reach", "run"])]
     scenario: Option<String>,
-    /// The folder of a stored run: its last state is explained
+    /// Folder of a stored run: uses its final state
     #[arg(long, value_name = "FOLDER", conflicts_with = "reach")]
     run: Option<PathBuf>,
 }
 
-/// Reads the size of a claim that somebody thinks of.
+/// Parses the size of a hypothetical claim.
 fn size(text: &str) -> Result<String, String> {
     let size = scenario::Size::parse(text)?;
     match (1..=i128::from(i64::MAX)).contains(&size.bytes()) {
@@ -137,7 +137,7 @@ fn size(text: &str) -> Result<String, String> {
     }
 }
 
-/// Explains.
+/// Runs the command.
 pub(crate) fn run_why(what: &Subject) -> Exit {
     let answered = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -166,7 +166,7 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
             common,
         } => {
             let cluster = common.source.snapshot().await?;
-            // As kubectl takes it, too: pod/NAME.
+            // kubectl also accepts pod/NAME.
             let name = name.rsplit_once('/').map_or(name.as_str(), |(_, name)| name);
             let key = ObjectKey::namespaced(cluster.namespace(namespace.as_deref()), name);
             let told = of_pod(&cluster, common, &key)?;
@@ -198,7 +198,7 @@ fn of_pod(cluster: &Snapshot, common: &Common, key: &ObjectKey) -> Result<Explan
     )?)
 }
 
-/// What is wrong with objects, as text.
+/// The problems of objects, as text.
 fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     let mut findings = lint::lint(&cluster.inventory.snapshot);
     doubt(cluster, &mut findings);
@@ -212,7 +212,7 @@ fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     })
 }
 
-/// Where a dump has no capacity objects at all, it is the dump that has to be looked at first, not the driver.
+/// Without any capacity objects in a dump, the dump is more likely incomplete than the driver broken.
 fn doubt(cluster: &Snapshot, findings: &mut [Finding]) {
     if cluster.lacks_capacities() {
         let doubtful = findings
@@ -222,7 +222,7 @@ fn doubt(cluster: &Snapshot, findings: &mut [Finding]) {
     }
 }
 
-/// Names the pods that there are, where they are few.
+/// The error for an unknown pod, with the existing ones if they are few.
 fn no_pod(inventory: &Inventory, key: &ObjectKey, hint: &str) -> String {
     const FEW: usize = 8;
     let pods: Vec<String> = inventory.pods.keys().map(ToString::to_string).collect();
@@ -254,7 +254,7 @@ impl Common {
         }))
     }
 
-    /// The answer for programs, if that is what was asked for.
+    /// The result as JSON or YAML, if requested.
     fn encoded(&self, answer: &impl Serialize) -> Result<Option<String>, BoxError> {
         Ok(match self.output {
             Some(Format::Json) => Some(serde_json::to_string_pretty(answer)?),
@@ -280,7 +280,7 @@ impl Common {
 }
 
 impl Source {
-    /// A moment of the cluster, after a warning of what it seems to lack.
+    /// The cluster's state. Prints warnings for object types that seem to be missing.
     async fn snapshot(&self) -> Result<Snapshot, BoxError> {
         let snapshot = self.read().await?;
         warn(&snapshot);
@@ -297,7 +297,7 @@ impl Source {
         }
     }
 
-    /// What is known of the cluster, with what programs tell of themselves.
+    /// The cluster and the metrics of its programs.
     async fn known(&self, metrics: &[PathBuf]) -> Result<Known, BoxError> {
         if let Some((plan, facts)) = self.facts().await? {
             return Known::of_run(&plan, &facts);
@@ -315,7 +315,7 @@ impl Source {
         Ok(Known::of_cluster(snapshot, &texts, health::since_1970()?))
     }
 
-    /// The run that is meant, if one is.
+    /// The selected run, if any.
     async fn facts(&self) -> Result<Option<(Plan, Vec<Fact>)>, BoxError> {
         match (&self.run, &self.scenario) {
             (Some(folder), _) => Ok(Some(record::load(folder)?)),
@@ -325,7 +325,7 @@ impl Source {
     }
 }
 
-/// Reports on standard error what a dump seems to lack, and how a whole one is made.
+/// Prints which object types a dump seems to lack, and how to make a complete one.
 pub(crate) fn warn(snapshot: &Snapshot) {
     let gaps = snapshot.gaps();
     for gap in &gaps {

@@ -1,4 +1,4 @@
-//! `doctor`: what this machine has of what runs need, and of the programs of a manifest, and what to do about the rest.
+//! `doctor`: checks this machine, and the programs of a manifest, for what runs need, and prints remedies.
 
 mod programs;
 
@@ -19,19 +19,19 @@ use crate::{Exit, places, preflight};
 /// Arguments of `doctor`.
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// Look at the programs of that manifest too, without starting them: that it reads, and that they are there
+    /// Also check the programs of this manifest without starting them: the manifest is valid, the programs exist
     #[arg(long, value_name = "FILE")]
     sut: Option<PathBuf>,
 }
 
-/// What was found, or what lacks and how to get it.
+/// What was found, or the problem and its remedy.
 type Found = Result<String, String>;
 
-/// Something that the machine may have.
+/// One check of the machine.
 struct Check {
     what: &'static str,
     look: fn() -> Found,
-    /// What can't be done without it; none: nothing can.
+    /// Features that need it; `None` if everything does.
     only_for: Option<&'static str>,
 }
 
@@ -62,7 +62,7 @@ const fn wanted(what: &'static str, look: fn() -> Found, only_for: &'static str)
     }
 }
 
-/// Looks at everything, and prints a line each.
+/// Runs all checks, and prints one line for each.
 pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let machine = CHECKS
         .iter()
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
         .fold(machine, worse)
 }
 
-/// Prints a line. `only_for`: what can't be done without it; none: nothing can.
+/// Prints the line of a check. `only_for`: the features that need it; `None` if everything does.
 fn tell(what: &str, found: Found, only_for: Option<&str>) -> Exit {
     let paint = Paint::of(&std::io::stdout());
     let (word, told, exit) = match (found, only_for) {
@@ -96,7 +96,7 @@ fn tell(what: &str, found: Found, only_for: Option<&str>) -> Exit {
     exit
 }
 
-/// What this machine lacks counts before a wrong file.
+/// The exit code for the environment takes precedence over the one for a wrong file.
 fn worse(one: Exit, other: Exit) -> Exit {
     match (one, other) {
         (Exit::Environment, _) | (_, Exit::Passed) => one,
@@ -116,13 +116,13 @@ fn temporary_files() -> Found {
     }
 }
 
-/// The sockets of a case are in a temporary folder, and the path of a socket has 107 bytes at most, on some systems fewer.
+/// Checks that socket paths fit: cases put sockets into a temporary folder, and a socket path has at most 107 bytes, on some systems fewer.
 fn sockets() -> Found {
-    /// As long as what runs put behind the folder for temporary files.
+    /// As long as the longest path that runs append to the temporary folder.
     const LONGEST: &str = "csi-probe-a-driver-on-a-node-with-a-long-name.sock";
     let path = std::env::temp_dir().join(format!("{}-{LONGEST}", std::process::id()));
     let listened = UnixListener::bind(&path);
-    // It is there only if that went well.
+    // The file exists only if the bind succeeded.
     std::fs::remove_file(&path).ok();
     match listened {
         Ok(_) => Ok("the folder for temporary files has a short name".to_owned()),
@@ -156,7 +156,7 @@ fn open_files() -> Found {
     }
 }
 
-/// Where runs are kept without `--output`.
+/// The folder of runs without `--output`.
 fn runs() -> Found {
     let folder = places::of("runs");
     let written = places::private(&folder).and_then(|()| machine::can_write(&folder));

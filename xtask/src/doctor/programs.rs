@@ -1,4 +1,4 @@
-//! What can be seen of the programs of a manifest without starting them: that they are there, and that this machine could.
+//! Checks of a manifest's programs without starting them: they exist, and this machine can execute them.
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -9,10 +9,10 @@ use suites::harness::manifest::Manifest;
 
 use super::{Found, in_path};
 
-/// What is looked at, and what was found.
+/// The name of a check, and its result.
 pub(super) type Line = (&'static str, Found);
 
-/// Looks at all of it.
+/// Runs all checks.
 pub(super) fn look(manifest: &Manifest) -> Vec<Line> {
     let mut lines = vec![("manifest", Ok(summary(manifest)))];
     lines.extend(
@@ -43,12 +43,12 @@ fn summary(manifest: &Manifest) -> String {
     )
 }
 
-/// Whether a file that may be executed has a form in which the system executes files.
+/// Whether an executable file has a format that the operating system can execute.
 fn startable(path: &Path) -> Found {
     const LONGEST: u64 = 256;
     let mut start = Vec::new();
     let file = std::fs::File::open(path);
-    // One that may be executed and not read says nothing of itself.
+    // An executable file need not be readable; then its format stays unknown.
     if let Ok(file) = file {
         file.take(LONGEST)
             .read_to_end(&mut start)
@@ -68,7 +68,7 @@ fn startable(path: &Path) -> Found {
     }
 }
 
-/// Whether something listens at the socket of a driver that runs already. A path that is too long is an error of the system too.
+/// Whether a running driver listens on its socket. A path that is too long is a system error too.
 fn connectable(path: &Path) -> Found {
     match UnixStream::connect(path) {
         Ok(_) => Ok(path.display().to_string()),
@@ -79,7 +79,7 @@ fn connectable(path: &Path) -> Found {
     }
 }
 
-/// Whether a program can be shown the folder of a pod.
+/// Whether a program can be given the mounted folder of a pod.
 fn pod_folder() -> Found {
     const REMEDY: &str = "run as root, or on a kernel that gives users name spaces of their own";
     if in_path("unshare").is_none() {

@@ -1,4 +1,4 @@
-//! `explore --defects`: how soon exploration alone finds each defect of the catalogue, and that it finds nothing where there is none.
+//! `explore --defects`: measures how soon exploration alone finds each defect of the catalogue, and that it finds nothing without one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use references::Defect;
 
-/// What came of one defect, or of none.
+/// The result of exploring with one defect, or with none.
 struct Tried {
     exploration: Exploration,
     elapsed: Duration,
 }
 
-/// Makes sure that every defect is at hand, and explores each for up to `budget`.
+/// Checks that the program contains every defect, and explores each for up to `budget`.
 pub(crate) fn run(budget: Duration, explorer: impl Fn(Option<Defect>) -> Explorer) -> Result<Exit, Exit> {
     let catalogue = Defects::load();
     let defects = catalogue
@@ -77,7 +77,7 @@ async fn try_all(
     }
 }
 
-/// Explores until there is a finding, or the time is over.
+/// Explores until the first finding, or until the budget is used up.
 async fn attempt(explorer: Explorer, budget: Duration) -> Tried {
     let began = Instant::now();
     let mut exploration = Exploration::default();
@@ -85,7 +85,7 @@ async fn attempt(explorer: Explorer, budget: Duration) -> Tried {
     let explored = Arc::new(explorer)
         .explore(until, &mut exploration, &mut |_| {})
         .await;
-    // No case is written.
+    // Does not write a case.
     if let Err(error) = explored {
         eprintln!("error: {error}");
     }

@@ -1,4 +1,4 @@
-//! The worlds that several machines have run, as if one had: one summary, one report, and the cases of the findings in one folder.
+//! Merges the clusters explored by several machines: one summary, one report, and one folder with the cases of the findings.
 
 use std::io::Result;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::{Ended, exit, show};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Tells and writes what the parts have found. `missing`: why that is not all.
+/// Prints and writes the merged findings. `missing`: the reason that the result is incomplete.
 pub(crate) fn gather(
     mut explored: Explored,
     (started, seconds): (String, f64),
@@ -37,7 +37,7 @@ pub(crate) fn gather(
     }
 }
 
-/// Copies the case of a finding and its run to where they stand beside the report of a whole run.
+/// Copies the case and the run of a finding to their paths in a report of a single run.
 fn bring(found: &mut FoundRecord, output: &Path) -> Result<()> {
     found.file = copy(&found.file, output)?;
     if let Some(run) = &found.case.folder {
@@ -50,7 +50,7 @@ fn bring(found: &mut FoundRecord, output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies a file into a folder, which is made if it is not there.
+/// Copies a file into a folder, which is created if needed.
 fn copy(file: &Path, folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let place = folder.join(file.file_name().unwrap_or_default());

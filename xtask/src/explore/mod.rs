@@ -1,4 +1,4 @@
-//! `explore`: worlds and histories that nobody wrote, against the references or the programs of a manifest.
+//! `explore`: runs generated clusters and events against the references or the programs of a manifest.
 
 mod defects;
 mod gather;
@@ -31,47 +31,47 @@ pub(crate) use gather::gather;
 /// Arguments of `explore`.
 #[derive(Args)]
 pub(crate) struct ExploreArgs {
-    /// Explore the programs of that manifest instead of the references
+    /// Explore the programs of this manifest instead of the references
     #[arg(long, value_name = "FILE", conflicts_with = "defect")]
     sut: Option<PathBuf>,
-    /// The first world; the next ones have the numbers after it [default: drawn, and printed]
+    /// Seed of the first generated cluster; further ones use the following numbers [default: random, printed]
     #[arg(long, value_parser = seed)]
     seed: Option<u64>,
-    /// Go on for so long, such as 30s or 10m [default: 1m]
+    /// Time limit, such as 30s or 10m [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = budget, conflicts_with = "worlds")]
     budget: Option<Duration>,
-    /// Run so many worlds
+    /// Number of clusters to generate
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     worlds: Option<u64>,
-    /// Only worlds for that: publisher, scheduler, cleaner, or story, which is publisher and scheduler
+    /// Only clusters that test this role: publisher, scheduler, cleaner, or story (publisher and scheduler)
     #[arg(long)]
     role: Option<&'static Focus>,
-    /// Break one of the references on purpose, to see what exploration says
+    /// Inject a defect into a reference implementation, to see whether exploration finds it
     #[arg(long, value_parser = Defect::named)]
     defect: Option<Defect>,
-    /// Try every defect of the catalogue for the budget, and none, and say after how many worlds each is found
+    /// Explore with each defect of the catalogue for the budget, and with none; print the number of clusters until found
     #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time", "shard"])]
     defects: bool,
-    /// Write a case for each finding, and the reports, into that folder
+    /// Write a case for each finding, and the reports, into this folder
     #[arg(long, value_name = "FOLDER", default_value_os_t = places::of("explore"))]
     output: PathBuf,
-    /// Histories that are tried to make a finding small, at most
+    /// Maximum number of runs for minimizing a finding
     #[arg(long, default_value_t = 500)]
     tries: usize,
-    /// Worlds at the same time [default: one per processor, with --real-time 16, and with --sut 4]
+    /// Clusters to run concurrently [default: 1 per CPU, 16 with --real-time, 4 with --sut]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
-    /// Run in real time, on sockets; otherwise time is simulated, unless --sut needs the real one
+    /// Run in real time, on sockets [default: simulated time, unless --sut needs real time]
     #[arg(long)]
     real_time: bool,
-    /// Multiply every bound, for slow machines
+    /// Scale all timeouts by this factor, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     patience: f64,
     #[command(flatten)]
     part: PartArgs,
 }
 
-/// How long worlds are explored, unless the user says otherwise.
+/// Default time limit of an exploration.
 const BUDGET: Duration = Duration::from_secs(60);
 
 fn budget(text: &str) -> Result<Duration, String> {
@@ -88,7 +88,7 @@ fn budget(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Explores.
+/// Runs the command.
 pub(crate) fn run(args: &ExploreArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
@@ -120,18 +120,18 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     };
     if args.defects {
         eprintln!("exploring from seed {seed}");
-        // That one is found is enough.
+        // The first finding per defect is enough.
         return defects::run(args.budget.unwrap_or(BUDGET), |defect| explorer(defect, None, 0));
     }
     let explorer = Arc::new(explorer(args.defect, manifest, args.tries));
     let runtime = runtime()?;
     let exit = runtime.block_on(explore(&explorer, args));
-    // A world that goes on for ever is left behind.
+    // Does not wait for a run that never ends.
     runtime.shutdown_background();
     Ok(exit)
 }
 
-/// What worlds are about: what was asked for, or all in which a broken program plays a part.
+/// The selected focus, or else all that involve the role of the defect.
 fn focuses(args: &ExploreArgs, defect: Option<Defect>) -> Vec<&'static Focus> {
     let broken = defect.and_then(Defect::role);
     match (args.role, broken) {
@@ -141,7 +141,7 @@ fn focuses(args: &ExploreArgs, defect: Option<Defect>) -> Vec<&'static Focus> {
     }
 }
 
-/// Other programs live in real time.
+/// Programs of a manifest need real time.
 fn is_simulated(args: &ExploreArgs) -> bool {
     args.sut.is_none() && !args.real_time
 }
@@ -155,7 +155,7 @@ fn default_jobs(args: &ExploreArgs) -> usize {
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
 }
 
-/// A seed that is easy to copy.
+/// A random seed of at most nine digits, easy to copy.
 fn drawn_seed() -> u64 {
     let now = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(now.unsigned_abs() % 1_000_000_000).unwrap_or_default()
@@ -178,7 +178,7 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
     }
 }
 
-/// Makes sure that a part has worlds, and the same ones each time.
+/// Checks that a shard has a number of clusters and a seed, without which the shards would not add up to one run.
 fn has_worlds(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
     if args.seed.is_none() {
         eprintln!(
@@ -204,7 +204,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     let mut minutes = Minutes::begin();
     let mut told = 0;
     let mut tell = |exploration: &Exploration| {
-        // Whoever waits for hours wants to know at once.
+        // Print at once: a run may last for hours.
         for finding in &exploration.findings[told..] {
             bar.suspend(|| eprintln!("found: {} (seed {})", finding.signature, finding.seed));
         }
@@ -245,20 +245,20 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     }
 }
 
-/// When it ran, and why that is not all.
+/// Start and duration of the exploration, and the reason if it is incomplete.
 struct Ended {
     started: String,
     seconds: f64,
     limits: Vec<String>,
 }
 
-/// What was explored.
+/// The programs that were explored.
 fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
     let session = &explorer.session;
     let manifest = session.manifest.as_ref();
     Programs {
         system: SystemRecord {
-            // Drawn worlds say nothing of single features.
+            // Generated clusters verify no single feature.
             features: Vec::new(),
             ..manifest.map_or_else(|| e2e::record(args.defect), manifest::record)
         },
@@ -268,7 +268,7 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
     }
 }
 
-/// What others join with their parts.
+/// The shard's part, for `report merge`.
 fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> Part<Found> {
     let number = |name: &str, number: Option<u64>| number.map(|number| format!("--{name}={number}"));
     let given = [

@@ -1,4 +1,4 @@
-//! What `explore` says: its progress, its summary, and the reports that cases have as well.
+//! Output of `explore`: progress, summary, and the same reports as for cases.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) fn progress() -> ProgressBar {
     bar
 }
 
-/// How it goes.
+/// The progress line.
 pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
     let shrinking = exploration
         .shrinking
@@ -35,12 +35,12 @@ pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
     )
 }
 
-// So many worlds that this were not exact cannot be run.
+// A `u64` is converted without loss: no run reaches 2^53 clusters.
 fn per_second(worlds: u64, seconds: f64) -> f64 {
     worlds as f64 / seconds.max(f64::EPSILON)
 }
 
-/// Says what came of it.
+/// Prints the summary.
 pub(super) fn summarize(explored: &Explored, seconds: f64, is_interrupted: bool) {
     for (axis, values) in &explored.axes {
         let values: Vec<String> = values
@@ -85,7 +85,7 @@ pub(super) fn summarize(explored: &Explored, seconds: f64, is_interrupted: bool)
     );
 }
 
-/// A finding: what it is, the case that shows it, and how to see it again.
+/// Prints a finding: its signature, the case that shows it, and the command that reproduces it.
 fn found(programs: &Programs, finding: &FoundRecord, paint: Paint) {
     let worlds = match finding.worlds {
         1 => "one world".to_owned(),
@@ -125,7 +125,7 @@ fn found(programs: &Programs, finding: &FoundRecord, paint: Paint) {
     println!("  again   {called} explore{options} --seed {seed} --worlds 1 --role {focus}\n");
 }
 
-/// The options that say which programs are explored.
+/// The options that select the explored programs, as in a command line.
 pub(super) fn options(args: &ExploreArgs) -> String {
     let sut = args.sut.as_ref().map(|sut| sut.display().to_string());
     let options = [
@@ -140,7 +140,7 @@ pub(super) fn options(args: &ExploreArgs) -> String {
         .collect()
 }
 
-/// Writes the reports that cases have as well.
+/// Writes the same reports as for cases.
 pub(super) fn write_reports(explored: &Explored, ended: &Ended, folder: &Path) -> Result<(), WriteError> {
     let programs = &explored.programs;
     let command = vec![

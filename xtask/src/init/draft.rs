@@ -1,4 +1,4 @@
-//! A manifest in the making: what was understood of a program's flags, and the text that this becomes.
+//! A draft manifest: the flags recognised in a program's help, and the YAML text made from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use suites::harness::scenario::Role;
 
 use super::flags::{self, Flag, Given};
 
-/// A manifest in the making.
+/// A draft manifest.
 pub(super) struct Draft {
     pub(super) name: String,
     pub(super) role: Role,
     argv: Vec<String>,
-    /// Setting, and what its values add to argv.
+    /// Settings: name → value → arguments that it adds to argv.
     settings: Map<String, Value>,
-    /// Features that are claimed.
+    /// Features that the manifest claims.
     pub(super) features: Vec<&'static str>,
-    /// Features that may be claimed if a case shows them.
+    /// Features that are claimed if a trial case passes.
     pub(super) candidates: Vec<&'static str>,
-    /// Arguments, and what they are understood as.
+    /// Arguments with the meaning that was recognised.
     pub(super) understood: Vec<(String, &'static str)>,
-    /// What a case decides and no flag of the program says, as far as one of the usual names would.
+    /// Values that a case has to set and for which no known flag was found, with the usual flag names.
     pub(super) missing: Vec<(&'static str, &'static str)>,
-    /// What a driver says of itself.
+    /// Names that a driver reports.
     pub(super) names: Option<Names>,
 }
 
-/// What cases have to call a driver, and the segment that it says of a node.
+/// The driver's name, and the topology segment that it reports for a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Names {
@@ -37,11 +37,11 @@ pub(super) struct Names {
     pub(super) topology: BTreeMap<String, String>,
 }
 
-/// How the harness is to be told what a program can't be, by what it stands for.
+/// Placeholders without which the harness cannot configure a program of that role.
 const NEEDED: [&str; 3] = ["{kubeconfig}", "{csi_socket}", "{refresh}"];
 
 impl Draft {
-    /// What follows from a program's own words. `argv`: the program, and arguments that it always gets.
+    /// Derives a draft from the flags in a program's help. `argv`: the program and its fixed arguments.
     pub(super) fn of(name: String, role: Role, argv: Vec<String>, has: &BTreeSet<String>) -> Self {
         let (features, candidates) = flags::features(role);
         let mut draft = Draft {
@@ -58,7 +58,7 @@ impl Draft {
         for flag in flags::of(role) {
             draft.add(flag, has);
         }
-        // A flag of another form may say the same.
+        // A fixed argument of another form may contain the placeholder already.
         let argv = &draft.argv;
         draft
             .missing
@@ -98,7 +98,7 @@ impl Draft {
         }
     }
 
-    /// Gives a flag that is always given, under each of its names that the program knows.
+    /// Adds a fixed argument, under each of the flag's names that the program knows.
     fn add_argument(&mut self, flag: &'static Flag, value: &'static str, known: &[&str]) {
         if flag.names.iter().any(|name| self.is_given(name)) {
             return;
@@ -116,7 +116,7 @@ impl Draft {
         }
     }
 
-    /// Whether the user has written that flag already.
+    /// Whether the user already passed this flag.
     fn is_given(&self, name: &str) -> bool {
         self.argv.iter().any(|argument| {
             let word = argument.trim_start_matches('-');
@@ -124,7 +124,7 @@ impl Draft {
         })
     }
 
-    /// The manifest, with these features.
+    /// The manifest as YAML, claiming these features.
     pub(super) fn text(&self, features: &[&str]) -> Result<String, serde_saphyr::ser::Error> {
         let env = match self.role {
             Role::Publisher => ENVIRONMENT,
@@ -144,14 +144,14 @@ impl Draft {
     }
 }
 
-/// What publishers in pods are told by variables, whether they have flags for it or not.
+/// Environment variables that publishers in pods usually read, set whether or not there are flags for the same values.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("NAMESPACE", "{namespace}"),
     ("POD_NAME", "{pod}"),
     ("NODE_NAME", "{node}"),
 ];
 
-/// A manifest, in the order in which people write one.
+/// The manifest's fields, in the usual order.
 #[derive(Serialize)]
 struct Written<'d> {
     name: &'d str,

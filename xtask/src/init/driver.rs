@@ -1,4 +1,4 @@
-//! What a driver says of itself, for the names in its manifest: it is started as a case starts it, and asked.
+//! Identity of a driver for its manifest: starts the driver as a case does, and calls GetPluginInfo and NodeGetInfo.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::draft::{Draft, Names};
 use crate::reach::BoxError;
 use references::built_in;
 
-/// The node on which it is asked.
+/// Node on which the driver is called.
 const NODE: &str = "n1";
 
-/// What it is asked.
+/// The case whose run makes the calls.
 const QUESTIONS: &str = "id: driver/init/asked
 title: what the driver says of itself
 requirements: [CSI-30]
@@ -33,17 +33,17 @@ steps:
         why: nothing else can be asked of a driver whose name and node are unknown
 ";
 
-/// What it has said.
+/// The driver's responses.
 pub(super) struct Told {
-    /// What follows for the manifest; as it was, where it has not said its name.
+    /// Names for the manifest; unchanged if the driver did not report its name.
     pub(super) names: Names,
-    /// Whether it says that it tells its capacity; none: it has not said.
+    /// Whether the driver has the GET_CAPACITY capability; `None` if unknown.
     pub(super) has_capacity: Option<bool>,
-    /// Why it could not be asked.
+    /// The error, if the driver could not be called.
     pub(super) failure: Option<String>,
 }
 
-/// Names for a driver of which nothing is known.
+/// Placeholder names for an unknown driver.
 pub(super) fn unknown() -> Names {
     Names {
         name: "driver.example.com".to_owned(),
@@ -52,7 +52,7 @@ pub(super) fn unknown() -> Names {
     }
 }
 
-/// Starts the driver, and asks it.
+/// Starts the driver and calls it.
 pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
     let manifest = Manifest::parse(path, &draft.text(&draft.features)?)?;
     let plan = manifest.adapt(&resolve(&scenario::parse_one("init.yaml", QUESTIONS)?)?)?;
@@ -76,7 +76,7 @@ pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
     })
 }
 
-/// What an instance on the node has answered, in the words of a manifest.
+/// The names in the responses of an instance on the node.
 fn names(info: Option<&AnswerFact>, node: Option<&AnswerFact>) -> Option<Names> {
     let text = |answer: Option<&AnswerFact>, name: &str| {
         let figure = answer?.told.get(name)?.as_str()?;

@@ -1,25 +1,25 @@
-//! The flags by which programs of each role are told what a case decides, under the names that are in use. Only data.
+//! Flags of programs of each role that set what a case decides, under their common names. Data only.
 
 use suites::harness::scenario::Role;
 
 /// A flag that a program may have.
 pub(super) struct Flag {
-    /// Its names, without dashes.
+    /// Alternative names, without dashes.
     pub(super) names: &'static [&'static str],
     pub(super) given: Given,
-    /// What it is understood as.
+    /// The recognised meaning, for the output.
     pub(super) meaning: &'static str,
 }
 
-/// What becomes of a flag in a manifest.
+/// How the manifest uses a flag.
 pub(super) enum Given {
-    /// It is always given, with that value; an empty one: it is a switch.
+    /// Always passed with this value; empty for a switch.
     Always(&'static str),
-    /// It is a setting, which cases choose by a feature.
+    /// A setting that cases choose through a feature.
     Setting {
         setting: &'static str,
         feature: &'static str,
-        /// The value of the setting, and the arguments that it adds; `{flag}` stands for the flag.
+        /// Values of the setting with the arguments that each adds; `{flag}` is replaced by the flag.
         adds: &'static [(&'static str, &'static str)],
     },
 }
@@ -184,7 +184,7 @@ const DRIVER: &[Flag] = &[
     ),
 ];
 
-/// The flags of a role's programs.
+/// The known flags of a role's programs.
 pub(super) fn of(role: Role) -> &'static [Flag] {
     match role {
         Role::Publisher => PUBLISHER,
@@ -194,7 +194,7 @@ pub(super) fn of(role: Role) -> &'static [Flag] {
     }
 }
 
-/// Settings of every program of a role that no flag of it need be known for.
+/// Settings that programs of a role need without any flag for them.
 pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
     match role {
         Role::Cleaner => &[
@@ -205,7 +205,7 @@ pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// The features that are tried whatever flags there are.
+/// Features of a role that are claimed, and those that are tried, regardless of flags.
 pub(super) fn features(role: Role) -> (&'static [&'static str], &'static [&'static str]) {
     match role {
         Role::Publisher => (&["publisher.central"], &["publisher.provisioning"]),

@@ -1,4 +1,4 @@
-//! The flags that a program says it has, when it is asked for help. Knows no role.
+//! Parses the flags in a program's `--help` output. Does not know roles.
 
 use std::collections::BTreeSet;
 use std::process::{ExitStatus, Stdio};
@@ -7,15 +7,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-/// Longer than any program takes to say what its flags are.
+/// Timeout of a program's `--help`.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// More bytes than the help of any program has.
+/// Maximum size of the help text, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The flags of the sub-command that `argv` names, or else of the program, by their names without dashes.
+/// Flags of the subcommand that `argv` names, or else of the program; names without dashes.
 ///
-/// Fails if the program does not start, or does not end.
+/// Fails if the program does not start or does not exit in time.
 pub(super) async fn flags(argv: &[String]) -> Result<BTreeSet<String>, String> {
     let Some((program, arguments)) = argv.split_first() else {
         return Ok(BTreeSet::new());
@@ -34,7 +34,7 @@ pub(super) async fn flags(argv: &[String]) -> Result<BTreeSet<String>, String> {
     }
 }
 
-/// The flags in what the program prints with `--help` after these words; none if it ends with an error.
+/// Flags in the output of `--help` after these words; empty if the program fails.
 async fn asked(program: &str, words: &[&String]) -> Result<BTreeSet<String>, String> {
     let mut command = Command::new(program);
     command
@@ -53,7 +53,7 @@ async fn asked(program: &str, words: &[&String]) -> Result<BTreeSet<String>, Str
         )
     })?;
     let printed = ended.map_err(|error| format!("`{program}` does not start: {error}; correct the path"))?;
-    // Go programs print their flags and end with 2; with words that are no sub-command they may print an error alone.
+    // Go programs print usage and exit with 2; given words that are no subcommand, they may print only an error.
     let (text, status) = printed;
     if !words.is_empty() && !status.success() {
         return Ok(BTreeSet::new());
@@ -61,7 +61,7 @@ async fn asked(program: &str, words: &[&String]) -> Result<BTreeSet<String>, Str
     Ok(in_text(&String::from_utf8_lossy(&text)))
 }
 
-/// Runs a program and returns the beginning of its output, standard output first, and its exit status.
+/// Runs a program and returns the start of its output, standard output first, and its exit status.
 async fn output(mut command: Command) -> std::io::Result<(Vec<u8>, ExitStatus)> {
     let mut child = command.spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -69,7 +69,7 @@ async fn output(mut command: Command) -> std::io::Result<(Vec<u8>, ExitStatus)> 
     Ok(([out, err].concat(), child.wait().await?))
 }
 
-/// What a pipe returns, as far as `LIMIT`. Then it is closed, and the program gets an error when it writes more.
+/// Reads a pipe up to `LIMIT` and closes it; further writes of the program fail.
 async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     if let Some(pipe) = pipe {
@@ -78,7 +78,7 @@ async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<
     Ok(text)
 }
 
-/// Every word that is a flag, as `-name`, `--name`, `--name=VALUE` or `--name VALUE`.
+/// All words of the form `-name`, `--name`, `--name=VALUE` or `--name VALUE`.
 fn in_text(text: &str) -> BTreeSet<String> {
     let words = text.split(|letter: char| letter.is_whitespace() || ",[]()|`'\"".contains(letter));
     let flags = words.filter_map(|word| {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn of_endless_output_the_beginning_is_read() {
+    async fn endless_output_is_cut_at_the_limit() {
         let mut command = Command::new("yes");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let (text, status) = output(command).await.unwrap();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_found_as_help_texts_write_them() {
+    fn flags_are_found_in_go_and_clap_help_texts() {
         let text = "Usage: p [--plain] [-o FILE]\n  -csi-address string\n\tsocket (default \"/run/csi.sock\")\n      \
                     --poll=TIME  how often\n  --a, --kube_config <FILE>\nfour-fold - not a flag -- nor this";
         let found: Vec<String> = in_text(text).into_iter().collect();

@@ -1,4 +1,4 @@
-//! `init`: the manifest of a program, written from what the program says of its flags, and tried.
+//! `init`: creates the manifest of a program from its help output, and tries it.
 
 mod draft;
 mod driver;
@@ -27,24 +27,24 @@ use trial::Tried;
 /// Arguments of `init`.
 #[derive(Args)]
 pub(crate) struct InitArgs {
-    /// The role that the program plays: publisher, scheduler, cleaner or driver; asked for where it is left out
+    /// Role of the program: publisher, scheduler, cleaner or driver; prompted for if omitted
     #[arg(long, value_parser = role)]
     role: Option<Role>,
-    /// What reports call it; else the name of the program
+    /// Name in reports [default: the program's name]
     #[arg(long)]
     name: Option<String>,
-    /// Write a built-in manifest instead, as a start for one of your own
+    /// Copy a built-in manifest instead, as a template
     #[arg(long, value_name = "NAME", conflicts_with_all = ["role", "name", "program"])]
     from: Option<String>,
     /// Where to write the manifest
     #[arg(short, long, value_name = "FILE", default_value = "sut.yaml")]
     output: PathBuf,
-    /// The program, and arguments that it always gets; asked for where it is left out
+    /// The program and its fixed arguments; prompted for if omitted
     #[arg(last = true, value_name = "PROGRAM [ARGUMENT…]")]
     program: Vec<String>,
 }
 
-/// Writes a manifest.
+/// Runs the command.
 pub(crate) fn run(args: &InitArgs) -> Exit {
     attempt(args).unwrap_or_else(|(exit, why)| {
         eprintln!("error: {why}");
@@ -92,7 +92,7 @@ async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit,
     finish(&draft, &tried, &args.output)
 }
 
-/// The role that is meant.
+/// The role from the arguments or the prompt.
 fn role_of(args: &InitArgs) -> Result<Role, Refusal> {
     match args.role {
         Some(role) => Ok(role),
@@ -103,7 +103,7 @@ fn role_of(args: &InitArgs) -> Result<Role, Refusal> {
     }
 }
 
-/// The program that is meant, and its arguments; there is at least the program.
+/// The program and its arguments, from the command line or the prompt; never empty.
 fn argv_of(args: &InitArgs) -> Result<Vec<String>, Refusal> {
     if !args.program.is_empty() {
         return Ok(args.program.clone());
@@ -118,7 +118,7 @@ fn argv_of(args: &InitArgs) -> Result<Vec<String>, Refusal> {
     }
 }
 
-/// Writes a manifest that this program carries.
+/// Writes a copy of a built-in manifest.
 fn copy(name: &str, output: &Path) -> Result<Exit, Refusal> {
     let Some((_, text)) = carried_manifests().find(|(known, _)| *known == name) else {
         let names: Vec<&str> = carried_manifests().map(|(name, _)| name).collect();
@@ -133,7 +133,7 @@ fn copy(name: &str, output: &Path) -> Result<Exit, Refusal> {
     Ok(Exit::Passed)
 }
 
-/// A line from standard input. `instead`: how to say it on the command line.
+/// Prompts for a line on standard input. `instead`: the equivalent on the command line, for the error if there is no terminal.
 fn asked(what: &str, instead: &str) -> Result<String, Refusal> {
     let input = std::io::stdin();
     if input.is_terminal() {
@@ -154,7 +154,7 @@ fn base_name(program: &str) -> String {
     name.map_or_else(|| program.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// A program with a `/` counts from the manifest's folder, and was typed as it counts from the current one.
+/// Makes a program path relative to the manifest's folder; the user typed it relative to the current one.
 fn relative_to(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
     let is_here = manifest
         .parent()
@@ -169,7 +169,7 @@ fn relative_to(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
     argv
 }
 
-/// What was understood of the flags.
+/// Prints the recognised flags.
 fn tell(draft: &Draft) {
     for (argument, meaning) in &draft.understood {
         println!("understood  {argument:<36}  {meaning}");
@@ -179,7 +179,7 @@ fn tell(draft: &Draft) {
     }
 }
 
-/// Asks a driver for its names, and says what was understood of them.
+/// Calls a driver for its names, and prints the result.
 async fn ask(draft: &mut Draft, output: &Path) -> Result<(), Refusal> {
     draft.names = Some(driver::unknown());
     let told = driver::ask(draft, output).await;
@@ -208,7 +208,7 @@ async fn ask(draft: &mut Draft, output: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The features of its role that no trial was about, and that its flags say nothing of.
+/// Features of the role that neither a trial nor a flag has decided.
 fn untried(draft: &Draft, tried: &[Tried]) -> Vec<&'static str> {
     let of_role = format!("{}.", draft.role.as_str());
     let is_known =
@@ -221,7 +221,7 @@ fn untried(draft: &Draft, tried: &[Tried]) -> Vec<&'static str> {
     names
 }
 
-/// Says what the trials showed, and writes the manifest with the features that they showed.
+/// Prints the results of the trials, and writes the manifest with the features that passed.
 fn finish(draft: &Draft, tried: &[Tried], output: &Path) -> Result<Exit, Refusal> {
     let mut features = draft.features.clone();
     let mut is_broken = false;

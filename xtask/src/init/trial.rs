@@ -1,4 +1,4 @@
-//! Tries a drafted manifest: one case that every program of the role passes, and one for each feature that it may claim.
+//! Tries a draft manifest: runs one basic case of the role, and one case for each feature that the program may have.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use super::draft::Draft;
 use crate::reach::BoxError;
 use references::built_in;
 
-/// What came of a case.
+/// Result of a trial case.
 pub(super) struct Tried {
     pub(super) case: String,
-    /// The feature that it was about; none: it was the first one, without which nothing else makes sense.
+    /// The feature that the case verifies; `None` for the basic case, which must pass before all others.
     pub(super) feature: Option<&'static str>,
-    /// Why it did not pass; none: it did.
+    /// The failure; `None` if the case passed.
     pub(super) failure: Option<String>,
-    /// The last lines of the program's log, where it did not pass.
+    /// Last lines of the program's log, if the case did not pass.
     pub(super) log: Vec<String>,
 }
 
-/// Runs the cases; none after the first one if that does not pass.
+/// Runs the trial cases; stops after the basic one if it does not pass.
 pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<Tried>, BoxError> {
     let plans = suites::plans(&case_files())?;
     let all: Vec<&'static str> = draft.features.iter().chain(&draft.candidates).copied().collect();
@@ -63,7 +63,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<Tried>, BoxErr
     Ok(tried)
 }
 
-/// The first case of the role alone that needs this feature, and none besides what is claimed anyway.
+/// The first case of the role alone that needs this feature and otherwise only claimed ones.
 fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> Option<&'p Plan> {
     let is_fit = |plan: &&Plan| {
         let needed = plan.features();
@@ -73,7 +73,7 @@ fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> 
             && feature.is_none_or(|feature| needed.contains(feature))
             && others.into_iter().all(|name| draft.features.contains(name))
     };
-    // What the area of a role begins with is what it is there for; faults come later.
+    // The first area of a role tests its basic function; areas with faults come later.
     let own = |plan: &&Plan| plan.id().starts_with(first_area(draft.role));
     let mut fit = plans.iter().filter(is_fit);
     let first = plans.iter().filter(is_fit).find(own);
@@ -89,7 +89,7 @@ fn first_area(role: Role) -> &'static str {
     }
 }
 
-/// Why a case did not pass, and the last lines of the programs' logs.
+/// The failure of a case that did not pass, and the last log lines of the programs.
 fn failure(ended: &Ended) -> Option<(String, Vec<String>)> {
     match ended {
         Ended::Passed | Ended::Surprising(_) => None,

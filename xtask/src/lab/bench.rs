@@ -1,4 +1,4 @@
-//! `bench`: how fast the API server and the scheduler are, what publishing costs, and how much memory it takes.
+//! `bench`: throughput of the API server and the scheduler, cost of publishing, and memory use.
 
 use std::process::Command;
 
@@ -12,10 +12,10 @@ use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 
-/// What an interrupt means for all measurements.
+/// Message for an interrupt of any measurement.
 const INTERRUPTED: &str = "figures are told once all of them are measured, so nothing is told";
 
-/// Measures.
+/// Runs the command.
 pub(crate) fn run(args: BenchArgs) -> Exit {
     if cfg!(debug_assertions) && !args.as_built() {
         return optimised();
@@ -27,7 +27,7 @@ pub(crate) fn run(args: BenchArgs) -> Exit {
     }
 }
 
-/// Measures until somebody asks for the end. Programs that were started and folders go away with the measurement.
+/// Measures until an interrupt. Child processes and temporary folders are removed with the measurement.
 fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -61,7 +61,7 @@ fn environment(error: &BoxError) -> Exit {
     Exit::Environment
 }
 
-/// Does the same in a build with optimisation: figures of another build would mislead.
+/// Reruns the command in an optimised build: numbers of a debug build would mislead.
 fn optimised() -> Exit {
     let Some(checkout) = checkout() else {
         eprintln!(

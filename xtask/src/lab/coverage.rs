@@ -1,4 +1,4 @@
-//! `list --coverage`: how many pairs of values of axes occur together in the cases.
+//! `list --coverage`: pair coverage of axis values in the cases.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::args::SelectArgs;
 use crate::out::{eprintln, println};
 use crate::selected::selected;
 
-/// Prints a table of all selected cases, and one for each file with axes.
+/// Prints a table for all selected cases, and one for each file with axes.
 pub(crate) fn list(args: &SelectArgs) -> Exit {
     match attempt(args) {
         Ok(()) => Exit::Passed,
@@ -39,7 +39,7 @@ fn attempt(args: &SelectArgs) -> Result<(), Exit> {
     Ok(())
 }
 
-/// What cases have of each two axes.
+/// Prints the pair coverage of every two axes.
 fn table(name: &str, cases: usize, pairs: &[PairCoverage]) {
     println!("{name}, {cases} cases");
     pairs.iter().for_each(line);

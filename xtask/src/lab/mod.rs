@@ -1,4 +1,4 @@
-//! The commands of the labs, of which a build without the feature `labs` knows the names alone.
+//! Commands of the labs. A build without the feature `labs` knows only their names.
 
 mod bench;
 mod coverage;
@@ -27,7 +27,7 @@ pub(crate) use labs::Found;
 pub(crate) use labs::bench::BenchArgs;
 pub(crate) use labs::study::StudyArgs;
 
-/// Reports what joined parts of `sweep` or `selftest` have found.
+/// Prints the merged findings of `sweep` or `selftest`.
 pub(crate) fn gather(part: Part<Found>, output: &Path) -> Exit {
     match part.found {
         Found::Explored(_) => Exit::Nothing,
@@ -41,7 +41,7 @@ pub(crate) fn gather(part: Part<Found>, output: &Path) -> Exit {
     }
 }
 
-/// The folder of the reports, without which a part is of no use to others.
+/// The report folder; required for a shard, because `report merge` reads the report.
 fn output_of<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o Path>, Exit> {
     if part.shard.is_some() && output.is_none() {
         eprintln!(
@@ -52,16 +52,16 @@ fn output_of<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o
     Ok(output)
 }
 
-/// Does what calculates all the time and listens to nobody meanwhile: at Ctrl-C it is left behind, and ends with the process.
+/// Runs a computation that does not check for interrupts on a thread of its own, which is abandoned at Ctrl-C.
 ///
-/// `why`: what an interrupt means for the result.
+/// `why`: what an interrupt means for the result, for the message.
 fn calculate(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
     let (tell, told) = oneshot::channel();
-    // Nobody listens any more after an interrupt.
+    // After an interrupt the receiver is closed.
     let thread = std::thread::spawn(move || {
         tell.send(work()).ok();
     });
@@ -73,7 +73,7 @@ fn calculate(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
     });
     match ended {
         Some(Ok(exit)) => exit,
-        // It has panicked, and has said so.
+        // The thread panicked; the panic message is printed already.
         Some(Err(_)) => match thread.join() {
             Err(panic) => std::panic::resume_unwind(panic),
             Ok(()) => Exit::Environment,

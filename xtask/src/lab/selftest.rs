@@ -1,4 +1,4 @@
-//! `selftest`: holds the cases against the defects of the references, and says which bite.
+//! `selftest`: runs the cases against references with injected defects, and reports which defects are detected.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,44 +33,44 @@ use references::built_in;
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
     select: SelectArgs,
-    /// Break the programs of that manifest instead of the references: their traffic is spoilt, which needs none of their source code
+    /// Inject traffic defects into the programs of this manifest instead of the references; needs no source code of them
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     sut: Option<PathBuf>,
-    /// Only that defect; may be given several times
+    /// Only this defect; can be repeated
     #[arg(long, value_name = "NAME", value_parser = Defect::named)]
     defect: Vec<Defect>,
-    /// Hold every defect against every case that runs what it breaks: a quarter of an hour
+    /// Run every case against every defect in the code that it uses; takes a quarter of an hour
     #[arg(long)]
     full: bool,
-    /// Say what each defect does, what it is modelled on, and which case detects it with which failure, and run nothing
+    /// Describe each defect, its model, and the case and failure that detect it, without running anything
     #[arg(long, conflicts_with_all = ["full", "output", "json"])]
     list: bool,
-    /// Run in real time, on sockets; otherwise time is simulated, unless --sut needs the real one
+    /// Run in real time, on sockets [default: simulated time, unless --sut needs real time]
     #[arg(long)]
     real_time: bool,
-    /// Runs at the same time; in real time most of them wait for a bound [default: 1 per processor; in real time 32, and 4 with --sut]
+    /// Runs to execute concurrently; in real time most wait for a timeout [default: 1 per CPU; in real time 32, 4 with --sut]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
-    /// Multiply every bound, for slow machines
+    /// Scale all timeouts by this factor, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     patience: f64,
-    /// Print the record as JSON instead of words
+    /// Print the record as JSON instead of text
     #[arg(long)]
     json: bool,
-    /// Write selftest.html, selftest.md, selftest.json and the failure of each claim into that folder
+    /// Write selftest.html, selftest.md, selftest.json and the failure of each claim into this folder
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     #[command(flatten)]
     part: PartArgs,
 }
 
-/// Of all runs in simulated time.
+/// Seed of all runs in simulated time.
 const SEED: u64 = 0;
 
-/// In real time nearly all runs wait for a bound to pass, but they poll meanwhile.
+/// Default of `--jobs`. In real time nearly all runs wait for a timeout, but they poll meanwhile.
 fn default_jobs(args: &SelftestArgs) -> usize {
     let per_core = match () {
-        // Processes of somebody else have work to do at their start.
+        // Other programs need CPU time at start-up.
         () if args.sut.is_some() => 4,
         () if args.real_time => 32,
         () => 1,
@@ -78,12 +78,12 @@ fn default_jobs(args: &SelftestArgs) -> usize {
     std::thread::available_parallelism().map_or(64, |cores| cores.get() * per_core)
 }
 
-/// Holds the selected cases against the selected defects.
+/// Runs the selected cases against the selected defects.
 pub(crate) fn run(args: &SelftestArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
 
-/// The defects that are meant. A mutant is a change of the references' source code, so it is none of other programs.
+/// The selected defects. Mutants change the source code of the references, so they do not apply to other programs.
 fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suites::Defect>, Exit> {
     let mut defects: Vec<suites::Defect> = Defects::load().iter().cloned().collect();
     defects.retain(|defect| {
@@ -119,7 +119,7 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
     Ok(fit)
 }
 
-/// The cases that such programs can be held against: those that they run, and do not fail already.
+/// The cases that the programs run and are not known to fail.
 fn plans_of(plans: Vec<Plan>, manifest: Option<&Manifest>) -> Result<Vec<Arc<Plan>>, Exit> {
     let Some(manifest) = manifest else {
         return Ok(plans.into_iter().map(Arc::new).collect());
@@ -184,12 +184,12 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
     Ok(runtime()?.block_on(hold(selftest, args)))
 }
 
-/// The references or the programs of a manifest, broken as asked.
+/// Builds the references or the programs of a manifest with a defect.
 fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     let patience = args.patience;
     let seed = (manifest.is_none() && !args.real_time).then_some(SEED);
     Arc::new(move |name| {
-        // The catalogue knows no other names, which a test makes sure of.
+        // The catalogue contains only existing defects; a test checks it.
         let defect = name.and_then(|name| Defect::named(name).ok());
         let options = RunOptions {
             seed,
@@ -207,7 +207,7 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     })
 }
 
-/// How to see what cases come to. Where only what is named for a defect is run, all of it is.
+/// Records which code a case uses, to skip defects elsewhere. `None` if only the cases named for a defect run: they run in full.
 fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
     if !args.full || args.real_time {
         return None;
@@ -278,7 +278,7 @@ async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     }
 }
 
-/// Which part of the runs this machine has.
+/// This machine's shard of the runs.
 fn shards(selftest: &Selftest, args: &SelftestArgs) -> Option<ShardsRecord> {
     let shard = args.part.shard?;
     let defects = selftest.defects.iter().map(|defect| defect.name.as_str());
@@ -290,7 +290,7 @@ fn shards(selftest: &Selftest, args: &SelftestArgs) -> Option<ShardsRecord> {
     Some(ShardsRecord::of(shard, texts, args.part.run_id.clone()))
 }
 
-/// Says what it came to, and writes it into the folder.
+/// Prints the result, and writes it into the folder.
 pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -> Exit {
     if json {
         print!("{}", report.to_json());
@@ -310,7 +310,7 @@ pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -
     }
 }
 
-/// What did not have to run.
+/// The number of runs that were skipped because the case does not use the broken code.
 fn left_out(report: &SelftestReport) -> String {
     match report.unreached {
         0 => String::new(),
@@ -327,7 +327,7 @@ fn command(args: &SelftestArgs) -> Vec<String> {
     command
 }
 
-/// A line per defect, then what is wrong, then the counts.
+/// Prints one line per defect, then the problems, then the counts.
 fn summarize(report: &SelftestReport) {
     let paint = Paint::of(&std::io::stdout());
     let width = report
@@ -392,7 +392,7 @@ fn summarize(report: &SelftestReport) {
     }
 }
 
-/// What was never violated of what cases name, by file and by case.
+/// Prints the demands of cases that no defect violated, by file and by case.
 fn print_demands(demands: &Broken) {
     let files = &demands.files;
     for open in files.unbroken_core() {
@@ -405,7 +405,7 @@ fn print_demands(demands: &Broken) {
     );
 }
 
-/// Everything about the defects but how they end.
+/// Describes the defects, without running them.
 fn list(defects: &[suites::Defect]) {
     let paint = Paint::of(&std::io::stdout());
     for defect in defects {

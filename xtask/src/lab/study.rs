@@ -1,4 +1,4 @@
-//! `study`: the experiments with which the KEPs argue, repeated, and where their results go.
+//! `study`: reproduces the experiments of the KEPs, and writes the results.
 
 use labs::study::{Study, StudyArgs, text, write};
 use suites::harness::report::Paint;
@@ -8,7 +8,7 @@ use super::calculate;
 use crate::out::{eprintln, println};
 use crate::{Exit, manifest, mutants, preflight};
 
-/// Makes a study, and says what it found.
+/// Runs a study, and prints its findings.
 pub(crate) fn run(args: StudyArgs) -> Exit {
     let study = move || attempt(&args).unwrap_or_else(|exit| exit);
     calculate(

@@ -1,4 +1,4 @@
-//! `sweep`: a case again and again, each time with one fault at another point. Thin: prints what `labs::sweep` finds.
+//! `sweep`: runs a case many times, each time with one fault at another point. Thin: prints the result of `labs::sweep`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,53 +30,53 @@ use references::Defect;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     select: SelectArgs,
-    /// Sweep the programs of that manifest, in real time, instead of the references in simulated time
+    /// Sweep the programs of this manifest in real time, instead of the references in simulated time
     #[arg(long, value_name = "FILE")]
     sut: Option<PathBuf>,
-    /// Break one of the references on purpose
+    /// Inject a defect into a reference implementation
     #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
     defect: Option<Defect>,
-    /// Run that cell alone, as a failure names it
+    /// Run only this cell of the grid, as printed with a failure
     #[arg(long, value_name = "NAME")]
     cell: Option<String>,
-    /// Runs at the same time [default: 1 per processor, and 4 with --sut]
+    /// Runs to execute concurrently [default: 1 per CPU, 4 with --sut]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
-    /// Multiply every bound, for slow machines
+    /// Scale all timeouts by this factor, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     patience: f64,
-    /// Write the grid of each case as a page into that folder, with the case file of each cell that failed
+    /// Write an HTML page with the grid of each case, and the case file of each failed cell, into this folder
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     #[command(flatten)]
     part: PartArgs,
 }
 
-/// A case with its number among all of the run.
+/// A case, with its number in the whole run.
 type Numbered = (usize, Scenario);
 
-/// What is swept, and how.
+/// The cases to sweep, and the options.
 struct Plan<'a> {
     args: &'a SweepArgs,
-    /// The cases of this machine.
+    /// Cases of this machine's shard.
     scenarios: Vec<Numbered>,
     chosen: Chosen,
     jobs: usize,
     roles: Vec<Role>,
 }
 
-/// What is known of a run at any moment.
+/// Intermediate state of a sweep, for output after an interrupt.
 #[derive(Default)]
 struct Progress {
     swept: Vec<SweptCase>,
     under_way: Option<UnderWay>,
 }
 
-/// A case that is swept at this moment.
+/// The case currently swept.
 struct UnderWay {
     id: String,
     began: Instant,
-    /// How many cells it has; none: that is not known before it has run without a fault.
+    /// Number of cells; `None` until the run without a fault has ended.
     all: Option<usize>,
     ended: Vec<CellRecord>,
 }
@@ -129,7 +129,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     })
 }
 
-/// The cases of this machine as they are written, with their numbers, and which part of all they are.
+/// The cases of this machine as written, with their numbers, and the shard if there is one.
 fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), Exit> {
     let plans = selected(&args.select)?;
     let shard = args.part.shard;
@@ -153,7 +153,7 @@ fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), 
     }
 }
 
-/// Whose requests and calls are points: those of the programs under test.
+/// The roles whose requests and calls are fault points: those under test.
 fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
     match manifest {
         Some(manifest) => manifest.roles().collect(),
@@ -161,7 +161,7 @@ fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
     }
 }
 
-/// Sweeps one case after the other, tells of each, and keeps what came of it.
+/// Sweeps the cases one by one, prints each result, and stores it in `progress`.
 async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
     let mut worst = Exit::Nothing;
     for (number, scenario) in &plan.scenarios {
@@ -187,7 +187,7 @@ async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
 }
 
 impl Progress {
-    /// Says what an interrupt has left of so many cases.
+    /// Prints what an interrupted sweep has completed, of `all` cases.
     fn tell(&self, all: usize) {
         let swept = self.swept.len();
         let under_way = self.under_way.as_ref().map(UnderWay::told);
@@ -199,7 +199,7 @@ impl Progress {
 }
 
 impl UnderWay {
-    /// Shows the cells that have ended, and says how many they are.
+    /// Prints the completed cells, and returns a text with their number.
     fn told(&self) -> String {
         let id = &self.id;
         let Some(all) = self.all else {
@@ -213,7 +213,7 @@ impl UnderWay {
     }
 }
 
-/// Tells and writes what the parts of a run have swept.
+/// Prints and writes the results of several shards.
 pub(crate) fn gather(cases: &[SweptCase], output: &Path) -> Exit {
     let exits = cases.iter().map(|case| tell(case, Some(output)));
     exits.fold(Exit::Nothing, worse)
@@ -268,7 +268,7 @@ async fn one(plan: &Plan<'_>, scenario: &Scenario, under_way: &mut UnderWay) -> 
     Swept::Cells(ended.map(|(cell, held)| CellRecord::new(&cell, held)).collect())
 }
 
-/// Says what came of a case, and writes it into the folder. The exit code is that of a run of this case alone.
+/// Prints the result of a case, and writes it into the folder. Returns the exit code for this case alone.
 fn tell(case: &SweptCase, output: Option<&Path>) -> Exit {
     let id = &case.id;
     match &case.outcome {
@@ -306,7 +306,7 @@ fn command(args: &SweepArgs, scenario: &Scenario) -> Vec<String> {
     words
 }
 
-/// The command that sweeps all cases that are meant.
+/// The command that sweeps all selected cases.
 fn whole_command(args: &SweepArgs) -> Vec<String> {
     let mut words = words(args);
     words.push(format!("--patience={}", args.patience));
@@ -314,7 +314,7 @@ fn whole_command(args: &SweepArgs) -> Vec<String> {
     words
 }
 
-/// The command without cases.
+/// The command line without cases.
 fn words(args: &SweepArgs) -> Vec<String> {
     let mut words = vec!["sweep".to_owned()];
     words.extend(args.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
@@ -322,7 +322,7 @@ fn words(args: &SweepArgs) -> Vec<String> {
     args.select.command(words)
 }
 
-/// The grid, with a row for points that are alike, and then each failure in other words once.
+/// Prints the grid, with equal rows merged, then each distinct failure once.
 fn show(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
     let count = |wanted: fn(&Held) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
