@@ -1,21 +1,21 @@
-//! Lists the files below `cases` and `manifests` with their texts, as Rust reads them. Knows nothing of what they say.
+//! Generates Rust lists of the files below `cases` and `manifests`, with their contents. Does not know the formats of the files.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The lists, and the folders that they are made of.
+/// Name of each generated list, and its source folder.
 const LISTS: [(&str, &str); 2] = [("CASES", "../cases"), ("MANIFESTS", "../manifests")];
 
 fn main() {
     let mut text = String::new();
     for (name, folder) in LISTS {
         println!("cargo::rerun-if-changed={folder}");
-        let folder = fs::canonicalize(folder).expect("the folder is there");
-        writeln!(text, "{}", list(name, &folder)).expect("a string takes everything");
+        let folder = fs::canonicalize(folder).expect("folder exists");
+        writeln!(text, "{}", list(name, &folder)).expect("writing to a string cannot fail");
     }
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
-    fs::write(out.join("files.rs"), text).expect("OUT_DIR can be written");
+    fs::write(out.join("files.rs"), text).expect("OUT_DIR is writable");
 }
 
 fn list(name: &str, folder: &Path) -> String {
@@ -28,21 +28,21 @@ fn list(name: &str, folder: &Path) -> String {
     for path in files {
         let id = path
             .strip_prefix(folder)
-            .expect("it is below it")
+            .expect("file is below the folder")
             .with_extension("");
         writeln!(
             text,
             "    ({:?}, include_str!({path:?})),",
             id.display().to_string()
         )
-        .expect("a string takes everything");
+        .expect("writing to a string cannot fail");
     }
     text + "];"
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("the folder can be listed");
-    let paths = entries.map(|entry| entry.expect("the folder can be listed").path());
+    let entries = fs::read_dir(folder).expect("folder is readable");
+    let paths = entries.map(|entry| entry.expect("folder is readable").path());
     let each = paths.flat_map(|path| match path.is_dir() {
         true => files_in(&path),
         false => vec![path],

@@ -1,4 +1,4 @@
-//! The id and title of each conformance case: `cargo run -p suites --example list`.
+//! Prints the id and title of each conformance case: `cargo run -p suites --example list`.
 
 use std::io::Write;
 

@@ -1,32 +1,31 @@
-//! The cases and manifests of this project: those of the checkout in which cargo runs the program, or those that the program carries.
+//! The cases and manifests of this project: those of the current checkout, or those built into the program.
 
 use std::sync::OnceLock;
 
 use harness::invocation::{cases_of, checkout};
 use harness::scenario::CaseFiles;
 
-/// Files by id or name, each with its text.
+/// Files by id or name, with their contents.
 type Texts = &'static [(&'static str, &'static str)];
 
-/// Files that a program carries.
+/// Files built into a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Carried {
-    /// The cases, by id.
+    /// Cases by id.
     pub cases: Texts,
-    /// The manifests of well-known programs, by name.
+    /// Manifests of well-known programs by name.
     pub manifests: Texts,
 }
 
 static CARRIED: OnceLock<Carried> = OnceLock::new();
 
-/// From now on, this program carries these files.
+/// Registers the built-in files of this program.
 pub fn carry(files: Carried) {
-    // A program says so once, before anything else.
+    // Called once at program start.
     let _ = CARRIED.set(files);
 }
 
-/// The cases of this project. In a checkout they are read anew each time, and their paths are as short as they can be written from where
-/// the user stands.
+/// The cases of this project. In a checkout they are read from disk each time, with paths relative to the current directory.
 pub fn case_files() -> CaseFiles {
     let Some(checkout) = checkout() else {
         return CaseFiles::Carried(carried().cases);
@@ -39,7 +38,7 @@ pub fn case_files() -> CaseFiles {
     })
 }
 
-/// The manifests that the program carries: the name and the text of each.
+/// Name and text of each built-in manifest.
 pub fn carried_manifests() -> impl Iterator<Item = (&'static str, &'static str)> {
     carried().manifests.iter().copied()
 }

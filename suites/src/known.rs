@@ -1,6 +1,6 @@
-//! Known failures beside the cases: which entry excuses a failure, and which entries name no case.
+//! Matches known failures to cases: which entry excuses a failure, and which entries match no case.
 //!
-//! The entries themselves are the manifest's; what became of them in a run is the report's.
+//! Does not know how an entry is parsed (the manifest does), nor which entries are stale (the report does).
 
 use harness::invocation::program;
 use harness::judge::{Finding, RULES};
@@ -13,21 +13,21 @@ use crate::plans_named;
 use crate::said::Said;
 use crate::select::{hint, is_meant};
 
-/// How the ids of cells of sweeps begin, which entries name beside cases.
+/// Prefix of the ids of sweep cells, which entries can name too.
 const SWEPT: &str = "sweep";
 
-/// How entries name findings in the place of a case: `finding/csi-arguments`.
+/// Prefix by which entries name findings, as in `finding/csi-arguments`.
 pub(crate) const FINDING: &str = "finding";
 
-/// What is known of a case that has failed.
+/// Whether a failure is known.
 pub enum Knowledge<'m> {
     /// This entry excuses it.
     Excused(&'m KnownFailure),
-    /// No entry does; the sentences say what those of the case are about.
+    /// No entry excuses it; the sentences describe what the case's entries match instead.
     Not(Vec<String>),
 }
 
-/// The entries that name a failure, whether or not their last day has passed.
+/// The entries that match a failure, whether or not they have expired.
 pub(crate) fn entry_for<'m>(
     manifest: &'m Manifest,
     case: &str,
@@ -37,7 +37,7 @@ pub(crate) fn entry_for<'m>(
     known.filter(|known| said.has(&known.fails))
 }
 
-/// What a manifest knows of a failure.
+/// Looks up a failure in a manifest.
 pub fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge<'m> {
     if let Some(known) = entry_for(manifest, case, said).find(|known| known.is_excused()) {
         return Knowledge::Excused(known);
@@ -66,14 +66,14 @@ pub fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m Known
     }
 }
 
-/// Whether a name means cases that are drawn: all, or those about one thing.
+/// Whether a name denotes generated cases: all of them, or those of a focus.
 fn is_explored(name: &str) -> bool {
     let name = name.trim_end_matches('/');
     let mut areas = FOCUSES.iter().map(|focus| format!("{EXPLORED}/{focus}"));
     name == EXPLORED || areas.any(|area| area == name)
 }
 
-/// Whether a name means cells of sweeps: all, or those of some cases.
+/// Whether a name denotes sweep cells: all of them, or those of some cases.
 fn is_swept(name: &str, plans: &[Plan]) -> bool {
     match name.trim_end_matches('/').strip_prefix(SWEPT) {
         Some("") => true,
@@ -86,7 +86,7 @@ fn is_swept(name: &str, plans: &[Plan]) -> bool {
     }
 }
 
-/// Refuses a manifest with an entry for a case that none of these files has.
+/// Rejects a manifest with an entry for a case that does not exist in these files.
 pub fn check_known(manifest: &Manifest, files: &[CaseFiles]) -> Result<(), ScenarioError> {
     let swept = |name| str::strip_prefix(name, SWEPT).and_then(|rest| rest.strip_prefix('/'));
     let names: Vec<&str> = manifest
@@ -96,7 +96,7 @@ pub fn check_known(manifest: &Manifest, files: &[CaseFiles]) -> Result<(), Scena
     if names.is_empty() || check_against(manifest, &cases_named(files, &names)?).is_ok() {
         return Ok(());
     }
-    // What was meant may be any of them.
+    // An unknown name may be a misspelling of any case.
     check_against(manifest, &cases_named(files, &[])?)
 }
 

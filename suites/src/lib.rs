@@ -1,6 +1,6 @@
-//! The conformance cases and what is around them: the requirement catalogue, selection, running many, and the libtest front end.
+//! The conformance cases and their infrastructure: requirement catalogue, selection, concurrent runs, and the libtest front end.
 //!
-//! Knows no system under test: those are handed in.
+//! Does not know any system under test: the caller provides them.
 
 mod carried;
 mod catalogue;
@@ -39,13 +39,13 @@ pub use shell::quoted;
 pub use traceability::{Standing, Traceability};
 pub use turns::Turns;
 
-/// All cases of these files, ready to run, in the order of their ids.
+/// All cases of these files, resolved, in order of their ids.
 pub fn plans(files: &CaseFiles) -> Result<Vec<Plan>, ScenarioError> {
     resolved(&scenario::load_tree(files)?)
 }
 
-/// The cases that one of these names may mean, or all if there is none, with so many values of the axes of a case together; reads no other
-/// files.
+/// The resolved cases that these names may denote, or all of them if there are no names, with this coverage strength for axes. Reads no
+/// other files.
 pub fn plans_named(
     files: &CaseFiles,
     strength: Strength,
@@ -60,7 +60,7 @@ pub fn plans_named(
     resolved(&scenario::load_tree_where(files, strength, &may_hold)?)
 }
 
-/// These cases, ready to run; they may show only what the catalogue demands.
+/// Resolves these cases. Fails if one names a requirement that the catalogue does not have.
 pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
     let catalogue = Catalogue::load();
     let resolved = scenarios.into_iter().map(|scenario| {
@@ -72,7 +72,7 @@ pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result
     resolved.collect()
 }
 
-/// The case of a text that a program of this repository made. What it shows was checked where it comes from.
+/// Resolves a case that this program generated. Its requirements are not checked.
 pub fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
     resolve(&scenario::parse_plain(source, text)?)
 }

@@ -1,10 +1,9 @@
-//! The cases as tests of `cargo test` and nextest: listed and run each by its id.
+//! The cases as tests of `cargo test` and nextest, one test per id.
 //!
-//! Systems in this process run in simulated time, all from one seed, so that a failure is there again in the next run. Programs run in real
-//! time.
+//! Systems in this process run in simulated time from one seed, so that failures are reproducible. Child processes run in real time.
 //!
-//! Listing is pure and prints nothing else on standard output; what can't be run is decided while listing. Failure texts go to
-//! standard error and begin with `Error: `, which is where runners look for them.
+//! Listing prints nothing else on standard output, and skips are decided while listing. Failure texts go to standard error and start with
+//! `Error: `, as test runners expect.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -21,10 +20,10 @@ use crate::Turns;
 use crate::report::CaseVerdict;
 use crate::session::{Ended, Session};
 
-/// Decides what is random in a case.
+/// Seed of all random choices in a case.
 const SEED: u64 = 0;
 
-/// Runs or lists the cases as the arguments of the process say, in simulated time: the systems are in this process. Cases with a role that
+/// Runs or lists the cases according to the process arguments, in simulated time: the systems are in this process. Cases with a role that
 /// none of them plays are ignored.
 pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     let options = RunOptions {
@@ -34,8 +33,8 @@ pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     main(files, systems, None, options)
 }
 
-/// The same in real time, with the programs of a manifest in the place of these systems. Cases that are not for them are ignored, and a
-/// failure that the manifest knows is none.
+/// The same in real time, with the programs of a manifest instead. Cases that do not apply to them are ignored, and a known failure does
+/// not fail the test.
 pub fn libtest_main_of(files: &CaseFiles, systems: Systems, manifest: Manifest) -> ExitCode {
     let mut systems = systems;
     manifest.install(&mut systems);
@@ -61,7 +60,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
         manifest,
         attempts: 1,
         options,
-        // As many as there are test threads.
+        // The test runner limits concurrency by its number of threads.
         turns: Arc::new(Turns::of(usize::MAX)),
         keep: None,
         keep_passed: false,
@@ -74,7 +73,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// One process per test must not read all files each time.
+/// A process for a single test must not read all files.
 fn plans_for(files: &CaseFiles, arguments: &Arguments) -> Result<Vec<Plan>, ScenarioError> {
     match &arguments.filter {
         Some(id) if arguments.exact => Ok(crate::plan(files, id)?.into_iter().collect()),
@@ -113,6 +112,6 @@ fn fail(text: &str) -> Failed {
 }
 
 fn complain(text: &str) {
-    // Nobody is left to read it if standard error is closed.
+    // If standard error is closed, the message is lost.
     let _ = writeln!(std::io::stderr(), "Error: {text}");
 }

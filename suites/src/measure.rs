@@ -1,4 +1,4 @@
-//! Runs each case many times and counts how often it fails with which words: what an entry for a known failure has to say.
+//! Runs each case many times and counts its failures per message, as input for `knownFailures` entries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use tokio::task::JoinSet;
 
 use crate::session::{CaseResult, Ended, Session};
 
-/// What became of one case in all its runs.
+/// Outcomes of all runs of one case.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// Runs with a verdict.
+    /// Number of runs with a verdict.
     pub runs: u32,
-    /// Runs that the machine was too busy for, or that could not be made.
+    /// Number of inconclusive runs and runs that could not start.
     pub open: u32,
-    /// The failures, by words that find them again.
+    /// Failures by stable pattern.
     pub failures: BTreeMap<String, Seen>,
-    /// Runs with a finding, by its rule and words.
+    /// Number of runs with a finding, by its rule and pattern.
     pub findings: BTreeMap<(&'static str, String), u32>,
-    /// Why the case is skipped, if it is.
+    /// Reason that the case is skipped, if it is.
     pub skipped: Option<String>,
 }
 
-/// One kind of failure of a case.
+/// One distinct failure of a case.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Runs that failed so.
+    /// Number of runs that failed this way.
     pub failed: u32,
-    /// The entry that excuses it, if one does.
+    /// The entry that excuses it, if any.
     pub known: Option<KnownFailure>,
 }
 
@@ -63,8 +63,7 @@ impl Measured {
     }
 }
 
-/// Runs every case so many times. Runs that fail are kept where the session keeps them, each time in a folder of its own; `each` hears of
-/// every run.
+/// Runs every case N times. Failed runs are stored in the session's folder, each in a folder of its own; `each` is called after every run.
 pub async fn measure(
     session: &Session,
     plans: Vec<Plan>,
@@ -93,7 +92,7 @@ pub async fn measure(
                     .or_default()
                     .count(&result);
             }
-            // Ours, not a system's: those panic inside tasks of their own.
+            // A panic of the harness: systems panic inside tasks of their own.
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }

@@ -1,6 +1,6 @@
-//! What one of several machines did of a long command, as a file beside its reports, and the whole, joined from such files.
+//! One shard of a long command, as a file beside its reports, and the merge of such files.
 //!
-//! Knows no command: what one finds is its own type.
+//! Does not know commands: the findings of each are a type of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -12,46 +12,46 @@ use crate::report::{
     FORMAT, Joined, LoadError, MergeError, ShardsRecord, WriteError, join, join_times, write_file,
 };
 
-/// The file of a part.
+/// File name of a part.
 pub const PART: &str = "part.json";
 
-/// What a command found, as far as machines have found parts of it.
+/// Findings of a command, mergeable across machines.
 pub trait Findings: Clone + Serialize + DeserializeOwned {
-    /// Adds what another machine found. Commands that are the same find the same kind of thing.
+    /// Adds the findings of another machine for the same command.
     fn add(&mut self, other: Self);
 
-    /// Changes every file and folder that it names.
+    /// Maps all file and folder paths.
     fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf);
 }
 
-/// What a machine did.
+/// The part of one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Part<F> {
     format: u32,
     harness: String,
-    /// The command, without what differs from machine to machine.
+    /// The command, without options that differ between machines.
     pub command: Vec<String>,
-    /// When it began, in UTC (RFC 3339).
+    /// Start time in UTC (RFC 3339).
     pub started: String,
-    /// How long it took, in seconds; of several the longest.
+    /// Duration in seconds; after a merge, the longest.
     pub seconds: f64,
-    /// Which parts are in here; none: all there are.
+    /// The contained shards; `None` if complete.
     pub shards: Option<ShardsRecord>,
-    /// What it found.
+    /// The findings.
     pub found: F,
 }
 
-/// What the commands of this crate found.
+/// Findings of the commands of this crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
-    /// Of `explore`.
+    /// Findings of `explore`.
     Explored(Box<Explored>),
 }
 
 impl<F: Findings> Part<F> {
-    /// Of one machine.
+    /// The part of one machine.
     pub fn new(command: Vec<String>, shards: ShardsRecord, started: String, seconds: f64, found: F) -> Self {
         Part {
             format: FORMAT,
@@ -64,16 +64,16 @@ impl<F: Findings> Part<F> {
         }
     }
 
-    /// Writes it into a folder. Files that it names are named as they are seen from there, so that the folder can be moved.
+    /// Writes the part into a folder. Paths become relative to it, so that the folder can be moved.
     pub fn write(mut self, folder: &Path) -> Result<(), WriteError> {
         self.found
             .each_path(&|path| path.strip_prefix(folder).map_or(path.clone(), Path::to_owned));
-        let mut text = serde_json::to_string_pretty(&self).expect("a part is made of texts and numbers");
+        let mut text = serde_json::to_string_pretty(&self).expect("a part serializes");
         text.push('\n');
         write_file(folder, PART, &text)
     }
 
-    /// Joins the parts of one run. Where some are missing, it says which.
+    /// Merges the parts of one run. The result lists missing shards.
     pub fn join(paths: &[PathBuf]) -> Result<Self, MergeError> {
         join(paths)
     }

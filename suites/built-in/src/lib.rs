@@ -1,5 +1,5 @@
-//! The case files and manifests of this repository, for programs that run where it is not.
+//! The case files and manifests of this repository, for programs that run outside of a checkout.
 //!
-//! A crate of its own, which only programs use: whoever changes a case waits for a link, and for no library to be compiled anew.
+//! A crate of its own, used by programs only: a changed case then costs a link, and no library is recompiled.
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));

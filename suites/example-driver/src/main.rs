@@ -1,7 +1,7 @@
-//! A driver that keeps its storage in objects of the cluster: `example-driver driver --socket PATH --node NAME --permit ADDRESS`.
+//! A driver that stores its pools in API objects: `example-driver driver --socket PATH --node NAME --permit ADDRESS`.
 //!
-//! It knows the storage of each node from the VolumePool of the node's name, serves once there is one for its own, and asks a second process, `example-driver permit --at
-//! ADDRESS`, whether it may start. What it makes of that storage is the scripted driver's business.
+//! Reads the storage of its node from the VolumePool of the same name, starts serving once that object exists, and first asks a second
+//! process, `example-driver permit --at ADDRESS`, for permission to start. The scripted driver of `fake-csi` implements CSI.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -47,17 +47,17 @@ async fn main() -> Outcome {
     }
 }
 
-/// Tells everyone who asks that the driver may start.
+/// Grants every client the permission to start.
 async fn permit(at: &str) -> Outcome {
     let listener = TcpListener::bind(at).await?;
     loop {
         let (mut stream, _) = listener.accept().await?;
-        // Whoever only looks whether anyone is here reads nothing.
+        // A readiness probe connects without reading.
         let _ = stream.write_all(PERMIT).await;
     }
 }
 
-/// Serves what the pools have.
+/// Serves the storage of the pools.
 async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
     let mut said = Vec::new();
     TcpStream::connect(permit).await?.read_to_end(&mut said).await?;
@@ -82,7 +82,7 @@ async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
     let on = |node: &str| BTreeMap::from([(KEY.to_owned(), node.to_owned())]);
     let mut serving = None;
     while let Some(change) = changes.next().await {
-        // The watch begins anew by itself.
+        // The watch restarts by itself.
         let Ok(pool) = change else {
             continue;
         };

@@ -1,7 +1,7 @@
-//! A driver that keeps its storage in objects, with a process beside it, goes through the gate by the manifest that the manual shows: cases
-//! about drivers, and cases that say what storage there is.
+//! Runs conformance cases against a driver that stores its pools in API objects and needs a second process, with the manifest printed in
+//! the manual: driver cases, and cases that set storage.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::{RunOptions, record, run};
 use suites::{case_files, plan, plans};
 
-/// The example of the manual, with the place of the program in it.
+/// The example manifest of the manual, with the path of the program filled in.
 fn example() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manifest.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -32,7 +32,7 @@ fn manifest(text: &str) -> Manifest {
     Manifest::parse(&folder.path().join("sut.yaml"), text).unwrap()
 }
 
-/// Runs a case, has what is kept of it judged again, and says how it failed; none: it has passed.
+/// Runs a case, evaluates the stored run again, and returns the failure; `None` if the case passed.
 async fn failure(manifest: &Manifest, case: &str) -> Option<String> {
     let mut systems = references::built_in(None);
     manifest.install(&mut systems);
@@ -66,7 +66,7 @@ async fn failure(manifest: &Manifest, case: &str) -> Option<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_passes_cases_about_drivers_and_cases_about_storage() {
+async fn driver_and_storage_cases_pass() {
     let manifest = manifest(&example());
     for case in [
         "driver/identity/topology",
@@ -84,7 +84,7 @@ async fn it_passes_cases_about_drivers_and_cases_about_storage() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn classes_and_expected_calls_have_the_parameters_that_it_needs() {
+async fn classes_and_expected_calls_get_the_required_parameters() {
     let text = example();
     let keys = "topologyKeys: [topology.pools.example.org/node]";
     let with_parameters = text.replace(keys, &format!("{keys}, parameters: {{tier: gold}}"));
@@ -103,7 +103,7 @@ async fn classes_and_expected_calls_have_the_parameters_that_it_needs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_ends_with_the_process_beside_it() {
+async fn an_exit_of_the_second_process_ends_the_driver() {
     let text = example();
     let without = text.replace("permit, --at, \"127.0.0.1:{ports.permit}\"", "permit");
     assert_ne!(without, text);
@@ -116,9 +116,9 @@ async fn it_ends_with_the_process_beside_it() {
     );
 }
 
-/// Where users may not have file systems of their own, there is nothing to see.
+/// Skipped where users cannot create mount namespaces.
 #[tokio::test(flavor = "multi_thread")]
-async fn so_does_one_that_knows_the_configuration_of_pods_alone() {
+async fn a_driver_that_only_reads_the_pod_configuration_passes() {
     let can = Command::new("unshare")
         .args(["--map-root-user", "--mount", "true"])
         .status();
@@ -135,7 +135,7 @@ async fn so_does_one_that_knows_the_configuration_of_pods_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_driver_that_is_told_something_else_fails_where_that_is_decided() {
+async fn a_driver_with_a_wrong_pool_size_fails_the_capacity_check() {
     let text = example();
     let wrong = text.replace("capacity: {available}", "capacity: 1 # not {available}");
     assert_ne!(wrong, text);
@@ -147,7 +147,7 @@ async fn a_driver_that_is_told_something_else_fails_where_that_is_decided() {
 }
 
 #[test]
-fn what_it_cannot_stand_in_for_is_said() {
+fn unsupported_backend_features_are_reported() {
     let with_maximum = manifest(&example());
     let without = manifest(&example().replace("largest: {maximum}", "other: 0"));
     let without_volumes = manifest(&example().replace("    ports:", "    volumes: false\n    ports:"));
@@ -192,7 +192,7 @@ fn what_it_cannot_stand_in_for_is_said() {
 }
 
 #[test]
-fn what_is_wrong_with_its_objects_is_said_with_its_place() {
+fn invalid_objects_of_the_manifest_are_reported_with_their_position() {
     for (from, to, words) in [
         (
             "file: volume-pools.yaml",

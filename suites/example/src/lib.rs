@@ -1,11 +1,11 @@
-//! Stands for a program of your own: it removes the capacity objects of drivers that are gone.
+//! Example of a program under test: deletes the capacity objects of drivers that were removed.
 
 use std::time::Duration;
 
 pub use capacity_publisher::Clients;
 use capacity_publisher::{CleanerOptions, Error, Options, run_with};
 
-/// Cleans until `stopped`.
+/// Deletes orphaned objects until `stopped` resolves.
 pub async fn clean(
     clients: Clients,
     driver: String,

@@ -1,4 +1,4 @@
-//! The cases about cleaners as tests of this crate: `cargo test -p example-cleaner`, with a filter, or under nextest.
+//! The cleaner cases as tests of this crate: `cargo test -p example-cleaner`, with a filter, or under nextest.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     suites::libtest_main(&CaseFiles::Carried(built_in_files::CASES), systems)
 }
 
-/// Starts the program in the surroundings of a case.
+/// Starts the program with the API server address and token of a case.
 async fn clean(access: Access, stopped: impl Future<Output = ()> + Send) -> Result<(), BoxError> {
     let client = client(&access)?;
     let clients = example_cleaner::Clients {
@@ -41,7 +41,7 @@ async fn clean(access: Access, stopped: impl Future<Output = ()> + Send) -> Resu
     .await?)
 }
 
-/// A client over the network of the case, which is in memory.
+/// A client on the in-memory network of the case.
 fn client(access: &Access) -> Result<kube::Client, BoxError> {
     let mut config = kube::Config::new(access.api_url.parse()?);
     config.auth_info.token = Some(access.token.clone().into());

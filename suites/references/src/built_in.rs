@@ -1,4 +1,4 @@
-//! The built-in systems: the references, in a dialect, or with a defect. Holds the mutants that a program registers.
+//! The built-in systems: the references, in a dialect or with a defect. Owns the registered mutants.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -12,31 +12,31 @@ use crate::systems;
 
 static MUTANTS: OnceLock<Mutants> = OnceLock::new();
 
-/// The mutants of a program.
+/// The mutants linked into a program.
 #[derive(Debug)]
 pub struct Mutants {
-    /// The references by the name of a mutant, one of them with that mistake; none if there is no such mutant.
+    /// The references with the named mutant; `None` if there is no such mutant.
     pub systems: fn(&str) -> Option<Systems>,
-    /// The references without a mistake, and what reports which mutants a run of them has come past.
+    /// The unmodified references, with a function that returns the mutants whose code a run executed.
     pub observed: fn() -> (Systems, Reached),
 }
 
-/// From now on, this program has mutants. A program calls it once, before anything else.
+/// Registers the mutants of this program. Called once at program start.
 pub fn register(mutants: Mutants) {
     let _ = MUTANTS.set(mutants);
 }
 
-/// Whether this program has mutants.
+/// Whether mutants are registered.
 pub fn has_mutants() -> bool {
     MUTANTS.get().is_some()
 }
 
-/// The references in a dialect: with these freedoms used otherwise than by default.
+/// The references in a dialect, which replaces some of their default choices.
 pub fn in_dialect(dialect: &Dialect) -> Systems {
     systems::adjusted(&dialect.adjustments())
 }
 
-/// The built-in systems, perhaps with a defect. A mutant exists only in the program that is built with the mutants.
+/// The built-in systems, with a defect if given. Mutants exist only in the program that links them.
 pub fn built_in(defect: Option<Defect>) -> Systems {
     let mutant = defect.and_then(Defect::mutant);
     let mut systems = mutant.map_or_else(systems::systems, mutated);
@@ -46,7 +46,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
     systems
 }
 
-/// The references without a mistake, and what reports which mutants a run of them has come past.
+/// The unmodified references, with a function that returns the mutants whose code a run executed.
 pub fn observed() -> (Systems, Reached) {
     match MUTANTS.get() {
         Some(mutants) => (mutants.observed)(),
@@ -54,7 +54,7 @@ pub fn observed() -> (Systems, Reached) {
     }
 }
 
-/// The references with that mistake.
+/// The references with the named mutant.
 fn mutated(name: &'static str) -> Systems {
     let systems = MUTANTS.get().and_then(|mutants| (mutants.systems)(name));
     systems.unwrap_or_else(|| panic!("no edit of mutants.diff makes {name}"))

@@ -1,4 +1,4 @@
-//! The defects of the catalogue, by name, and how each comes about.
+//! Looks up defects of the catalogue by name, and injects them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,19 +14,19 @@ use suites::harness::{Defect as SurroundingsDefect, RunOptions};
 
 static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
 
-/// A defect of the catalogue, and how it comes about. The texts are names.
+/// A defect of the catalogue, by the way it is injected. The strings are names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
-    /// What surrounds the references, the API server or the driver, is built otherwise.
+    /// The API server or the driver misbehaves.
     Surroundings(SurroundingsDefect),
-    /// The traffic of a correct program is spoilt, whichever program it is.
+    /// The traffic of a correct program, of any implementation, is manipulated.
     Wire(&'static str),
-    /// The logic of a reference is wrong.
+    /// The source code of a reference is changed.
     Mutant(&'static str),
 }
 
 impl Defect {
-    /// Finds a defect by its name.
+    /// Finds a defect by its name. Fails with the known names.
     pub fn named(name: &str) -> Result<Self, String> {
         let known = CATALOGUE.iter().find(|defect| defect.name == name);
         let Some(known) = known else {
@@ -46,7 +46,7 @@ impl Defect {
         })
     }
 
-    /// The role whose reference is broken; none: what surrounds the references is.
+    /// The role of the broken program; `None` if the API server or the driver is broken.
     pub fn role(self) -> Option<Role> {
         let (Defect::Wire(name) | Defect::Mutant(name)) = self else {
             return None;
@@ -54,7 +54,7 @@ impl Defect {
         CATALOGUE.get(name)?.role()
     }
 
-    /// Its name, as the catalogue has it, if it is a mutant of a reference.
+    /// The name of the mutant; `None` for other defects.
     pub fn mutant(self) -> Option<&'static str> {
         match self {
             Defect::Mutant(name) => Some(name),
@@ -62,7 +62,7 @@ impl Defect {
         }
     }
 
-    /// How it comes about, for people.
+    /// The kind of injection, for the terminal.
     pub fn kind(self) -> &'static str {
         match self {
             Defect::Surroundings(_) => "surroundings: the API server or the driver is built otherwise",
@@ -71,7 +71,7 @@ impl Defect {
         }
     }
 
-    /// Spoils the traffic of the systems that play the broken role, if that is how it comes about.
+    /// Manipulates the traffic of the systems that play the broken role, for a wire defect.
     pub fn interpose(self, systems: &mut Systems) {
         let Defect::Wire(name) = self else {
             return;
@@ -84,7 +84,7 @@ impl Defect {
         }
     }
 
-    /// The same way to run, with the defect where it is one of the surroundings.
+    /// The options of a run, with the API server or the driver broken for such a defect.
     pub fn spoil(self, options: RunOptions) -> RunOptions {
         match self {
             Defect::Surroundings(defect) => RunOptions {

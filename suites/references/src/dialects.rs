@@ -1,5 +1,5 @@
-//! The freedoms that KEP-1472, KEP-4049 and the CSI specification leave to a publisher, a cleaner, a scheduler and a driver, as choices of
-//! the references. No case may fail for any of them. Does not run anything.
+//! Choices that KEP-1472, KEP-4049 and the CSI specification leave to publisher, cleaner, scheduler and driver, as options of the
+//! references. No case may fail because of one. Runs nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,28 +18,28 @@ use suites::harness::standalone::{CsiCode, CsiEffect, CsiMethod, CsiRule};
 use crate::systems::Adjustments;
 use crate::{publisher, scheduler};
 
-/// One way to use a freedom, other than the reference does by default.
+/// An unspecified behaviour, with a choice other than the reference's default.
 pub struct Freedom {
-    /// What is chosen, such as `update`.
+    /// Name of the behaviour, such as `update`.
     pub name: &'static str,
-    /// The choice, such as `patch`.
+    /// The alternative, such as `patch`.
     pub value: &'static str,
-    /// The text that leaves the choice.
+    /// The document that leaves the choice.
     pub source: &'static str,
     change: Change,
 }
 
-/// How the options of a reference change.
+/// How the choice changes the options of a reference.
 #[derive(Clone, Copy)]
 enum Change {
     Publisher(fn(&mut publisher::Options)),
     Scheduler(fn(&mut scheduler::Options)),
     Cleaner(fn(&mut publisher::Options)),
-    /// The driver of a case, in cases that are about the driver.
+    /// Changes the driver, in driver cases.
     Driver(fn(&mut Plan)),
 }
 
-/// The freedoms, one below the other where they are choices of the same thing.
+/// All alternatives; choices of the same behaviour are adjacent.
 pub const FREEDOMS: &[Freedom] = &[
     Freedom {
         name: "update",
@@ -287,7 +287,7 @@ fn retry_slowly(options: &mut publisher::Options) {
     options.retry_interval_max = Duration::from_secs(5);
 }
 
-/// Lets the driver refuse GetCapacity for a segment, or with parameters.
+/// Makes the driver reject GetCapacity for a segment, or for these parameters.
 fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeMap<String, String>) {
     let rule = CsiRule {
         method: CsiMethod::GetCapacity,
@@ -301,7 +301,7 @@ fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeM
 }
 
 impl Freedom {
-    /// Whose freedom it is.
+    /// The role that has the choice.
     pub fn role(&self) -> Role {
         match self.change {
             Change::Publisher(_) => Role::Publisher,
@@ -318,18 +318,18 @@ impl fmt::Display for Freedom {
     }
 }
 
-/// Choices that the references make, one at most for each freedom of a role.
+/// A set of choices for the references, at most one per behaviour and role.
 #[derive(Clone)]
 pub struct Dialect(Vec<&'static Freedom>);
 
 impl Dialect {
-    /// A dialect with these choices.
+    /// Creates a dialect from these choices.
     pub fn new(choices: impl IntoIterator<Item = &'static Freedom>) -> Self {
         Dialect(choices.into_iter().collect())
     }
 
-    /// The dialects in which the cases of a role must pass: each choice alone, and pairwise covering combinations of them, in which the
-    /// default of each freedom is a choice too.
+    /// The dialects in which the cases of a role must pass: each choice alone, and a pairwise covering set of combinations, which include
+    /// the default of each behaviour.
     pub fn all(role: Role) -> Vec<Self> {
         let of_role = || FREEDOMS.iter().filter(|freedom| freedom.role() == role);
         let mut choices: BTreeMap<&str, Vec<&'static Freedom>> = BTreeMap::new();
@@ -339,7 +339,7 @@ impl Dialect {
         let choices: Vec<_> = choices.into_values().collect();
         let sizes: Vec<usize> = choices.iter().map(|values| values.len() + 1).collect();
         let combined = pairs(&sizes).into_iter().map(|row| {
-            // 0 is the default.
+            // 0 stands for the default.
             let chosen = row.into_iter().zip(&choices);
             Dialect::new(chosen.filter_map(|(value, values)| values.get(value.checked_sub(1)?).copied()))
         });
@@ -349,11 +349,11 @@ impl Dialect {
             .collect()
     }
 
-    /// Reads `NAME=VALUE,…`.
+    /// Parses `NAME=VALUE,…`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut chosen = Vec::new();
         for choice in text.split(',') {
-            // Several roles may have it.
+            // Several roles may have this choice.
             let known = chosen.len();
             chosen.extend(FREEDOMS.iter().filter(|freedom| freedom.to_string() == choice));
             if chosen.len() == known {
@@ -381,7 +381,7 @@ impl Dialect {
         adjustments
     }
 
-    /// Lets the driver of a case make these choices, if the case is about the driver.
+    /// Applies the choices to the driver of a driver case.
     pub fn change_driver(&self, plan: &mut Plan) {
         let is_about_driver = plan.roles.contains(&Role::Driver);
         for freedom in self.0.iter().filter(|_| is_about_driver) {
@@ -395,7 +395,7 @@ impl Dialect {
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut choices: Vec<String> = self.0.iter().map(|freedom| freedom.to_string()).collect();
-        // What several roles have is one choice.
+        // Print a choice of several roles once.
         choices.dedup();
         f.write_str(&choices.join(","))
     }

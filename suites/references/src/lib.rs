@@ -1,6 +1,6 @@
-//! The reference publisher and scheduler as systems under test: by default, in a dialect, or with an injected defect of the catalogue.
+//! The reference publisher and scheduler as systems under test: unmodified, in a dialect, or with an injected defect.
 //!
-//! Mutants are compiled by a crate of their own, which registers them here. Knows no command line.
+//! Mutants are compiled in a crate of their own, which registers them here. Does not know the command line.
 
 mod built_in;
 mod defect;

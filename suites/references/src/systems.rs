@@ -1,6 +1,6 @@
-//! The references as systems under test: how they are run, and what the settings of a case are to them.
+//! Starts the references as systems under test, and maps the settings of a case to their options.
 //!
-//! Compiled twice: here, and with the mutants. Knows neither; the crate that it is in says what `publisher` and `scheduler` are.
+//! Compiled twice: here and with the mutants. Knows neither; the including crate defines `publisher` and `scheduler`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tower::ServiceBuilder;
 
 use crate::{publisher, scheduler};
 
-/// Changes of the options with which the references run, each after those before it.
+/// Changes to the default options of the references, applied in order.
 #[derive(Clone, Default)]
 pub(crate) struct Adjustments {
     pub(crate) publisher: Vec<fn(&mut publisher::Options)>,
@@ -29,7 +29,7 @@ pub(crate) fn systems() -> Systems {
     adjusted(&Adjustments::default())
 }
 
-/// The references with other options than usual.
+/// The references with changed options.
 pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
     let (of_publisher, of_scheduler) = (adjustments.publisher.clone(), adjustments.scheduler.clone());
     let run_publisher: Arc<Run> = Arc::new(move |access, stop| {
@@ -99,7 +99,7 @@ pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
     }
 }
 
-/// A client without kube's own repetitions: the references have back-off of their own, which these would hide.
+/// A client without kube's own retries, which would hide the back-off of the references.
 fn client(access: &Access) -> Result<kube::Client, BoxError> {
     let mut config = kube::Config::new(access.api_url.parse()?);
     config.auth_info.token = Some(access.token.clone().into());
@@ -111,7 +111,7 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
     Ok(kube::Client::new(service, access.namespace.clone()))
 }
 
-/// Those who read the metrics, where the case does.
+/// Connections to the metrics listener, if the case reads metrics.
 async fn connections(
     access: &Access,
 ) -> std::io::Result<Option<impl Stream<Item = std::io::Result<NetworkStream>> + Send + use<>>> {
@@ -140,11 +140,11 @@ fn chance(access: &Access) -> publisher::Chance {
     access.seed.map(publisher::Chance::seeded).unwrap_or_default()
 }
 
-/// Failures are repeated quickly: a case has no minutes to wait.
+/// Short back-off: a case must not take minutes.
 const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// How long a driver may be away in a case without losing its objects.
+/// Grace period before the objects of an unregistered driver are deleted; a case may remove the driver for less.
 const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 
 fn cleaner_options(access: Access) -> publisher::Options {
@@ -164,7 +164,7 @@ fn cleaner_options(access: Access) -> publisher::Options {
     }
 }
 
-/// A short election, but not so short that a busy machine ends it.
+/// Short leader election periods, but long enough for a busy machine.
 fn election(access: &Access) -> publisher::LeaderElectionOptions {
     publisher::LeaderElectionOptions {
         enabled: access.settings.publisher.has_election(),
@@ -198,7 +198,7 @@ fn publisher_options(access: Access) -> publisher::Options {
         capacity_for_immediate_binding: settings.publisher.immediate,
         publish_zero: Some(settings.publisher.zero),
         capacity_threads: 4,
-        // What limits a program in a cluster only makes cases slow.
+        // A rate limit would only make cases slow.
         kube_api_capacity_qps: 0.0,
         get_capacity_qps: Some(settings.publisher.asks_per_second.map_or(0.0, f64::from)),
         get_capacity_burst: settings.publisher.asks_per_second.unwrap_or(1),
@@ -210,7 +210,7 @@ fn publisher_options(access: Access) -> publisher::Options {
         retry_interval_start: RETRY_START,
         retry_interval_max: RETRY_MAX,
         timeout: Duration::from_secs(2),
-        // As a program reads an empty variable.
+        // As a program treats an empty environment variable.
         namespace: Some(access.namespace).filter(|it| !it.is_empty()),
         pod_name: access.pod,
         node_name: access.node,
@@ -265,7 +265,7 @@ fn scheduler_options(access: &Access) -> Result<scheduler::Options, BoxError> {
     })
 }
 
-/// The gates that a case sets, as a command line has them.
+/// Feature gates of a case, in command-line form.
 fn gates(settings: &SchedulerSpec) -> Vec<String> {
     let said = [
         ("CSIStorageCapacity", settings.capacity),

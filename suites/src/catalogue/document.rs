@@ -1,26 +1,26 @@
-//! The documents that ask for something, and the place in them where they do. Knows no requirement.
+//! Source documents of requirements, and references to their sections. Does not know requirements.
 
 use serde::Deserialize;
 
-/// A document, with its sections in their order.
+/// A document, with its sections in document order.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// What it is called here, such as `KEP-1472`.
+    /// Short name, such as `KEP-1472`.
     pub name: String,
-    /// What it calls itself.
+    /// Title of the document.
     pub title: String,
-    /// Those of its sections that ask for something.
+    /// The sections that contain requirements.
     pub sections: Vec<String>,
 }
 
-/// Where something is written: a document and a section of it, as `KEP-1472, Test Plan`.
+/// A section of a document, written as `KEP-1472, Test Plan`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Source {
-    /// The name of the document.
+    /// Short name of the document.
     pub document: String,
-    /// The heading of the section.
+    /// Heading of the section.
     pub section: String,
 }
 
@@ -28,7 +28,7 @@ impl TryFrom<String> for Source {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        // No name of a document has a comma; headings may.
+        // Short names contain no comma; headings may.
         let (document, section) = text
             .split_once(", ")
             .ok_or("write the document and its section, such as KEP-1472, Test Plan")?;

@@ -1,22 +1,22 @@
-//! What shows a requirement beside the cases that name it, as the catalogue writes it. Looks for nothing: that what is named exists is
-//! held by the tests of this crate, which know all programs.
+//! Evidence for a requirement other than cases, as written in the catalogue. Does not check that the named items exist: tests of this crate
+//! do, because they know all programs.
 
 use harness::invocation::program;
 use std::fmt;
 
 use serde::Deserialize;
 
-/// One thing that shows a requirement.
+/// One piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Evidence {
-    /// A test that fails where the requirement is not met.
+    /// A test that fails if the requirement is violated.
     Test(TestName),
-    /// A conversation with an API server, as `area/name`, which is held against what kube-apiserver has answered.
+    /// A recorded exchange with kube-apiserver, as `area/name`, against which the fake API server is tested.
     Contract(String),
-    /// A measurement that `cargo xtask bench` makes, for what may cost something and is to be known.
+    /// A measurement of `cargo xtask bench`, for requirements on cost.
     Bench(String),
-    /// A study that `cargo xtask study` makes, with a finding that fails where the statement is no longer true.
+    /// A study of `cargo xtask study`, with a finding that fails if the statement no longer holds.
     Study(String),
 }
 
@@ -24,9 +24,9 @@ pub enum Evidence {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct TestName {
-    /// The file, from the root of the repository.
+    /// Path of the file from the repository root.
     pub file: String,
-    /// The function in it.
+    /// Name of the test function.
     pub function: String,
 }
 
@@ -45,10 +45,10 @@ impl TryFrom<String> for TestName {
 }
 
 impl Evidence {
-    /// All kinds, in the order in which they are counted.
+    /// All kinds, in counting order.
     pub const KINDS: [&str; 4] = ["test", "contract", "bench", "study"];
 
-    /// What kind of evidence it is, in a word.
+    /// The kind of evidence, in one word.
     pub fn kind(&self) -> &'static str {
         match self {
             Evidence::Test(_) => "test",
@@ -59,7 +59,7 @@ impl Evidence {
     }
 }
 
-/// Where it stands, or the command that shows it.
+/// The location of the evidence, or the command that produces it.
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

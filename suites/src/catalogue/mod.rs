@@ -1,6 +1,6 @@
-//! The requirement catalogue: what the documents ask, where that is written, and what shows it beside the cases.
+//! The requirement catalogue: the requirements of the KEPs and the CSI spec, their sources, and evidence other than cases.
 //!
-//! Knows no case: each names by itself what it shows.
+//! Does not know cases: each case lists the requirements that it verifies.
 
 mod document;
 mod evidence;
@@ -18,39 +18,39 @@ use serde::de::DeserializeOwned;
 pub use document::{Document, Source};
 pub use evidence::{Evidence, TestName};
 
-/// Requirements by id, and the documents that they come from.
+/// Requirements by id, and their source documents.
 pub struct Catalogue {
     documents: Vec<Document>,
     entries: BTreeMap<String, Entry>,
 }
 
-/// What is known of one requirement.
+/// A requirement.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Entry {
-    /// Where it is written.
+    /// Document and section.
     pub source: Source,
-    /// What is demanded, in one sentence of this project.
+    /// The requirement in one sentence of this project.
     pub text: String,
-    /// The sentence of the document, word for word; none: no document has one.
+    /// Verbatim quote from the document; `None` if no document states it.
     #[serde(default)]
     pub quote: Option<String>,
-    /// The document with that sentence, where it is not the one of `source`.
+    /// The document of the quote, if it is not that of `source`.
     #[serde(default)]
     pub quote_from: Option<String>,
-    /// What `text` demands and the quote does not.
+    /// What `text` requires beyond the quote.
     #[serde(default)]
     pub beyond: Option<String>,
-    /// What shows it beside the cases that name it.
+    /// Evidence other than cases.
     #[serde(default)]
     pub shown_by: Vec<Evidence>,
-    /// Why nothing can be asked of a program.
+    /// Reason that no program can be tested for it.
     #[serde(default)]
     pub reason: Option<String>,
 }
 
 impl Catalogue {
-    /// The catalogue of this repository. It is read once: exploring makes a new case every few milliseconds.
+    /// The catalogue of this repository. Loaded once: exploration creates a case every few milliseconds.
     pub fn load() -> &'static Self {
         static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue {
             documents: read(include_str!("../../documents.yaml")),
@@ -59,7 +59,7 @@ impl Catalogue {
         &CATALOGUE
     }
 
-    /// One requirement, in the words of reports.
+    /// A requirement, in the form that reports use.
     pub fn get(&self, id: &str) -> Option<Requirement> {
         let entry = self.entry(id)?;
         Some(Requirement {
@@ -72,17 +72,17 @@ impl Catalogue {
         })
     }
 
-    /// What is known of one requirement.
+    /// A catalogue entry by id.
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.entries.get(id)
     }
 
-    /// The documents, in the order in which they are shown.
+    /// The documents, in display order.
     pub fn documents(&self) -> &[Document] {
         &self.documents
     }
 
-    /// What a section of a document asks, in the order of the ids.
+    /// The requirements of a section, in order of their ids.
     pub fn of_section<'c>(
         &'c self,
         document: &'c Document,
@@ -94,12 +94,12 @@ impl Catalogue {
         entries.map(|(id, entry)| (id.as_str(), entry))
     }
 
-    /// The requirements that a case shows, in its order.
+    /// The requirements of a case, in its order.
     pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
         plan.requirements.iter().filter_map(|id| self.get(id)).collect()
     }
 
-    /// Marks a case as beyond the documents where each of its requirements demands more than a document does.
+    /// Marks a case as going beyond the documents if each of its requirements does.
     pub fn mark(&self, plan: &mut Plan) {
         let beyond = plan.requirements.iter().map(|id| {
             let beyond = self.entry(id)?.beyond.as_ref()?;
@@ -110,7 +110,7 @@ impl Catalogue {
         }
     }
 
-    /// Fails where a case names a requirement that does not exist: what it shows would be lost.
+    /// Fails if a case names an unknown requirement: it would be missing from the coverage.
     pub fn check(&self, case: &Scenario) -> Result<(), ScenarioError> {
         let mut named = case.file.requirements.iter();
         match named.find(|id| !self.entries.contains_key(&id.value)) {
@@ -119,9 +119,9 @@ impl Catalogue {
         }
     }
 
-    /// What is said of an id that there is not.
+    /// Error message for an unknown id.
     pub fn unknown(&self, id: &str) -> String {
-        // What is alike is no help with numbers; what begins alike is.
+        // Similar spelling does not help with numbers; ids of the same area do.
         let area = id.split('-').next().unwrap_or_default();
         let alike: Vec<&str> = self
             .ids()
@@ -144,5 +144,5 @@ impl Catalogue {
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> T {
-    serde_saphyr::from_str(text).expect("the catalogue is part of this program and tested with it")
+    serde_saphyr::from_str(text).expect("embedded catalogue is valid")
 }

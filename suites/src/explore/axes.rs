@@ -1,4 +1,4 @@
-//! What was drawn, counted: of each axis of worlds and histories the values, and how many histories had each.
+//! Coverage of exploration: the values of each axis of the generated clusters and events, with their number of histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::history::History;
 use super::state::GATE;
 use super::world::{Binding, World};
 
-/// The values of each axis, with the number of histories that had it.
+/// The values of each axis, with the number of histories that had each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axes(BTreeMap<&'static str, BTreeMap<String, u64>>);
 
@@ -29,13 +29,13 @@ impl Axes {
         self.0.iter().map(|(axis, values)| (*axis, values))
     }
 
-    /// How many values there were, of all axes.
+    /// Total number of values over all axes.
     pub fn values(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()
     }
 }
 
-/// The values that a history has.
+/// The axis values of a history.
 pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str, String)> {
     let world = &history.world;
     let mut values = BTreeSet::from([("focus", focus.name.to_owned())]);
@@ -141,7 +141,7 @@ fn prior_kinds(world: &World) -> impl Iterator<Item = &'static str> {
     none.into_iter().chain(kinds)
 }
 
-/// What an event is, and of which axis.
+/// The axis and the kind of an event.
 fn event_kind(event: &Event) -> (&'static str, String) {
     match event {
         Event::Fault(fault) => {
@@ -160,7 +160,7 @@ fn event_kind(event: &Event) -> (&'static str, String) {
     }
 }
 
-/// The key of what a fault of the API server or of the driver does.
+/// The field that names the effect of a fault of the API server or the driver.
 fn effect(fault: &impl Serialize) -> &'static str {
     const EFFECTS: [&str; 10] = [
         "code",
@@ -179,7 +179,7 @@ fn effect(fault: &impl Serialize) -> &'static str {
     effects.find(|key| fields.get(key).is_some()).unwrap_or_default()
 }
 
-/// The word by which the case format tells one kind from another.
+/// The enum tag in the case format.
 fn tag(value: &impl Serialize) -> String {
     match json!(value) {
         Value::String(word) => word,

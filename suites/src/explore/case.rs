@@ -1,4 +1,4 @@
-//! The cases of a drawn history: judged by the specification, and with what that demands written out.
+//! Case files for generated histories, checked against the specification or with its demands written out.
 
 use harness::oracle::Demands;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use super::focus::{EXPLORED, Focus};
 use super::history::{History, Step};
 use super::text::{Excused, Expectations, Head, text};
 
-/// The case of a history that was drawn from a seed: every step in which all programs come to rest expects what the specification demands.
+/// The case of a generated history: every step after which all programs are idle expects what the specification demands.
 pub fn case(focus: &Focus, seed: u64, history: &History) -> String {
     drawn_case(focus, seed, history, &Excused::new())
 }
 
-/// The same, in which the specification does not demand what the excused rules do.
+/// The same, without the demands of the excused rules.
 pub(super) fn drawn_case(focus: &Focus, seed: u64, history: &History, excused: &Excused) -> String {
     let head = Head {
         id: &id(focus, seed),
@@ -24,7 +24,7 @@ pub(super) fn drawn_case(focus: &Focus, seed: u64, history: &History, excused: &
     specified_case(&head, history)
 }
 
-/// The case of a history that expects what the specification demands.
+/// A case that expects what the specification demands.
 pub(super) fn specified_case(head: &Head<'_>, history: &History) -> String {
     text(head, history, |_, step| match step.is_calm {
         true => Expectations::Specification,
@@ -32,7 +32,7 @@ pub(super) fn specified_case(head: &Head<'_>, history: &History) -> String {
     })
 }
 
-/// The same with what the specification demands of each step, as it was in a run: for people to read.
+/// The same with the demands of each step, as recorded in a run, as explicit expectations.
 pub(super) fn explicit_case(head: &Head<'_>, history: &History, demands: &[Demands]) -> String {
     let list = |index: usize, step: &Step<'_>| {
         let demanded = demands.get(index).filter(|_| step.is_calm);
@@ -47,13 +47,12 @@ pub(super) fn explicit_case(head: &Head<'_>, history: &History, demands: &[Deman
     })
 }
 
-/// The id of the case of a seed.
+/// The case id of a seed.
 pub(super) fn id(focus: &Focus, seed: u64) -> String {
     format!("{EXPLORED}/{focus}/{seed}")
 }
 
-/// What can be said of a step of which nothing is demanded, such as one in which something goes wrong that lasts: it gives the programs time
-/// to meet that.
+/// Expectations for a step without demands, such as one with a lasting fault: a trivial one that gives the programs time to react.
 fn in_trouble() -> Vec<Value> {
     vec![json!({
         "never": {"write": "delete nodes"},

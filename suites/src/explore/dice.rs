@@ -1,40 +1,40 @@
-//! Random choices that follow from a seed, the same on every machine.
+//! Random choices from a seed, equal on every machine.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// A source of choices.
+/// A seeded random number generator.
 #[derive(Debug)]
 pub(super) struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// The choices of a seed.
+    /// The generator for a seed.
     pub(super) fn of(seed: u64) -> Self {
         Dice(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A number below another.
+    /// A number from 0 to `end - 1`.
     pub(super) fn below(&mut self, end: u32) -> u32 {
         self.0.random_range(0..end)
     }
 
-    /// A number between two, either of which it may be.
+    /// A number from `least` to `most`, inclusive.
     pub(super) fn between(&mut self, least: u32, most: u32) -> u32 {
         self.0.random_range(least..=most)
     }
 
-    /// True once in so many times.
+    /// True with probability 1/`times`.
     pub(super) fn one_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
 
-    /// One of several.
+    /// A random item of a non-empty list.
     pub(super) fn pick<'l, T>(&mut self, list: &'l [T]) -> &'l T {
         let end = u32::try_from(list.len()).unwrap_or(u32::MAX);
         &list[self.below(end) as usize]
     }
 
-    /// One of those that there are; none: there are none.
+    /// A random item; `None` if there are none.
     pub(super) fn any<T>(&mut self, of: impl IntoIterator<Item = T>) -> Option<T> {
         let mut list: Vec<T> = of.into_iter().collect();
         if list.is_empty() {
@@ -44,7 +44,7 @@ impl Dice {
         Some(list.swap_remove(self.below(end) as usize))
     }
 
-    /// The place of one of these weights, each as likely as it is heavy.
+    /// A random index, with probability proportional to its weight.
     pub(super) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let mut rest = self.below(weights.clone().sum());
         let mut place = 0;

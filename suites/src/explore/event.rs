@@ -1,4 +1,4 @@
-//! What can happen in a drawn cluster: the actions of a case, as far as they are drawn, each in the words of the case format.
+//! Events in a generated cluster: the generated subset of the case format's actions.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use super::world::{Capacity, Class, Labels, Node, Pool, Scheduler, Size};
 /// The kind of capacity objects.
 pub(super) const CAPACITY_KIND: &str = "CSIStorageCapacity";
 
-/// One thing that happens.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Event {
-    /// Storage changes; none: the pool goes.
+    /// Changes storage; `None` removes the pool.
     Backend(BTreeMap<String, Option<Pool>>),
     Node(NodeEvent),
     Class(ClassEvent),
@@ -25,7 +25,7 @@ pub(super) enum Event {
     Pod(Pod),
     Claim(Claim),
     Capacity(CapacityEvent),
-    /// Another client creates an object as it stands here, legal or not.
+    /// Another client creates this object, valid or invalid.
     Object(Value),
     Merge(Merge),
     Replace(Replace),
@@ -40,7 +40,7 @@ pub(super) enum Event {
     Release(Release),
 }
 
-/// A node comes, goes or changes.
+/// A node is added, removed or changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum NodeEvent {
@@ -51,7 +51,7 @@ pub(super) enum NodeEvent {
     Unregister(String),
 }
 
-/// A class comes or goes.
+/// A class is created or deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum ClassEvent {
@@ -59,7 +59,7 @@ pub(super) enum ClassEvent {
     Delete(String),
 }
 
-/// The CSIDriver object comes, goes or changes.
+/// The CSIDriver object is created, deleted or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum CsiDriverEvent {
@@ -84,7 +84,7 @@ pub(super) enum CapacityEvent {
     },
 }
 
-/// Another client changes a capacity object by its name, as is legal or not.
+/// Another client patches a capacity object by name, validly or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Merge {
@@ -94,17 +94,17 @@ pub(super) struct Merge {
     pub(super) merge: Value,
 }
 
-/// Another client replaces a capacity object, which need not be there.
+/// Another client replaces a capacity object, which may not exist.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replace {
     pub(super) object: Value,
-    /// Unset: the version that there is.
+    /// Unset: the current version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) resource_version: Option<String>,
 }
 
-/// A pod, a claim, or an object of another kind is deleted.
+/// A pod, a claim, or another object is deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum DeleteEvent {
@@ -130,7 +130,7 @@ impl Named {
     }
 }
 
-/// A pod, with its claims.
+/// A pod with its claims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Pod {
@@ -141,12 +141,12 @@ pub(super) struct Pod {
     pub(super) ephemeral: Vec<Claim>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) node_selector: BTreeMap<String, String>,
-    /// The driver of a volume that needs no claim.
+    /// The driver of an inline volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) inline: Option<String>,
 }
 
-/// A claim; in a pod, one with a name alone is one that exists.
+/// A claim; in a pod, one with only a name refers to an existing claim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Claim {
@@ -156,15 +156,15 @@ pub(super) struct Claim {
     pub(super) class: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<Size>,
-    /// `Block`; unset: a filesystem.
+    /// `Block`; unset: `Filesystem`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mode: Option<String>,
-    /// The claim of whose volume a copy is wanted.
+    /// The claim to clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) copy_of: Option<String>,
 }
 
-/// The API server becomes another release, or has other gates.
+/// The API server changes its release or its feature gates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Release {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,7 +174,7 @@ pub(super) struct Release {
 }
 
 impl Event {
-    /// The claims that it creates, or mounts.
+    /// The claims that it creates or mounts.
     pub(super) fn claims(&self) -> impl Iterator<Item = &Claim> {
         let (own, ephemeral) = match self {
             Event::Pod(pod) => (pod.claims.as_slice(), pod.ephemeral.as_slice()),
@@ -184,7 +184,7 @@ impl Event {
         own.iter().chain(ephemeral)
     }
 
-    /// The action of a case. What the API server may refuse, by its release or because there is no such object, is tried.
+    /// The action in the case format. Actions that the API server may reject, depending on release and state, tolerate the error.
     pub(super) fn action(&self) -> Value {
         let action = json!(self);
         let may_be_refused = matches!(
@@ -204,7 +204,7 @@ impl Event {
 }
 
 impl NodeEvent {
-    /// The node.
+    /// The name of the node.
     pub(super) fn name(&self) -> &String {
         match self {
             NodeEvent::Join(node) => &node.name,
@@ -214,13 +214,12 @@ impl NodeEvent {
     }
 }
 
-/// Whether a fault of the API server lasts, or kills, so that nothing can be said of what follows before it is over.
+/// Whether an API fault lasts or kills, so that nothing is demanded until it is over.
 pub(super) fn lasts(fault: &FaultSpec) -> bool {
     fault.kill || fault.times.is_none()
 }
 
-/// Whether a fault of the driver lasts, so that the programs wait for an answer that does not come. Where one segment alone has none,
-/// they go on.
+/// Whether a driver fault lasts, so that the programs wait for a response. If only one segment is affected, they continue with others.
 pub(super) fn hangs(rule: &CsiRuleText<String>) -> bool {
     let is_of_all = rule.cut.is_some() || rule.hang && rule.segment.is_none();
     rule.times.is_none() && is_of_all

@@ -1,4 +1,4 @@
-//! What exploration came to, as data: its summary and its report are made of this, here or on another machine.
+//! Results of exploration as data, from which summary and report are made, on this machine or on another.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,72 +9,72 @@ use super::explorer::Exploration;
 use super::finding::{Finding, Repeated};
 use crate::report::{CaseRecord, SettingsRecord, SystemRecord};
 
-/// Which programs were explored, and how.
+/// The explored programs and their settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Programs {
-    /// What reports say of them.
+    /// The programs, as described in reports.
     pub system: SystemRecord,
-    /// Settings of their runs.
+    /// Settings of the runs.
     pub settings: SettingsRecord,
-    /// The options that name them, as a shell takes them.
+    /// Command-line options that select them, quoted for a shell.
     pub options: String,
     /// Whether time was simulated.
     pub is_simulated: bool,
 }
 
-/// What came of worlds.
+/// Results of an exploration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explored {
-    /// Whose they are.
+    /// The explored programs.
     pub programs: Programs,
-    /// The seed of the first world, whoever ran it.
+    /// Seed of the first cluster of the whole run, over all machines.
     pub seed: u64,
-    /// Worlds that have run, apart from those that were skipped.
+    /// Number of clusters that ran, without skipped ones.
     pub worlds: u64,
-    /// Events of all of them.
+    /// Total number of events.
     pub events: u64,
-    /// The values of each axis, with the number of worlds that had it.
+    /// The values of each axis, with the number of clusters that had each.
     pub axes: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Worlds in which the specification was met, by what they were drawn for.
+    /// Number of clusters without a violation, by focus.
     pub met: BTreeMap<String, u64>,
-    /// What went wrong, in the order of the seeds.
+    /// Findings, in order of their seeds.
     pub findings: Vec<FoundRecord>,
-    /// Entries of the manifest that excused a failure, as file:line:column, and how often.
+    /// Manifest entries that excused a failure, as file:line:column, with their counts.
     pub known: BTreeMap<String, u64>,
-    /// Worlds that could not be decided, by their seed.
+    /// Seeds of inconclusive clusters.
     pub undecided: Vec<u64>,
-    /// Why worlds were skipped, and how many.
+    /// Reasons for skipped clusters, with their counts.
     pub skipped: BTreeMap<String, u64>,
-    /// Worlds that could not be run, by their seed, and why.
+    /// Seeds and errors of clusters that could not run.
     pub broken: Vec<(u64, String)>,
 }
 
-/// One thing that went wrong.
+/// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FoundRecord {
-    /// What tells it from others.
+    /// Identity of the finding, without names and values.
     pub signature: String,
-    /// What the first world in which it went wrong was drawn for.
+    /// Focus of the first cluster that showed it.
     pub focus: String,
-    /// The seed of that world.
+    /// Seed of that cluster.
     pub seed: u64,
-    /// In how many worlds it went wrong.
+    /// Number of clusters that showed it.
     pub worlds: u64,
-    /// Whether nothing can be left out of its case.
+    /// Whether its case is minimal.
     pub is_smallest: bool,
-    /// Whether the case showed it again when it was written.
+    /// Whether the written case reproduced it.
     pub repeated: Repeated,
     /// The case file.
     pub file: PathBuf,
-    /// How its run ended.
+    /// Result of its run.
     pub case: CaseRecord,
 }
 
 impl Explored {
-    /// What came of the worlds from that seed on, with the findings that were written.
+    /// Results from this seed on, with the findings that were written.
     pub fn new(programs: Programs, seed: u64, exploration: Exploration) -> Self {
         let axes = exploration.axes.iter();
         let met = exploration.met.into_iter();
@@ -95,7 +95,7 @@ impl Explored {
         }
     }
 
-    /// Changes every file and folder that it names.
+    /// Maps all file and folder paths.
     pub fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf) {
         for found in &mut self.findings {
             found.file = change(&found.file);
@@ -103,7 +103,7 @@ impl Explored {
         }
     }
 
-    /// Takes in what came of other worlds. Of the same finding the one of the first world stays, as if one machine had run them all.
+    /// Adds the results of other seeds. Of equal findings the one with the lowest seed stays, as if one machine had run all.
     pub fn add(&mut self, other: Self) {
         self.worlds += other.worlds;
         self.events += other.events;

@@ -1,6 +1,6 @@
-//! Runs one world after the other and sorts out what went wrong. Then makes each finding small and writes its case.
+//! Runs generated clusters and groups the failures. Then minimizes each finding and writes its case.
 //!
-//! Everything follows from the seeds: worlds run beside each other, and what came of them is looked at in the order of their seeds.
+//! Deterministic: clusters run concurrently, but results are processed in order of their seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -24,87 +24,87 @@ use crate::report::CaseRecord;
 use crate::select::Shard;
 use crate::session::{CaseResult, Ended, Session};
 
-/// A world that takes longer goes on for ever: each of its steps ends after some seconds.
+/// Timeout of a run: each of its steps ends after some seconds, so a longer run never ends.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// A world runs at most so often: each time the rule that was broken is excused, so that what it hid is found.
+/// Maximum number of runs per cluster: each further run excuses the violated rule, to find violations that it hid.
 const RUNS_MAX: usize = 5;
 
-/// Once something was found, one part in so many of the time is kept for making findings small.
+/// After the first finding, one in so many parts of the budget is reserved for minimizing.
 const SHARE: u32 = 3;
 
-/// How to explore.
+/// Configuration of an exploration.
 pub struct Explorer {
     /// The systems, and how they are run.
     pub session: Arc<Session>,
-    /// What to explore; empty: everything.
+    /// Focuses to explore; empty for all.
     pub focuses: Vec<&'static Focus>,
-    /// The seed of the first world; the next ones have the numbers after it.
+    /// Seed of the first cluster; further ones use the following numbers.
     pub seed: u64,
-    /// Which of these worlds are for this machine; none: all.
+    /// Shard of this machine; `None` for all clusters.
     pub shard: Option<Shard>,
-    /// Worlds at the same time.
+    /// Number of concurrent runs.
     pub jobs: usize,
-    /// Whether worlds run in simulated time, where all random choices follow from their seeds too.
+    /// Whether runs use simulated time and a seeded random generator.
     pub is_simulated: bool,
-    /// How much is tried to make a finding small.
+    /// Limits for minimizing a finding.
     pub tries: Tries,
-    /// The folder for the cases of findings; none: none are written.
+    /// Folder for the cases of findings; `None` to write none.
     pub output: Option<PathBuf>,
 }
 
-/// When to stop.
+/// End condition.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
-    /// So many worlds have run, on all machines together.
+    /// Number of clusters, over all machines.
     Worlds(u64),
-    /// It is that late. Worlds that run by then are dropped, unless none has come to its end.
+    /// Deadline. Runs in progress are dropped, unless none has ended yet.
     Instant(Instant),
-    /// Something was found, or it is that late.
+    /// The first finding, or the deadline.
     Finding(Instant),
 }
 
-/// What came of the worlds so far.
+/// Results so far.
 #[derive(Debug, Default)]
 pub struct Exploration {
-    /// Worlds that have run, apart from those that were skipped.
+    /// Number of clusters that ran, without skipped ones.
     pub worlds: u64,
-    /// Events of all of them.
+    /// Total number of events.
     pub events: u64,
-    /// What was drawn.
+    /// Coverage of axis values.
     pub axes: Axes,
-    /// Worlds in which the specification was met, by what they were drawn for.
+    /// Number of clusters without a violation, by focus.
     pub met: BTreeMap<&'static str, u64>,
-    /// What went wrong, in the order of the seeds.
+    /// Findings, in order of their seeds.
     pub findings: Vec<Finding>,
-    /// Entries of the manifest that excused a failure, as file:line:column, and how often.
+    /// Manifest entries that excused a failure, as file:line:column, with their counts.
     pub known: BTreeMap<String, u64>,
-    /// Worlds that could not be decided, by their seed.
+    /// Seeds of inconclusive clusters.
     pub undecided: Vec<u64>,
-    /// Why worlds were skipped, and how many.
+    /// Reasons for skipped clusters, with their counts.
     pub skipped: BTreeMap<String, u64>,
-    /// Worlds that could not be run, by their seed, and why.
+    /// Seeds and errors of clusters that could not run.
     pub broken: Vec<(u64, String)>,
-    /// Histories that were tried to make the finding small that is looked at; none: worlds are explored.
+    /// Number of histories tried to minimize the current finding; `None` outside of minimizing.
     pub shrinking: Option<usize>,
 }
 
-/// A world that was run.
+/// A cluster that ran.
 struct World {
     drawn: Drawn,
-    /// The first run, and one for each rule that hid others.
+    /// The first run, and one for each excused rule.
     runs: Vec<Run>,
 }
 
-/// A run of a world.
+/// A run of a cluster.
 struct Run {
-    /// The rules that were broken in the runs before.
+    /// Rules violated in earlier runs, excused in this one.
     excused: Excused,
     ran: Result<CaseResult, String>,
 }
 
 impl World {
-    /// Whether nothing can be said of it.
+    /// Whether the first run was inconclusive.
     fn is_undecided(&self) -> bool {
         let first = self.runs.first();
         first.is_some_and(
@@ -114,7 +114,7 @@ impl World {
 }
 
 impl Run {
-    /// The rule of the specification that was broken, whether or not the manifest knows of it.
+    /// The violated rule of the specification, whether or not the manifest excuses it.
     fn broken_rule(&self) -> Option<&'static str> {
         match &self.ran.as_ref().ok()?.ended {
             Ended::Failed(explained) | Ended::Flaky(_, explained) | Ended::Known(_, explained) => {
@@ -126,9 +126,9 @@ impl Run {
 }
 
 impl Explorer {
-    /// Explores, and tells after each world and each smaller history what has come of it.
+    /// Explores, and calls back after each cluster and each minimizing step.
     ///
-    /// Whoever drops this keeps what has come of it so far. The error is that a case can't be written.
+    /// If the future is dropped, the results so far remain in `exploration`. Fails if a case cannot be written.
     pub async fn explore(
         self: &Arc<Self>,
         until: Until,
@@ -143,7 +143,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// Runs worlds, and writes what is found as it was found.
+    /// Runs clusters, and writes findings before they are minimized.
     async fn run_worlds(
         self: &Arc<Self>,
         until: Until,
@@ -175,7 +175,7 @@ impl Explorer {
             match before(late, running.join_next()).await {
                 None | Some(None) => break,
                 Some(Some(Ok((number, world)))) => drop(ended.insert(number, world)),
-                // Ours, not a system's: those panic inside tasks of their own.
+                // A panic of the harness: systems panic inside tasks of their own.
                 Some(Some(Err(error))) => std::panic::resume_unwind(error.into_panic()),
             }
             while let Some(world) = ended.remove(&due) {
@@ -193,9 +193,9 @@ impl Explorer {
             }
         }
         drop(running);
-        // Nothing could be said of these, as the machine was too slow. Now none runs beside them.
+        // Repeats runs that were inconclusive on the busy machine, now one at a time.
         for (number, (seed, drawn)) in again.into_iter().enumerate() {
-            // Where none was decided the first may take longer: a machine that is too slow for one is so for the others.
+            // The deadline may pass during the first repetition if no run was conclusive yet: a slow machine is slow for all of them.
             let end = until.late(began, !exploration.findings.is_empty());
             let end = end.filter(|_| exploration.worlds > 0 || number > 0);
             let is_late = end.is_some_and(|end| end <= Instant::now());
@@ -212,12 +212,12 @@ impl Explorer {
         Ok(())
     }
 
-    /// The seed of the world of that number.
+    /// The seed of the cluster with this number.
     fn seed_of(&self, number: u64) -> u64 {
         self.seed.wrapping_add(number)
     }
 
-    /// Runs a world, beside others or alone, and again with each rule excused that was broken.
+    /// Runs a cluster, concurrently or alone, and again with each violated rule excused.
     async fn world(&self, seed: u64, drawn: Drawn, is_alone: bool) -> World {
         let (mut runs, mut excused) = (Vec::new(), Excused::new());
         loop {
@@ -228,14 +228,14 @@ impl Explorer {
             };
             let rule = run.broken_rule().filter(|_| runs.len() + 1 < RUNS_MAX);
             runs.push(run);
-            // One that is excused is broken no more.
+            // An excused rule cannot be violated again.
             if !rule.is_some_and(|rule| excused.insert(rule)) {
                 return World { drawn, runs };
             }
         }
     }
 
-    /// Runs the case of a world, beside others or alone; a text that is no case is a mistake of ours.
+    /// Runs the case of a cluster, concurrently or alone; an invalid case text is a bug of the generator.
     async fn run(&self, seed: u64, text: &str, is_alone: bool) -> Result<CaseResult, String> {
         let (session, plan) = (self.session(seed), plan(text)?);
         let run = async {
@@ -248,14 +248,14 @@ impl Explorer {
         ran.map_err(|_| format!("it has not come to an end in {} s", LONGEST.as_secs()))
     }
 
-    /// The session in which the world of a seed runs.
+    /// The session for the cluster of a seed.
     pub(super) fn session(&self, seed: u64) -> Session {
         let mut session = (*self.session).clone();
         session.options.seed = self.is_simulated.then_some(seed);
         session
     }
 
-    /// Takes in what came of a world.
+    /// Processes the result of a cluster.
     fn take(
         &self,
         seed: u64,
@@ -336,7 +336,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// Makes the finding of that number small, and writes it again.
+    /// Minimizes the finding of this number, and rewrites its case.
     async fn minimize(
         self: &Arc<Self>,
         number: usize,
@@ -346,7 +346,7 @@ impl Explorer {
     ) -> Result<(), FindingError> {
         exploration.shrinking = Some(0);
         let now = Instant::now();
-        // The findings after it get as much.
+        // Share the remaining time equally with the later findings.
         let left = u32::try_from(exploration.findings.len() - number).unwrap_or(u32::MAX);
         let tries = Tries {
             until: until
@@ -362,7 +362,7 @@ impl Explorer {
             tell(exploration);
             let (explorer, signature) = (self.clone(), signature.clone());
             let text = drawn_case(focus, seed, &history, &excused);
-            // A set ends what is left of it when it is dropped.
+            // Dropping the set aborts the task.
             let mut task = JoinSet::new();
             task.spawn(async move {
                 let manifest = explorer.session.manifest.as_ref();
@@ -384,7 +384,7 @@ impl Explorer {
 }
 
 impl Until {
-    /// When it is late; none: never.
+    /// The deadline; `None` if there is none.
     fn end(self) -> Option<Instant> {
         match self {
             Until::Worlds(_) => None,
@@ -392,7 +392,7 @@ impl Until {
         }
     }
 
-    /// When no more worlds are run, given when the first was; none: never.
+    /// When to stop starting runs, given the start of the first; `None` if never.
     fn late(self, began: Instant, has_findings: bool) -> Option<Instant> {
         let end = self.end()?;
         Some(match has_findings {
@@ -401,7 +401,7 @@ impl Until {
         })
     }
 
-    /// Whether the world of that number is one of those to run.
+    /// Whether the cluster of this number is to run.
     fn has(self, number: u64) -> bool {
         match self {
             Until::Worlds(worlds) => number < worlds,
@@ -410,7 +410,7 @@ impl Until {
     }
 }
 
-/// The plan of a case that was drawn.
+/// The plan of a generated case.
 pub(super) fn plan(text: &str) -> Result<Plan, String> {
     generated("drawn", text).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What exploration has found: what went wrong, in how many worlds, and the smallest history that shows it.
+//! Findings of exploration: the violation, the number of clusters that showed it, and the smallest history that reproduces it.
 
 use std::path::PathBuf;
 
@@ -11,60 +11,60 @@ use super::signature::Signature;
 use super::text::Excused;
 use crate::report::{CaseRecord, WriteError};
 
-/// One thing that went wrong.
+/// A finding.
 #[derive(Debug)]
 pub struct Finding {
-    /// What went wrong.
+    /// Identity of the violation.
     pub signature: Signature,
-    /// What the first world in which it did was drawn for.
+    /// Focus of the first cluster that showed it.
     pub focus: &'static Focus,
-    /// The seed of that world.
+    /// Seed of that cluster.
     pub seed: u64,
-    /// In how many worlds it went wrong.
+    /// Number of clusters that showed it.
     pub worlds: u64,
     /// The smallest history that shows it.
     pub shrunk: Shrunk,
-    /// The rules that hid it, as they were broken before: its case excuses them.
+    /// Rules violated in earlier runs that hid it: its case excuses them.
     pub excused: Excused,
-    /// Its case; none: no folder was named.
+    /// Its case; `None` without an output folder.
     pub written: Option<Written>,
 }
 
-/// A finding that is written down.
+/// A written finding.
 #[derive(Debug)]
 pub struct Written {
-    /// The case.
+    /// The case file.
     pub file: PathBuf,
-    /// How its last run ended; where it was not run, that of the world.
+    /// Result of its last run, or of the original run if it was not repeated.
     pub record: CaseRecord,
-    /// Whether the case shows what was found.
+    /// Whether the case reproduces the finding.
     pub repeated: Repeated,
 }
 
-/// Whether the case of a finding shows it once more. What depends on chance need not.
+/// Whether the case of a finding reproduces it. A finding that depends on timing need not be reproducible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Repeated {
-    /// Yes: it has the same first missing link.
+    /// Yes, with the same first missing link.
     Yes,
-    /// No, nothing goes wrong.
+    /// No, the case passes.
     No,
-    /// No, this goes wrong, which is the title of the case.
+    /// No, the case fails with this other violation, which is its title.
     Otherwise(String),
-    /// The time was up before that was known.
+    /// The time limit ended before the case ran.
     Unknown,
 }
 
-/// A finding can't be written.
+/// A finding could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FindingError {
-    /// The folder can't be written.
+    /// The folder is not writable.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The run can't be read back.
+    /// The stored run cannot be read.
     #[error(transparent)]
     Read(#[from] record::RecordError),
-    /// What was written is no case: a mistake of exploration.
+    /// The written text is no valid case: a bug of the generator.
     #[error("{0}")]
     Case(String),
 }

@@ -1,29 +1,29 @@
-//! What exploration can be about: which programs run, a row each.
+//! Focuses of exploration: which programs run, one table row each.
 
 use std::fmt;
 use std::str::FromStr;
 
 use harness::scenario::{Mode, Role};
 
-/// How the ids of drawn cases begin.
+/// Prefix of the ids of generated cases.
 pub(crate) const EXPLORED: &str = "explore";
 
-/// What exploration is about.
+/// A focus of exploration.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Focus {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// The roles that run.
+    /// The running roles.
     pub(super) roles: &'static [Role],
-    /// How the publisher may be deployed.
+    /// The possible deployment modes of the publisher.
     pub(super) modes: &'static [Mode],
-    /// Its column in the weights of events.
+    /// Column in the table of event weights.
     pub(super) column: usize,
 }
 
 const BOTH: &[Mode] = &[Mode::Central, Mode::Distributed];
 
-/// All that exploration can be about.
+/// All focuses.
 pub static FOCUSES: [Focus; 4] = [
     Focus {
         name: "publisher",
@@ -52,7 +52,7 @@ pub static FOCUSES: [Focus; 4] = [
 ];
 
 impl Focus {
-    /// Whether that role runs.
+    /// Whether the role runs.
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }

@@ -1,4 +1,4 @@
-//! A world and what happens in it, step by step: what is drawn, run, and made smaller.
+//! A generated cluster with its events, step by step; the value that is generated, run and minimized.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::event::{ClassEvent, Event};
 use super::state::State;
 use super::world::World;
 
-/// A world, and the events of each step; all programs come to rest between two steps.
+/// A cluster, and the events of each step; all programs become idle between steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
     pub(super) world: World,
@@ -19,12 +19,12 @@ pub struct History {
 /// A step of a history.
 pub(super) struct Step<'h> {
     pub(super) events: &'h [Event],
-    /// Whether everything comes to rest at its end, so that the specification can be asked.
+    /// Whether all programs are idle at its end, so that the specification applies.
     pub(super) is_calm: bool,
 }
 
 impl History {
-    /// The same, without the events that cannot happen.
+    /// Removes the events that are not possible.
     pub(super) fn possible(mut self) -> Self {
         let mut state = State::of(&self.world);
         for step in &mut self.steps {
@@ -39,7 +39,7 @@ impl History {
         self
     }
 
-    /// Its steps, one after the other.
+    /// The steps in order.
     pub(super) fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         let mut state = State::of(&self.world);
         self.steps.iter().map(move |events| {
@@ -49,17 +49,17 @@ impl History {
         })
     }
 
-    /// How many events there are.
+    /// Number of events.
     pub fn events(&self) -> usize {
         self.steps.iter().map(Vec::len).sum()
     }
 
-    /// Whether a program may end by itself: a publisher that is to publish what its driver does not report.
+    /// Whether a program may exit: a publisher whose driver does not support GetCapacity.
     pub(super) fn may_end(&self, ended: Option<Role>) -> bool {
         !self.world.driver.get_capacity && ended == Some(Role::Publisher)
     }
 
-    /// Classes that claims name and that are never there.
+    /// Classes that claims name and that are never created.
     pub(super) fn missing_classes(&self) -> BTreeSet<&String> {
         let events = || self.steps.iter().flatten();
         let created = events().filter_map(|event| match event {

@@ -1,10 +1,10 @@
-//! Exploration: worlds and histories that nobody wrote, drawn from a seed, as ordinary cases.
+//! Exploration: random clusters and events, generated from a seed as ordinary cases.
 //!
 //! ```text
-//! seed → draw → history (a value) → case → run and judged like any other
+//! seed → draw → history (a value) → case → run and verdict
 //! ```
 //!
-//! A history is a value in the words of the case format, so that it can be made smaller. Knows no system under test.
+//! A history is a value in the case format, so that it can be minimized. Does not know any system under test.
 
 mod axes;
 mod case;

@@ -1,5 +1,4 @@
-//! What exploration came to, as the cases of a report: worlds that are as they should be, by what they were drawn for, and each of the
-//! others.
+//! Results of exploration as cases of a report: one for all conforming clusters of a focus, and one for each other cluster.
 
 use harness::scenario::Level;
 
@@ -8,7 +7,7 @@ use super::finding::Repeated;
 use crate::report::{CaseRecord, CaseVerdict};
 
 impl Explored {
-    /// As cases.
+    /// The results as cases.
     pub fn records(&self) -> Vec<CaseRecord> {
         let met = self.met.iter().map(|(focus, worlds)| {
             let title = format!(
@@ -45,7 +44,7 @@ impl Explored {
     }
 }
 
-/// A finding, as the case that shows it ended. One that depends on chance, and did not show again, was seen all the same.
+/// A finding, with the result of its case. A finding that could not be reproduced still counts as a failure.
 fn found(found: &FoundRecord) -> CaseRecord {
     let record = CaseRecord {
         id: format!("explore/{}/{}", found.focus, found.seed),
@@ -63,7 +62,7 @@ fn found(found: &FoundRecord) -> CaseRecord {
     }
 }
 
-/// A world without a verdict.
+/// A cluster without a verdict.
 fn world(seed: u64, verdict: CaseVerdict, why: String) -> CaseRecord {
     let title = format!("the world of seed {seed}");
     record(format!("explore/world/{seed}"), title, verdict, why)

@@ -1,40 +1,40 @@
-//! Histories that are a little smaller than another: without some of its parts, or with a simpler one in the place of another.
+//! Enumerates histories that are slightly smaller than a given one: without some parts, or with simpler values.
 //!
-//! Works on the structure alone: a history is a tree of lists, maps and words, and what is left of one when a part is taken away either is a
-//! history or is not.
+//! Works on the JSON structure alone: a history is a tree of lists, maps and strings. What remains after a removal may or may not parse as
+//! a history.
 
 use serde_json::Value;
 
 use super::history::History;
 use super::sizes;
 
-/// Fields without which a part would be more, and not less.
+/// Fields whose removal would enlarge the effect of a part.
 const KEPT: [&str; 2] = ["times", "id"];
 
-/// Where a part is in the tree.
+/// Path of a node in the tree.
 type Path = Vec<Down>;
 
-/// A step on the way down.
+/// One level of a path.
 #[derive(Clone, Debug, PartialEq)]
 enum Down {
     Field(String),
     Item(usize),
 }
 
-/// What is done to the tree.
+/// An edit of the tree.
 enum Cut {
-    /// Some items of a list go: from, how many.
+    /// Removes items of a list: start, count.
     Items(Path, usize, usize),
-    /// A field of a map goes.
+    /// Removes a field of a map.
     Field(Path, String),
-    /// A word becomes another.
+    /// Replaces a string.
     Word(Path, &'static str),
 }
 
-/// The histories that are a little smaller, those first that would be the greatest progress: without events, without parts of the cluster,
-/// with fewer steps, with simpler words.
+/// Slightly smaller histories, largest reductions first: without events, without parts of the cluster, with fewer steps, with simpler
+/// values.
 pub(super) fn smaller(history: &History) -> impl Iterator<Item = History> + use<> {
-    // Its parts are maps with text keys, lists and words.
+    // All parts serialize: maps with string keys, lists and strings.
     let tree = serde_json::to_value(history).unwrap_or_default();
     let (steps, world) = (vec![field("steps")], vec![field("world")]);
     let events = (0..history.steps.len()).map(|step| [steps[0].clone(), Down::Item(step)].to_vec());
@@ -58,7 +58,7 @@ fn runs(history: &History) -> bool {
     !history.world.roles.is_empty()
 }
 
-/// With two steps in one.
+/// Histories with two adjacent steps merged.
 fn joined(history: History) -> impl Iterator<Item = History> {
     let pairs = 1..history.steps.len();
     pairs.map(move |second| {
@@ -73,7 +73,7 @@ fn field(name: &str) -> Down {
     Down::Field(name.to_owned())
 }
 
-/// Runs of items, from all of them to each alone.
+/// Ranges of items, from the whole list down to single items.
 fn items(list: &Path, length: usize, cuts: &mut Vec<Cut>) {
     let mut count = length;
     while count > 0 {
@@ -83,7 +83,7 @@ fn items(list: &Path, length: usize, cuts: &mut Vec<Cut>) {
     }
 }
 
-/// Parts of lists and maps, the outer ones first.
+/// Single items and fields, outermost first.
 fn parts(tree: &Value, top: &Path, cuts: &mut Vec<Cut>) {
     let mut level = vec![top.clone()];
     while !level.is_empty() {
@@ -106,7 +106,7 @@ fn parts(tree: &Value, top: &Path, cuts: &mut Vec<Cut>) {
     }
 }
 
-/// Sizes that can be simpler.
+/// Sizes that can be simplified.
 fn words(tree: &Value, path: &mut Path, cuts: &mut Vec<Cut>) {
     let mut each = |step: Down, value: &Value| {
         path.push(step);
@@ -147,7 +147,7 @@ fn at_mut<'t>(tree: &'t mut Value, path: &Path) -> Option<&'t mut Value> {
     })
 }
 
-/// What is left; none: it is no history.
+/// The edited history; `None` if the result is no valid history.
 fn apply(mut tree: Value, cut: &Cut) -> Option<History> {
     match cut {
         Cut::Items(path, start, count) => {

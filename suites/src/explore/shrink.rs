@@ -1,4 +1,4 @@
-//! Makes a history smaller for as long as it shows the same. Does not know what it shows.
+//! Minimizes a history while it shows the same finding. Does not know the finding.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
@@ -9,19 +9,19 @@ use futures::stream::FuturesOrdered;
 use super::history::History;
 use super::reduce::smaller;
 
-/// What is left of a history.
+/// Result of minimizing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shrunk {
-    /// The smallest one that was found.
+    /// The smallest history found.
     pub history: History,
-    /// How many histories were tried.
+    /// Number of histories tried.
     pub tried: usize,
-    /// Whether none is left to try: taking anything more away, it shows something else.
+    /// Whether no smaller history is left to try.
     pub is_smallest: bool,
 }
 
 impl Shrunk {
-    /// A history of which nothing was tried yet.
+    /// A history before minimizing.
     pub(super) fn of(history: History) -> Self {
         Shrunk {
             history,
@@ -31,22 +31,21 @@ impl Shrunk {
     }
 }
 
-/// How much is tried.
+/// Limits of minimizing.
 #[derive(Clone, Copy, Debug)]
 pub struct Tries {
-    /// At most so many histories.
+    /// Maximum number of histories.
     pub max: usize,
-    /// So many at the same time.
+    /// Number of concurrent runs.
     pub together: usize,
-    /// No longer than that; none: no limit.
+    /// Deadline; `None` for no limit.
     pub until: Option<Instant>,
 }
 
-/// Takes away what can be taken away so that a history still `shows` the same, which it does as it is.
+/// Removes parts of a history while it still satisfies `shows`, which the input does.
 ///
-/// Unless the time is up, deterministic: which histories are tried, and in which order, depends on the answers alone. Each is tried once.
-/// Of those that are tried at the same time, the first that shows it is gone on with, and those after it count as not tried. When the time
-/// is up, the smallest so far is the result.
+/// Deterministic until the deadline: the histories tried, and their order, depend only on the results. Each is tried once. Of concurrent
+/// tries the first success continues, and later ones do not count. At the deadline the smallest history so far is returned.
 pub async fn shrink<F: Future<Output = bool>>(
     history: History,
     tries: Tries,
@@ -88,7 +87,7 @@ pub async fn shrink<F: Future<Output = bool>>(
     }
 }
 
-/// The output of a future; none: the time was up first.
+/// The output of a future; `None` if the deadline came first.
 pub(super) async fn before<F: Future>(until: Option<Instant>, future: F) -> Option<F::Output> {
     match until {
         Some(until) => tokio::time::timeout_at(until.into(), future).await.ok(),
@@ -96,9 +95,9 @@ pub(super) async fn before<F: Future>(until: Option<Instant>, future: F) -> Opti
     }
 }
 
-/// Tells histories apart.
+/// A text that is unique per history.
 fn text(history: &History) -> String {
-    // Its parts are maps with text keys, lists and words.
+    // All parts serialize: maps with string keys, lists and strings.
     serde_json::to_string(history).unwrap_or_default()
 }
 
@@ -115,7 +114,7 @@ mod tests {
         until: None,
     };
 
-    /// Shrinks a history to one that is shown by its tree.
+    /// Minimizes with a predicate on the JSON tree.
     async fn shrunk(history: History, shows: impl Fn(&Value) -> bool) -> (Value, Shrunk) {
         let shrunk = shrink(history, ALL, |candidate| {
             std::future::ready(shows(&json!(candidate)))
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_left_is_the_smallest_that_shows_it() {
+    async fn the_result_is_a_minimal_history() {
         let history: History = serde_json::from_value(json!({
             "world": {
                 "roles": ["publisher"], "mode": "distributed", "publisher": {"zero": true},
@@ -148,7 +147,7 @@ mod tests {
         assert_eq!(
             left,
             json!({
-                // Only what there is can be relabelled, and the node with storage need not be there.
+                // Only an existing node can be relabelled; the node with storage is not needed.
                 "world": {"roles": ["publisher"], "backend": {"n2": {"capacity": "1Gi", "largest": "1Gi"}}},
                 "steps": [[{"node": {"join": {"name": "n3"}}}, {"node": {"relabel": {"name": "n3", "labels": {}}}}]],
             })
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn histories_without_what_matters_are_left_at_once() {
+    async fn an_already_minimal_history_stays() {
         let history = draw(1, &[]).history;
         let again = shrink(history.clone(), ALL, |_| std::future::ready(false)).await;
         assert_eq!(again.history, history);
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn when_the_time_is_up_the_smallest_so_far_is_left() {
+    async fn at_the_deadline_the_smallest_history_so_far_is_returned() {
         let history = draw(1, &[]).history;
         let now = Tries {
             until: Some(Instant::now()),
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_left_is_the_same_each_time() {
+    async fn minimizing_is_deterministic() {
         for seed in 0..50 {
             let history = draw(seed, &[]).history;
             let shows = |tree: &Value| {

@@ -1,4 +1,4 @@
-//! What tells one finding from another: what went wrong, without the names and figures of the world in which it did.
+//! Identity of a finding: the violation without the names and values of a particular cluster.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use super::world::{CLASSES, LONG_DRIVER};
 use crate::known::{FINDING, excuse};
 use crate::session::{CaseResult, Ended};
 
-/// One thing that went wrong in a run, without the names and numbers of its cluster.
+/// A violation in a run, without the names and numbers of its cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature {
-    /// The rule that was broken; none: an expectation failed, or a program ended by itself.
+    /// The violated rule; `None` if an expectation failed or a program exited.
     rule: Option<String>,
-    /// The first missing link; of a finding, its text.
+    /// The first missing link, or the text of a finding.
     link: String,
 }
 
 impl Signature {
-    /// Everything that went wrong in a run and that no entry of the manifest excuses: the failure first, then the findings.
+    /// All violations of a run that no manifest entry excuses: the failure first, then the findings.
     pub(super) fn all(result: &CaseResult, manifest: Option<&Manifest>) -> Vec<Self> {
         let failure = match &result.ended {
             Ended::Failed(explained) | Ended::Flaky(_, explained) => Some(Signature {
@@ -30,12 +30,12 @@ impl Signature {
         };
         let is_open =
             |finding: &&Finding| manifest.is_none_or(|manifest| excuse(manifest, finding).is_none());
-        // A run in which nothing could be decided has no findings either.
+        // Findings of an inconclusive run are ignored.
         let is_decided = !matches!(result.ended, Ended::Inconclusive(_));
         let open = result.findings.iter().filter(|_| is_decided).filter(is_open);
         let findings = open.map(|finding| Signature {
             rule: Some(format!("{FINDING}/{}", finding.rule)),
-            // It names no object, and status codes tell causes apart.
+            // The text contains no object names; status codes distinguish causes.
             link: finding.text.clone(),
         });
         failure.into_iter().chain(findings).collect()
@@ -57,7 +57,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// A text with what each name stands for in the place of the name.
+/// Replaces each name in a text by its kind.
 fn without_names(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.+=/".contains(c);
     let (mut out, mut word) = (String::new(), String::new());
@@ -73,7 +73,7 @@ fn without_names(text: &str) -> String {
     out
 }
 
-/// What a word names; itself, if it names nothing.
+/// The kind of a word; the word itself if it is no name.
 fn kind(word: &str) -> String {
     let numbered = |letter: char| {
         let number = word.strip_prefix(letter).unwrap_or_default();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_figures_of_a_world_tell_nothing_apart() {
+    fn names_and_values_do_not_distinguish_findings() {
         for (one, other) in [
             ("pod p1 is bound to n1", "pod p12 is bound to n4"),
             (

@@ -1,17 +1,17 @@
-//! Sizes: a few that are often the same, and now and then one byte more or less, or a figure at the edge of what there can be.
+//! Generated sizes: a few frequent ones, some with one byte more or less, and some at the limits of the type.
 
 use harness::scenario::Bytes;
 
 use super::dice::Dice;
 use super::world::Size;
 
-/// From the smallest.
+/// Ascending.
 const USUAL: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
 
-/// Room for several claims, so that scores differ by a little.
+/// Large enough for several claims, so that scores differ slightly.
 const ROOMY: [&str; 4] = ["30Gi", "40Gi", "70Gi", "100Gi"];
 
-/// Sizes that programs may compute wrongly with: `1500m` is a byte and a half.
+/// Sizes that are easily computed wrongly: `1500m` is one and a half bytes.
 const ODD: [&str; 8] = [
     "1",
     "1500m",
@@ -23,13 +23,13 @@ const ODD: [&str; 8] = [
     "5Gi+1",
 ];
 
-/// Where 64 bits end, and, from 2^53 bytes on, where numbers in JSON are no longer exact.
+/// Near the limit of int64, and from 2^53 bytes on, where JSON numbers lose precision.
 const HUGE: [&str; 8] = ["8Ei-1", "9E", "4Ei", "1Ei", "1E", "8Pi-1", "8Pi", "8Pi+1"];
 
-/// No room at all.
+/// Zero bytes.
 const NONE: &str = "0";
 
-/// A size of a claim, or of a volume.
+/// The size of a claim or a volume.
 pub(super) fn size(dice: &mut Dice) -> Size {
     let list: &[&str] = match dice.below(20) {
         0..=1 => &ODD,
@@ -39,7 +39,7 @@ pub(super) fn size(dice: &mut Dice) -> Size {
     (*dice.pick(list)).to_owned()
 }
 
-/// A size of one of several claims.
+/// The size of one of several claims.
 pub(super) fn small(dice: &mut Dice) -> Size {
     match dice.one_in(6) {
         true => size(dice),
@@ -47,7 +47,7 @@ pub(super) fn small(dice: &mut Dice) -> Size {
     }
 }
 
-/// A size of storage, which may be none.
+/// The size of a pool, which may be 0.
 pub(super) fn room(dice: &mut Dice) -> Size {
     match dice.below(10) {
         0 => NONE.to_owned(),
@@ -56,7 +56,7 @@ pub(super) fn room(dice: &mut Dice) -> Size {
     }
 }
 
-/// A size of storage, and of the largest volume in it, which is no larger.
+/// The size of a pool, and a maximum volume size that does not exceed it.
 pub(super) fn room_with_largest(dice: &mut Dice) -> (Size, Size) {
     let bytes = |size: &Size| size.parse::<Bytes>().ok().map(|bytes| bytes.count());
     let (one, other) = (room(dice), room(dice));
@@ -66,7 +66,7 @@ pub(super) fn room_with_largest(dice: &mut Dice) -> (Size, Size) {
     }
 }
 
-/// The sizes that are simpler than this one, the simplest first; none: it is no size.
+/// Sizes simpler than this one, simplest first; empty if it is no size.
 pub(super) fn simpler(size: &str) -> &'static [&'static str] {
     let others: [&[&str]; 3] = [&ODD, &HUGE, &ROOMY];
     if size == NONE || others.iter().any(|list| list.contains(&size)) {

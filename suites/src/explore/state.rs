@@ -1,4 +1,4 @@
-//! What there is at a moment of a drawn history, as far as it decides what can happen next.
+//! Model of a generated cluster's state, as far as it decides which events are possible next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::event::{
 };
 use super::world::{Node, World};
 
-/// The gate of KEP-1472.
+/// The feature gate of KEP-1472.
 pub(super) const GATE: &str = "CSIStorageCapacity";
 
 /// The resource of PersistentVolumes.
@@ -21,49 +21,48 @@ pub(super) const VOLUMES: &str = "persistentvolumes";
 /// The resource of namespaces.
 pub(super) const NAMESPACES: &str = "namespaces";
 
-/// The minor release of the API server, unless it is set.
+/// Default minor release of the API server.
 pub(super) const USUAL_RELEASE: u8 = 36;
 
-/// What there is.
+/// The state of the cluster.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// Nodes with their labels.
+    /// Existing nodes by name, with their labels.
     pub(super) nodes: BTreeMap<String, Node>,
-    /// Nodes on which the driver is registered.
+    /// Nodes with the driver registered.
     registered: BTreeSet<String>,
-    /// Nodes of which only the Node or the CSINode is left.
+    /// Nodes with only the Node or only the CSINode left.
     halved: BTreeSet<String>,
-    /// Capacity objects that were written as they stood in an event, by name.
+    /// Capacity objects written by events, by name.
     pub(super) written: BTreeMap<String, Value>,
     pub(super) classes: BTreeSet<String>,
-    /// Whether there is a CSIDriver object.
+    /// Whether the CSIDriver object exists.
     pub(super) has_driver: bool,
-    /// Pods that are there, with the claims that they mount.
+    /// Existing pods, with the claims that they mount.
     pub(super) pods: BTreeMap<String, BTreeSet<String>>,
     pub(super) claims: BTreeSet<String>,
     pub(super) running: BTreeSet<Role>,
     pub(super) stopped: BTreeSet<Role>,
-    /// Programs that have ended by themselves, as they are set.
+    /// Programs that exit because of their settings.
     ended: BTreeSet<Role>,
-    /// Programs that may have been killed, and were not started again since.
+    /// Programs that may have been killed and were not restarted since.
     pub(super) doomed: BTreeSet<Role>,
-    /// Faults in force that last, by whom they may kill.
+    /// Active lasting API faults, with the role that each may kill.
     pub(super) faults: BTreeMap<String, Option<Role>>,
-    /// Scripts in force that last, and whether calls hang because of them.
+    /// Active lasting driver faults, and whether they make calls hang.
     pub(super) scripts: BTreeMap<String, bool>,
-    /// Names of faults and scripts that were used.
+    /// Names of faults that were used.
     used: BTreeSet<(&'static str, String)>,
-    /// Whether the publisher's namespace was deleted. Starting the publisher creates it again.
+    /// Whether the publisher's namespace was deleted. Starting the publisher recreates it.
     is_namespace_deleted: bool,
     pub(super) minor: u8,
     pub(super) gate: Option<bool>,
-    /// Whether publishers ask the driver from time to time. Of one that does not, little can be said once the driver's answers have changed
-    /// without a volume.
+    /// Whether publishers poll the driver. Without polling, little is demanded once capacity has changed without a volume.
     polls: bool,
 }
 
 impl State {
-    /// At the beginning.
+    /// The state before the first event.
     pub(super) fn of(world: &World) -> Self {
         let nodes = world.nodes.iter().map(|node| (node.name.clone(), node.clone()));
         let with_driver = world.nodes.iter().filter(|node| node.registered);
@@ -91,7 +90,7 @@ impl State {
         }
     }
 
-    /// Whether everything comes to rest, so that the specification can be asked what there must be.
+    /// Whether all programs become idle, so that the specification applies.
     pub(super) fn is_calm(&self) -> bool {
         let is_driver_away = self.stopped.contains(&Role::Driver);
         let hangs = self.scripts.values().any(|hangs| *hangs);
@@ -107,7 +106,7 @@ impl State {
         }
     }
 
-    /// Whether an event can happen now.
+    /// Whether an event is possible now.
     pub(super) fn admits(&self, event: &Event) -> bool {
         match event {
             Event::Backend(_) | Event::Release(_) | Event::Stop(Role::Driver) if !self.polls => false,
@@ -133,12 +132,12 @@ impl State {
                 self.claims.contains(name) && !self.pods.values().any(|claims| claims.contains(name))
             }
             Event::Delete(DeleteEvent::Object(node)) if node.is_of_node() => {
-                // A publisher that runs there would make its objects again, which a cleaner removes.
+                // A publisher on the node would recreate the objects that the cleaner deletes.
                 let is_opposed = self.plays(Role::Cleaner) && self.running.contains(&Role::Publisher);
                 self.registered.contains(&node.name) && !self.halved.contains(&node.name) && !is_opposed
             }
             Event::Delete(DeleteEvent::Object(object)) => {
-                // A publisher runs in a pod, which is deleted with its owners and its namespace.
+                // The publisher runs in a pod, which is deleted with its owners and its namespace.
                 let is_of_publisher = !matches!(object.resource.as_str(), VOLUMES | "leases");
                 !is_of_publisher || self.stopped.contains(&Role::Publisher)
             }
@@ -174,7 +173,7 @@ impl State {
         }
     }
 
-    /// Whether no node has a publisher without a registration: what it publishes a cleaner removes, again and again.
+    /// Whether each node with a publisher has the driver registered: otherwise a cleaner keeps deleting what the publisher publishes.
     fn is_registered_everywhere(&self) -> bool {
         let mut with_driver = self.nodes.values().filter(|node| node.registered);
         !self.plays(Role::Cleaner)
@@ -203,7 +202,7 @@ impl State {
         self.used.insert((kind, name.to_owned()));
     }
 
-    /// Takes in an event that can happen.
+    /// Applies a possible event.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
             Event::Backend(_) | Event::Capacity(_) | Event::Merge(_) | Event::Replace(_) => {}
@@ -325,14 +324,14 @@ fn created_claims(pod: &Pod) -> impl Iterator<Item = String> {
     created.map(|(index, _)| format!("{}-{index}", pod.name))
 }
 
-/// What runs: the roles, and the driver for the publisher.
+/// The running programs: those of the roles, and the driver for the publisher.
 fn running(world: &World) -> BTreeSet<Role> {
     let has_driver = world.roles.contains(&Role::Publisher);
     let driver = has_driver.then_some(Role::Driver);
     world.roles.iter().copied().chain(driver).collect()
 }
 
-/// What ends as soon as it starts.
+/// The programs that exit at once because of their settings.
 fn ended(world: &World) -> BTreeSet<Role> {
     let ends = [
         (Role::Publisher, world.publisher.ends()),

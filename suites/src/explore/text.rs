@@ -1,4 +1,4 @@
-//! The case of a drawn history: the text that `scenario::parse` reads.
+//! Writes the case file of a generated history.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::history::{History, Step};
 
-/// The parts of a cluster, in the order in which people look at them; others come after them.
+/// Keys of a cluster in output order; other keys follow.
 const CLUSTER: [&str; 15] = [
     "release",
     "gates",
@@ -27,28 +27,28 @@ const CLUSTER: [&str; 15] = [
     "volumes",
 ];
 
-/// Ids of rules of the specification that a case does not check.
+/// Rules of the specification that a case does not check, by id.
 pub type Excused = BTreeSet<&'static str>;
 
-/// What stands at the head of a case.
+/// Header fields of a case.
 pub(super) struct Head<'t> {
     pub(super) id: &'t str,
     pub(super) title: &'t str,
     pub(super) requirements: &'t [&'static str],
     pub(super) excused: &'t Excused,
-    /// Lines before everything else, without their sign.
+    /// Comment lines before the case, without `#`.
     pub(super) comment: &'t [String],
 }
 
-/// What a step expects.
+/// Expectations of a step.
 pub(super) enum Expectations {
-    /// What the specification demands.
+    /// The demands of the specification.
     Specification,
-    /// These, each with its reason.
+    /// Explicit expectations, each with its reason.
     These(Vec<Value>),
 }
 
-/// The case of a history. `expected`: what its steps expect.
+/// The case file of a history. `expected`: returns the expectations of a step.
 pub(super) fn text(
     head: &Head<'_>,
     history: &History,
@@ -94,7 +94,7 @@ fn entry(out: &mut String, expectation: &Value) {
         _ => 0,
     };
     let mut fields: Vec<_> = expectation.as_object().into_iter().flatten().collect();
-    // What is expected comes first, then how long, then why.
+    // Order of the fields: the expectation, its time limit, its reason.
     fields.sort_by_key(|(key, _)| place(key));
     let mut sign = '-';
     for (key, value) in fields {

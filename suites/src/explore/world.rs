@@ -1,6 +1,6 @@
-//! What a drawn cluster is made of: a value in the words of the case format, as small as what is drawn of it.
+//! The data model of a generated cluster: the generated subset of the case format.
 //!
-//! Does not know what happens in it, nor whether it makes sense: that is for whoever draws it, and for whoever reads the case.
+//! Does not know events, nor whether a cluster is valid: the generator and the case parser do.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use harness::scenario::{Mode, Role, ShapePoint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The driver of most drawn clusters: the one that cases have by default.
+/// Default driver of generated clusters and of cases.
 const DRIVER: &str = "disk.example.com";
 
-/// A driver whose name has 63 characters, the most that CSI allows.
+/// A driver name of 63 characters, the CSI limit.
 pub(super) const LONG_DRIVER: &str = "disk-whose-name-has-as-many-characters-as-the-namex.example.com";
 
-/// Names of classes: words that no message has, and the longest name that there can be.
+/// Class names: words that occur in no message, and one of maximum length.
 pub(super) const CLASSES: [&str; 5] = [
     "fast",
     "slow",
@@ -23,25 +23,25 @@ pub(super) const CLASSES: [&str; 5] = [
     "class-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
-/// A number of bytes as cases write it, such as `10Gi` or `10Gi+1`.
+/// A number of bytes in the case format, such as `10Gi` or `10Gi+1`.
 pub(super) type Size = String;
 
-/// Labels of a node; none: there is no such label, though there usually is.
+/// Node labels; `None` removes a default label.
 pub(super) type Labels = BTreeMap<String, Option<String>>;
 
-/// What exists before the programs start, and how they are set: the `cluster` of a case.
+/// The `cluster` of a case: initial objects and settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct World {
-    /// The release of the API server; unset: the usual one.
+    /// The release of the API server; unset: the default one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) release: Option<String>,
     /// Its feature gates.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) gates: BTreeMap<String, bool>,
-    /// The roles that run.
+    /// The running roles.
     pub(super) roles: Vec<Role>,
-    /// How the publisher is deployed.
+    /// The deployment mode of the publisher.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) mode: Mode,
     /// Settings of the publisher.
@@ -53,7 +53,7 @@ pub(super) struct World {
     /// Extenders that the scheduler calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) extenders: Vec<Extender>,
-    /// Whether metrics are looked at.
+    /// Whether metrics are checked.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) metrics: bool,
     /// The driver.
@@ -68,10 +68,10 @@ pub(super) struct World {
     /// Storage by segment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) backend: BTreeMap<String, Pool>,
-    /// CSIStorageCapacity objects from before.
+    /// Existing CSIStorageCapacity objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) capacity_objects: Vec<Capacity>,
-    /// PersistentVolumes from before.
+    /// Existing PersistentVolumes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) volumes: Vec<Volume>,
 }
@@ -105,14 +105,14 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    /// Whether it ends at once: it is not told its namespace.
+    /// Whether it exits at once because its namespace is unset.
     pub(super) fn ends(&self) -> bool {
         self.publish && !self.namespace
     }
 }
 
 impl Scheduler {
-    /// Whether it ends at once: it is told a shape, and nothing is scored by it.
+    /// Whether it exits at once because a shape is set while scoring is disabled.
     pub(super) fn ends(&self) -> bool {
         let is_on = self.scoring.unwrap_or(self.release.as_deref() == Some("1.37"));
         self.shape.is_some() && !is_on && self.priority != Some(true)
@@ -159,17 +159,17 @@ pub(super) struct Scheduler {
 pub(super) struct Driver {
     #[serde(skip_serializing_if = "is_usual_driver")]
     pub(super) name: String,
-    /// Unset: one key, whose values are the names of the nodes.
+    /// Unset: one key, with node names as values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,
-    /// None leaves the field out.
+    /// `None` omits the field.
     #[serde(skip_serializing_if = "is_set_true")]
     pub(super) storage_capacity: Option<bool>,
     #[serde(skip_serializing_if = "is_true")]
     pub(super) object: bool,
     #[serde(skip_serializing_if = "is_true")]
     pub(super) get_capacity: bool,
-    /// Whether it makes copies of volumes.
+    /// Whether it has the CLONE_VOLUME capability.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) clone_volume: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -190,7 +190,7 @@ impl Default for Driver {
     }
 }
 
-/// Volumes of classes with this parameter take so many raw bytes per byte.
+/// Volumes of classes with this parameter use so many raw bytes per byte.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cost {
     pub(super) parameter: String,
@@ -205,10 +205,10 @@ pub(super) struct Node {
     pub(super) name: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) labels: Labels,
-    /// Whether the driver runs there.
+    /// Whether the driver is registered there.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub(super) registered: bool,
-    /// The keys with which it is registered there; unset: the driver's.
+    /// The topology keys registered there; unset: the driver's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -231,7 +231,7 @@ pub(super) struct Class {
     pub(super) allowed_topologies: BTreeMap<String, Vec<String>>,
 }
 
-/// When a claim of a class gets its volume.
+/// Volume binding mode of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Binding {
     #[default]
@@ -239,21 +239,21 @@ pub(super) enum Binding {
     Immediate,
 }
 
-/// Storage behind a segment.
+/// The storage of a segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Pool {
-    /// One store.
+    /// One pool.
     Plain(Size),
-    /// One store, with a largest volume.
+    /// One pool with a maximum volume size.
     Limited { capacity: Size, largest: Size },
-    /// A filesystem with other files.
+    /// A filesystem shared with other files.
     Shared { filesystem: Filesystem },
     /// Disks, by name.
     Disks { devices: BTreeMap<String, Disk> },
 }
 
-/// A disk, of which a volume takes all.
+/// A disk, which a volume uses as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Disk {
     pub(super) size: Size,
@@ -264,28 +264,28 @@ pub(super) struct Disk {
     pub(super) access: Option<String>,
 }
 
-/// A filesystem, and what others take of it.
+/// A filesystem, and the space that other files use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Filesystem {
     pub(super) size: Size,
     pub(super) used: Size,
 }
 
-/// A CSIStorageCapacity that somebody else wrote, or the publisher in an earlier life.
+/// An existing CSIStorageCapacity, written by another client or by an earlier run of the publisher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Capacity {
     pub(super) class: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) segment: Option<String>,
-    /// A selector, where it is no segment.
+    /// The node selector, if it does not denote a segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) capacity: Option<Size>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) maximum: Option<Size>,
-    /// Whether it carries the labels of the central publisher.
+    /// Whether it has the labels of the central publisher.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) managed: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -309,7 +309,7 @@ pub(super) struct Extender {
     pub(super) ignorable: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) fails: bool,
-    /// The extended resource that pods must request to concern it; unset: all pods do.
+    /// The extended resource that a pod must request for the extender to be called; unset: called for all pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) resource: Option<String>,
 }
@@ -320,7 +320,7 @@ pub(super) struct Volume {
     pub(super) name: String,
     pub(super) class: String,
     pub(super) size: Size,
-    /// The only node that reaches it; unset: all.
+    /// The only node with access; unset: all nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) node: Option<String>,
 }
@@ -329,7 +329,7 @@ fn yes() -> bool {
     true
 }
 
-// serde hands over references.
+// serde passes references.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it for a field")]
 fn is_true(value: &bool) -> bool {
     *value

@@ -1,5 +1,5 @@
-//! Writes a finding as an ordinary case, for people to read and to run: with what the specification demands written out where that shows the
-//! same, and beside it the run that it was seen in.
+//! Writes a finding as an ordinary case, with the demands of the specification as explicit expectations if they reproduce it, and beside it
+//! the run that showed it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -18,11 +18,11 @@ use super::text::{Excused, Head};
 use crate::report::{CaseRecord, write_file};
 use crate::session::{CaseResult, Session};
 
-/// Where the runs of findings are, below the folder of the cases.
+/// Folder for the runs of findings, below the folder of the cases.
 const RUNS: &str = "runs";
 
 impl Explorer {
-    /// Writes a finding as it was found. `seen`: how the world ended in which it was found.
+    /// Writes a finding before it is minimized. `seen`: the result of the run that showed it.
     pub(super) fn as_found(
         &self,
         finding: &Finding,
@@ -30,7 +30,7 @@ impl Explorer {
         folder: &Path,
     ) -> Result<Written, FindingError> {
         let name = format!("{}-{}.yaml", finding.focus, finding.seed);
-        // Several things can go wrong in one world.
+        // One cluster can show several findings.
         let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
         let name = match folder.join(&name).exists() {
             true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
@@ -45,7 +45,7 @@ impl Explorer {
         })
     }
 
-    /// Writes a finding that was made small in the place of what was written of it, after a look at what its case shows.
+    /// Replaces the written case by the minimized one, after running it.
     pub(super) async fn write(
         &self,
         finding: &mut Finding,
@@ -70,7 +70,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// The case of a finding, with explicit expectations where they show the same, and how it ended when it ran once more.
+    /// The case of a finding, with explicit expectations if they reproduce it, and the result of one more run.
     async fn checked(
         &self,
         finding: &Finding,
@@ -86,7 +86,7 @@ impl Explorer {
         let by_specification = specified(finding, &title);
         let first = run(&session, &by_specification).await?;
         let explicit = explicit(finding, &title, &first, &kept(&first)?);
-        // What is demanded can be such that no list of expectations says it, and what must hold at every moment is in none.
+        // Some demands cannot be written as expectations, and rules that hold at every moment have none.
         if plan(&explicit).is_ok() {
             let second = run(&session, &explicit).await?;
             if finding.signature.is_shown(&signatures(&second)) {
@@ -112,7 +112,7 @@ async fn run(session: &Session, text: &str) -> Result<CaseResult, FindingError> 
     Ok(session.run_one(plan(text).map_err(FindingError::Case)?).await)
 }
 
-/// What the specification demanded of each step of a run that was kept.
+/// The demands of the specification for each step of a stored run.
 fn kept(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     let Some(folder) = &result.folder else {
         let why = result.unkept.clone();
@@ -122,7 +122,7 @@ fn kept(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     };
     let (plan, facts) = record::load(folder)?;
     let decided = verdict(&plan, facts.iter().cloned());
-    // What follows is the end of the run: nobody is at work any more.
+    // Later facts are only the shutdown.
     let last = decided.failure().map_or(u64::MAX, |failure| failure.decided_by);
     Ok(demands(
         &plan,
@@ -137,7 +137,7 @@ fn specified(finding: &Finding, title: &str) -> String {
     })
 }
 
-/// The case with what the specification demanded in a run.
+/// The case with the demands of a run as explicit expectations.
 fn explicit(finding: &Finding, title: &str, run: &CaseResult, demands: &[Demands]) -> String {
     let rule = run.ended.explained().and_then(|explained| explained.rule);
     let requirements = rule.map(|rule| rule.requirements).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Capacity objects that other clients write by name: what is legal, what is not, and what the API server has to make of either.
+//! Writes of capacity objects by name from other clients, valid and invalid, to test the API server's validation.
 
 use capacity_types::capacity_api::RESOURCE;
 use harness::plan::{NAMESPACE, WORKLOADS};
@@ -9,16 +9,16 @@ use super::super::world::CLASSES;
 use super::Draw;
 use super::places::LABEL_MAX;
 
-/// Namespaces: that of the publisher, and another.
+/// Namespaces: the publisher's, and another one.
 const NAMESPACES: [&str; 2] = [NAMESPACE, WORKLOADS];
 
-/// What names end with that are like those of other domains.
+/// Suffix for names that look like those of other domains.
 const DOMAIN: &str = ".disk.example.com";
 
-/// Figures.
+/// Capacity values.
 const FIGURES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
 
-/// Somebody writes an object by its name, or tries to.
+/// Another client writes an object by name, or tries to.
 pub(super) fn written(draw: &mut Draw) -> Option<Event> {
     let known = draw.dice.any(draw.state.written.values().cloned());
     match known.filter(|_| !draw.dice.one_in(3)) {
@@ -27,7 +27,7 @@ pub(super) fn written(draw: &mut Draw) -> Option<Event> {
     }
 }
 
-/// An object to be created: one in two is not legal, or wants a name.
+/// An object to create: every second one is invalid, or uses generateName.
 fn created(draw: &mut Draw) -> Value {
     let name = draw.name('x');
     let mut object = object(draw, &name);
@@ -48,7 +48,7 @@ fn created(draw: &mut Draw) -> Value {
     object
 }
 
-/// A change of an object that there may be.
+/// A patch of an object that may exist.
 fn changed(draw: &mut Draw, known: &Value) -> Event {
     let figure = *draw.dice.pick(&FIGURES);
     let merge = match draw.dice.below(8) {
@@ -69,7 +69,7 @@ fn changed(draw: &mut Draw, known: &Value) -> Event {
     })
 }
 
-/// An object is replaced: in the version that there is, or in one that is long past; or there is none.
+/// A replacement with the current or an outdated resourceVersion, of an object that may not exist.
 fn replaced(draw: &mut Draw, known: &Value) -> Event {
     let mut object = known.clone();
     object["apiVersion"] = version(draw).into();
@@ -95,9 +95,9 @@ fn object(draw: &mut Draw, name: &str) -> Value {
     })
 }
 
-/// Where it is: anywhere, nowhere, or on a node.
+/// The node topology: all nodes, none, or one node.
 fn topology(draw: &mut Draw) -> Value {
-    // Longer ones are no value of a selector.
+    // Longer names are invalid as selector values.
     let nodes = draw.state.nodes.keys().filter(|name| name.len() <= LABEL_MAX);
     let node = draw.dice.any(nodes.cloned());
     match (draw.dice.below(3), node) {
@@ -107,7 +107,7 @@ fn topology(draw: &mut Draw) -> Value {
     }
 }
 
-/// The version in which the API server has the type best.
+/// The newest API version of CSIStorageCapacity that the API server serves.
 fn version(draw: &Draw) -> &'static str {
     match draw.state.minor {
         ..=20 => "storage.k8s.io/v1alpha1",

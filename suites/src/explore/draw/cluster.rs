@@ -1,4 +1,4 @@
-//! What exists before the programs start.
+//! Generates the cluster before the programs start.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::super::world::{CLASSES, Driver, Node, Volume, World};
 use super::places::{LABEL_MAX, LONG_NODES, NODES};
 use super::{objects, places, settings, storage};
 
-/// A cluster.
+/// Generates a cluster.
 pub(super) fn world(dice: &mut Dice, focus: &Focus) -> World {
     let mode = *dice.pick(focus.modes);
     let keys = places::keys(dice);
@@ -58,7 +58,7 @@ pub(super) fn world(dice: &mut Dice, focus: &Focus) -> World {
 fn publisher(dice: &mut Dice, focus: &Focus, mode: Mode) -> super::super::world::Publisher {
     let mut publisher = settings::publisher(dice, mode);
     if focus.has(Role::Cleaner) {
-        // It knows objects by their labels.
+        // The publisher recognises its objects by labels.
         publisher.by_owner = false;
         publisher.namespace = true;
     }
@@ -74,7 +74,7 @@ fn nodes(dice: &mut Dice, driver: &Driver) -> Vec<Node> {
     names.into_iter().map(|name| node(dice, driver, name)).collect()
 }
 
-/// A node of that name.
+/// A node of this name.
 pub(super) fn node(dice: &mut Dice, driver: &Driver, name: &str) -> Node {
     let keys = driver.topology_keys.as_ref().filter(|keys| keys.len() > 1);
     let mut labels = places::long_labels(name, driver);
@@ -97,13 +97,13 @@ fn backend(dice: &mut Dice, world: &World) -> BTreeMap<String, super::super::wor
     with_storage.collect()
 }
 
-/// Volumes that were made beforehand, of a class.
+/// Pre-provisioned volumes of a class.
 fn volumes(dice: &mut Dice, world: &World) -> Vec<Volume> {
     let mut volumes = Vec::new();
     for index in 1..=dice.between(1, 2) {
         let classes = world.classes.iter().map(|class| class.name.clone());
         let nodes = world.nodes.iter().map(|node| node.name.clone());
-        // Longer ones are no value of a selector.
+        // Longer names are invalid as selector values.
         let nodes = nodes.filter(|name| name.len() <= LABEL_MAX);
         volumes.push(Volume {
             name: format!("v{index}"),

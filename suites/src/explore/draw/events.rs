@@ -1,4 +1,4 @@
-//! The kinds of events, a row each, with how often each is drawn for what exploration is about.
+//! The table of event kinds, with their weight for each focus of exploration.
 
 use harness::scenario::Role;
 
@@ -10,9 +10,9 @@ use super::{Draw, by_name, cluster, objects, places, settings, storage, trouble,
 
 /// A kind of event.
 struct Kind {
-    /// How often it is drawn, by [`Focus::column`].
+    /// Weight per focus, indexed by [`Focus::column`].
     weights: [u32; 4],
-    /// Draws one; none: there is nothing that it could happen to.
+    /// Generates an event; `None` if no object exists that it could apply to.
     draw: fn(&mut Draw) -> Option<Event>,
 }
 
@@ -60,7 +60,7 @@ const KINDS: [Kind; 36] = [
     kind([2, 1, 1, 1], release_changes),
 ];
 
-/// An event, which may not be possible.
+/// A random event, which may not be possible in the current state.
 pub(super) fn event(draw: &mut Draw) -> Option<Event> {
     let Focus { column, .. } = *draw.focus;
     let at = draw.dice.weighted(KINDS.iter().map(|kind| kind.weights[column]));
@@ -68,22 +68,22 @@ pub(super) fn event(draw: &mut Draw) -> Option<Event> {
 }
 
 impl Draw {
-    /// A node that there is.
+    /// An existing node.
     pub(super) fn node(&mut self) -> Option<String> {
         self.dice.any(self.state.nodes.keys().cloned())
     }
 
-    /// A class that there is.
+    /// An existing class.
     pub(super) fn class(&mut self) -> Option<String> {
         self.dice.any(self.state.classes.clone())
     }
 
-    /// A segment that there is.
+    /// An existing segment.
     pub(super) fn segment(&mut self) -> String {
         objects::segment(&mut self.dice, self.state.nodes.values(), &self.world)
     }
 
-    /// A segment in which a node is.
+    /// The segment of a node.
     fn place(&mut self) -> Option<String> {
         let segments = places::segments(self.state.nodes.values(), &self.world.driver);
         self.dice.any(segments)
@@ -117,7 +117,7 @@ fn unregistered(draw: &mut Draw) -> Option<Event> {
     Some(Event::Node(NodeEvent::Unregister(draw.node()?)))
 }
 
-/// The Node or the CSINode goes alone.
+/// Only the Node or only the CSINode is deleted.
 fn halved(draw: &mut Draw) -> Option<Event> {
     let resource = *draw.dice.pick(&["nodes", "csinodes"]);
     let name = draw.node()?;
@@ -153,8 +153,8 @@ fn flag_flips(draw: &mut Draw) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::StorageCapacity(on)))
 }
 
-// What is drawn may not be possible, and the table has one kind of function.
-#[expect(clippy::unnecessary_wraps, reason = "it is a row of the table")]
+// The event may not be possible; the table requires this function type.
+#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
 fn driver_object_goes(_: &mut Draw) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::Delete))
 }
@@ -164,17 +164,17 @@ fn driver_object_comes(draw: &mut Draw) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::Create(flag)))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is a row of the table")]
+#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
 fn stopped(_: &mut Draw, role: Role) -> Option<Event> {
     Some(Event::Stop(role))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is a row of the table")]
+#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
 fn started(_: &mut Draw, role: Role) -> Option<Event> {
     Some(Event::Start(role))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is a row of the table")]
+#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
 fn rescheduled(draw: &mut Draw) -> Option<Event> {
     Some(Event::Scheduler(settings::scheduler(&mut draw.dice)))
 }

@@ -1,6 +1,6 @@
-//! Draws a history from a seed: a cluster, and what happens in it.
+//! Generates a history from a seed: a cluster and events.
 //!
-//! Each kind of thing is drawn in a file of its own. What is drawn is small on purpose: few names and few sizes meet each other often.
+//! One file per kind of object. Generated names and sizes come from small sets, so that they often interact.
 
 mod by_name;
 mod cluster;
@@ -22,28 +22,28 @@ use super::history::History;
 use super::state::State;
 use super::world::World;
 
-/// Steps of a history, at most, besides those that bring it to rest.
+/// Maximum number of steps, without the final one that ends all faults.
 const STEPS_MAX: u32 = 4;
 
-/// Events of a step, at most, besides those that bring it to rest.
+/// Maximum number of events per step, without those that end faults.
 const EVENTS_MAX: u32 = 4;
 
-/// Draws that may come to nothing before a step is as it is.
+/// Attempts to find possible events for a step.
 const ATTEMPTS: u32 = 20;
 
-/// A history, and what it is about.
+/// A generated history and its focus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
-    /// What the history was drawn for.
+    /// The focus of the history.
     pub focus: &'static Focus,
-    /// What was drawn.
+    /// The history.
     pub history: History,
 }
 
-/// The history of a seed: about one of those that are wanted, or, if none is named, about anything.
+/// Generates the history of a seed, with one of the wanted focuses, or with any if the list is empty.
 pub fn draw(seed: u64, wanted: &[&'static Focus]) -> Drawn {
     let mut dice = Dice::of(seed);
-    // Drawn in any case: the same seed is the same history, whether what it is about was wanted or drawn.
+    // Drawn in any case, so that a seed yields the same history whether its focus was selected or drawn.
     let drawn = dice.pick(&FOCUSES);
     let focus = match wanted {
         [] => drawn,
@@ -68,13 +68,13 @@ pub fn draw(seed: u64, wanted: &[&'static Focus]) -> Drawn {
     }
 }
 
-/// A history that is being drawn.
+/// State of the generator.
 struct Draw {
     dice: Dice,
     focus: &'static Focus,
     world: World,
     state: State,
-    /// How many names were given so far.
+    /// Number of names used so far.
     named: u32,
 }
 
@@ -82,7 +82,7 @@ impl Draw {
     fn steps(&mut self) -> Vec<Vec<Event>> {
         let mut steps = Vec::new();
         if self.dice.one_in(2) {
-            // What there is from the start is looked at before anything happens.
+            // The initial state is checked before any event.
             steps.push(Vec::new());
         }
         for _ in 0..self.dice.between(1, STEPS_MAX) {
@@ -106,7 +106,7 @@ impl Draw {
         steps
     }
 
-    /// An event that can happen now.
+    /// An event that is possible now.
     fn event(&mut self) -> Option<Event> {
         for _ in 0..ATTEMPTS {
             let drawn = events::event(self);
@@ -117,7 +117,7 @@ impl Draw {
         None
     }
 
-    /// The event, which happens; none: it can't happen now.
+    /// Applies an event to the state; `None` if it is not possible now.
     fn admitted(&mut self, event: Event) -> Option<Event> {
         let is_possible = self.state.admits(&event);
         if is_possible {
@@ -126,7 +126,7 @@ impl Draw {
         is_possible.then_some(event)
     }
 
-    /// Ends everything that keeps programs from coming to rest.
+    /// Ends all faults that keep programs from becoming idle.
     fn come_to_rest(&mut self, step: &mut Vec<Event>) {
         let doomed: Vec<_> = self.state.doomed.iter().copied().collect();
         let stop = doomed.iter().map(|role| Event::Stop(*role));
@@ -140,7 +140,7 @@ impl Draw {
         step.extend(events);
     }
 
-    /// A name that nothing has: one letter and a number.
+    /// A new name: one letter and a number.
     fn name(&mut self, letter: char) -> String {
         self.named += 1;
         format!("{letter}{}", self.named)

@@ -1,4 +1,4 @@
-//! CSIStorageCapacity objects that the publisher under test did not write: from an earlier life of it, by other programs, by hand.
+//! CSIStorageCapacity objects that the publisher under test did not write: from an earlier run of it, from other programs, or by hand.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use super::super::sizes;
 use super::super::world::{CLASSES, Capacity, Node, Pool, World};
 use super::{Draw, places};
 
-/// The value of the managed-by label, and its beginning where each node has a publisher of its own.
+/// Value of the managed-by label, and its prefix in a distributed deployment, with one publisher per node.
 const PUBLISHER: &str = "external-provisioner";
 
-/// Objects from before.
+/// Objects that exist before the publisher starts.
 pub(super) fn prior(dice: &mut Dice, focus: &Focus, world: &World) -> Vec<Capacity> {
     if !focus.has(Role::Publisher) {
         return by_hand(dice, world);
@@ -28,7 +28,7 @@ pub(super) fn prior(dice: &mut Dice, focus: &Focus, world: &World) -> Vec<Capaci
     let mut objects = Vec::new();
     for _ in 0..count {
         let object = from_before(dice, world);
-        // A duplicate says the same of another name.
+        // A duplicate has another name and the same content.
         if dice.one_in(4) {
             objects.push(object.clone());
         }
@@ -37,7 +37,7 @@ pub(super) fn prior(dice: &mut Dice, focus: &Focus, world: &World) -> Vec<Capaci
     objects
 }
 
-/// What takes the place of a publisher: objects for most classes and segments.
+/// Without a publisher: objects for most classes and segments.
 fn by_hand(dice: &mut Dice, world: &World) -> Vec<Capacity> {
     let mut objects = Vec::new();
     for segment in places::segments(&world.nodes, &world.driver) {
@@ -58,7 +58,7 @@ fn by_hand(dice: &mut Dice, world: &World) -> Vec<Capacity> {
     objects
 }
 
-/// An object of nobody.
+/// An object without owner and labels.
 fn offer(dice: &mut Dice, class: &str, segment: &str) -> Capacity {
     Capacity {
         class: class.to_owned(),
@@ -71,7 +71,7 @@ fn offer(dice: &mut Dice, class: &str, segment: &str) -> Capacity {
     }
 }
 
-/// A selector that is no segment; none: no node.
+/// A selector that matches no segment; `None`: no node.
 fn topology(dice: &mut Dice) -> Option<Value> {
     let expression = |key: &str, operator: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
     match dice.below(5) {
@@ -83,7 +83,7 @@ fn topology(dice: &mut Dice) -> Option<Value> {
     }
 }
 
-/// An object that the publisher, or one like it, wrote before.
+/// An object that an earlier run of the publisher, or a similar program, wrote.
 fn from_before(dice: &mut Dice, world: &World) -> Capacity {
     let segment = match dice.one_in(5) {
         true => places::elsewhere(&world.driver),
@@ -96,7 +96,7 @@ fn from_before(dice: &mut Dice, world: &World) -> Capacity {
     let object = offer(dice, &class, &segment);
     let object = with_owner(dice, world, object);
     match dice.below(8) {
-        // It says what is so.
+        // Its values are correct.
         0..=3 => match world.backend.get(&segment) {
             Some(Pool::Plain(size)) => Capacity {
                 capacity: Some(size.clone()),
@@ -105,7 +105,7 @@ fn from_before(dice: &mut Dice, world: &World) -> Capacity {
             },
             _ => object,
         },
-        // It has a selector that no publisher writes.
+        // Its selector has a form that no publisher writes.
         4 => Capacity {
             segment: None,
             topology: topology(dice),
@@ -115,7 +115,7 @@ fn from_before(dice: &mut Dice, world: &World) -> Capacity {
     }
 }
 
-/// Whose an object is.
+/// Adds the owner and labels of a random publisher, or none.
 fn with_owner(dice: &mut Dice, world: &World, object: Capacity) -> Capacity {
     let mut labels: BTreeMap<String, String> = BTreeMap::new();
     let managed_by = match (dice.below(10), world.mode) {
@@ -126,7 +126,7 @@ fn with_owner(dice: &mut Dice, world: &World, object: Capacity) -> Capacity {
                 .nodes
                 .iter()
                 .map(|node| format!("{PUBLISHER}-{}", node.name));
-            // What is longer is written in another way, which only its publisher knows.
+            // Longer values are encoded in a way that only the publisher knows.
             let labels = nodes.filter(|label| label.len() <= places::LABEL_MAX);
             dice.any(labels).unwrap_or_else(|| format!("{PUBLISHER}-n9"))
         }
@@ -149,7 +149,7 @@ fn with_owner(dice: &mut Dice, world: &World, object: Capacity) -> Capacity {
     Capacity { labels, ..object }
 }
 
-/// One of the segments of these nodes.
+/// A segment of these nodes.
 pub(super) fn segment<'n>(dice: &mut Dice, nodes: impl Iterator<Item = &'n Node>, world: &World) -> String {
     let segments = places::segments(nodes, &world.driver);
     dice.any(segments)
@@ -170,7 +170,7 @@ pub(super) fn at(draw: &mut Draw, class: &str, segment: &str) -> Capacity {
     }
 }
 
-/// Somebody creates an object.
+/// Another client creates an object.
 pub(super) fn created(draw: &mut Draw) -> Option<Event> {
     let (class, segment) = (draw.class()?, draw.segment());
     let mut object = offer(&mut draw.dice, &class, &segment);
@@ -187,11 +187,11 @@ pub(super) fn created(draw: &mut Draw) -> Option<Event> {
     Some(Event::Capacity(CapacityEvent::Create(object)))
 }
 
-/// Somebody changes an object, or takes it over.
+/// Another client updates an object, or changes its owner.
 pub(super) fn edited(draw: &mut Draw) -> Option<Event> {
     let (class, segment) = (draw.class()?, draw.segment());
     let size = sizes::size(&mut draw.dice);
-    // The API server takes figures as they are; a size with bytes more or less is no quantity.
+    // The API server accepts any quantity; sizes with an added or subtracted byte are no quantities.
     let size = if size.contains(['+', '-']) {
         "7Gi".to_owned()
     } else {
@@ -213,7 +213,7 @@ pub(super) fn edited(draw: &mut Draw) -> Option<Event> {
     }))
 }
 
-/// An owner that controls what it owns, of a kind that this API server does not have: nothing can be said of whether it is there.
+/// A controller owner reference of a type that this API server does not serve, so its existence cannot be checked.
 fn another_owner() -> Value {
     json!({
         "apiVersion": "example.com/v1",
@@ -224,7 +224,7 @@ fn another_owner() -> Value {
     })
 }
 
-/// Somebody deletes an object.
+/// Another client deletes an object.
 pub(super) fn deleted(draw: &mut Draw) -> Option<Event> {
     let (class, segment) = (draw.class()?, draw.segment());
     Some(Event::Capacity(CapacityEvent::Delete { class, segment }))

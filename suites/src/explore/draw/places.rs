@@ -1,14 +1,14 @@
-//! Where nodes are: topology keys, labels, and the segments that they make up, as cases write them.
+//! Topology of nodes: keys, labels, and the segments that they form, in the case format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::dice::Dice;
 use super::super::world::{Driver, Labels, Node};
 
-/// Names of nodes.
+/// Node names.
 pub(super) const NODES: [&str; 5] = ["n1", "n2", "n3", "n4", "n5"];
-/// Names of nodes at the limits of what is made of them: 42 characters are what the label of a publisher has left after
-/// `external-provisioner-`, 63 are the most of a label, and 253 of a name.
+/// Node names at the limits: 42 characters are left in a publisher's label after `external-provisioner-`, a label value has at most 63, and
+/// a name at most 253.
 pub(super) const LONG_NODES: [&str; 5] = [
     "n4-whose-name-is-longer-than-what-a-label-has-left",
     "n6-whose-name-has-as-many-characters-as-ax",
@@ -16,25 +16,25 @@ pub(super) const LONG_NODES: [&str; 5] = [
     "n8-whose-name-has-as-many-characters-as-a-limit-allows-for-namx",
     "n9-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
-/// Characters of the value of a label, at most.
+/// Maximum length of a label value.
 pub(super) const LABEL_MAX: usize = 63;
-/// The key of zones.
+/// Topology key of zones.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
-/// The label with the name of a node.
+/// Label with the node name.
 const HOSTNAME: &str = "kubernetes.io/hostname";
-/// A second key.
+/// A second topology key.
 pub(super) const RACK: &str = "rack";
-/// The key of regions in clusters from before the keys of today.
+/// Deprecated topology key of regions.
 const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 /// The segment of a driver without topology.
 const EVERYWHERE: &str = "*";
 
-/// Values of a key.
+/// Label values.
 const VALUES: [&str; 3] = ["a", "b", "c"];
 /// Names of racks.
 const RACKS: [&str; 3] = ["r1", "r2", "r3"];
 
-/// The topology keys of a driver; none: its own, of which the names of nodes are the values.
+/// Topology keys of a driver; `None` for its default key, with node names as values.
 pub(super) fn keys(dice: &mut Dice) -> Option<Vec<String>> {
     let keys: &[&str] = match dice.below(16) {
         0..=7 => return None,
@@ -46,12 +46,12 @@ pub(super) fn keys(dice: &mut Dice) -> Option<Vec<String>> {
     Some(keys.iter().map(|key| (*key).to_owned()).collect())
 }
 
-/// The key that a driver has by default.
+/// The default topology key of a driver.
 fn own_key(driver: &Driver) -> String {
     format!("{}/node", driver.name)
 }
 
-/// The keys that a node's segment is made of.
+/// The topology keys of a driver.
 fn keys_of(driver: &Driver) -> Vec<String> {
     driver
         .topology_keys
@@ -59,7 +59,7 @@ fn keys_of(driver: &Driver) -> Vec<String> {
         .unwrap_or_else(|| vec![own_key(driver)])
 }
 
-/// The values that a key may have.
+/// The possible values of a key.
 fn values_of(key: &str) -> &'static [&'static str; 3] {
     match key {
         RACK => &RACKS,
@@ -67,11 +67,11 @@ fn values_of(key: &str) -> &'static [&'static str; 3] {
     }
 }
 
-/// Labels for some of the keys, or that there is none of a key.
+/// Labels for some of the keys; a key may have an explicitly missing label.
 pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
     let mut labels = Labels::new();
     for key in keys_of(driver) {
-        // Without a label, the node's name is the value.
+        // Without a label, the node name is the value.
         let is_own = key == own_key(driver);
         let value = match dice.below(10) {
             0 => None,
@@ -84,7 +84,7 @@ pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
     labels
 }
 
-/// One or two values of one of a driver's keys; none: it has no key.
+/// One or two values of one of a driver's keys; `None` if the driver has no key.
 pub(super) fn some_values(dice: &mut Dice, driver: &Driver) -> Option<(String, Vec<String>)> {
     let key = dice.any(keys_of(driver))?;
     let all = if key == own_key(driver) {
@@ -97,14 +97,14 @@ pub(super) fn some_values(dice: &mut Dice, driver: &Driver) -> Option<(String, V
     Some((key, values.map(|value| (*value).to_owned()).collect()))
 }
 
-/// A change of labels.
+/// A label change.
 pub(super) fn relabelling(dice: &mut Dice, driver: &Driver) -> Option<Labels> {
     let key = dice.any(keys_of(driver))?;
     let value = (!dice.one_in(5)).then(|| (*dice.pick(values_of(&key))).to_owned());
     Some([(key, value)].into())
 }
 
-/// The segment of a node, as cases write it; none while one of the keys has no label.
+/// The segment of a node in the case format; `None` while a key has no label.
 pub(super) fn segment(node: &Node, driver: &Driver) -> Option<String> {
     if !node.registered {
         return None;
@@ -136,7 +136,7 @@ pub(super) fn segments<'n>(nodes: impl IntoIterator<Item = &'n Node>, driver: &D
         .collect()
 }
 
-/// A segment that there may not be.
+/// A segment that may not exist.
 pub(super) fn elsewhere(driver: &Driver) -> String {
     let node = Node {
         labels: keys_of(driver)
@@ -148,14 +148,14 @@ pub(super) fn elsewhere(driver: &Driver) -> String {
     segment(&node, driver).unwrap_or_else(|| EVERYWHERE.to_owned())
 }
 
-/// The labels that a node has whose name is too long for the value of a label: another name.
+/// Labels for a node whose name is too long for a label value: another name.
 pub(super) fn long_labels(name: &str, driver: &Driver) -> Labels {
     let keys = keys_of(driver).into_iter().chain([HOSTNAME.to_owned()]);
     let keys = keys.filter(|_| name.len() > LABEL_MAX);
     keys.map(|key| (key, Some("n9".to_owned()))).collect()
 }
 
-/// A node of that name.
+/// A node of this name.
 pub(super) fn node(name: &str) -> Node {
     Node {
         name: name.to_owned(),

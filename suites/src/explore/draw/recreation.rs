@@ -1,4 +1,4 @@
-//! Objects that others refer to are deleted, and created again under the same name, while a program writes what refers to them.
+//! Deletes objects that others refer to, and recreates them under the same name, while a program writes a reference to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,10 @@ use super::super::state::{NAMESPACES, VOLUMES};
 use super::super::world::{Node, Pool};
 use super::{Draw, cluster, objects, places, storage, trouble, workload};
 
-/// Writes of a program after which one can be held up, at most.
+/// Maximum number of a program's writes before the delayed one.
 const WRITES: u32 = 4;
 
-/// A write is held up, something leads to it, and meanwhile an object is deleted; mostly it is created again under its name, with other
-/// contents.
+/// Delays a write, triggers it, and meanwhile deletes an object, which in most cases is recreated under its name with other content.
 pub(super) fn events(draw: &mut Draw) -> Vec<Event> {
     let mut drawn: Vec<Event> = Vec::new();
     drawn.extend(held(draw));
@@ -34,7 +33,7 @@ pub(super) fn events(draw: &mut Draw) -> Vec<Event> {
         .collect()
 }
 
-/// One of the next writes of a program takes time.
+/// Delays one of the next writes of a program.
 fn held(draw: &mut Draw) -> Option<Event> {
     let (role, api) = trouble::write(draw)?;
     let (id, skip) = (draw.name('f'), draw.dice.below(WRITES));
@@ -48,16 +47,16 @@ fn held(draw: &mut Draw) -> Option<Event> {
     })))
 }
 
-/// Storage changes everywhere, so that everything is written.
+/// Changes all storage, so that every object is written.
 fn changed(draw: &mut Draw, segment: String) -> Event {
     let pool: Pool = storage::pool(&mut draw.dice);
     Event::Backend([(segment, Some(pool))].into())
 }
 
-/// Draws the deletion of an object of a kind, and its creation if it is to be created again.
+/// Generates the deletion of an object of a kind, and its creation if requested.
 type Kind = fn(&mut Draw, bool) -> Option<Vec<Event>>;
 
-/// Deletes an object of a random kind and, in three of four cases, creates it again under its name; empty: there is no such object.
+/// Deletes an object of a random kind and, in three of four cases, recreates it under its name; empty if there is no such object.
 fn recreated(draw: &mut Draw) -> Vec<Event> {
     let is_created = !draw.dice.one_in(4);
     let kinds: [Kind; 10] = [
@@ -112,7 +111,7 @@ fn capacity(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     pair(Event::Capacity(deleted), Event::Capacity(created), is_created)
 }
 
-/// A pod is replaced, as by the controller of a StatefulSet: with its claims, of which one may be a new one of the same name.
+/// Replaces a pod, as a StatefulSet controller does: with its claims, one of which may be a new one of the same name.
 fn pod(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     let (name, claims) = draw.dice.any(draw.state.pods.clone())?;
     let mut events = vec![Event::Delete(DeleteEvent::Pod(name.clone()))];
@@ -137,7 +136,7 @@ fn pod(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     Some(events)
 }
 
-/// A claim that no pod mounts is replaced.
+/// Replaces a claim that no pod mounts.
 fn claim(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     let mounted = draw.state.pods.values().flatten();
     let mounted: BTreeSet<String> = mounted.cloned().collect();
@@ -147,7 +146,7 @@ fn claim(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     pair(Event::Delete(deleted), Event::Claim(created), is_created)
 }
 
-/// A volume that was made beforehand is replaced; one that is bound is deleted when its claim is.
+/// Replaces a pre-provisioned volume; a bound one is deleted together with its claim.
 fn volume(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     let volume = draw.dice.any(draw.world.volumes.clone())?;
     let created = json!({
@@ -166,8 +165,8 @@ fn volume(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     pair(deleted, Event::Object(created), is_created)
 }
 
-/// The publisher is installed anew: its pod, an owner of that or its namespace is deleted while it does not run, and created by its start.
-/// Of one that is elected, the Lease is deleted while it runs.
+/// Reinstalls the publisher: its pod, an owner of the pod or the namespace is deleted while it is stopped, and created when it starts. With
+/// leader election, the Lease is deleted while it runs.
 fn publisher(draw: &mut Draw, is_created: bool) -> Option<Vec<Event>> {
     if draw.world.mode != Mode::Central {
         return None;

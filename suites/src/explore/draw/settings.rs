@@ -1,4 +1,4 @@
-//! How the API server and the programs are set.
+//! Generates the settings of the API server and the programs.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::super::state::GATE;
 use super::super::world::{Extender, Publisher, Scheduler};
 use super::places::NODES;
 
-/// Releases of the API server between which something changes.
+/// API server releases between which behaviour changes.
 const RELEASES: [&str; 8] = ["1.18", "1.19", "1.20", "1.21", "1.23", "1.24", "1.27", "1.37"];
 
-/// Releases of the scheduler between which something changes.
+/// Scheduler releases between which behaviour changes.
 const SCHEDULERS: [u8; 7] = [19, 21, 23, 24, 32, 33, 37];
 
-/// A release of the API server with its gates.
+/// An API server release with its feature gates.
 pub(super) fn release(dice: &mut Dice) -> event::Release {
     let release = *dice.pick(&RELEASES);
-    // Before it was on by default a cluster that tracks capacity has the gate switched on.
+    // Before the gate was on by default, a cluster with capacity tracking has it enabled.
     let gate = match release {
         "1.19" | "1.20" => (!dice.one_in(4)).then_some(true),
         "1.21" | "1.23" => dice.one_in(3).then_some(false),
@@ -31,7 +31,7 @@ pub(super) fn release(dice: &mut Dice) -> event::Release {
     }
 }
 
-/// The gates of a release that has the gate, switched the other way round or as they are by default.
+/// Feature gates of a release that has the gate, set to the opposite of the default or unset.
 pub(super) fn gates(dice: &mut Dice, minor: u8) -> Option<BTreeMap<String, bool>> {
     if !(19..=23).contains(&minor) {
         return None;
@@ -43,32 +43,32 @@ pub(super) fn gates(dice: &mut Dice, minor: u8) -> Option<BTreeMap<String, bool>
     })
 }
 
-/// How the publisher is set.
+/// Settings of the publisher.
 pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
     let publish = !dice.one_in(20);
     let polls = !dice.one_in(6);
     let owner_level: Option<u8> = dice.one_in(4).then(|| *dice.pick(&[0, 1, 2]));
-    // Nothing owns the DaemonSet of a distributed publisher.
+    // The DaemonSet of a distributed publisher has no owner.
     let highest = if mode == Mode::Distributed { 1 } else { 2 };
     let owner_level = owner_level.map(|level| level.min(highest));
     Publisher {
         publish,
         namespace: !(publish && dice.one_in(60)),
         polls,
-        // What waits for its turn is nothing that can be seen, unless there is a next poll.
+        // A call delayed by the rate limit is not observable without a next poll.
         asks_per_second: (polls && dice.one_in(12)).then_some(5),
         immediate: dice.one_in(5),
         zero: dice.one_in(5),
         withdraw: dice.one_in(6),
         strict_topology: dice.one_in(4),
-        // With ownerLevel 1 the publishers of all nodes have the same owner, and could not distinguish their objects by it.
+        // With ownerLevel 1 all distributed publishers have the same owner, so the owner cannot distinguish their objects.
         by_owner: mode == Mode::Central && owner_level.is_some() && dice.one_in(5),
         owner_level,
         replicas: (mode == Mode::Central && dice.one_in(8)).then(|| *dice.pick(&[1, 2])),
     }
 }
 
-/// How the scheduler is set.
+/// Settings of the scheduler.
 pub(super) fn scheduler(dice: &mut Dice) -> Scheduler {
     let minor = dice.one_in(4).then(|| *dice.pick(&SCHEDULERS));
     let known = minor.unwrap_or(36);
@@ -89,7 +89,7 @@ pub(super) fn scheduler(dice: &mut Dice) -> Scheduler {
         settings.scoring = (!dice.one_in(3)).then_some(true);
         settings.shape = (settings.scoring.is_some() && dice.one_in(2)).then(|| shape(dice));
         if dice.one_in(40) {
-            // It does not start with that.
+            // The scheduler refuses to start with this combination.
             settings.scoring = Some(false);
             settings.shape = Some(shape(dice));
         }
@@ -97,7 +97,7 @@ pub(super) fn scheduler(dice: &mut Dice) -> Scheduler {
     settings
 }
 
-/// A shape of the score: rising, falling, or with its peak in between.
+/// A scoring shape: rising, falling, or with its maximum in between.
 fn shape(dice: &mut Dice) -> Vec<ShapePoint> {
     let points: &[(u8, u8)] = match dice.below(4) {
         0 => &[(0, 0), (100, 10)],
@@ -134,10 +134,10 @@ fn extender(dice: &mut Dice, number: u32) -> Extender {
         prefers: dice.one_in(2).then_some((preferred, 10)).into_iter().collect(),
         weight: dice.one_in(4).then_some(3),
         by_name: dice.one_in(2),
-        // One that has to answer, and does not, keeps every pod from its node.
+        // A non-ignorable extender that fails blocks all pods.
         ignorable: fails && !dice.one_in(4),
         fails,
-        // No two extenders may have the same.
+        // A resource may be managed by one extender only.
         resource: dice.one_in(5).then(|| format!("example.com/gpu-{number}")),
     }
 }

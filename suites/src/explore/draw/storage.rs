@@ -1,4 +1,4 @@
-//! Storage behind segments, and classes that use it.
+//! Generates the storage of segments, and storage classes.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use super::super::sizes;
 use super::super::world::{Binding, Class, Cost, Disk, Driver, Filesystem, LONG_DRIVER, Pool};
 use super::places::{self, RACK, ZONE};
 
-/// A driver that no cluster has.
+/// A provisioner without a driver in the cluster.
 const OTHER_DRIVER: &str = "tape.example.com";
 
-/// The parameter of classes, and its value that costs more.
+/// A class parameter with the value that uses more raw storage.
 const PARAMETER: (&str, &str) = ("kind", "mirrored");
 
-/// A parameter of classes that is for the sidecars, and that no driver gets.
+/// A class parameter for the sidecars, which they do not pass to the driver.
 const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
 
-/// Storage of a segment.
+/// The storage of a segment.
 pub(super) fn pool(dice: &mut Dice) -> Pool {
     match dice.below(10) {
         0..=2 => {
@@ -34,7 +34,7 @@ pub(super) fn pool(dice: &mut Dice) -> Pool {
     }
 }
 
-/// A few disks, for all classes and uses or for some.
+/// A few disks, for all classes and access types or for some.
 fn disks(dice: &mut Dice) -> Pool {
     let mut devices = BTreeMap::new();
     for number in 1..=dice.between(1, 3) {
@@ -61,7 +61,7 @@ pub(super) fn class(dice: &mut Dice, driver: &Driver, name: &str) -> Class {
         0 => parameter(PARAMETER.0, "mirrored"),
         1 => parameter(PARAMETER.0, "plain"),
         2 => parameter(SIDECAR_PARAMETER, "ext4"),
-        // Neither an empty value nor one beyond ASCII means anything to the driver.
+        // The driver ignores empty and non-ASCII values.
         3 => parameter("größe", if dice.one_in(2) { "" } else { "日本" }),
         _ => BTreeMap::new(),
     };
@@ -87,7 +87,7 @@ fn parameter(name: &str, value: &str) -> BTreeMap<String, String> {
     [(name.to_owned(), value.to_owned())].into()
 }
 
-/// What volumes cost besides their bytes.
+/// Raw storage per byte of volumes of a class.
 pub(super) fn costs(dice: &mut Dice) -> Vec<Cost> {
     let cost = || Cost {
         parameter: PARAMETER.0.to_owned(),
@@ -97,7 +97,7 @@ pub(super) fn costs(dice: &mut Dice) -> Vec<Cost> {
     dice.one_in(4).then(cost).into_iter().collect()
 }
 
-/// The driver, and its CSIDriver object.
+/// The driver and its CSIDriver object.
 pub(super) fn driver(dice: &mut Dice, topology_keys: Option<Vec<String>>) -> Driver {
     let mut driver = Driver {
         topology_keys,

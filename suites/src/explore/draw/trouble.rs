@@ -1,4 +1,4 @@
-//! What goes wrong: the API server refuses, connections break, watches end or lag, programs are killed, the driver fails.
+//! Generates faults: failed API requests, closed connections, ended or delayed watches, killed programs, driver errors.
 
 use capacity_types::capacity_api::RESOURCE;
 use harness::plan::{FaultSpec, LagSpec, StaleSpec};
@@ -8,7 +8,7 @@ use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 use super::super::event::Event;
 use super::Draw;
 
-/// What a role asks the API server for one by one, and what it watches.
+/// The requests of a role, and the resources that it watches.
 struct Traffic {
     role: Role,
     requests: &'static [&'static str],
@@ -28,7 +28,7 @@ const TRAFFIC: [Traffic; 3] = [
             "get replicasets",
             "get deployments",
         ],
-        // Twice, so that it is drawn twice as often: what it has written itself comes back to it by this one.
+        // Listed twice to double its weight: by this watch the publisher receives its own writes.
         watches: &[RESOURCE, RESOURCE, "storageclasses", "nodes", "csinodes", "*"],
     },
     Traffic {
@@ -58,7 +58,7 @@ const TRAFFIC: [Traffic; 3] = [
     },
 ];
 
-/// The traffic of one of the programs that run.
+/// The traffic of one of the running programs.
 fn traffic(draw: &mut Draw) -> Option<&'static Traffic> {
     let focus = draw.focus;
     let running = TRAFFIC.iter().filter(|traffic| focus.has(traffic.role));
@@ -81,12 +81,12 @@ fn with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
     fault
 }
 
-/// The request is looked at late.
+/// The request is processed late.
 pub(super) fn delay() -> FaultSpec {
     with(|fault| fault.delay = Some("50ms".to_owned()))
 }
 
-/// A write of one of the programs that run.
+/// A write of one of the running programs.
 pub(super) fn write(draw: &mut Draw) -> Option<(Role, &'static str)> {
     let traffic = traffic(draw)?;
     let reads = ["get ", "list "];
@@ -95,7 +95,7 @@ pub(super) fn write(draw: &mut Draw) -> Option<(Role, &'static str)> {
     Some((traffic.role, api))
 }
 
-/// Some requests fail, and then no more.
+/// A limited number of requests fails.
 pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let api = *draw.dice.pick(traffic.requests);
@@ -103,7 +103,7 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
         0 => with(|fault| fault.cut = Some(CsiCut::Before)),
         1..=2 => with(|fault| fault.cut = Some(CsiCut::After)),
         3 => delay(),
-        // A read meets no conflict.
+        // A read cannot cause a conflict.
         4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => {
             with(|fault| fault.status = Some(409))
         }
@@ -119,7 +119,7 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
     })))
 }
 
-/// Watches end, or cannot go on where they were; lists see the past.
+/// Watches end or cannot resume; lists return outdated objects.
 pub(super) fn watches_break(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let resource = *draw.dice.pick(traffic.watches);
@@ -134,12 +134,12 @@ pub(super) fn watches_break(draw: &mut Draw) -> Option<Event> {
     Some(Event::Fault(Box::new(fault)))
 }
 
-/// Watches lag, or nothing goes any more, until that is over.
+/// Watches are delayed, or all requests fail, until a later event ends the fault.
 pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let resource = *draw.dice.pick(traffic.watches);
     let (api, effect) = match draw.dice.below(4) {
-        // One that leads ends when it cannot renew its lease.
+        // A leader exits when it cannot renew its Lease.
         0 if draw.world.publisher.replicas.is_none() => {
             ("* *".to_owned(), with(|fault| fault.status = Some(503)))
         }
@@ -156,7 +156,7 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
     Some(Event::Fault(Box::new(fault)))
 }
 
-/// A program is killed at a request; where there is one on each node, several are.
+/// A program is killed at a request; of a distributed one, several instances.
 pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let api = *draw.dice.pick(traffic.requests);
@@ -177,7 +177,7 @@ pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
     })))
 }
 
-/// The driver fails for some calls, or answers something else until that is over.
+/// The driver fails a number of calls, or returns other responses until a later event ends the fault.
 pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
     if !draw.focus.has(Role::Publisher) {
         return None;
@@ -215,7 +215,7 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
     Some(Event::Csi(Box::new(rule)))
 }
 
-/// Calls about one thing hang, until that is over or for a few calls, while others go on.
+/// Calls of one method hang, a number of times or until a later event, while others are served.
 fn hanging(draw: &mut Draw) -> Event {
     let method = *draw.dice.pick(&[
         CsiMethod::GetCapacity,
@@ -237,7 +237,7 @@ fn hanging(draw: &mut Draw) -> Event {
     }))
 }
 
-/// The driver answers as it should again.
+/// The driver behaves normally again.
 pub(super) fn driver_recovers(draw: &mut Draw) -> Option<Event> {
     let id = draw.dice.any(draw.state.scripts.keys().cloned())?;
     Some(Event::Uncsi(id))

@@ -1,4 +1,4 @@
-//! Pods and claims: what makes the scheduler decide and the publisher provision.
+//! Generates pods and claims, for which the scheduler chooses nodes and the publisher provisions volumes.
 
 use harness::plan::WORKLOADS;
 use serde_json::json;
@@ -31,11 +31,11 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
             .is_some_and(|before| before.class == claim.class)
             && draw.dice.one_in(2)
         {
-            // What is scored for each class shows where there are several.
+            // Per-class scores matter only with several classes.
             claim.class = draw.class().or(claim.class);
         }
         if count > 1 {
-            // All of them are to find room on one node.
+            // All claims have to fit on one node.
             claim.size = Some(sizes::small(&mut draw.dice));
         }
         match draw.dice.one_in(6) {
@@ -53,7 +53,7 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
     }
     if draw.dice.one_in(8)
         && let Some(node) = draw.dice.any(draw.state.nodes.keys().cloned())
-        // Longer ones are no value of a selector.
+        // Longer names are invalid as selector values.
         && node.len() <= LABEL_MAX
     {
         pod.node_selector
@@ -62,7 +62,7 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
     Some(Event::Pod(pod))
 }
 
-/// A claim of that name.
+/// A claim of this name.
 pub(super) fn claim(draw: &mut Draw, name: String) -> Claim {
     Claim {
         name: Some(name),
@@ -72,7 +72,7 @@ pub(super) fn claim(draw: &mut Draw, name: String) -> Claim {
 
 /// A claim without a name.
 fn unnamed_claim(draw: &mut Draw) -> Claim {
-    // A claim may wait for its class.
+    // The class may not exist yet.
     let class = draw.class().unwrap_or_else(|| "fast".to_owned());
     let is_copied = draw.world.driver.clone_volume && draw.dice.one_in(3);
     let original = draw.dice.any(draw.state.claims.clone()).filter(|_| is_copied);
@@ -91,7 +91,7 @@ pub(super) fn lone_claim(draw: &mut Draw) -> Option<Event> {
     Some(Event::Claim(claim(draw, name)))
 }
 
-/// A claim of no class that the driver is to make a volume for all the same, as its annotation has it.
+/// A claim without a class that the driver must provision because of its annotation.
 pub(super) fn claim_without_class(draw: &mut Draw) -> Option<Event> {
     let name = draw.name('c');
     Some(Event::Object(json!({
@@ -106,13 +106,13 @@ pub(super) fn claim_without_class(draw: &mut Draw) -> Option<Event> {
     })))
 }
 
-/// A pod goes.
+/// A pod is deleted.
 pub(super) fn pod_goes(draw: &mut Draw) -> Option<Event> {
     let name = draw.dice.any(draw.state.pods.keys().cloned())?;
     Some(Event::Delete(DeleteEvent::Pod(name)))
 }
 
-/// A claim goes.
+/// A claim is deleted.
 pub(super) fn claim_goes(draw: &mut Draw) -> Option<Event> {
     let name = draw.dice.any(draw.state.claims.clone())?;
     Some(Event::Delete(DeleteEvent::Claim(name)))
