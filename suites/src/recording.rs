@@ -1,6 +1,6 @@
-//! Recorded runs of programs: journals in a small form, each with the verdict that is filed for it.
+//! Recorded runs of programs: compact journals, each with its filed verdict.
 //!
-//! Owns the two files of a recording, what is left out of a journal, and what a stored run comes to today. Runs no program.
+//! Owns the two files of a recording, the omissions from a journal, and the evaluation of stored runs. Runs no program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
@@ -20,58 +20,58 @@ use serde::{Deserialize, Serialize};
 use crate::known::{FINDING, entry_for};
 use crate::said::Said;
 
-/// The ending of the file that has the journals.
+/// Suffix of the journals file.
 const JOURNALS: &str = "runs.gz";
-/// The ending of the file that has the verdicts, for people and for diffs.
+/// Suffix of the verdicts file, which people read and diff.
 const VERDICTS: &str = "yaml";
 
-/// How a finding begins that an entry of the manifest names.
+/// Prefix of a finding that a manifest entry excuses.
 const KNOWN: &str = "known ";
 
-/// Version of the two files. The journals in them have a version of their own.
+/// Version of the two files. The journals in them have their own version.
 const FORMAT: u32 = 1;
 
 /// The stored runs of one version of a program.
 #[derive(Debug)]
 pub struct Recording {
-    /// The program, as its manifest calls it.
+    /// Name of the program in its manifest.
     pub program: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
-    /// By case; of one case those that came to different verdicts.
+    /// By case; a case has several runs if their verdicts differ.
     pub runs: Vec<RecordedRun>,
 }
 
 /// A stored run.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
-    /// The case.
+    /// Id of the case.
     pub case: String,
-    /// The day on which it ran, such as 2026-11-27.
+    /// Date of the run, such as 2026-11-27.
     pub date: String,
-    /// The case file as it was run.
+    /// Source of the case as it was run.
     pub scenario: String,
-    /// The verdict when it was recorded.
+    /// Verdict at recording time.
     pub recorded: Judged,
-    /// The verdict that is filed for it. One that differs from the recorded verdict has a reason.
+    /// Filed verdict, which the current code must reproduce. If it differs from the recorded one, `reason` is set.
     pub filed: Judged,
-    /// Why the filed verdict is another one than the recorded verdict.
+    /// Why the filed verdict differs from the recorded one.
     pub reason: Option<String>,
     facts: Facts,
 }
 
-/// The facts of a run as text: microseconds since the fact before, and what was observed.
+/// The facts of a run as text: microseconds since the previous fact, and the observation.
 type Facts = Vec<(u64, Arc<str>)>;
 
-/// What a run comes to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
-    /// Pass, known failure, failure, or undecided.
+    /// The verdict.
     pub verdict: Word,
-    /// The first missing link; where a program ended, the reason that it gave.
+    /// The first missing link; for a program that exited, the reason in its log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
-    /// The findings: `known RULE` for each rule of which all findings are known, and `RULE: text` for any other finding.
+    /// Findings: `known RULE` for each rule with only known findings, and `RULE: text` for each other finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
 }
@@ -82,28 +82,28 @@ pub struct Judged {
 pub enum Word {
     /// The case passed.
     Pass,
-    /// It failed with a known failure of the manifest.
+    /// The case failed with a known failure of the manifest.
     Known,
-    /// It failed otherwise.
+    /// The case failed otherwise.
     Fail,
-    /// The host was too busy to decide.
+    /// Inconclusive: the host was too busy.
     Undecided,
 }
 
-/// What became of a run that was to be added.
+/// Result of adding a run.
 #[derive(Debug)]
 pub enum Added {
     /// No run of the case was stored.
     New,
-    /// Those that were stored are of the case before it was changed, and were removed.
+    /// The stored runs were of an earlier version of the case, and were removed.
     Replaced,
-    /// A run with the same verdict is stored, so it was left out.
+    /// A run with the same verdict is stored, so this one was not added.
     Same,
-    /// The runs that are stored came to other verdicts, which are these.
+    /// The stored runs have these other verdicts.
     Differs(Vec<Judged>),
 }
 
-/// A recording that can't be read or written.
+/// A recording could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct RecordingError {
@@ -111,7 +111,7 @@ pub struct RecordingError {
     why: String,
 }
 
-/// The file of verdicts.
+/// Content of the verdicts file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VerdictFile {
@@ -129,8 +129,8 @@ struct FiledRun {
     reason: Option<String>,
 }
 
-/// The first line of a run in the file of journals. A line for each fact follows, and an empty line: the microseconds since the fact before,
-/// and what was observed, or the number of an earlier line with the same observation.
+/// First line of a run in the journals file. One line per fact follows: the microseconds since the previous fact, and the observation, or
+/// the number of an earlier line with the same observation. An empty line ends the run.
 #[derive(Serialize, Deserialize)]
 struct Head {
     format: u32,
@@ -141,7 +141,7 @@ struct Head {
 }
 
 impl Judged {
-    /// The verdict over facts, with what a manifest knows of failures. An entry counts whatever the day is.
+    /// Evaluates a journal with the known failures of a manifest. Entries count regardless of their expiry date.
     pub fn of(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let verdict = verdict(plan, facts.iter().cloned());
         let said = verdict.failure().map(Said::by);
@@ -152,7 +152,7 @@ impl Judged {
             (_, Some(said)) if is_known(said) => Word::Known,
             (_, Some(_)) => Word::Fail,
         };
-        // Of a rule, what is known is told once.
+        // List each rule once if all its findings are known.
         let mut told: BTreeMap<String, bool> = BTreeMap::new();
         for finding in findings(plan, facts) {
             let case = format!("{FINDING}/{}", finding.rule);
@@ -172,7 +172,7 @@ impl Judged {
         }
     }
 
-    /// Whether two runs came to the same. Known findings may depend on chance.
+    /// Whether two results are equal apart from known findings, which may depend on timing.
     fn is_same(&self, other: &Self) -> bool {
         let open = |judged: &Self| -> Vec<String> {
             let findings = judged.findings.iter().filter(|it| !it.starts_with(KNOWN));
@@ -202,7 +202,7 @@ impl std::fmt::Display for Judged {
 }
 
 impl RecordedRun {
-    /// A run of today, in its small form: as small as it can be without another verdict.
+    /// A run in compact form: reduced as far as the verdict stays the same.
     pub fn new(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let recorded = Judged::of(plan, facts, manifest);
         let run = |facts: Facts| RecordedRun {
@@ -214,7 +214,7 @@ impl RecordedRun {
             reason: None,
             facts,
         };
-        // What the API server creates for itself matters to hardly any case, and is most of its journal.
+        // Objects that the API server creates for itself rarely matter, but make up most of the journal.
         let small = facts.iter().filter(|fact| match &fact.what {
             What::Commit(commit) => *commit.client != *"system:apiserver",
             _ => true,
@@ -225,7 +225,7 @@ impl RecordedRun {
         right.unwrap_or_else(|| run(text(facts, false)))
     }
 
-    /// What the stored run comes to today.
+    /// The current verdict on the stored run.
     pub fn judge(&self, manifest: &Manifest) -> Result<Judged, String> {
         let case = scenario::parse_one(&self.case, &self.scenario).map_err(|error| error.to_string())?;
         let plan = resolve(&case).map_err(|error| error.to_string())?;
@@ -245,13 +245,13 @@ impl RecordedRun {
     }
 }
 
-/// The facts as text; `with_numbers`: in the place of uids, which are random and so can't be compressed.
+/// Facts as text; `with_numbers`: replaces uids, which are random and therefore incompressible, by numbers.
 fn text<'f>(facts: impl IntoIterator<Item = &'f Fact>, with_numbers: bool) -> Facts {
     let (mut last_us, mut uids) = (0, HashMap::new());
     let facts = facts.into_iter().map(|fact| {
         let since = fact.at_us.saturating_sub(last_us);
         last_us = fact.at_us;
-        let what = serde_json::to_string(&fact.what).expect("a fact is made of texts and numbers");
+        let what = serde_json::to_string(&fact.what).expect("a fact serializes");
         match with_numbers {
             true => (since, numbered(&what, &mut uids).into()),
             false => (since, what.into()),
@@ -260,7 +260,7 @@ fn text<'f>(facts: impl IntoIterator<Item = &'f Fact>, with_numbers: bool) -> Fa
     facts.collect()
 }
 
-/// A text with the uids in it numbered in the order in which they occur.
+/// Replaces each uid by its number, in order of first occurrence.
 fn numbered(text: &str, uids: &mut HashMap<String, usize>) -> String {
     const UID: usize = 36;
     let is_uid = |bytes: &[u8]| {
@@ -270,7 +270,7 @@ fn numbered(text: &str, uids: &mut HashMap<String, usize>) -> String {
         })
     };
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    // Only ASCII is skipped, so that every place that is cut at is one between letters.
+    // Only ASCII bytes are skipped, so every cut is at a character boundary.
     while let Some(dash) = rest.find('-') {
         let from = dash.checked_sub(8);
         match from.and_then(|from| Some((from, rest.as_bytes().get(from..from + UID)?))) {
@@ -292,7 +292,7 @@ fn numbered(text: &str, uids: &mut HashMap<String, usize>) -> String {
 }
 
 impl Recording {
-    /// Without any run.
+    /// An empty recording.
     pub fn new(manifest: &Manifest) -> Self {
         Recording {
             program: manifest.name.clone(),
@@ -301,7 +301,7 @@ impl Recording {
         }
     }
 
-    /// Adds a run, unless one of the same case with the same verdict is stored. Runs of the case as it was before it was changed are removed.
+    /// Adds a run, unless one with the same case and verdict is stored. Removes runs of earlier versions of the case.
     pub fn add(&mut self, run: RecordedRun) -> Added {
         let of_case = |stored: &RecordedRun| stored.case == run.case;
         let before = self.runs.len();
@@ -326,12 +326,12 @@ impl Recording {
         }
     }
 
-    /// What each run comes to today, in their order.
+    /// The current verdict on each run, in order.
     pub fn judge(&self, manifest: &Manifest) -> Vec<Result<Judged, String>> {
         on_all_cores(&self.runs, |run| run.judge(manifest))
     }
 
-    /// All recordings of a folder.
+    /// All recordings in a folder.
     pub fn load_all(folder: &Path) -> Result<Vec<Self>, RecordingError> {
         let failed = |error: std::io::Error| RecordingError {
             path: folder.to_owned(),
@@ -346,7 +346,7 @@ impl Recording {
         files.iter().map(|file| Self::load(file)).collect()
     }
 
-    /// The recording of a version of a program, without any run where the folder has none.
+    /// The recording of a program version; empty if the folder has none.
     pub fn load_or_new(folder: &Path, manifest: &Manifest) -> Result<Self, RecordingError> {
         let new = Recording::new(manifest);
         let file = new.file(folder, VERDICTS);
@@ -398,7 +398,7 @@ impl Recording {
         self.save_verdicts(folder)
     }
 
-    /// Writes the file of verdicts alone.
+    /// Writes only the verdicts file.
     pub fn save_verdicts(&self, folder: &Path) -> Result<(), RecordingError> {
         let file = VerdictFile {
             program: self.program.clone(),
@@ -420,7 +420,7 @@ impl Recording {
     }
 
     fn file(&self, folder: &Path, ending: &str) -> PathBuf {
-        // A version has dots, of which the last is not the beginning of an ending.
+        // A version contains dots, so `with_extension` would cut it.
         folder.join(format!(
             "{}-{}.{ending}",
             self.program,
@@ -457,7 +457,7 @@ impl Recording {
     }
 }
 
-/// Reads a file of journals.
+/// Parses a journals file.
 fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let mut lines = BufReader::new(GzDecoder::new(file)).lines();
@@ -489,7 +489,7 @@ fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
     Ok(runs)
 }
 
-/// Reads a fact of a file of journals. `known`: what was observed in earlier lines, by number.
+/// Parses a fact of a journals file. `known`: observations of earlier lines, by number.
 fn fact(line: &str, known: &mut Vec<Arc<str>>) -> Option<(u64, Arc<str>)> {
     let (since, what) = line.split_once(' ')?;
     let what = match what.starts_with('{') {

@@ -1,4 +1,4 @@
-//! What a failure says in words: the ones that catalogues of defects and of known failures name it by.
+//! Text of a failure, to which patterns of the defect catalogue and of known failures are compared.
 
 use harness::judge::{Failure, Finding};
 use harness::manifest::Words;
@@ -6,22 +6,22 @@ use harness::reason_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a failure says.
+/// The text of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Said {
-    /// The verdict; of a program that ended, with its last lines.
+    /// The verdict; for an exited program, with its last lines.
     pub verdict: String,
-    /// The first missing link of the causal chain; empty: there is no chain, because a process ended.
+    /// The first missing link of the causal chain; empty without a chain, because a process exited.
     pub link: String,
-    /// What was seen in the place of the link, or beside it.
+    /// What was observed instead of the link, or in addition.
     pub note: String,
-    /// The last lines of a program that ended by itself.
+    /// The last log lines of a program that exited.
     #[serde(default)]
     pub last_words: Vec<String>,
 }
 
 impl Said {
-    /// By that failure.
+    /// The text of a failure.
     pub fn by(failure: &Failure) -> Self {
         let link = failure.chain.first_missing();
         Said {
@@ -36,7 +36,7 @@ impl Said {
         }
     }
 
-    /// By that finding, which has no chain of causes.
+    /// The text of a finding, which has no causal chain.
     pub(crate) fn of_finding(finding: &Finding) -> Self {
         Said {
             verdict: finding.text.clone(),
@@ -46,12 +46,12 @@ impl Said {
         }
     }
 
-    /// Whether these words are in it.
+    /// Whether the text contains these words.
     pub fn has(&self, words: &Words) -> bool {
         words.are_in(&self.verdict) || words.are_in(&self.one_line())
     }
 
-    /// Where the chain of causes ends, with its note; what happened, where there is no chain.
+    /// The first missing link with its note; without a chain, the verdict.
     pub fn deciding(&self) -> String {
         match (self.link.as_str(), self.note.as_str()) {
             ("", _) => self.verdict.clone(),
@@ -60,7 +60,7 @@ impl Said {
         }
     }
 
-    /// The same, where a program that ended is named by the reason that it gave, which says more than that it ended.
+    /// The same, but for a program that exited the reason in its log, which is more specific.
     pub fn in_short(&self) -> String {
         match self.of_end().filter(|_| self.link.is_empty()) {
             Some(reason) => open(reason),
@@ -68,10 +68,10 @@ impl Said {
         }
     }
 
-    /// What went wrong, and where the chain of causes ends.
+    /// The verdict and the first missing link in one line.
     pub fn one_line(&self) -> String {
         let verdict = self.verdict.lines().next().unwrap_or_default();
-        // What it had said follows, of which one line says why.
+        // The program's last lines follow; use the one with the reason.
         let reason = self.of_end().filter(|_| verdict.ends_with(':'));
         let verdict = reason.map_or_else(|| verdict.to_owned(), |reason| format!("{verdict} {reason}"));
         match self.link.as_str() {
@@ -80,9 +80,9 @@ impl Said {
         }
     }
 
-    /// Words by which the failure can be found again in another run: what changes from run to run is left open.
+    /// A pattern that matches the same failure in other runs: `*` replaces text that varies.
     ///
-    /// Of a link that is its text, as the note speaks of what happened in this run: which node came first, which name was generated.
+    /// For a link it is the link's text: the note describes this run only, such as the node chosen first or a generated name.
     pub fn lasting(&self) -> String {
         match self.link.as_str() {
             "" => open(self.of_end().unwrap_or(&self.verdict)),
@@ -90,13 +90,13 @@ impl Said {
         }
     }
 
-    /// Of the lines that a program said before it ended, the one that says why.
+    /// The line that gives the reason, of the last lines of a program that exited.
     fn of_end(&self) -> Option<&str> {
         reason_of(&self.last_words)
     }
 }
 
-/// The text with a `*` for each name and figure that no other run would have.
+/// Replaces each name and value that is unique to a run by `*`.
 fn open(text: &str) -> String {
     let mut out = String::new();
     let line = text.lines().next().unwrap_or_default();
@@ -114,9 +114,9 @@ fn open(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// Whether it is a generated name, a uid, an address or a time.
+/// Whether a word is a generated name, a uid, an address or a time.
 fn is_of_one_run(word: &str) -> bool {
-    /// What the API server makes names with.
+    /// The alphabet of names that the API server generates.
     const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
     const UID: usize = 36;
     let generated = word
@@ -135,7 +135,7 @@ fn is_of_one_run(word: &str) -> bool {
     let address = word
         .strip_prefix("0x")
         .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
-    /// So many figures are a port, an address or a size in bytes; status codes and counts have fewer.
+    /// Numbers of this many digits are ports, addresses or sizes; status codes and counts are shorter.
     const FIGURES: usize = 5;
     let port = word.len() >= FIGURES && word.bytes().all(|b| b.is_ascii_digit());
     generated || uid || time || address || port
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_from_run_to_run_is_left_open() {
+    fn text_that_varies_between_runs_is_replaced_by_a_wildcard() {
         for (text, lasting) in [
             (
                 "csistoragecapacities csisc-569qx (class fast)",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_last_lines_of_a_program_the_reason_is_named() {
+    fn the_reason_is_selected_from_the_last_lines_of_a_program() {
         let said = |lines: &str| Said {
             verdict: format!("publisher ended by itself: exit status: 2; its last lines:\n{lines}"),
             link: String::new(),

@@ -1,4 +1,4 @@
-//! Which cases to run: by id, by the beginning of an id, by role or by requirement.
+//! Selection of cases: by id, id prefix, role or requirement.
 
 use std::fmt;
 use std::path::Path;
@@ -11,18 +11,18 @@ use harness::scenario::Role;
 
 use crate::Catalogue;
 
-/// What the user asked for. Empty: everything.
+/// The user's selection. Empty: all cases.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Ids, or beginnings of ids up to a `/`.
+    /// Case ids, or prefixes of ids that end at a `/`.
     pub ids: Vec<String>,
-    /// Only cases with that role.
+    /// Only cases of this role.
     pub role: Option<Role>,
-    /// Only cases that show that requirement.
+    /// Only cases that verify this requirement.
     pub requirement: Option<String>,
 }
 
-/// One part of a run that several machines share.
+/// One shard of a run that several machines share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     part: usize,
@@ -30,23 +30,23 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Every n-th case, so that areas with slow cases are spread as well.
+    /// Every n-th case, so that areas with slow cases are distributed.
     pub fn apply(self, plans: Vec<Plan>) -> Vec<Plan> {
         let mine = |(index, plan)| self.has(index).then_some(plan);
         plans.into_iter().enumerate().filter_map(mine).collect()
     }
 
-    /// Whether it has the thing of that number, from 0, of all that the run has.
+    /// Whether the shard includes the item of this 0-based index.
     pub fn has(self, index: usize) -> bool {
         falls_to(index, self.part, self.of)
     }
 
-    /// Its number, from 1.
+    /// Number of the shard, from 1.
     pub fn part(self) -> usize {
         self.part
     }
 
-    /// How many there are.
+    /// Number of shards.
     pub fn of(self) -> usize {
         self.of
     }
@@ -71,15 +71,15 @@ impl FromStr for Shard {
     }
 }
 
-/// Whether the thing of that number, from 0, falls to a part, from 1, of so many.
+/// Whether the item of a 0-based index belongs to a shard, numbered from 1.
 pub(crate) fn falls_to(index: usize, part: usize, of: usize) -> bool {
     index % of == part - 1
 }
 
-/// The selection can't be served.
+/// The selection is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// A name that no case has.
+    /// No case matches a name.
     #[error("no case is called `{name}`{hint}; `{program} list` shows them all", program = program())]
     Unknown {
         /// The name.
@@ -87,19 +87,19 @@ pub enum SelectError {
         /// The closest name, as `, did you mean …`.
         hint: String,
     },
-    /// A requirement that there is not.
+    /// An unknown requirement.
     #[error("{0}")]
     Requirement(String),
-    /// A requirement that no case shows.
+    /// A requirement without cases.
     #[error("no case shows {0}; `{program} list --requirement {0}` says what does", program = program())]
     WithoutCase(String),
-    /// Every name is known, and nothing is left.
+    /// All names are known, but no case matches all filters.
     #[error("no case matches all filters; `{program} list` shows all cases", program = program())]
     Nothing,
 }
 
 impl Selection {
-    /// The cases that are meant, in their order.
+    /// The selected cases, in order.
     pub fn apply(&self, plans: Vec<Plan>) -> Result<Vec<Plan>, SelectError> {
         if let Some(name) = self.unknown(&plans) {
             return Err(SelectError::Unknown {
@@ -115,7 +115,7 @@ impl Selection {
         {
             return Err(SelectError::Requirement(catalogue.unknown(id)));
         }
-        // Of the cases of some names nothing follows about the others.
+        // With names selected, other cases may verify the requirement.
         if let Some(id) = self
             .requirement
             .as_ref()
@@ -131,7 +131,7 @@ impl Selection {
         }
     }
 
-    /// A name that means none of these cases.
+    /// A name that matches none of these cases.
     pub fn unknown(&self, plans: &[Plan]) -> Option<&str> {
         let mut names = self.ids.iter().map(String::as_str);
         names.find(|name| !plans.iter().any(|plan| is_meant(name, plan.id())))
@@ -147,14 +147,14 @@ impl Selection {
     }
 }
 
-/// `a/b` means `a/b` and everything below it.
+/// `a/b` matches `a/b` and everything below it.
 pub(crate) fn is_meant(name: &str, id: &str) -> bool {
     let name = name.trim_end_matches('/');
     id.strip_prefix(name)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What may have been meant by a name that no case has.
+/// A suggestion for an unknown name.
 pub(crate) fn hint<'a>(name: &str, plans: &'a [Plan]) -> String {
     if Path::new(name).is_file() {
         return format!(
@@ -162,7 +162,7 @@ pub(crate) fn hint<'a>(name: &str, plans: &'a [Plan]) -> String {
             program = program()
         );
     }
-    // Areas of cases can be meant as well as cases.
+    // Areas are valid names too.
     let areas = |id: &'a str| id.match_indices('/').map(move |(end, _)| &id[..end]);
     let ids = plans.iter().map(|plan| plan.id());
     let ends = format!("/{name}");

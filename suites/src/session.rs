@@ -1,4 +1,4 @@
-//! Running many cases at once, and telling the caller as each one ends.
+//! Runs many cases concurrently, with a callback for each result.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,65 +24,65 @@ use crate::said::Said;
 use crate::shell::quoted;
 use crate::{Catalogue, Turns};
 
-/// How to run the cases.
+/// Configuration for running cases.
 #[derive(Clone)]
 pub struct Session {
     /// The systems under test.
     pub systems: Systems,
-    /// Where they come from, if they are not built in: decides what is skipped and which failures are known.
+    /// Their manifest, unless they are built in: decides about skips and known failures.
     pub manifest: Option<Manifest>,
-    /// Bounds and poll interval.
+    /// Timeouts and poll interval.
     pub options: RunOptions,
-    /// Who may run: cases at the same time, or one alone.
+    /// Job slots: concurrent cases, or one exclusively.
     pub turns: Arc<Turns>,
-    /// How often a case that fails is run in all. One that passes then is flaky, and not passed.
+    /// Maximum number of attempts of a failing case. A pass after a failure is flaky, not passed.
     pub attempts: u32,
-    /// Where the runs of cases that don't pass are kept; none: nowhere.
+    /// Folder for the runs of cases that do not pass; `None` to store none.
     pub keep: Option<PathBuf>,
-    /// Whether the runs of cases that pass are kept there too.
+    /// Whether to store runs of passed cases too.
     pub keep_passed: bool,
-    /// The command that runs one case again; the id is added to it.
+    /// The command that runs a single case, without its id.
     pub rerun: String,
 }
 
-/// How a case ended.
+/// The result of a case.
 pub enum Ended {
     /// Passed.
     Passed,
-    /// Passed, though it is known to fail.
+    /// Passed, although the manifest expects a failure.
     Surprising(KnownFailure),
     /// Failed.
     Failed(Explained),
-    /// Failed, as is known.
+    /// Failed with a known failure.
     Known(KnownFailure, Explained),
-    /// Failed, and then passed in an attempt.
+    /// Failed, then passed in the attempt of this number.
     Flaky(u32, Explained),
-    /// Was late on a machine that was too busy to decide.
+    /// Timed out on a machine that was too busy to decide.
     Inconclusive(Explained),
-    /// Is not for these systems.
+    /// Does not apply to these systems.
     Skipped(String),
     /// Could not be run.
     Broken(StartError),
 }
 
-/// A failure in words.
+/// An explained failure.
 #[derive(Clone)]
 pub struct Explained {
-    /// The whole text, for a terminal.
+    /// The full text, for a terminal.
     pub text: String,
-    /// What went wrong, in the words that name the failure.
+    /// The text that known failures are compared to.
     pub said: Said,
-    /// The last lines of the programs' logs: those that speak of errors, where some do.
+    /// The last lines of the programs' logs; only error lines, if there are any.
     pub log: Vec<String>,
-    /// The rule of the specification that was broken; none: it was an expectation of the case.
+    /// The violated rule of the specification; `None` for an expectation of the case.
     pub rule: Option<&'static SpecRule>,
-    /// Line of the case file where the step is.
+    /// Line of the step in the case file.
     pub line: u64,
-    /// What kind of fact decided.
+    /// Kind of the deciding fact.
     pub cause: Cause,
-    /// Whether a system under test never began to work, for which the case had to wait in vain.
+    /// Whether a system under test never became ready.
     pub never_ready: bool,
-    /// The role of the program that ended by itself, where that decided.
+    /// The role of a program whose exit decided the failure.
     pub ended: Option<Role>,
 }
 
@@ -90,16 +90,16 @@ pub struct Explained {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
-    /// Something was seen that must not be.
+    /// A forbidden fact occurred.
     Violation,
-    /// Something was not seen in the time that it had.
+    /// An expected fact did not occur in time.
     Timeout,
-    /// A system under test ended by itself, or never began to work.
+    /// A system under test exited, or never became ready.
     Crash,
 }
 
 impl Cause {
-    /// Of a failure, by the fact that it names.
+    /// The kind of the fact that decided a failure.
     fn of(failure: &Failure, facts: &[Fact]) -> Self {
         let decided = facts.iter().find(|fact| fact.seq == failure.decided_by);
         match decided.map(|fact| &fact.what) {
@@ -109,7 +109,7 @@ impl Cause {
         }
     }
 
-    /// The word that reports use.
+    /// The spelling in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Cause::Violation => "violation",
@@ -120,7 +120,7 @@ impl Cause {
 }
 
 impl Ended {
-    /// What went wrong, where something did.
+    /// The explanation, if the case did not pass.
     pub fn explained(&self) -> Option<&Explained> {
         match self {
             Ended::Failed(explained)
@@ -132,21 +132,21 @@ impl Ended {
     }
 }
 
-/// One case and how it ended.
+/// A case and its result.
 pub struct CaseResult {
     /// The case.
     pub plan: Arc<Plan>,
-    /// How it ended.
+    /// The result.
     pub ended: Ended,
-    /// From the first server to the verdict, over all attempts.
+    /// Duration from the start of the first server to the verdict, over all attempts.
     pub elapsed: Duration,
-    /// How often it was run again with the machine to itself, because nothing could be decided beside the others.
+    /// Number of repetitions without concurrent cases, because the result was inconclusive.
     pub repeated: u32,
-    /// What systems did wrong beside the point of the case.
+    /// Violations of rules that the case was not testing.
     pub findings: Vec<Finding>,
-    /// Where the run is kept: the first one of several attempts, which is the one that is explained.
+    /// Folder of the stored run: of several attempts the first, which is the explained one.
     pub folder: Option<PathBuf>,
-    /// Why the run could not be kept, though it was to be.
+    /// Why the run could not be stored, if it should have been.
     pub unkept: Option<String>,
 }
 
@@ -160,7 +160,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// What came of a case that was run again so often.
+    /// The result of a case with this number of repetitions.
     fn of(self, plan: Arc<Plan>, repeated: u32) -> CaseResult {
         CaseResult {
             plan,
@@ -173,7 +173,7 @@ impl Attempt {
         }
     }
 
-    /// An end without a run.
+    /// A result without a run.
     fn without_run(ended: Ended) -> Self {
         Attempt {
             ended,
@@ -185,11 +185,11 @@ impl Attempt {
     }
 }
 
-/// How often a case has the machine to itself, where nothing could be decided beside the others. Then others must be at work on it.
+/// Maximum number of exclusive repetitions of an inconclusive case. After that, other processes keep the machine busy.
 const REPEATED: u32 = 2;
 
 impl Session {
-    /// Runs all cases and hands them to `each` as they end, until that breaks off: then what is still running ends without a verdict.
+    /// Runs all cases and passes results to `each` until it breaks; cases still running then end without a result.
     pub async fn run(self: Arc<Self>, plans: Vec<Plan>, mut each: impl FnMut(CaseResult) -> ControlFlow<()>) {
         let mut tasks = JoinSet::new();
         for plan in plans {
@@ -203,13 +203,13 @@ impl Session {
                         return tasks.shutdown().await;
                     }
                 }
-                // Ours, not a system's: those panic inside tasks of their own.
+                // A panic of the harness: systems panic inside tasks of their own.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
     }
 
-    /// Runs one case, beside others. One that nothing can be said of, as the machine was too slow, stays so.
+    /// Runs one case, concurrently with others. Does not repeat an inconclusive one.
     pub async fn run_beside(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
         let attempts = self.beside(&plan).await;
@@ -221,7 +221,7 @@ impl Session {
         self.all_attempts(plan).await
     }
 
-    /// Runs one case. One that nothing can be said of, as the machine was too slow, is run again, alone: it waits until no other runs.
+    /// Runs one case. Repeats an inconclusive one exclusively, after all other cases have ended.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
         let mut attempts = self.beside(&plan).await;
@@ -236,7 +236,7 @@ impl Session {
         attempts.of(plan, repeated)
     }
 
-    /// Runs one case once and leaves its cluster up; none if it was skipped or could not be run.
+    /// Runs one case once, and leaves its cluster running; `None` if it was skipped or could not be run.
     pub async fn run_and_keep(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
         let plan = self.adapted(plan);
         let (mut attempt, standing) = match self.skipped(&plan) {
@@ -252,7 +252,7 @@ impl Session {
         (attempt.of(plan, 0), standing)
     }
 
-    /// The case with the names of the driver under test. One that can't have them is skipped, and stays as it is.
+    /// The case with the names of the driver under test. A case that cannot be adapted is skipped and stays unchanged.
     fn adapted(&self, plan: Plan) -> Arc<Plan> {
         let adapted = self.manifest.as_ref().map(|manifest| manifest.adapt(&plan));
         Arc::new(match adapted {
@@ -278,7 +278,7 @@ impl Session {
             return first;
         };
         for attempt in 2..=self.attempts {
-            // Not kept: what is explained is the first one.
+            // Not stored: the first attempt is the explained one.
             let again = self.attempt(plan, None).await;
             first.elapsed += again.elapsed;
             if matches!(again.ended, Ended::Passed) {
@@ -293,7 +293,7 @@ impl Session {
     async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
         let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options.clone()));
         match machine::watched(run).await {
-            // A system can't be blamed for what this machine did not have.
+            // The failure may be caused by a resource shortage of this machine.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
                 Attempt::without_run(Ended::Broken(shortage.into()))
             }
@@ -302,14 +302,14 @@ impl Session {
         }
     }
 
-    /// What is known of a case changes what its end means, as long as that is excused.
+    /// Adjusts the result to the known failures of the manifest that have not expired.
     fn with_known(&self, plan: &Plan, ended: Ended) -> Ended {
         let Some(manifest) = &self.manifest else {
             return ended;
         };
         match ended {
             Ended::Passed => {
-                // An entry for a folder of cases says of none of them that it fails.
+                // An entry for a folder does not claim that each case of it fails.
                 let mut always = manifest
                     .known_failures(plan.id())
                     .filter(|known| known.case == plan.id() && known.sometimes.is_none());
@@ -387,7 +387,7 @@ impl Session {
     }
 }
 
-/// The role of the program whose end decided a failure.
+/// The role of the program whose exit decided a failure.
 fn ended_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
     let decided = facts.iter().find(|fact| fact.seq == found.decided_by);
     decided.and_then(|fact| match &fact.what {
@@ -396,7 +396,7 @@ fn ended_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
     })
 }
 
-/// Whether a program was not ready in time, or ended before it did anything.
+/// Whether a program was not ready in time, or exited before its first request.
 fn never_began(what: &What, facts: &[Fact]) -> bool {
     let What::Process(process) = what else {
         return false;
@@ -413,7 +413,7 @@ fn never_began(what: &What, facts: &[Fact]) -> bool {
     }
 }
 
-/// What a failure says about the folder of its run.
+/// Lines of a failure about the folder of its run.
 fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
     let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
     vec![
@@ -430,7 +430,7 @@ fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
     ]
 }
 
-/// The text of a failure; none for a pass.
+/// The text of a failure; `None` for a pass.
 pub fn explain_failure(plan: &Plan, outcome: &Outcome, rerun: String, files: Vec<String>) -> Option<String> {
     let context = Context {
         requirements: Catalogue::load().of(plan),

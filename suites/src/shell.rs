@@ -1,6 +1,6 @@
-//! Words of a command as a shell takes them.
+//! Quotes command words for a shell.
 
-/// A word of a command, quoted where it has to be.
+/// The word, quoted if needed.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -15,7 +15,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn a_shell_gets_the_word_back() {
+    fn quoted_words_survive_the_shell() {
         for (word, text) in [
             ("target/runs/a.b.c", "target/runs/a.b.c"),
             ("my runs/a", "'my runs/a'"),

@@ -1,4 +1,4 @@
-//! Which requirement is shown by what: the catalogue, joined with the cases that name its ids.
+//! Maps each requirement to its evidence: the catalogue joined with the cases that name its ids.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ pub struct Traceability<'p> {
     cases: BTreeMap<&'p str, Vec<&'p Plan>>,
 }
 
-/// Whether a requirement is shown.
+/// Whether a requirement has evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// A case names it, or something else shows it.
+    /// A case or other evidence verifies it.
     Shown,
-    /// It asks nothing of a program, and the catalogue says why.
+    /// It cannot be verified by a test; the catalogue gives the reason.
     Reason,
-    /// Nothing shows it yet.
+    /// No evidence yet.
     Missing,
 }
 
 impl<'p> Traceability<'p> {
-    /// Of these cases.
+    /// Joins the catalogue with these cases.
     pub fn new(plans: &'p [Plan]) -> Self {
         let mut cases: BTreeMap<&str, Vec<&Plan>> = BTreeMap::new();
         for plan in plans {
@@ -38,12 +38,12 @@ impl<'p> Traceability<'p> {
         }
     }
 
-    /// The cases that name it, in their order.
+    /// The cases of a requirement, in order.
     pub fn cases(&self, id: &str) -> &[&'p Plan] {
         self.cases.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether it is shown; of an id that the catalogue does not have nothing can be.
+    /// Whether a requirement has evidence. An unknown id has none.
     pub fn standing(&self, id: &str) -> Standing {
         let entry = self.catalogue.entry(id);
         if !self.cases(id).is_empty() || entry.is_some_and(|entry| !entry.shown_by.is_empty()) {
@@ -55,7 +55,7 @@ impl<'p> Traceability<'p> {
         }
     }
 
-    /// How many of these stand like that.
+    /// The number of requirements with this status.
     pub fn count<'i>(&self, ids: impl IntoIterator<Item = &'i str>, standing: Standing) -> usize {
         ids.into_iter().filter(|id| self.standing(id) == standing).count()
     }

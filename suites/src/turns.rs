@@ -1,14 +1,14 @@
-//! Who may use the machine: many cases at once, or one alone when no other is running.
+//! Job slots for running cases: many concurrently, or one exclusively.
 //!
-//! Whoever waits to be alone keeps nobody from starting, so that a run does not come to a stop for it.
+//! A waiting exclusive job does not block shared ones, so that the run does not stall.
 
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
-/// The turns of all cases of a process.
+/// The job slots of a process.
 #[derive(Debug)]
 pub struct Turns {
     state: watch::Sender<State>,
-    /// One for each case at the same time, so that few of those that wait wake when a turn ends.
+    /// One permit per shared slot, so that few waiters are woken when a slot is released.
     seats: Semaphore,
 }
 
@@ -18,16 +18,16 @@ struct State {
     is_alone: bool,
 }
 
-/// A turn; it ends when this is dropped.
+/// A slot, released on drop.
 #[derive(Debug)]
 pub struct Turn<'t> {
     turns: &'t Turns,
-    /// Of one beside others.
+    /// Permit of a shared slot.
     _seat: Option<SemaphorePermit<'t>>,
 }
 
 impl Turns {
-    /// So many at the same time, and at least one.
+    /// Creates at least one shared slot.
     pub fn of(jobs: usize) -> Self {
         Turns {
             state: watch::Sender::default(),
@@ -35,7 +35,7 @@ impl Turns {
         }
     }
 
-    /// A turn beside others, as soon as none is alone and there are not too many.
+    /// A shared slot, once no exclusive job runs and a permit is free.
     pub async fn together(&self) -> Turn<'_> {
         // The semaphore is never closed.
         let seat = self.seats.acquire().await.ok();
@@ -47,7 +47,7 @@ impl Turns {
         }
     }
 
-    /// A turn alone, as soon as there is no other.
+    /// The exclusive slot, once no other job runs.
     pub async fn alone(&self) -> Turn<'_> {
         let is_free = |state: &State| !state.is_alone && state.together == 0;
         self.when(is_free, |state| state.is_alone = true).await;
@@ -70,7 +70,7 @@ impl Turns {
             if taken {
                 return;
             }
-            // The sender lives in self, so the wait can't fail.
+            // `self` owns the sender, so waiting cannot fail.
             let _ = state.changed().await;
         }
     }
@@ -78,7 +78,7 @@ impl Turns {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        // Nobody runs beside one that is alone.
+        // No shared job runs beside an exclusive one.
         self.turns.state.send_modify(|state| match state.is_alone {
             true => state.is_alone = false,
             false => state.together -= 1,
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn there_may_be_no_bound() {
+    async fn the_number_of_slots_can_be_unlimited() {
         let turns = Turns::of(usize::MAX);
         let taken = [turns.together().await, turns.together().await];
         assert!(turns.alone().now_or_never().is_none(), "two are running");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_alone_waits_for_all_others_and_keeps_them_waiting() {
+    async fn an_exclusive_job_waits_for_all_others_and_blocks_them() {
         let turns = Turns::of(2);
         let (first, second) = (turns.together().await, turns.together().await);
         assert!(turns.together().now_or_never().is_none(), "two are running");
@@ -109,10 +109,10 @@ mod tests {
         drop(first);
         assert!(turns.alone().now_or_never().is_none(), "one is running");
         drop(second);
-        let alone = turns.alone().now_or_never().expect("nobody is running");
+        let alone = turns.alone().now_or_never().expect("no job is running");
         assert!(turns.together().now_or_never().is_none(), "one is alone");
         assert!(turns.alone().now_or_never().is_none(), "one is alone");
         drop(alone);
-        assert!(turns.together().now_or_never().is_some(), "nobody is running");
+        assert!(turns.together().now_or_never().is_some(), "no job is running");
     }
 }

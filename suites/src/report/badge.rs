@@ -1,4 +1,4 @@
-//! The badge: one line for a README, as an SVG of our own and as the endpoint that shields.io reads.
+//! README badges: an SVG, and the JSON of a shields.io endpoint.
 
 use harness::scenario::Level;
 use maud::html;
@@ -13,7 +13,7 @@ struct Badge {
     colour: Colour,
 }
 
-/// Shields' name and the same as a value.
+/// Colour name of shields.io, and its hex value.
 type Colour = (&'static str, &'static str);
 
 const GOOD: Colour = ("brightgreen", "#2e7d32");
@@ -21,7 +21,7 @@ const PART: Colour = ("yellow", "#946200");
 const BAD: Colour = ("red", "#b3261e");
 const UNKNOWN: Colour = ("lightgrey", "#5f6368");
 
-/// The file that <https://shields.io/badges/endpoint-badge> asks for.
+/// JSON for <https://shields.io/badges/endpoint-badge>.
 pub(super) fn endpoint(report: &Report) -> String {
     let badge = badge(report);
     let endpoint = json!({
@@ -34,7 +34,7 @@ pub(super) fn endpoint(report: &Report) -> String {
     format!("{endpoint}\n")
 }
 
-/// The same as a picture.
+/// The badge as an SVG.
 pub(super) fn svg(report: &Report) -> String {
     let Badge {
         label,
@@ -44,7 +44,7 @@ pub(super) fn svg(report: &Report) -> String {
     let (left, right) = (width(&label), width(&message));
     let all = left + right;
     let text = |text: &str, middle: usize, long: usize| {
-        // The width is said and not left to the font, so that the text fits whatever there is.
+        // `textLength` makes the text fit independent of the font.
         html! { text x=(middle) y="14" textLength=(long) lengthAdjust="spacingAndGlyphs" { (text) } }
     };
     page::written(&html! {
@@ -63,10 +63,10 @@ pub(super) fn svg(report: &Report) -> String {
     })
 }
 
-/// Left and right of a text together, in pixels.
+/// Total horizontal padding of a text, in pixels.
 const PADDING: usize = 12;
 
-/// About what the text takes, in pixels.
+/// Approximate width of a text, in pixels.
 fn width(text: &str) -> usize {
     const LETTER: usize = 7;
     text.chars().count() * LETTER + PADDING
@@ -108,7 +108,7 @@ fn badge(report: &Report) -> Badge {
     }
 }
 
-/// How many of the cases that were run passed, and how many there were.
+/// Number of passed and of executed cases among those that match.
 fn executed(report: &Report, is_meant: impl Fn(&CaseRecord) -> bool) -> (usize, usize) {
     let run = report
         .cases

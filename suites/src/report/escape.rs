@@ -1,13 +1,13 @@
-//! Makes foreign text harmless in the languages that reports are written in. Knows no report.
+//! Escapes untrusted text for the formats of reports. Does not know reports.
 //!
-//! Whatever a system under test has said can stand in a failure: no byte of it may become markup or a command.
+//! A failure can contain output of a system under test, which must never become markup or a workflow command.
 
 use harness::is_unprintable;
 
-/// What can't be shown stands as this.
+/// Replacement for unprintable characters.
 const UNSHOWN: char = '\u{fffd}';
 
-/// For text and attribute values of XML, HTML and SVG.
+/// Escapes text and attribute values for XML, HTML and SVG.
 pub fn xml(text: &str) -> String {
     translate(text, |letter| match letter {
         '&' => Some("&amp;"),
@@ -19,13 +19,13 @@ pub fn xml(text: &str) -> String {
     })
 }
 
-/// For Markdown within a line: nothing in it is markup, a mention or a reference, and it stays one line.
+/// Escapes text within a line of Markdown: no markup, mention, reference or line break.
 pub fn markdown(text: &str) -> String {
     translate(text, |letter| match letter {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
         '>' => Some("&gt;"),
-        // A backslash would keep them from being markup, and not from being a mention or a reference.
+        // A backslash would prevent markup, but not a mention or a reference.
         '@' => Some("&#64;"),
         '#' => Some("&#35;"),
         '\n' | '\t' => Some(" "),
@@ -41,7 +41,7 @@ pub fn markdown(text: &str) -> String {
     })
 }
 
-/// A fenced block of Markdown, behind a fence that is longer than any in the text.
+/// A fenced Markdown block; the fence is longer than any run of backticks in the text.
 pub fn markdown_block(text: &str) -> String {
     let text = plain(text);
     let longest = text.split(|letter| letter != '`').map(str::len).max();
@@ -49,7 +49,7 @@ pub fn markdown_block(text: &str) -> String {
     format!("{fence}text\n{}\n{fence}\n", text.trim_end_matches('\n'))
 }
 
-/// The message of a GitHub workflow command.
+/// Escapes the message of a GitHub workflow command.
 pub(super) fn message(text: &str) -> String {
     translate(text, |letter| match letter {
         '%' => Some("%25"),
@@ -59,23 +59,23 @@ pub(super) fn message(text: &str) -> String {
     })
 }
 
-/// The value of a property of a GitHub workflow command.
+/// Escapes a property value of a GitHub workflow command.
 pub(super) fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// For writers that escape by themselves.
+/// Removes unprintable characters and colours, for writers that escape by themselves.
 pub fn plain(text: &str) -> String {
     translate(text, |_| None)
 }
 
-/// Markup as a file holds it: what can't be shown is replaced, wherever it stands.
+/// Replaces unprintable characters in finished markup.
 pub(super) fn printable(markup: &str) -> String {
     let shown = |letter| if is_unprintable(letter) { UNSHOWN } else { letter };
     markup.chars().map(shown).collect()
 }
 
-/// Replaces letters by what stands for them, drops colours, and shows that something can't be shown.
+/// Replaces characters by their escapes, drops colours, and marks unprintable characters.
 fn translate(text: &str, stands_for: impl Fn(char) -> Option<&'static str>) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     let mut out = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! Findings of a run: what a system did wrong beside the point of the cases, once per cause over all cases.
+//! Findings of a run: violations of rules that no case was testing, merged over all cases by cause.
 
 use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;
@@ -22,12 +22,12 @@ impl FindingRecord {
         }
     }
 
-    /// What the rule asks for, and where that is said; none: a record of another version names a rule that is not known here.
+    /// Text and source of the violated rule; `None` if a report of another version names an unknown rule.
     pub fn demand(&self) -> Option<String> {
         rule(&self.rule).map(|rule| format!("{} ({})", rule.text, rule.source))
     }
 
-    /// How often and where, in words.
+    /// Number of occurrences and cases, as text.
     pub fn extent(&self) -> String {
         let plural = |count: u64, one: &str| match count {
             1 => format!("1 {one}"),
@@ -44,14 +44,14 @@ impl FindingRecord {
 }
 
 impl Report {
-    /// Adds what the systems did wrong in a case. Each case is added once.
+    /// Adds the findings of a case. Called once per case.
     pub fn add_findings(&mut self, result: &CaseResult, manifest: Option<&Manifest>) {
         for finding in &result.findings {
             self.add_finding(FindingRecord::new(result.plan.id(), finding, manifest));
         }
     }
 
-    /// Adds a finding to those that are known from other cases.
+    /// Merges a finding with equal ones of other cases.
     pub(super) fn add_finding(&mut self, new: FindingRecord) {
         let key =
             |finding: &FindingRecord| (finding.rule.clone(), finding.role.clone(), finding.text.clone());
@@ -68,7 +68,7 @@ impl Report {
         }
     }
 
-    /// The findings that no entry of the manifest excuses.
+    /// The findings that no manifest entry excuses.
     pub fn open_findings(&self) -> impl Iterator<Item = &FindingRecord> {
         self.findings.iter().filter(|finding| finding.known.is_none())
     }

@@ -1,6 +1,6 @@
-//! What GitHub Actions reads: annotations on standard output, and the job summary.
+//! Output for GitHub Actions: annotations on standard output, and the job summary.
 //!
-//! Owns the escaping of workflow commands. That the runner is GitHub's is for the caller to find out.
+//! Owns the escaping of workflow commands. Does not know whether the job runs on GitHub: the caller does.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,13 +8,13 @@ use std::path::Path;
 use super::escape::{message, property};
 use super::{CaseRecord, CaseVerdict, Report, markdown};
 
-/// GitHub shows ten of a kind per step, so the last one is a roll-up.
+/// GitHub shows ten annotations of a kind per step; the last one summarizes the rest.
 const SHOWN: usize = 10;
 
-/// Bytes of a summary at most; GitHub refuses a megabyte, and nobody reads that much.
+/// Maximum size of a summary in bytes; GitHub rejects more than 1 MiB.
 const SUMMARY: usize = 200 * 1024;
 
-/// The workflow commands that annotate what is open, most important first; none for a run in which nothing is.
+/// Annotations for cases that did not pass, most important first; empty if all passed.
 pub fn annotations(report: &Report) -> Vec<String> {
     let is_error = |case: &&CaseRecord| case.is_bad() || case.verdict == CaseVerdict::Error;
     let errors: Vec<&CaseRecord> = report.cases.iter().filter(is_error).collect();
@@ -73,8 +73,8 @@ fn annotation(report: &Report, kind: &str, case: &CaseRecord) -> String {
     )
 }
 
-/// Where the annotation stands. Whoever tests a program of their own does not have our case files in their repository: there it
-/// is the manifest, at the line of the feature or the role that obliges.
+/// File and line of the annotation. The repository of a tested program does not contain our case files; there it is the manifest, at the
+/// line of the feature or role that selects the case.
 fn place(report: &Report, case: &CaseRecord) -> (String, u64) {
     let manifest = report.command.iter().find_map(|word| word.strip_prefix("--sut="));
     let Some(manifest) = manifest else {
@@ -89,18 +89,18 @@ fn place(report: &Report, case: &CaseRecord) -> (String, u64) {
     (manifest.to_owned(), line.unwrap_or(1))
 }
 
-/// Adds the record to the summary of the job: the file that `GITHUB_STEP_SUMMARY` names.
+/// Appends the report to the job summary, the file named by `GITHUB_STEP_SUMMARY`.
 pub fn append_summary(report: &Report, file: &Path) -> std::io::Result<()> {
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
     writeln!(file, "{}", markdown::page(report, SUMMARY))
 }
 
-/// A line that keeps the runner from reading commands until [`resume`]: what a system under test says is no command.
+/// A workflow command that disables others until [`resume`], because the output of systems under test could contain some.
 pub fn stop(token: &str) -> String {
     format!("::stop-commands::{token}")
 }
 
-/// Ends what [`stop`] began.
+/// Ends the effect of [`stop`].
 pub fn resume(token: &str) -> String {
     format!("::{token}::")
 }

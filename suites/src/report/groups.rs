@@ -1,4 +1,4 @@
-//! Failures with one cause: cases whose chain of causes ends at the same link.
+//! Groups failed cases by cause: the first missing link of their causal chain.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::said::Said;
 /// Cases that fail at the same first missing link.
 #[derive(Debug)]
 pub struct Group<'r> {
-    /// The link, with a `*` for names and figures that differ from run to run; of a program that ended, its reason.
+    /// The link, with `*` for names and values that vary between runs; for an exited program, the reason.
     pub link: String,
-    /// The cases, in the order in which they ended: two or more.
+    /// At least two cases, in the order in which they ended.
     pub cases: Vec<&'r CaseRecord>,
 }
 
 impl Group<'_> {
-    /// How many fail at which link, in words.
+    /// Number of cases and the link, as text.
     pub fn heading(&self) -> String {
         let has_link = self.cases[0]
             .said
@@ -31,7 +31,7 @@ impl Group<'_> {
 }
 
 impl Report {
-    /// The failures that are not alone with their first missing link, the largest group first.
+    /// Groups of at least two failures with the same first missing link, largest group first.
     pub fn groups(&self) -> Vec<Group<'_>> {
         let mut by_link: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
         for case in self.bad() {

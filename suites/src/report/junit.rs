@@ -1,7 +1,7 @@
-//! `junit.xml`: one suite per area, one test case per case. Knows the record and nothing of how a case was run.
+//! `junit.xml`: one test suite per area, one test case per case. Knows only the report.
 //!
-//! What counts against the system is a failure here and nothing else is, so that whoever only reads this file decides as the
-//! exit code does: a flaky case is a failure that names its flaky run, a failure that is known or does not bind is skipped.
+//! Exactly the failures that count against the system are JUnit failures, so readers of this file agree with the exit code: a flaky case is
+//! a failure with its flaky run; known and provisional failures are skipped.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::escape::plain;
 use super::{CaseRecord, CaseVerdict, FindingRecord, Report};
 use crate::Cause;
 
-/// The record as JUnit XML, in the dialect of Jenkins and Maven Surefire.
+/// The report as JUnit XML, in the dialect of Jenkins and Maven Surefire.
 pub(super) fn xml(report: &Report) -> String {
     let mut areas: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
     for case in &report.cases {
@@ -32,14 +32,14 @@ pub(super) fn xml(report: &Report) -> String {
     if !open.is_empty() {
         all.add_test_suite(findings(&open));
     }
-    // Writing to memory can't fail, and the texts are XML strings by their type.
+    // Writing to memory cannot fail, and `XmlString` contains only valid characters.
     all.to_string().unwrap_or_default()
 }
 
 fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
     let mut suite = TestSuite::new(area.replace('/', "."));
     suite.set_time(duration(cases.iter().map(|case| case.seconds).sum()));
-    // The library wants a date type of its own for this, and the record has the text that it would write.
+    // The library requires another date type; the report already has the resulting text.
     suite.extra.insert("timestamp".into(), text(&report.started));
     for (name, value) in [
         ("system", &report.system.name),
@@ -52,7 +52,7 @@ fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
     suite
 }
 
-/// The manifest is no case, and still decides: each of its entries that excuses nothing is an error here.
+/// Stale manifest entries are errors here, because they make the run fail.
 fn manifest(idle: &[String]) -> TestSuite {
     let mut suite = TestSuite::new("manifest");
     suite.add_test_cases(idle.iter().map(|wrong| {
@@ -78,7 +78,7 @@ fn test_case(case: &CaseRecord) -> TestCase {
     let mut test = TestCase::new(text(&case.id), status(case).into());
     test.set_classname(text(&case.area().replace('/', ".")));
     test.set_time(duration(case.seconds));
-    // Read by viewers that link to the place.
+    // Viewers link to this position.
     test.extra.insert("file".into(), text(&case.file));
     test.extra.insert("line".into(), case.line.to_string().into());
     for (name, value) in [
@@ -95,7 +95,7 @@ fn test_case(case: &CaseRecord) -> TestCase {
     test
 }
 
-/// What JUnit can say about a case.
+/// JUnit status of a case.
 enum Status<'r> {
     Passed,
     Failed(&'r CaseRecord),
@@ -139,7 +139,7 @@ impl From<Status<'_>> for TestCaseStatus {
     }
 }
 
-/// It failed, and the run that failed is one that would have passed in another attempt.
+/// A failure with the failed attempt attached as a rerun.
 fn flaky(case: &CaseRecord) -> TestCaseStatus {
     let mut run = TestRerun::new(NonSuccessKind::Failure);
     run.set_message(text(&one_line(&case.reason)));
@@ -158,7 +158,7 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// Attributes are read as one line anyway.
+/// XML parsers normalise line breaks in attributes anyway.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! What became of the known failures of a manifest: an entry that excused nothing is as wrong as one that excuses too much.
+//! Detects stale entries of a manifest's known failures: entries that excused nothing.
 
 use harness::manifest::KnownFailure;
 
@@ -7,7 +7,7 @@ use crate::known::FINDING;
 use crate::select::is_meant;
 
 impl KnownRecord {
-    /// The record of an entry.
+    /// The record of a manifest entry.
     pub fn new(known: &KnownFailure) -> Self {
         KnownRecord {
             place: known.place.clone(),
@@ -17,7 +17,7 @@ impl KnownRecord {
         }
     }
 
-    /// What is wrong with the entry and what to do, after all cases were run; none: nothing, or nobody can tell.
+    /// The problem of an entry after all cases were run, with a remedy; `None` if it is needed or cannot be decided.
     fn wrong(&self, report: &Report) -> Option<String> {
         let cases: Vec<&CaseRecord> = report
             .cases
@@ -47,7 +47,7 @@ impl KnownRecord {
 }
 
 impl KnownRecord {
-    /// The same for an entry that speaks of findings.
+    /// The same for an entry that names findings.
     fn wrong_about_findings(&self, report: &Report) -> Option<String> {
         let is_used = |finding: &FindingRecord| finding.known.as_ref() == Some(&self.place);
         let is_needed = self.sometimes || report.findings.iter().any(is_used);
@@ -60,18 +60,18 @@ impl KnownRecord {
     }
 }
 
-/// Whether a case ended in a way that does not tell whether an entry is needed.
+/// Whether the case's verdict leaves open if an entry is needed.
 fn is_open(case: &CaseRecord, report: &Report) -> bool {
     match case.verdict {
         CaseVerdict::Inconclusive | CaseVerdict::Error | CaseVerdict::Flaky => true,
-        // With the API server in memory it is the manifest that skips, and it would the next time.
+        // With the in-memory API server the manifest causes the skip, in every run.
         CaseVerdict::Skip => report.settings.api_server != IN_MEMORY,
         _ => false,
     }
 }
 
 impl Report {
-    /// Entries for known failures that excused nothing, each with its place and the remedy; none for a run of some cases only.
+    /// Stale entries, each with position and remedy; empty for a partial run.
     pub fn idle_entries(&self) -> Vec<String> {
         if self.cases.len() != self.catalogue {
             return Vec::new();

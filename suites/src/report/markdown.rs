@@ -1,4 +1,4 @@
-//! `report.md`, and the job summary of GitHub Actions: the areas as a table, and every failure behind a fold.
+//! `report.md`, and the job summary of GitHub Actions: a table of areas, and folded failures.
 
 use harness::invocation::program;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::escape::{markdown, markdown_block, xml};
 use super::{CaseRecord, CaseVerdict, Report};
 
-/// The record as Markdown of at most about `limit` bytes: failures beyond it are named and not explained.
+/// The report as Markdown of about `limit` bytes at most: further failures are only listed.
 pub(super) fn page(report: &Report, limit: usize) -> String {
     let mut out = String::new();
     let name = format!("{} {}", report.system.name, report.system.version);
@@ -74,7 +74,7 @@ fn put(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// One row per area, one column per verdict that there is.
+/// One row per area, one column per verdict that occurs.
 fn areas(out: &mut String, report: &Report) {
     let columns = || {
         CaseVerdict::ALL
@@ -110,7 +110,7 @@ fn failures(out: &mut String, open: &[&CaseRecord], limit: usize) {
     let mut left_out = Vec::new();
     for case in open {
         let text = failure(case);
-        // The names of those that are left out need room too.
+        // Reserve room for the names of omitted failures.
         if out.len() + text.len() + open.len() * 80 > limit {
             left_out.push(case);
         } else {
@@ -153,7 +153,7 @@ fn failure(case: &CaseRecord) -> String {
     out
 }
 
-/// Failures that are known stand here with their reasons, so that nobody takes them for passes.
+/// Lists known failures with their reasons, so that they are not mistaken for passes.
 fn excused(out: &mut String, report: &Report) {
     let of = |verdict: CaseVerdict| report.cases.iter().filter(move |case| case.verdict == verdict);
     if of(CaseVerdict::KnownFailure).next().is_some() {
@@ -176,7 +176,7 @@ fn excused(out: &mut String, report: &Report) {
     }
 }
 
-/// Within a line of HTML there is no Markdown, but mentions there are.
+/// Escapes text in an HTML line, where GitHub renders mentions but no Markdown.
 fn in_html(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     xml(&line).replace('@', "&#64;")

@@ -1,4 +1,4 @@
-//! Joins the records of shards into one, and knows which are missing.
+//! Merges the reports of shards, and detects missing ones.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::record::{LoadError, Report, ShardsRecord};
 
-/// Records can't be joined.
+/// Reports cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// A file is not a record.
+    /// A file is no report.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A record is of no shard.
+    /// A report is not of a shard.
     #[error(
         "{path}: this is the report of a whole run, not of a shard; join reports of runs with --shard, and use \
          `report render` for a single report"
@@ -21,31 +21,31 @@ pub enum MergeError {
         /// The file.
         path: PathBuf,
     },
-    /// The records are of different things.
+    /// The reports differ in a property of the run.
     #[error("{path}: {what} is {got}, in {first} it is {want}; join only shards of one run")]
     Different {
         /// The file.
         path: PathBuf,
-        /// The file that was read first.
+        /// The file read first.
         first: PathBuf,
-        /// What differs.
+        /// The property.
         what: &'static str,
-        /// Here.
+        /// Its value in this file.
         got: String,
-        /// In the first record.
+        /// Its value in the first file.
         want: String,
     },
-    /// The runs had different cases.
+    /// The runs selected different cases.
     #[error(
         "{path}: its run selected other cases than that of {first}, or other versions of them; join only shards of one run"
     )]
     Selection {
         /// The file.
         path: PathBuf,
-        /// The file that was read first.
+        /// The file read first.
         first: PathBuf,
     },
-    /// The runs began too far apart to be one, and have no id that says otherwise.
+    /// The runs started too far apart, and have no common run id.
     #[error(
         "{path}: its run began at {got}, that of {first} at {want}; join only shards of one run, and give those of a run \
          that takes longer than a day the same --run-id"
@@ -53,60 +53,60 @@ pub enum MergeError {
     Apart {
         /// The file.
         path: PathBuf,
-        /// The file that was read first.
+        /// The file read first.
         first: PathBuf,
-        /// When the run began, here.
+        /// Start time in this file.
         got: String,
-        /// In the first record.
+        /// Start time in the first file.
         want: String,
     },
-    /// A shard is in two records.
+    /// Two reports contain the same shard.
     #[error("{path}: shard {part}/{of} is in {first} already; name each shard once")]
     Twice {
         /// The file.
         path: PathBuf,
-        /// The file that has it.
+        /// The file that already contains the shard.
         first: PathBuf,
-        /// The shard.
+        /// Number of the shard.
         part: usize,
-        /// How many there are.
+        /// Number of shards.
         of: usize,
     },
-    /// There is none.
+    /// No report was given.
     #[error("there is no record to join; name the report.json of each shard")]
     Nothing,
 }
 
-/// What a shard of a run has written, and can be joined with what the others have.
+/// The result of a shard, mergeable with those of the other shards.
 pub(crate) trait Joined: Sized {
     /// Reads the file of a shard.
     fn load(path: &Path) -> Result<Self, LoadError>;
 
-    /// Which shards are in here.
+    /// The contained shards.
     fn shards(&mut self) -> &mut Option<ShardsRecord>;
 
-    /// When the run began (RFC 3339).
+    /// Start time of the run (RFC 3339).
     fn started(&self) -> &str;
 
-    /// What shards of one run have in common, by what it is.
+    /// Properties that are equal in all shards of a run, as name and value.
     fn common(&self) -> Vec<(&'static str, String)>;
 
-    /// Takes in what another shard has found.
+    /// Adds the results of another shard.
     fn add(&mut self, other: Self);
 }
 
-/// Joins records of shards into one. Where shards are missing, the record says which, and can be joined with them later.
+/// Merges reports of shards. The result lists missing shards, and can be merged with them later.
 pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
     let mut all: Report = join(paths)?;
     all.settle();
     Ok(all)
 }
 
-/// Joins what shards have written.
+/// Merges the results of shards.
 pub(crate) fn join<T: Joined>(paths: &[PathBuf]) -> Result<T, MergeError> {
     let (first, rest) = paths.split_first().ok_or(MergeError::Nothing)?;
     let (mut all, mut shards) = shard::<T>(first)?;
-    // Which file brought which part.
+    // The file of each shard.
     let mut origins: Vec<(usize, &PathBuf)> = shards.parts.iter().map(|part| (*part, first)).collect();
     for path in rest {
         let (record, here) = shard::<T>(path)?;
@@ -132,7 +132,7 @@ pub(crate) fn join<T: Joined>(paths: &[PathBuf]) -> Result<T, MergeError> {
     Ok(all)
 }
 
-/// A record and the shards that it is of.
+/// The report of a file, and its shards.
 fn shard<T: Joined>(path: &Path) -> Result<(T, ShardsRecord), MergeError> {
     let mut record = T::load(path)?;
     match record.shards().take() {
@@ -184,7 +184,7 @@ fn common_of(shards: &ShardsRecord) -> [(&'static str, String); 2] {
     ]
 }
 
-/// Whether two moments (RFC 3339) are less than a day apart. A record that does not say when it began can't be told from another.
+/// Whether two times (RFC 3339) are less than a day apart. True if one cannot be parsed.
 fn is_within_a_day(one: &str, other: &str) -> bool {
     match (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
         (Ok(one), Ok(other)) => one.duration_since(other).abs() < SignedDuration::from_hours(24),
@@ -192,7 +192,7 @@ fn is_within_a_day(one: &str, other: &str) -> bool {
     }
 }
 
-/// Parts run beside each other: the whole began with the first one, and took as long as the longest.
+/// Shards run concurrently: start of the first, duration of the longest.
 pub(crate) fn join_times((started, seconds): (&mut String, &mut f64), other: (String, f64)) {
     if other.0 < *started {
         *started = other.0;

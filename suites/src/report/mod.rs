@@ -1,4 +1,4 @@
-//! What a run came to, as data: every form of report is made of this record and of nothing else.
+//! The report of a run as data, from which all output formats are rendered.
 
 mod badge;
 pub mod escape;

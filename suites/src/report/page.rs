@@ -1,20 +1,19 @@
-//! A page that needs nothing else, and texts of markup in which nothing stands that can't be shown. Knows no report.
+//! Self-contained HTML pages without unprintable characters. Does not know reports.
 //!
-//! No script, no link to a style or a font: what is seen is in the file. Texts are escaped by `maud` wherever they stand. What is written is
-//! well-formed XML too, so that a parser can hold it to that.
+//! No scripts and no external styles or fonts. `maud` escapes all text. The output is also well-formed XML, so that tests can parse it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::escape::printable;
 
-/// What pages look like.
+/// The style sheet.
 const STYLE: &str = include_str!("page.css");
 
-/// `maud` writes elements that have no content as HTML has them, which no parser of XML reads.
+/// `maud` writes void elements as HTML, which is no well-formed XML.
 const META: &str = "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
                     <meta name=\"color-scheme\" content=\"light dark\"/>\n";
 
-/// A whole page.
+/// A complete page.
 pub fn page(title: &str, body: &Markup) -> String {
     written(&html! {
         (DOCTYPE) "\n"
@@ -29,7 +28,7 @@ pub fn page(title: &str, body: &Markup) -> String {
     })
 }
 
-/// The text of a file.
+/// The content of the file.
 pub(super) fn written(markup: &Markup) -> String {
     printable(&markup.0) + "\n"
 }

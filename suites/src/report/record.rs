@@ -1,4 +1,4 @@
-//! What a run came to, as data. Knows no form in which it is shown.
+//! The report of a run as data. Does not know output formats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,28 +13,28 @@ use super::verdict::{self, CaseVerdict};
 use crate::said::Said;
 use crate::session::{CaseResult, Cause, Ended};
 
-/// Version of the record's format: it goes up when a reader of the old one would misread the new one.
+/// Version of the format; increased if readers of the old one would misinterpret the new one.
 pub const FORMAT: u32 = 1;
 
-/// The record among the files of a report.
+/// File name of the report.
 pub const RECORD: &str = "report.json";
 
-/// What a record says of an API server that is the harness's own.
+/// `api_server` of a run with the built-in API server.
 pub const IN_MEMORY: &str = "in memory";
 
-/// A file is not a record.
+/// A file is no report.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {why}; name the {wanted} of a run")]
 pub struct LoadError {
     /// The file.
     pub(crate) path: PathBuf,
-    /// What is the matter.
+    /// The error.
     pub(crate) why: String,
-    /// What files of that kind are called.
+    /// The expected file name.
     pub(crate) wanted: &'static str,
 }
 
-/// A whole run.
+/// The report of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -42,80 +42,80 @@ pub struct Report {
     pub format: u32,
     /// Version of the harness.
     pub harness: String,
-    /// What was tested.
+    /// The system under test.
     pub system: SystemRecord,
-    /// When the run began, in UTC (RFC 3339).
+    /// Start of the run, in UTC (RFC 3339).
     pub started: String,
-    /// From the first case to the last verdict, in seconds.
+    /// Duration from the first case to the last verdict, in seconds.
     pub seconds: f64,
-    /// The command that made it, without the selection of cases.
+    /// The command line, without the selection of cases.
     pub command: Vec<String>,
     /// Settings of the run.
     pub settings: SettingsRecord,
-    /// Why the result does not speak for everything that the system claims; empty: it does. [`Report::settle`] makes it.
+    /// Why the result does not cover everything that the system claims; empty if it does. Set by [`Report::settle`].
     pub partial: Vec<String>,
-    /// Those of the reasons that follow from how the run was started and ended: what was selected, patience, an interruption.
+    /// The reasons among `partial` that result from how the run was started or ended: selection, patience, interruption.
     #[serde(default)]
     pub limits: Vec<String>,
-    /// Which parts of a run that several machines share are in here; none: all of the run.
+    /// The contained shards of a sharded run; `None` for a complete run.
     pub shards: Option<ShardsRecord>,
-    /// Ids of the cases that were selected and have no verdict, because the run ended before them.
+    /// Ids of selected cases without a verdict, because the run ended early.
     pub unfinished: Vec<String>,
-    /// Number of cases of a whole run; 0: only some were meant.
+    /// Number of cases of a full run; 0 if only some were selected.
     #[serde(default)]
     pub catalogue: usize,
-    /// The known failures that the manifest names for this version.
+    /// Known failures of the manifest for this version.
     #[serde(default)]
     pub known_failures: Vec<KnownRecord>,
-    /// What the systems did wrong beside the point of the cases.
+    /// Violations of rules that no case was testing.
     #[serde(default)]
     pub findings: Vec<FindingRecord>,
-    /// Number of cases by verdict; a verdict that no case has is left out.
+    /// Number of cases by verdict; verdicts without cases are omitted.
     #[schemars(schema_with = "verdict::counts_schema")]
     pub counts: BTreeMap<CaseVerdict, usize>,
-    /// All cases, in the order of their ids.
+    /// All cases, in order of their ids.
     pub cases: Vec<CaseRecord>,
 }
 
-/// What was tested.
+/// The system under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemRecord {
     /// Its name.
     pub name: String,
-    /// Its version, where it is known.
+    /// Its version, if known.
     pub version: String,
-    /// The roles that it plays; the others are built in.
+    /// The roles that it plays; the references play the others.
     pub roles: Vec<String>,
     /// The features that it claims.
     pub features: Vec<String>,
 }
 
-/// Parts of a run that several machines share.
+/// Shards of a run that several machines share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShardsRecord {
-    /// How many parts the run has.
+    /// Number of shards of the run.
     pub of: usize,
-    /// The numbers of the parts that are in here, from 1, in their order.
+    /// Numbers of the contained shards, from 1, ascending.
     pub parts: Vec<usize>,
-    /// SHA-256 of the ids and texts of all cases of the run, whichever part they are in: parts of one run agree about it.
+    /// SHA-256 of the ids and texts of all cases of the run, equal in all its shards.
     pub selection: String,
-    /// The id of the run that they are parts of, where it was given one (`--run-id`).
+    /// Id of the run, if given (`--run-id`).
     #[serde(default)]
     pub run: Option<String>,
-    /// Whether records of several parts were joined.
+    /// Whether reports of several shards were merged.
     #[serde(default)]
     pub is_joined: bool,
 }
 
 impl ShardsRecord {
-    /// The parts that are not in here.
+    /// The missing shards.
     pub fn missing(&self) -> impl Iterator<Item = usize> {
         (1..=self.of).filter(|part| !self.parts.contains(part))
     }
 
-    /// Why that is not the whole run: a single part says which one it is, joined ones say what is missing.
+    /// Why the report is partial: a single shard names itself, a merged report lists missing shards.
     pub fn reasons(&self) -> Vec<String> {
         match self.parts.as_slice() {
             [part] if !self.is_joined => vec![format!("shard {part}/{}", self.of)],
@@ -129,39 +129,39 @@ impl ShardsRecord {
     }
 }
 
-/// One thing that a system did wrong beside the point of the cases.
+/// A violation of a rule that no case was testing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingRecord {
-    /// The rule that it broke.
+    /// The violated rule.
     pub rule: String,
     /// The role of the system.
     pub role: String,
-    /// What was wrong.
+    /// The violation.
     pub text: String,
-    /// How often, over all cases.
+    /// Number of occurrences over all cases.
     pub count: u64,
-    /// In how many cases.
+    /// Number of cases.
     pub cases: usize,
     /// The first of these cases, by id.
     pub first: String,
-    /// When it was first seen in that case, in seconds since the case began.
+    /// First occurrence in that case, in seconds since its start.
     pub seconds: f64,
-    /// The entry of the manifest that excuses it, as file:line:column.
+    /// The manifest entry that excuses it, as file:line:column.
     pub known: Option<String>,
 }
 
-/// One entry of the manifest that speaks of the version that was tested.
+/// A known failure in the manifest that applies to the tested version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KnownRecord {
-    /// Where it stands, as file:line:column.
+    /// Position as file:line:column.
     pub place: String,
-    /// The case, or the beginning of ids.
+    /// The case id, or a prefix of ids.
     pub case: String,
-    /// The words that it excuses.
+    /// The pattern of excused failures.
     pub fails: String,
-    /// Whether it says that it depends on chance.
+    /// Whether the failure depends on timing.
     pub sometimes: bool,
 }
 
@@ -171,16 +171,16 @@ pub struct KnownRecord {
 pub struct SettingsRecord {
     /// The publisher's poll interval, in milliseconds.
     pub refresh_milliseconds: u64,
-    /// Factor of every bound.
+    /// Factor for all timeouts.
     pub patience: f64,
-    /// How often a case that fails is run in all.
+    /// Maximum number of attempts of a failing case.
     pub attempts: u32,
-    /// What the systems talked to: `in memory`, or the release of a real API server.
+    /// The API server: `in memory`, or the version of a real one.
     pub api_server: String,
 }
 
 impl SettingsRecord {
-    /// Of a run with these options.
+    /// The settings in these options.
     pub fn new(options: &RunOptions, attempts: u32, api_server: String) -> Self {
         SettingsRecord {
             refresh_milliseconds: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
@@ -191,67 +191,67 @@ impl SettingsRecord {
     }
 }
 
-/// One case.
+/// A case and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseRecord {
     /// Its id.
     pub id: String,
-    /// What it shows.
+    /// The behaviour that it verifies.
     pub title: String,
     /// core, extended or provisional.
     #[schemars(schema_with = "levels")]
     pub level: Level,
-    /// What it requires, as ids of the catalogue.
+    /// Its requirements, as ids of the catalogue.
     pub requirements: Vec<String>,
     /// The features that it needs.
     pub features: Vec<String>,
     /// The case file.
     pub file: String,
-    /// The line that a failure is about; 1 where there is none.
+    /// The line of the failed expectation; 1 if there is none.
     pub line: u64,
-    /// How it ended.
+    /// The verdict.
     #[schemars(schema_with = "verdict::schema")]
     pub verdict: CaseVerdict,
-    /// What went wrong, why it was skipped, or what is surprising, in one line; empty for a plain pass.
+    /// The failure, the reason for a skip, or a surprise, in one line; empty for a plain pass.
     pub reason: String,
-    /// From the first server to the verdict, in seconds.
+    /// Duration from the start of the first server to the verdict, in seconds.
     pub seconds: f64,
-    /// How often it was run again with the machine to itself, because nothing could be decided beside the others.
+    /// Number of repetitions without concurrent cases, because the result was inconclusive.
     #[serde(default)]
     pub repeated: u32,
-    /// What kind of fact decided, where something went wrong: seen and must not be, not seen in time, or a process that ended.
+    /// Kind of the deciding fact of a failure: forbidden fact seen, expected fact missing, or exited process.
     pub cause: Option<Cause>,
-    /// What a failure says, in the words that an entry for a known failure names it by.
+    /// Text of the failure, to which the pattern of a known failure is compared.
     #[serde(default)]
     pub said: Option<Said>,
-    /// The entry for a known failure that excuses it, as file:line:column.
+    /// The known-failure entry that excuses it, as file:line:column.
     #[serde(default)]
     pub known: Option<String>,
-    /// The whole explanation, where something went wrong.
+    /// The full explanation of a failure.
     pub explanation: Option<String>,
-    /// Where the run is kept, with its journal and scenario. In a file: as seen from the folder of the file.
+    /// Folder of the stored run, with its journal and scenario. In a file: relative to the folder of the file.
     pub folder: Option<PathBuf>,
-    /// What an operator would have seen of the cluster at the end of a run that is kept.
+    /// Health indicators of the cluster at the end of a stored run.
     #[serde(default)]
     pub health: Vec<IndicatorRecord>,
 }
 
-/// One thing that an operator sees of a cluster.
+/// A health indicator of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndicatorRecord {
-    /// The question that it helps to answer.
+    /// The question that it answers.
     pub question: String,
-    /// What it is about.
+    /// The object or component that it is about.
     pub subject: String,
-    /// How it stands.
+    /// Its state.
     pub state: IndicatorState,
-    /// What was seen, and what follows from it.
+    /// The observation, and its consequence.
     pub told: String,
 }
 
-/// How an indicator stands.
+/// State of a health indicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IndicatorState {
@@ -261,19 +261,19 @@ pub enum IndicatorState {
     Bad,
     /// Pods will wait because of it.
     Risk,
-    /// It should be tidied up, and keeps no pod waiting.
+    /// Needs clean-up, but blocks no pod.
     Untidy,
-    /// Nobody told.
+    /// No data.
     Unknown,
 }
 
 impl CaseRecord {
-    /// What comes first in the id: the area that the case belongs to.
+    /// The area of the case: the first two segments of its id.
     pub fn area(&self) -> String {
         self.id.split('/').take(2).collect::<Vec<_>>().join("/")
     }
 
-    /// Whether the case ended in a way that somebody should look at.
+    /// Whether the result needs attention.
     pub fn is_open(&self) -> bool {
         !matches!(
             self.verdict,
@@ -336,18 +336,18 @@ impl CaseRecord {
     }
 }
 
-/// A time in seconds, as records have it: to the microsecond, since longer fractions are not read back as they were written.
+/// A duration in seconds, rounded to microseconds, because longer fractions do not survive a JSON round trip.
 pub fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e6
 }
 
-/// Now in UTC, as records have it (RFC 3339).
+/// The current time in UTC (RFC 3339).
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 impl Report {
-    /// Of a run that begins now, and has no case yet.
+    /// An empty report of a run that starts now.
     pub fn new(system: SystemRecord, command: Vec<String>, settings: SettingsRecord) -> Self {
         Report {
             format: FORMAT,
@@ -369,7 +369,7 @@ impl Report {
         }
     }
 
-    /// Puts cases in their order, counts them, and says why the result is partial.
+    /// Sorts and counts the cases, and sets the reasons for a partial result.
     pub fn settle(&mut self) {
         self.cases.sort_by(|a, b| a.id.cmp(&b.id));
         self.counts = BTreeMap::new();
@@ -379,7 +379,7 @@ impl Report {
         self.partial = self.reasons();
     }
 
-    /// Why the result is partial: the limits of the run, then the shards, then claims that no case has looked at.
+    /// Why the result is partial: the limits of the run, then missing shards, then claims that no case has verified.
     fn reasons(&self) -> Vec<String> {
         let shards = self.shards.iter().flat_map(ShardsRecord::reasons);
         let executed: BTreeSet<&str> = self
@@ -394,7 +394,7 @@ impl Report {
         self.limits.iter().cloned().chain(shards).chain(unseen).collect()
     }
 
-    /// The number of cases with a verdict.
+    /// Number of cases with a verdict.
     pub fn count(&self, verdict: CaseVerdict) -> usize {
         self.counts.get(&verdict).copied().unwrap_or_default()
     }
@@ -404,7 +404,7 @@ impl Report {
         self.cases.iter().filter(|case| case.is_bad())
     }
 
-    /// Passed and executed cases by area.
+    /// Number of passed and executed cases by area.
     pub fn areas(&self) -> BTreeMap<String, (usize, usize)> {
         let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for case in self.cases.iter().filter(|case| case.verdict != CaseVerdict::Skip) {
@@ -415,7 +415,7 @@ impl Report {
         areas
     }
 
-    /// The counts in words, such as `3 passed, 1 failed`; passed and failed always, the others where there are any.
+    /// The counts as text, such as `3 passed, 1 failed`; passed and failed always, others if not zero.
     pub fn counts_in_words(&self) -> String {
         let counts = CaseVerdict::ALL.into_iter().filter_map(|verdict| {
             let count = self.count(verdict);
@@ -425,7 +425,7 @@ impl Report {
         counts.collect::<Vec<_>>().join(", ")
     }
 
-    /// Numbers of cases by verdict, for each area.
+    /// Number of cases by area and verdict.
     pub fn matrix(&self) -> BTreeMap<String, BTreeMap<CaseVerdict, usize>> {
         let mut matrix: BTreeMap<String, BTreeMap<CaseVerdict, usize>> = BTreeMap::new();
         for case in &self.cases {
@@ -438,7 +438,7 @@ impl Report {
         matrix
     }
 
-    /// Reads a stored record.
+    /// Reads a stored report.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let unreadable = |why: String| LoadError {
             path: path.to_owned(),
@@ -454,7 +454,7 @@ impl Report {
                 report.format
             )));
         }
-        // In the file they are as seen from there; whoever has the record looks from here.
+        // Paths in the file are relative to its folder; make them relative to the current directory.
         let home = path.parent().unwrap_or(Path::new(""));
         for case in &mut report.cases {
             case.folder = case.folder.take().map(|folder| home.join(folder));
@@ -462,7 +462,7 @@ impl Report {
         Ok(report)
     }
 
-    /// The record as JSON, with a line end.
+    /// The report as JSON, with a final newline.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -470,7 +470,7 @@ impl Report {
     }
 }
 
-/// The schema of a level.
+/// JSON Schema of a level.
 fn levels(_: &mut SchemaGenerator) -> Schema {
     let levels = [Level::Core, Level::Extended, Level::Provisional];
     let words: Vec<_> = levels.iter().map(|level| serde_json::json!(level)).collect();

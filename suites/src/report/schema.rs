@@ -1,12 +1,12 @@
-//! The JSON Schema of `report.json`, made from the types that are written. Knows no record.
+//! JSON Schema of `report.json`, generated from the Rust types. Does not know reports.
 
 use schemars::generate::SchemaSettings;
 
 use super::record::{FORMAT, Report};
 
-/// The schema (draft 2020-12) as JSON, with a line end.
+/// The schema (draft 2020-12) as JSON, with a final newline.
 pub fn schema() -> String {
-    // A record is written in full, so a reader may count on every field: the contract is about what is written.
+    // The serialization contract: every field is written, so all of them are required.
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<Report>();
     schema.insert("title".to_owned(), "report.json of csi-capacity-harness".into());

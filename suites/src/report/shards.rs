@@ -1,4 +1,4 @@
-//! Which part of a run that several machines share a record is of.
+//! Shards of a report.
 
 use harness::plan::Plan;
 use ring::digest::{Context, SHA256};
@@ -7,13 +7,13 @@ use super::ShardsRecord;
 use crate::select::{Shard, falls_to};
 
 impl ShardsRecord {
-    /// Of one part. `plans`: all cases of the run, whichever part they are in; `run`: its id, where it has one.
+    /// A single shard. `plans`: all cases of the run, of every shard; `run`: the id of the run, if any.
     pub fn new(shard: Shard, plans: &[Plan], run: Option<String>) -> Self {
         let texts = plans.iter().flat_map(|plan| [plan.id(), plan.text.as_str()]);
         Self::of(shard, texts, run)
     }
 
-    /// Of one part of a run over all that these texts say.
+    /// A single shard of a run; `texts` identify the whole run.
     pub fn of<'t>(shard: Shard, texts: impl IntoIterator<Item = &'t str>, run: Option<String>) -> Self {
         ShardsRecord {
             of: shard.of(),
@@ -24,17 +24,17 @@ impl ShardsRecord {
         }
     }
 
-    /// Whether the thing of that number, from 0, of all that the run has is in the parts that are here.
+    /// Whether a contained shard includes the item of this 0-based index.
     pub fn has(&self, index: usize) -> bool {
         self.parts.iter().any(|part| falls_to(index, *part, self.of))
     }
 }
 
-/// SHA-256 of texts, in hexadecimal digits.
+/// SHA-256 of texts, as hex.
 fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut context = Context::new(&SHA256);
     for text in texts {
-        // With its length, so that no text can pass for two.
+        // With its length, so that concatenations cannot collide.
         context.update(&(text.len() as u64).to_be_bytes());
         context.update(text.as_bytes());
     }

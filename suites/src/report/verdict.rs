@@ -1,32 +1,32 @@
-//! How a case ends, in the one spelling that reports use.
+//! Verdicts of cases, with their spelling in reports.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::session::Ended;
 
-/// How a case ended, in the order in which reports show it.
+/// The verdict of a case, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaseVerdict {
-    /// It passed.
+    /// Passed.
     Pass,
-    /// It failed.
+    /// Failed.
     Fail,
-    /// It failed, and passed in another attempt.
+    /// Failed, then passed in another attempt.
     Flaky,
-    /// It could not be run.
+    /// Could not be run.
     Error,
-    /// The machine was too busy to decide.
+    /// Inconclusive: the machine was too busy.
     Inconclusive,
-    /// It failed, as the manifest knows.
+    /// Failed with a known failure of the manifest.
     KnownFailure,
-    /// It is not for these systems.
+    /// Does not apply to these systems.
     Skip,
 }
 
 impl CaseVerdict {
-    /// All of them, in their order.
+    /// All verdicts, in order.
     pub const ALL: [CaseVerdict; 7] = [
         CaseVerdict::Pass,
         CaseVerdict::Fail,
@@ -37,7 +37,7 @@ impl CaseVerdict {
         CaseVerdict::Skip,
     ];
 
-    /// Of a case that has ended.
+    /// The verdict of a case that has ended.
     pub fn of(ended: &Ended) -> Self {
         match ended {
             Ended::Passed | Ended::Surprising(_) => CaseVerdict::Pass,
@@ -50,7 +50,7 @@ impl CaseVerdict {
         }
     }
 
-    /// The word in `report.json`.
+    /// The spelling in `report.json`.
     pub fn as_str(self) -> &'static str {
         match self {
             CaseVerdict::Pass => "pass",
@@ -63,7 +63,7 @@ impl CaseVerdict {
         }
     }
 
-    /// The words that people read, after a number or before a colon.
+    /// The text for people, after a number or before a colon.
     pub fn words(self) -> &'static str {
         match self {
             CaseVerdict::Pass => "passed",
@@ -76,7 +76,7 @@ impl CaseVerdict {
         }
     }
 
-    /// Whether the system did what it must not, or not what it must, at least once.
+    /// Whether the system violated an expectation in at least one attempt.
     pub fn is_failure(self) -> bool {
         matches!(self, CaseVerdict::Fail | CaseVerdict::Flaky)
     }
@@ -92,12 +92,12 @@ fn spellings() -> [&'static str; 7] {
     CaseVerdict::ALL.map(CaseVerdict::as_str)
 }
 
-/// The schema of a verdict.
+/// JSON Schema of a verdict.
 pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": spellings()})
 }
 
-/// The schema of counts by verdict.
+/// JSON Schema of counts by verdict.
 pub(super) fn counts_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_word_is_the_one_that_is_written() {
+    fn as_str_matches_the_serialized_name() {
         for verdict in CaseVerdict::ALL {
             assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
         }

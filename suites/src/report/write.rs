@@ -1,4 +1,4 @@
-//! Writes a record in all its forms into one folder, which can be moved and uploaded as a whole: nothing in it points outside.
+//! Writes all formats of a report into a self-contained folder: it has no links to outside.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,7 +7,7 @@ use harness::machine::remedy;
 use super::record::RECORD;
 use super::{Report, badge, html, junit, markdown};
 
-/// A report can't be written.
+/// A report could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot write {path}: {source}; {}",
@@ -18,13 +18,13 @@ pub struct WriteError {
     source: std::io::Error,
 }
 
-/// Where the runs of cases stand within the folder of a report.
+/// Folder for the runs of cases, within the folder of a report.
 pub const CASES: &str = "cases";
 
-/// Makes a form of the record; the folder is where the runs are that the record names.
+/// Renders a format of the report; the folder is the base of the paths in it.
 type Form = fn(&Report, &Path) -> String;
 
-/// File name and form.
+/// File name and renderer.
 const FORMS: [(&str, Form); 7] = [
     (RECORD, |report, _| report.to_json()),
     (html::CASES, html::page),
@@ -35,7 +35,7 @@ const FORMS: [(&str, Form); 7] = [
     ("badge.svg", |report, _| badge::svg(report)),
 ];
 
-/// Writes all reports into a folder, which is made if it is not there. Runs that are elsewhere are copied into it.
+/// Writes all reports into a folder, which is created if needed. Copies runs from elsewhere into it.
 pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(at(folder))?;
     let mut report = report.clone();
@@ -51,14 +51,13 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Writes one file of a report into a folder, which is made if it is not there.
+/// Writes one file of a report into a folder, which is created if needed.
 pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(at(folder))?;
     replace(&folder.join(name), text)
 }
 
-/// Writes the record alone into a folder of runs, so that it can be asked later what did not pass. Runs that are elsewhere are not
-/// named in it.
+/// Writes only report.json into a folder of runs, for `rerun`. Runs elsewhere are not listed.
 pub fn remember(report: &Report, folder: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(at(folder))?;
     let home = folder.canonicalize().map_err(at(folder))?;
@@ -70,7 +69,7 @@ pub fn remember(report: &Report, folder: &Path) -> Result<(), WriteError> {
     replace(&folder.join(RECORD), &report.to_json())
 }
 
-/// The run's path as seen from the folder of the report, after copying it there if it is elsewhere; none if it is gone.
+/// The path of a run relative to the report folder, after copying it there if needed; `None` if it does not exist.
 fn gather(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteError> {
     let (Ok(run), Ok(home)) = (run.canonicalize(), folder.canonicalize()) else {
         return Ok(None);
@@ -86,7 +85,7 @@ fn gather(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteError> {
     Ok(Some(inside))
 }
 
-/// Copies the files of a run, which has no folders of its own.
+/// Copies the files of a run, which has no subfolders.
 fn copy_files(from: &Path, to: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(to).map_err(at(to))?;
     for entry in std::fs::read_dir(from).map_err(at(from))? {
@@ -98,7 +97,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Whoever reads the file meanwhile sees the old or the new one, and never half of it.
+/// Replaces a file atomically, so that concurrent readers never see a part of it.
 fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     let mut unfinished = path.as_os_str().to_owned();
     // Several processes may write the same file.
@@ -110,7 +109,7 @@ fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     })
 }
 
-/// Removes the runs that an earlier report has left in a folder. Only folders that hold a run are touched.
+/// Removes the runs of an earlier report in a folder. Other folders are not touched.
 pub fn forget_runs(folder: &Path) -> Result<(), WriteError> {
     let cases = folder.join(CASES);
     let entries = match std::fs::read_dir(&cases) {
@@ -134,7 +133,7 @@ fn at(path: &Path) -> impl Fn(std::io::Error) -> WriteError {
     }
 }
 
-/// The folder of a file; what is no file yet may be a folder itself.
+/// The folder of a file; a path that is a folder stays.
 fn home(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !path.is_dir() && parent != Path::new("") => parent,

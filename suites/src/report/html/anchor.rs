@@ -1,14 +1,14 @@
-//! The names by which links find a case and a requirement, within a page and from the other one.
+//! Anchors of cases and requirements, for links within and between the HTML pages.
 
 use crate::report::CaseRecord;
 
-/// The page of the cases.
+/// File name of the page of cases.
 pub(in crate::report) const CASES: &str = "report.html";
 
-/// The page of what the documents ask.
+/// File name of the page of requirements.
 pub(in crate::report) const REQUIREMENTS: &str = "requirements.html";
 
-/// What a link to the case names.
+/// The anchor of a case.
 pub(super) fn anchor(case: &CaseRecord) -> String {
     case.id.replace(
         |letter: char| !letter.is_ascii_alphanumeric() && !"/-._".contains(letter),
@@ -16,12 +16,12 @@ pub(super) fn anchor(case: &CaseRecord) -> String {
     )
 }
 
-/// Where the case stands, as seen from the other page.
+/// Link to a case from the other page.
 pub(super) fn to_case(case: &CaseRecord) -> String {
     format!("{CASES}#{}", anchor(case))
 }
 
-/// Where a requirement stands, as seen from the page of the cases.
+/// Link to a requirement from the page of cases.
 pub(super) fn to_requirement(id: &str) -> String {
     format!("{REQUIREMENTS}#{id}")
 }

@@ -1,4 +1,4 @@
-//! One case that did not pass: what was demanded, what was done, what was seen instead, and where the chain of causes ends.
+//! HTML of a case that did not pass: requirements, actions, expected vs. actual, and the causal chain.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::story::Story;
 use super::{diagram, plot};
 use crate::Catalogue;
 
-/// The case with all that explains it.
+/// The case in full.
 pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -> Markup {
     let run = case.folder.as_ref();
     let story = run.and_then(|run| Story::load(&folder.join(run)));
@@ -41,7 +41,7 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
     }
 }
 
-/// What an operator would have seen, by question.
+/// Health indicators, by question.
 fn health(indicators: &[IndicatorRecord]) -> Markup {
     let questions = indicators.chunk_by(|one, next| one.question == next.question);
     html! {
@@ -69,7 +69,7 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
     }
 }
 
-/// The case in one line, where there are too many.
+/// The case in one line, if too many cases are listed.
 pub(super) fn line(case: &CaseRecord) -> Markup {
     html! {
         p id=(anchor(case)) data-kind=(kind(case)) { (case.verdict.words()) " " code { (case.id) } ": " (plain(&case.reason)) }
@@ -96,7 +96,7 @@ fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     }
 }
 
-/// What only the journal knows.
+/// The parts that need the journal.
 fn told(story: &Story, case: &CaseRecord) -> Markup {
     html! {
         (step(story))
@@ -107,7 +107,7 @@ fn told(story: &Story, case: &CaseRecord) -> Markup {
     }
 }
 
-/// What the harness did, and why it expected something of that.
+/// The harness's actions in the step, and the failed expectation with its reason.
 fn step(story: &Story) -> Markup {
     let (plan, failure) = (&story.plan, &story.failure);
     let Some(step) = plan.steps.get(failure.step) else {
@@ -131,7 +131,7 @@ fn step(story: &Story) -> Markup {
     }
 }
 
-/// Wanted against got, the differences first.
+/// Table of expected vs. actual rows, differences first.
 fn rows(rows: &[DiffRow]) -> Markup {
     const ROWS: usize = 40;
     let mut sorted: Vec<&DiffRow> = rows.iter().collect();
@@ -171,7 +171,7 @@ fn compared(row: &DiffRow) -> Markup {
     }
 }
 
-/// What had to happen, one thing because of the other, up to the first that did not.
+/// The causal chain up to its first missing link.
 fn chain(story: &Story) -> Markup {
     let links = &story.failure.chain.links;
     let first_missing = links.iter().position(|link| link.fact.is_none());

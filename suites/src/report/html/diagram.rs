@@ -1,4 +1,4 @@
-//! The space-time diagram: a column for each party, time downwards, an arrow for each fact. Draws what the harness has chosen.
+//! SVG sequence diagram: one column per participant, time downwards, one arrow per fact. The harness selects the facts.
 
 use harness::report::{Lane, Moment, Scene, scene};
 use maud::{Markup, html};
@@ -8,21 +8,21 @@ use super::super::escape::plain;
 use super::anchor::anchor;
 use super::story::Story;
 
-/// Pixels: the times on the left, the way between two columns, the height of a line of text, and the space around a fact.
+/// Pixels: width of the time column, distance of columns, height of a text line, and space around a fact.
 const TIMES: usize = 84;
 const COLUMN: usize = 104;
 const LINE: usize = 16;
 const SPACE: usize = 10;
 const HEAD: usize = 34;
 
-/// Pixels that a letter takes at most, whatever font there is.
+/// Maximum width of a letter in any font, in pixels.
 const LETTER: usize = 8;
 
-/// Letters in a line, and lines of a fact at most.
+/// Maximum letters per line, and lines per fact.
 const LETTERS: usize = 68;
 const LINES: usize = 3;
 
-/// The diagram with its caption; nothing where nothing was seen.
+/// The diagram with its caption; empty without facts.
 pub(super) fn figure(story: &Story, case: &CaseRecord) -> Markup {
     let scene = scene(&story.facts, &story.failure);
     html! {
@@ -75,7 +75,7 @@ fn middle(lane: usize) -> usize {
     TIMES + lane * COLUMN + COLUMN / 2
 }
 
-/// Names are clipped to the column; the whole one is what a pointer shows.
+/// Clips the name to the column; a tooltip shows it in full.
 fn name(lane: &Lane) -> Markup {
     const FITTING: usize = 13;
     let name = lane.name();
@@ -107,7 +107,7 @@ fn row(moment: &Moment, lines: &[String], lanes: &[Lane], y: usize, id: &str) ->
     }
 }
 
-/// Breaks a text at its spaces, and says so where it is cut off.
+/// Wraps a text at spaces, and marks a cut.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -133,7 +133,7 @@ fn wrap(text: &str) -> Vec<String> {
     lines
 }
 
-/// A word that is longer than a line is broken anywhere.
+/// Splits a word that is longer than a line.
 fn pieces(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     letters

@@ -1,5 +1,4 @@
-//! A choice of one kind of cases, without scripts: buttons, and rules of style by which the others are not shown. Where a browser does not
-//! know the rules, all cases are shown.
+//! Filter for one kind of cases without scripts: radio buttons and CSS rules that hide the others. Browsers without support show all cases.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::super::{CaseRecord, Report};
 
-/// What comes first in the id of a case, as far as it is a word: the attribute by which cases are chosen.
+/// First segment of the case id, if it is a plain word; the value of the filter attribute.
 pub(super) fn kind(case: &CaseRecord) -> &str {
     let first = case.id.split('/').next().unwrap_or_default();
     let is_word = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
@@ -18,13 +17,13 @@ pub(super) fn kind(case: &CaseRecord) -> &str {
     }
 }
 
-/// A button for each kind; nothing where there is no choice.
+/// A button per kind; empty if there is only one kind.
 pub(super) fn buttons(report: &Report) -> Markup {
     let kinds: BTreeSet<&str> = report.cases.iter().map(kind).collect();
     if kinds.len() < 2 {
         return Markup::default();
     }
-    // Elements without content, which `maud` does not close as XML wants it. All that stands in them are words.
+    // Void elements, which `maud` does not close as XML requires. The contents are plain words.
     let mut buttons = button("all", "all", true);
     let mut rules = String::new();
     for kind in kinds {

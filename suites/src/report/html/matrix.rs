@@ -1,11 +1,11 @@
-//! The matrix of areas and verdicts, with a way from every number that matters to its cases.
+//! Table of areas and verdicts, with links to the cases.
 
 use maud::{Markup, html};
 
 use super::super::{CaseVerdict, Report};
 use super::anchor::anchor;
 
-/// One row per area, one column per verdict that there is.
+/// One row per area, one column per verdict that occurs.
 pub(super) fn table(report: &Report) -> Markup {
     let columns: Vec<CaseVerdict> = CaseVerdict::ALL
         .into_iter()
@@ -41,7 +41,7 @@ pub(super) fn table(report: &Report) -> Markup {
     }
 }
 
-/// Class and words for an area of which so many cases were run, and so many passed.
+/// CSS class and text for an area with this number of executed and passed cases.
 fn result(report: &Report, area: &str, run: usize, passed: usize) -> (&'static str, &'static str) {
     let bad = report.bad().filter(|case| case.area() == area).count();
     match (bad, run) {
@@ -52,7 +52,7 @@ fn result(report: &Report, area: &str, run: usize, passed: usize) -> (&'static s
     }
 }
 
-/// A number; for what is explained below, with a link to the first such case.
+/// A count, linked to the first such case if it is explained below.
 fn cell(report: &Report, area: &str, verdict: CaseVerdict, count: Option<usize>) -> Markup {
     let mut cases = report.cases.iter();
     let first = cases.find(|case| case.verdict == verdict && case.area() == area);

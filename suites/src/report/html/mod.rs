@@ -1,5 +1,4 @@
-//! `report.html`: one page for people who may never have heard of this project; and beside it `requirements.html`, the same run as the
-//! documents see it.
+//! `report.html`, a page for readers who do not know this project, and `requirements.html`, the same run by requirement.
 
 mod anchor;
 mod case;
@@ -22,10 +21,10 @@ use anchor::{anchor, to_requirement};
 
 pub(super) use anchor::{CASES, REQUIREMENTS};
 
-/// Cases that are explained at most; further ones are named with their reason.
+/// Maximum number of cases that are explained; the others are listed with their reason.
 const EXPLAINED: usize = 100;
 
-/// The page. `folder`: what the paths in the record start from.
+/// The page. `folder`: base of the paths in the report.
 pub(super) fn page(report: &Report, folder: &Path) -> String {
     let headline = headline(report);
     let system = format!("{} {}", report.system.name, report.system.version);
@@ -73,7 +72,7 @@ fn headline(report: &Report) -> String {
     }
 }
 
-/// What was tested, and what a case is.
+/// The system under test, and what a case is.
 fn about(report: &Report) -> Markup {
     let system = &report.system;
     html! {
@@ -121,7 +120,7 @@ fn about(report: &Report) -> Markup {
     }
 }
 
-/// Heading, note, and the cases below it, most important first.
+/// Heading, note and cases of each section, most important first.
 fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>); 4] {
     let of =
         |is_meant: &dyn Fn(&CaseRecord) -> bool| report.cases.iter().filter(|case| is_meant(case)).collect();
@@ -149,7 +148,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
     ]
 }
 
-/// The cases of a verdict that needs no explanation, folded.
+/// A folded list of the cases with a verdict that needs no explanation.
 fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading: &str) -> Markup {
     let of_verdict = report.cases.iter().filter(|case| case.verdict == verdict);
     let cases: Vec<&CaseRecord> = of_verdict.collect();
@@ -173,7 +172,7 @@ fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading:
     }
 }
 
-/// What the case shows, as numbers with a way to the statements.
+/// The requirements of a case as linked ids.
 fn demanded(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     let known = case.requirements.iter();
     html! {

@@ -1,4 +1,4 @@
-//! The step plot: what the pools had, what the driver answered and what was published, over time.
+//! SVG step plot over time: true capacity of the pools, capacity that the driver reported, and published capacity.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use super::super::CaseRecord;
 use super::story::Story;
 
-/// Pixels: the field, and what is around it.
+/// Pixels: plot area and margins.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 150.0;
 const LEFT: f64 = 110.0;
@@ -19,13 +19,13 @@ const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
 const RIGHT: f64 = 20.0;
 
-/// Plots of a case, and points of a line, at most.
+/// Maximum number of plots per case, and of points per line.
 const PLOTS: usize = 4;
 const POINTS: usize = 400;
 
-/// The plots of a case, of what the failure is about first.
+/// The plots of a case; those of the failure first.
 pub(super) fn figures(story: &Story, case: &CaseRecord) -> Markup {
-    // None where no object was wanted.
+    // `None` if no object was expected.
     let wrong: BTreeMap<(String, String), Option<&str>> = story
         .failure
         .rows
@@ -72,7 +72,7 @@ fn agrees(series: &Series) -> bool {
     last(&series.truth) == last(&series.published)
 }
 
-/// Turns moments and bytes into places.
+/// Maps times and bytes to coordinates.
 struct Scale {
     end_us: f64,
     top: f64,
@@ -84,7 +84,7 @@ impl Scale {
         let values = points.into_iter().flatten().filter_map(|point| point.bytes);
         Scale {
             end_us: (end_us as f64).max(1.0),
-            // A little above the highest, so that its line is seen.
+            // Some headroom, so that the highest line is visible.
             top: values.max().unwrap_or(0).max(1) as f64 * 1.08,
         }
     }
@@ -98,12 +98,12 @@ impl Scale {
     }
 }
 
-/// A number of pixels, as precise as a screen is.
+/// A coordinate with one decimal.
 fn px(pixels: f64) -> String {
     format!("{pixels:.1}")
 }
 
-/// `want`: what the case wanted of this class and segment, or that it wanted no object, where it did not get that.
+/// `want`: the expected value for this class and segment if it was not met; inner `None` if no object was expected.
 fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseRecord) -> Markup {
     let end_us = story.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
@@ -133,7 +133,7 @@ fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseR
     }
 }
 
-/// The last values in words.
+/// The final values as text.
 fn at_the_end(series: &Series) -> String {
     let format = |points| last(points).map_or_else(|| "nothing".to_owned(), format_bytes);
     let published = format(&series.published);
@@ -142,12 +142,12 @@ fn at_the_end(series: &Series) -> String {
             "at the end the pools had {}, and {published} was published",
             format(&series.truth)
         ),
-        // Objects that a case brings along for a scheduler to read, or storage of which no more is known.
+        // Objects created by the case for a scheduler, or storage without known capacity.
         false => format!("at the end {published} was published, and there is no pool to compare it with"),
     }
 }
 
-/// One circle for each answer; of those that would stand upon each other, the first.
+/// One circle per response of the driver, without overlapping ones.
 fn answers(points: &[Point], scale: &Scale) -> Markup {
     const APART: f64 = 9.0;
     let mut drawn: Vec<(f64, f64)> = Vec::new();
@@ -168,7 +168,7 @@ fn answers(points: &[Point], scale: &Scale) -> Markup {
     }
 }
 
-/// Axes, the values that occur, and where steps begin.
+/// Axes, tick values, and step boundaries.
 fn frame(series: &Series, story: &Story, scale: &Scale) -> Markup {
     let (bottom, right) = (TOP + HEIGHT, LEFT + WIDTH);
     html! {
@@ -187,7 +187,7 @@ fn frame(series: &Series, story: &Story, scale: &Scale) -> Markup {
     }
 }
 
-/// Where steps begin, and their names. Steps that follow each other at once would have theirs upon each other, so only the first has one.
+/// Step boundaries with names. Names that would overlap an earlier one are left out.
 fn step_marks<'s>(story: &'s Story, scale: &Scale) -> Vec<(f64, Option<&'s str>)> {
     const LETTER: f64 = 7.0;
     const SPACE: f64 = 8.0;
@@ -207,7 +207,7 @@ fn step_marks<'s>(story: &'s Story, scale: &Scale) -> Vec<(f64, Option<&'s str>)
     marks
 }
 
-/// The values that occur, without those that would stand upon another.
+/// Tick values, without overlapping ones.
 fn ticks(series: &Series, scale: &Scale) -> Vec<i128> {
     const APART: f64 = 14.0;
     let points = series
@@ -230,7 +230,7 @@ fn ticks(series: &Series, scale: &Scale) -> Vec<i128> {
     ticks
 }
 
-/// A line that holds its value until the next one, and is interrupted where there is none.
+/// A step line, interrupted where there is no value.
 fn steps(points: &[Point], scale: &Scale, end_us: u64) -> String {
     let mut path = String::new();
     let mut before: Option<i128> = None;
@@ -256,7 +256,7 @@ fn steps(points: &[Point], scale: &Scale, end_us: u64) -> String {
     path
 }
 
-/// More points than a screen shows are thinned out, and the last one stays.
+/// Thins out points beyond the resolution; keeps the last one.
 fn thinned(points: &[Point]) -> impl Iterator<Item = &Point> {
     let every = points.len().div_ceil(POINTS).max(1);
     let end = points.len().saturating_sub(1);

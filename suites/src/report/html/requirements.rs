@@ -1,4 +1,4 @@
-//! `requirements.html`: what the documents ask, section by section, what this very run says of it, and what else shows it.
+//! `requirements.html`: requirements by document and section, with their result in this run and other evidence.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,10 +10,10 @@ use super::super::{CaseRecord, CaseVerdict, Report, page};
 use super::anchor::{CASES, to_case};
 use crate::{Catalogue, Entry};
 
-/// What the page is called, here and where it is linked.
+/// Title of the page and of links to it.
 pub(super) const TITLE: &str = "What the documents ask, and what shows it";
 
-/// Cases of one requirement that stand in its row at once; further ones are folded.
+/// Number of cases shown per requirement; further ones are folded.
 const SHOWN: usize = 6;
 
 /// The cases of each requirement.
@@ -43,7 +43,7 @@ pub(in crate::report) fn page(report: &Report, _: &Path) -> String {
     page::page(TITLE, &body)
 }
 
-/// The cases of each requirement that the catalogue knows, those first that say most. A record of another version may know others.
+/// Cases by requirement, most significant first. Unknown requirements in a report of another version are ignored.
 fn by_requirement<'r>(report: &'r Report, catalogue: &Catalogue) -> Cases<'r> {
     let mut cases: Cases<'_> = BTreeMap::new();
     for case in &report.cases {
@@ -58,7 +58,7 @@ fn by_requirement<'r>(report: &'r Report, catalogue: &Catalogue) -> Cases<'r> {
     cases
 }
 
-/// What comes first says most: one failure says more of a requirement than all passes.
+/// Order of significance: one failure outweighs all passes.
 fn rank(case: &CaseRecord) -> u8 {
     match case.verdict {
         _ if case.is_bad() => 0,
@@ -71,7 +71,7 @@ fn rank(case: &CaseRecord) -> u8 {
     }
 }
 
-/// How many requirements came to each verdict, in words.
+/// Number of requirements per result, as text.
 fn counts(cases: &Cases<'_>) -> String {
     let mut counts: BTreeMap<CaseVerdict, usize> = BTreeMap::new();
     for case in cases.values().filter_map(|cases| cases.first()) {
@@ -109,7 +109,7 @@ fn about(report: &Report, catalogue: &Catalogue, cases: &Cases<'_>) -> Markup {
     }
 }
 
-/// A row for each of these.
+/// A table with one row per requirement.
 fn table<'c>(entries: impl Iterator<Item = (&'c str, &'c Entry)>, cases: &Cases<'_>) -> Markup {
     html! {
         div.wide {
@@ -153,7 +153,7 @@ fn row(id: &str, entry: &Entry, cases: &[&CaseRecord]) -> Markup {
     }
 }
 
-/// Class and words for a requirement, by the case that says most of it.
+/// CSS class and text for a requirement, from its most significant case.
 fn result(case: Option<&CaseRecord>) -> (&'static str, String) {
     let Some(case) = case else {
         return ("none", "not run".to_owned());
@@ -168,7 +168,7 @@ fn result(case: Option<&CaseRecord>) -> (&'static str, String) {
     }
 }
 
-/// The cases, each with a way to where it is told, and with its verdict where it has not just passed.
+/// Links to the cases, with their verdict unless passed.
 fn listed(cases: &[&CaseRecord]) -> Markup {
     let (first, rest) = cases.split_at(cases.len().min(SHOWN));
     html! {

@@ -1,4 +1,4 @@
-//! A stored run, judged again: what the record does not hold, because it would be too much for it.
+//! Loads and evaluates a stored run, for details that the report does not contain.
 
 use std::path::Path;
 
@@ -7,18 +7,18 @@ use harness::judge::{Failure, verdict};
 use harness::plan::Plan;
 use harness::record;
 
-/// A run that did not pass.
+/// A stored run that did not pass.
 pub(super) struct Story {
     /// The case as it was run.
     pub(super) plan: Plan,
-    /// Everything that was observed.
+    /// The journal.
     pub(super) facts: Vec<Fact>,
-    /// Why it did not pass.
+    /// The failure.
     pub(super) failure: Failure,
 }
 
 impl Story {
-    /// Of the run in a folder; none if it is not there, can't be read by this version, or has passed.
+    /// Loads the run in a folder; `None` if it does not exist, is unreadable for this version, or passed.
     pub(super) fn load(folder: &Path) -> Option<Self> {
         let (plan, facts) = record::load(folder).ok()?;
         let failure = verdict(&plan, facts.iter().cloned()).failure()?.clone();
