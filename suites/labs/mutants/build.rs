@@ -1,14 +1,14 @@
-//! Copies the sources of the references, and puts the mistakes of `mutants.diff` into the copies, each behind a switch.
+//! Copies the sources of the references, and applies the edits of `mutants.diff` to the copies, each behind a runtime switch.
 //!
-//! Knows the form of that file, and nothing of what the references do. An edit that no longer fits its file ends the build, with the
-//! name of the mutant and of the file.
+//! Owns the format of that file. Does not know what the references do. An edit that no longer applies fails the build with the names of the
+//! mutant and the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The references: the module that a copy becomes, and the folder of its sources.
+/// The references: module name of the copy, and source folder.
 const REFERENCES: [(&str, &str); 2] = [
     ("publisher", "../../../harness/publisher/src"),
     ("scheduler", "../../../harness/scheduler/src"),
@@ -16,23 +16,23 @@ const REFERENCES: [(&str, &str); 2] = [
 
 const MUTANTS: &str = "mutants.diff";
 
-/// Name of the edits that are always made: what several mutants need.
+/// Name of the edits that are always applied: code that several mutants need.
 const ALWAYS: &str = ".";
 
-/// Stands for the switch of the mutant in the text of an edit.
+/// Placeholder for the mutant's switch in the text of an edit.
 const SWITCH: &str = "$on";
 
-/// One change of one file.
+/// One edit of one file.
 struct Edit {
     mutant: String,
-    /// Line of `mutants.diff`.
+    /// Line in `mutants.diff`.
     line: usize,
     file: String,
     old: String,
     new: String,
 }
 
-/// An edit with its place: bytes of the file.
+/// An edit with the byte range that it replaces.
 struct Placed<'a> {
     start: usize,
     end: usize,
@@ -41,7 +41,7 @@ struct Placed<'a> {
 
 fn main() {
     println!("cargo::rerun-if-changed={MUTANTS}");
-    let text = fs::read_to_string(MUTANTS).expect("mutants.diff can be read");
+    let text = fs::read_to_string(MUTANTS).expect("mutants.diff is readable");
     let edits = parse(&text);
     let names = names(&edits);
     let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -52,15 +52,15 @@ fn main() {
     for (module, folder) in REFERENCES {
         println!("cargo::rerun-if-changed={folder}");
         for file in sources(Path::new(folder)) {
-            let name = file.strip_prefix(folder).expect("it is in that folder");
+            let name = file.strip_prefix(folder).expect("file is below the folder");
             if name == Path::new("main.rs") {
                 continue;
             }
-            let source = fs::read_to_string(&file).expect("a source can be read");
+            let source = fs::read_to_string(&file).expect("source is readable");
             let edits = by_file.remove(&*format!("{module}/{}", name.display()));
             let mutated = mutate(&source, &edits.unwrap_or_default(), &names);
             let placed = out.join(module).join(name);
-            fs::create_dir_all(placed.parent().expect("it has a folder")).expect("OUT_DIR can be written");
+            fs::create_dir_all(placed.parent().expect("path has a parent")).expect("OUT_DIR can be written");
             fs::write(placed, in_module(&mutated, module, name)).expect("OUT_DIR can be written");
         }
     }
@@ -68,14 +68,14 @@ fn main() {
         panic!("{MUTANTS}:{}: there is no file {file}", edits[0].line);
     }
     let list: String = names.iter().fold(String::new(), |mut list, name| {
-        writeln!(list, "    {name:?},").expect("a string takes everything");
+        writeln!(list, "    {name:?},").expect("writing to a string cannot fail");
         list
     });
     let list = format!("[\n{list}]");
     fs::write(out.join("names.rs"), list).expect("OUT_DIR can be written");
 }
 
-/// All mutants, in the order of the file.
+/// All mutants, in file order.
 fn names(edits: &[Edit]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for edit in edits {
@@ -117,8 +117,8 @@ fn parse(text: &str) -> Vec<Edit> {
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("the sources can be listed");
-    let paths = entries.map(|entry| entry.expect("the sources can be listed").path());
+    let entries = fs::read_dir(folder).expect("source folder is readable");
+    let paths = entries.map(|entry| entry.expect("source folder is readable").path());
     let each = paths.flat_map(|path| match path.is_dir() {
         true => sources(&path),
         false => vec![path],
@@ -126,7 +126,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     each.collect()
 }
 
-/// The text with all edits, each behind its switch.
+/// The source with all edits, each behind its switch.
 fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
     let mut placed: Vec<Placed<'_>> = edits.iter().map(|edit| place(source, edit)).collect();
     placed.sort_by_key(|it| it.start);
@@ -148,7 +148,7 @@ fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
     text
 }
 
-/// Where the old text of an edit is, whatever its white space. It must be there once.
+/// Finds the old text of an edit, ignoring white space. It must occur exactly once.
 fn place<'a>(source: &str, edit: &'a Edit) -> Placed<'a> {
     let letters: Vec<(usize, char)> = source
         .char_indices()
@@ -178,7 +178,7 @@ fn place<'a>(source: &str, edit: &'a Edit) -> Placed<'a> {
     }
 }
 
-/// The edits of one place as one text. One without a switch of its own replaces an expression.
+/// Combines the edits of one range. An edit without an explicit switch replaces an expression.
 fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
     let on = |edit: &Edit| {
         let number = names.iter().position(|name| *name == edit.mutant);
@@ -196,18 +196,18 @@ fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
             "{MUTANTS}:{}: {SWITCH} does not go together with other mutants of the same piece",
             edit.line
         );
-        write!(text, "if {} {{ {} }} else ", on(edit), edit.new).expect("a string takes everything");
+        write!(text, "if {} {{ {} }} else ", on(edit), edit.new).expect("writing to a string cannot fail");
     }
-    write!(text, "{{ {old} }})").expect("a string takes everything");
+    write!(text, "{{ {old} }})").expect("writing to a string cannot fail");
     text
 }
 
-/// The text as part of a module, where it was a crate.
+/// The source of a crate root or module, converted to a module of this crate.
 fn in_module(text: &str, module: &str, name: &Path) -> String {
     let text = text
         .replace("crate::", &format!("crate::{module}::"))
         .replace("$mutant::", "crate::mutant::")
-        // The tests of the references are run where they come from.
+        // The tests of the references run in their own crates.
         .replace("#[cfg(test)]", "#[cfg(any())]");
     if name != Path::new("lib.rs") {
         return text;

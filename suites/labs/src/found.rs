@@ -1,4 +1,4 @@
-//! What each command found of which several machines run parts, so that the parts can be joined.
+//! Mergeable findings of each command that supports shards.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use suites::explore::Explored;
 use crate::selftest::Share;
 use crate::sweep::SweptCase;
 
-/// What a command found.
+/// Findings of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Found {
-    /// Of `explore`.
+    /// Findings of `explore`.
     Explored(Box<Explored>),
-    /// Of `sweep`, in the order of the cases.
+    /// Cases of `sweep`, in order.
     Swept(Vec<SweptCase>),
-    /// Of `selftest`.
+    /// Runs of `selftest`.
     Held(Share),
 }
 
@@ -30,7 +30,7 @@ impl Findings for Found {
                 all.sort_by_key(|case| case.number);
             }
             (Found::Held(all), Found::Held(more)) => all.add(more),
-            // Commands that are the same find the same kind of thing.
+            // Parts of the same command always have the same variant.
             _ => {}
         }
     }

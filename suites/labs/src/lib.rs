@@ -1,14 +1,14 @@
-//! Research on the cases and on the KEPs, which no run of the cases needs.
+//! Research on the cases and the KEPs; not needed for running cases.
 //!
 //! ```text
-//! study      the arguments of KEP-1472 and KEP-4049, repeated as experiments
+//! study      experiments that reproduce the arguments of KEP-1472 and KEP-4049
 //! bench      speed and memory of the API server, the publisher and the scheduler
-//! sweep      a case again and again, with a fault at another point each time
-//! pairs      which pairs of values of axes occur together in the cases
-//! selftest   the cases held against the defects of the catalogue
+//! sweep      runs a case many times, with a fault at another point each time
+//! pairs      pair coverage of axis values in the cases
+//! selftest   runs the cases against the defects of the catalogue
 //! ```
 //!
-//! Knows no terminal and no exit code: those are the command line's.
+//! Does not know the terminal or exit codes: the command line does.
 
 pub mod bench;
 mod found;
@@ -21,7 +21,7 @@ pub mod sweep;
 pub use found::Found;
 pub use pairs::pairs;
 
-/// Reads a number of things that are measured: of none there is nothing to measure.
+/// Parses a count of at least 1.
 fn counted<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
     clap::builder::RangedU64ValueParser::new().range(1..)
 }

@@ -1,4 +1,4 @@
-//! Much work, of which some is done at the same time. Knows nothing of the work.
+//! Runs many jobs with limited concurrency. Does not know the jobs.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Does the work for each item, so many at the same time and begun in their order; `each` hears of what came of it, as it ends. Whoever
-/// waits no longer ends what runs.
+/// Runs `work` for each item, at most `jobs` at a time, started in order; calls `each` with every result. Dropping the future aborts
+/// running jobs.
 ///
-/// Each of the workers takes its next item itself: while `each` is told of an item, nobody waits for work.
+/// Workers fetch items themselves, so that no worker idles while `each` runs.
 pub(crate) async fn spread<I, T, F>(
     jobs: usize,
     items: impl IntoIterator<Item = I, IntoIter: Send + 'static>,
@@ -28,7 +28,7 @@ where
         let (work, items, tell) = (work.clone(), items.clone(), tell.clone());
         workers.spawn(async move {
             loop {
-                // Unlocked before the work begins.
+                // Release the lock before the work starts.
                 let item = items.lock().next();
                 let Some(item) = item else { break };
                 tell.send(work(item).await).ok();
@@ -44,7 +44,7 @@ where
                 each(&result);
                 done.push(result);
             }
-            // A panic is ours, not a system's: those panic inside tasks of their own.
+            // A panic of the harness: systems panic inside tasks of their own.
             Some(ended) = workers.join_next() => {
                 ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
             }

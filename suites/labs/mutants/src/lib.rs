@@ -1,8 +1,8 @@
-//! The references with mistakes in their logic, one chosen at a time, for holding the cases against them.
+//! The references with injected bugs (mutants), one active at a time, to verify that the cases detect them.
 //!
-//! The mistakes are the edits of `mutants.diff`, which `build.rs` puts into copies of the sources. Nothing that ships carries one: this
-//! crate is built for `cargo xtask selftest`, and for runs with `--defect`. What the mistakes are for, and which cases find them, is said
-//! in `suites/defects.yaml`. Mistakes that show on the wire are none of this crate's: they need no other source code.
+//! `build.rs` applies the edits of `mutants.diff` to copies of the sources. No released program contains mutants: this crate is built for
+//! `cargo xtask selftest`, and for runs with `--defect`. `suites/defects.yaml` describes each mutant and the cases that detect it. Defects
+//! that are visible on the wire need no source code and are not in this crate.
 
 mod mutant;
 #[path = "../../../references/src/systems.rs"]
@@ -18,13 +18,13 @@ use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 
 /// The publisher.
-#[allow(warnings, clippy::all, reason = "the copy is checked where it comes from")]
+#[allow(warnings, clippy::all, reason = "the original sources are linted")]
 mod publisher {
     include!(concat!(env!("OUT_DIR"), "/publisher/lib.rs"));
 }
 
 /// The scheduler.
-#[allow(warnings, clippy::all, reason = "the copy is checked where it comes from")]
+#[allow(warnings, clippy::all, reason = "the original sources are linted")]
 mod scheduler {
     include!(concat!(env!("OUT_DIR"), "/scheduler/lib.rs"));
 }
@@ -32,13 +32,13 @@ mod scheduler {
 /// The names of all mutants.
 pub const NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 
-/// What this crate brings to the command line.
+/// The mutants, for registration with the command line.
 pub const MUTANTS: Mutants = Mutants { systems, observed };
 
-// A bit for each, and one for none.
+// One bit per mutant, and one for none.
 const _: () = assert!(NAMES.len() < mutant::Numbers::BITS as usize);
 
-/// The references without a mistake, and what tells after a simulated run which mutants it has come past: with any other mutant, the run
+/// The unmodified references, with a function that returns the mutants whose code a simulated run executed. With any other mutant the run
 /// would have been the same.
 fn observed() -> (Systems, Reached) {
     let reached = Arc::new(Mutex::new(0));
@@ -56,7 +56,7 @@ fn observed() -> (Systems, Reached) {
     (systems, Box::new(named))
 }
 
-/// The references, that of the mutant with its mistake. None if there is no such mutant.
+/// The references with the named mutant; `None` if there is no such mutant.
 fn systems(name: &str) -> Option<Systems> {
     let number = 1 + NAMES.iter().position(|known| *known == name)?;
     let (broken, _) = name.split_once('-')?;

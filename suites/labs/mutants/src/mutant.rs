@@ -1,5 +1,4 @@
-//! Which mutant the present thread runs, and which it has come past. Each system with a mistake has a thread of its own, and so everything
-//! that it does.
+//! The active mutant of the current thread, and the mutants whose code it executed. Each mutated system runs on a thread of its own.
 
 use std::cell::Cell;
 
@@ -8,21 +7,21 @@ thread_local! {
     static REACHED: Cell<Numbers> = const { Cell::new(0) };
 }
 
-/// Numbers of mutants, a bit for each.
+/// A set of mutants, one bit each.
 pub(crate) type Numbers = u128;
 
-/// From now on, this thread makes that mistake; 0: none.
+/// Activates a mutant on this thread; 0 for none.
 pub(crate) fn set(number: usize) {
     NUMBER.set(number);
 }
 
-/// Whether this thread makes that mistake. Asked wherever it would matter, and nowhere else.
+/// Whether a mutant is active on this thread. Called exactly at the mutated code, so it also records the execution.
 pub(crate) fn is(number: usize) -> bool {
     REACHED.set(REACHED.get() | 1 << number);
     NUMBER.get() == number
 }
 
-/// The mutants that this thread has come to so far.
+/// The mutants whose code this thread has executed.
 pub(crate) fn reached() -> Numbers {
     REACHED.get()
 }

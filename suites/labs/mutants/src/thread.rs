@@ -1,5 +1,5 @@
-//! Runs a system on a thread of its own, with a runtime of its own, so that what the thread is told holds for all that the system does; and
-//! notes what a thread has come to.
+//! Runs a system on its own thread and runtime, so that thread-local state applies to the whole system, and records the mutants whose code
+//! the thread executed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Once};
@@ -12,19 +12,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mutant::{self, Numbers};
 
-/// Name of such threads.
+/// Name of these threads.
 const NAME: &str = "mutant";
 
-/// How a system ended; none: it was stopped from outside.
+/// Result of a system; `None` if it was stopped from outside.
 type Ended = std::thread::Result<Option<Result<(), BoxError>>>;
 
-/// The same system with that mistake.
+/// The same system with a mutant active.
 pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
         if access.seed.is_some() {
-            // A simulation has a thread of its own.
+            // A simulation already has its own thread.
             mutant::set(number);
             return run(access, stop);
         }
@@ -36,7 +36,7 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
             let thread = Builder::new().name(NAME.to_owned()).spawn(move || {
                 mutant::set(number);
                 let run = || on_this_thread(&run, access, stop, &killed);
-                // Nobody listens where the system was killed.
+                // The receiver is dropped if the system was killed.
                 let _ = tell.send(tracing::dispatcher::with_default(&log, run));
             })?;
             let _apart = Apart {
@@ -52,7 +52,7 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
     })
 }
 
-/// The same system, whose thread's mutants are noted at its end. A simulation is on one thread from its beginning to its end.
+/// The same system, recording the executed mutants at its end. A simulation stays on one thread.
 pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<Numbers>>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
@@ -64,7 +64,7 @@ pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<Numbers>>) -> Arc<Run> 
     })
 }
 
-/// Notes what this thread has come to, however the system ends.
+/// Records the executed mutants on drop, however the system ends.
 struct Note(Arc<Mutex<Numbers>>);
 
 impl Drop for Note {
@@ -94,7 +94,7 @@ fn on_this_thread(
     }))
 }
 
-/// A system on its thread. When this is dropped, the system does nothing more.
+/// A system on its own thread. Dropping this stops the system.
 struct Apart {
     killer: CancellationToken,
     thread: Option<JoinHandle<()>>,
@@ -104,13 +104,13 @@ impl Drop for Apart {
     fn drop(&mut self) {
         self.killer.cancel();
         if let Some(thread) = self.thread.take() {
-            // How it ended was told by another way.
+            // The result was sent through the channel already.
             let _ = thread.join();
         }
     }
 }
 
-/// A crash that was asked for is told by the verdict, and not by a stack trace on the terminal.
+/// Suppresses stack traces of mutants: the verdict reports their panics.
 fn hide_panics() {
     static HIDDEN: Once = Once::new();
     HIDDEN.call_once(|| {

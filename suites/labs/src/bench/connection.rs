@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection to an API server, whose answers are read piece by piece as they come. Does not know what requests ask for.
+//! One HTTP/1.1 connection to an API server that streams response bodies. Does not know what requests mean.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use suites::harness::system::BoxError;
 
-/// Bytes read at once.
+/// Read buffer in bytes.
 const READ_BYTES: usize = 64 * 1024;
-/// Bytes of an answer that are kept to tell what went wrong.
+/// Bytes of an error response that are stored for the message.
 const SHOWN_BYTES: usize = 300;
 
-/// Where requests go, and with which credentials.
+/// Address and credentials of a server.
 pub(super) struct Target {
     /// Host and port.
     pub(super) address: String,
-    /// The bearer token, unless the connection itself says who comes.
+    /// Bearer token; `None` if a client certificate authenticates the connection.
     pub(super) token: Option<String>,
-    /// For TLS: what connects, and the name to verify.
+    /// For TLS: the connector, and the server name to verify.
     pub(super) tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// A request, without what all requests share.
+/// A request, without headers common to all requests.
 pub(super) struct Ask {
     pub(super) method: &'static str,
     pub(super) path: String,
@@ -58,11 +58,11 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// An open connection. It ends when this is dropped.
+/// An open connection, closed on drop.
 pub(super) struct Connection {
     target: Arc<Target>,
     requests: SendRequest<String>,
-    /// The body of the last answer.
+    /// Body of the last response.
     body: Option<Incoming>,
 }
 
@@ -71,7 +71,7 @@ impl Connection {
         let tcp = TcpStream::connect(&target.address).await?;
         tcp.set_nodelay(true)?;
         let stream: Box<dyn Stream> = match &target.tls {
-            // rustls itself reads little at a time.
+            // rustls itself reads in small pieces.
             Some((connector, name)) => {
                 let tcp = BufReader::with_capacity(READ_BYTES, tcp);
                 Box::new(connector.connect(name.clone(), tcp).await?)
@@ -79,7 +79,7 @@ impl Connection {
             None => Box::new(tcp),
         };
         let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // What goes wrong, the request under way says.
+        // Errors are reported by the current request.
         tokio::spawn(async { drop(connection.await) });
         Ok(Self {
             target: target.clone(),
@@ -88,7 +88,7 @@ impl Connection {
         })
     }
 
-    /// Sends a request, reads the whole answer, keeps what `keep` takes of it, and fails unless it is a success.
+    /// Sends a request, passes the response body to `keep`, and fails unless the status is a success.
     pub(super) async fn call(&mut self, ask: &Ask, mut keep: impl FnMut(&[u8])) -> Result<(), BoxError> {
         let code = self.send(ask).await?;
         let mut text = Vec::new();
@@ -106,7 +106,7 @@ impl Connection {
         Err(format!("{} {} is answered {code}: {text}", ask.method, ask.path).into())
     }
 
-    /// Sends a request and reads the head of the answer: its status.
+    /// Sends a request and reads the response status.
     pub(super) async fn send(&mut self, ask: &Ask) -> Result<u16, BoxError> {
         let mut request = Request::builder()
             .method(ask.method)
@@ -125,7 +125,7 @@ impl Connection {
         Ok(code)
     }
 
-    /// The next piece of the body of the answer; none at its end.
+    /// The next piece of the response body; `None` at its end.
     pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, BoxError> {
         let Some(body) = &mut self.body else {
             return Ok(None);

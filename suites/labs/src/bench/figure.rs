@@ -1,44 +1,44 @@
-//! Figures: rates and times, and how they are shown. Does not know where they come from.
+//! Results of a measurement (rates and latencies), and their display. Does not know how they are measured.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// What was measured of one kind of request.
+/// Result for one kind of request.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Figure {
     pub(super) name: String,
-    /// Requests that were answered, or events that were read.
+    /// Number of completed requests, or of received events.
     pub(super) count: usize,
     pub(super) per_second: f64,
-    /// Half of the requests took no longer than this.
+    /// Median latency.
     pub(super) p50_microseconds: f64,
-    /// 99 of 100 requests took no longer than this.
+    /// 99th percentile of the latency.
     pub(super) p99_microseconds: f64,
-    /// Time of the server's processors for each, where its process is known. Other work on the machine does not
-    /// change it much, so it is what to compare from day to day.
+    /// CPU time of the server per request, if its process is known. Other load on the machine hardly affects it, so it is the value to
+    /// compare over time.
     pub(super) processor_microseconds: Option<f64>,
 }
 
-/// All that was measured of one server.
+/// All results for one server.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Measured {
-    /// From the start of the process to its first answer; unknown of a server that ran before.
+    /// Time from process start to the first response; `None` for a server that was already running.
     pub(super) ready_milliseconds: Option<f64>,
-    /// Resident memory before the load, and after it.
+    /// Resident memory before and after the load.
     pub(super) rest_bytes: Option<u64>,
     pub(super) loaded_bytes: Option<u64>,
-    /// Resident memory with the objects and watches that were held at once.
+    /// Resident memory with all held objects and watches.
     pub(super) held_bytes: Option<u64>,
     pub(super) figures: Vec<Figure>,
-    /// The same work with few objects in the server, and with many.
+    /// The same load with few objects in the server, and with many.
     pub(super) held: Vec<Figure>,
 }
 
 impl Figure {
-    /// `count` in `elapsed`; `took` has the time that each took.
+    /// `count` requests in `elapsed`; `took` contains the latency of each.
     pub(super) fn new(name: String, count: usize, elapsed: Duration, mut took: Vec<Duration>) -> Self {
         took.sort_unstable();
         let at = |hundredth: usize| {
@@ -57,7 +57,7 @@ impl Figure {
 }
 
 impl Figure {
-    /// Adds what the server's processors were busy between two readings, spread over `count` requests.
+    /// Adds the server's CPU time between two readings, divided by `count` requests.
     pub(super) fn with_processor(
         mut self,
         before: Option<Duration>,
@@ -72,10 +72,10 @@ impl Figure {
     }
 }
 
-/// Of a server whose memory cannot be read.
+/// Text for a server whose memory cannot be read.
 const NO_PROCESS: &str = "unknown: no process of this machine listens there; name it with --against-pid";
 
-/// A table: one server, or two and how many times faster the first is.
+/// A table of one server, or of two with the speed-up of the first.
 pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
     let mut text = String::new();
     let number = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.1} {unit}"));

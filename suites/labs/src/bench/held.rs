@@ -1,22 +1,22 @@
-//! Many objects and watches held at once: what they take, and that a change costs the same among few and among many.
+//! Memory of many objects and watches, and whether a change costs the same with few objects and with many.
 
 use super::connection::{Ask, Connection};
 use super::figure::Figure;
 use super::load::{Bench, create};
 use suites::harness::system::BoxError;
 
-/// Watches that every change is sent to meanwhile.
+/// Number of active watches that receive every change.
 const WATCHERS: usize = 10;
 
 /// What is held until the memory was read.
 pub(super) struct Held {
     pub(super) figures: Vec<Figure>,
-    /// Each watch has a connection of its own and waits for one object.
+    /// One idle watch per connection, each on a single object.
     _watches: Vec<Connection>,
 }
 
 impl Bench<'_> {
-    /// Changes objects among few and among many, and leaves the many there, with watches.
+    /// Changes objects among few and among many, and leaves the many in place, with idle watches.
     pub(super) async fn hold(&self) -> Result<Held, BoxError> {
         let (few, held) = (self.load.few, self.load.held);
         let mut figures = Vec::new();

@@ -1,6 +1,6 @@
-//! The load: the same requests, in the same order, whatever the server.
+//! The load: the same requests in the same order for every server.
 //!
-//! Owns what is sent and what is timed. Prints nothing.
+//! Owns the requests and what is timed. Prints nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,55 +16,55 @@ use super::objects::{Collection, Definitions, Kind};
 use crate::counted;
 use suites::harness::system::BoxError;
 
-/// How much load.
+/// Size of the load.
 #[derive(Args, Debug, Clone, Copy)]
 pub(super) struct Load {
-    /// Connections that send at the same time
+    /// Concurrent connections
     #[arg(long, default_value_t = 16, value_parser = counted::<usize>())]
     clients: usize,
-    /// Objects created, read, changed and deleted
+    /// Objects to create, read, change and delete
     #[arg(long, default_value_t = 20_000, value_parser = counted::<usize>())]
     objects: usize,
-    /// Objects in each list
+    /// Objects per list
     #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     listed: usize,
-    /// Lists read
+    /// Lists to read
     #[arg(long, default_value_t = 1_000, value_parser = counted::<usize>())]
     lists: usize,
-    /// Watches that every change is sent to
+    /// Watches that receive every change
     #[arg(long, default_value_t = 100, value_parser = counted::<usize>())]
     watchers: usize,
-    /// Changes that all watches report
+    /// Changes that all watches receive
     #[arg(long, default_value_t = 5_000, value_parser = counted::<usize>())]
     pub(super) changes: usize,
-    /// Objects to begin with, before many are held
+    /// Objects in the server at first, for comparison with many
     #[arg(long, default_value_t = 500, value_parser = counted::<usize>())]
     pub(super) few: usize,
-    /// Objects held at once
+    /// Objects held at the same time
     #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
     pub(super) held: usize,
-    /// Watches held at once, each with a connection of its own
+    /// Idle watches held at the same time, each on its own connection
     #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     pub(super) idle_watches: usize,
-    /// Definitions of custom resources; the objects are then custom resources of the first, and config maps otherwise
+    /// Number of CRDs; if not 0, the objects are custom resources of the first CRD instead of config maps
     #[arg(long, default_value_t = 0)]
     definitions: usize,
-    /// Custom resources that each definition has before anything is measured
+    /// Custom resources per CRD that exist before measuring
     #[arg(long, default_value_t = 0, requires = "definitions")]
     each: usize,
 }
 
-/// What is known of a server besides its answers.
+/// Measurements of a server from outside of its API.
 pub(super) trait Meter: Sync {
-    /// Processor time of the server so far, if it is known.
+    /// CPU time of the server so far, if known.
     fn processor(&self) -> Option<Duration>;
 
-    /// Whether it goes on when the bench ends.
+    /// Whether the server continues to run after the bench.
     fn goes_on(&self) -> bool;
 }
 
-/// Measures a server in namespaces and with definitions made for that. They are removed again where the server goes on, even if measuring
-/// fails half way.
+/// Measures a server in namespaces and with CRDs created for this purpose. If the server continues to run they are deleted again, also
+/// after an error.
 pub(super) async fn within<'a, T>(
     target: &Arc<Target>,
     load: Load,
@@ -102,7 +102,7 @@ pub(super) async fn within<'a, T>(
         kind.collection(&namespaces[1]).path,
     ];
     let removed = remove(target, &definitions, &paths, &namespaces).await;
-    // What went wrong first is what matters.
+    // Report the first error.
     measured.and_then(|measured| removed.map(|()| measured))
 }
 
@@ -115,7 +115,7 @@ fn create_namespace(name: &str) -> Ask {
     }
 }
 
-/// Removes collections, definitions and namespaces, over a connection of its own: a server may have closed what was idle so long.
+/// Deletes collections, CRDs and namespaces, on a new connection: the server may have closed idle ones.
 async fn remove(
     target: &Arc<Target>,
     definitions: &Definitions,
@@ -127,7 +127,7 @@ async fn remove(
         connection.call(&Ask::bare("DELETE", path), |_| {}).await?;
     }
     definitions.delete(target).await?;
-    // With many objects that takes long.
+    // Slow with many objects.
     let mut connection = Connection::open(target).await?;
     for name in namespaces {
         let namespace = format!("/api/v1/namespaces/{name}");
@@ -139,10 +139,10 @@ async fn remove(
     Ok(())
 }
 
-/// How long a namespace controller may take to begin with a deleted namespace.
+/// Time for a namespace controller to start on a deleted namespace.
 const CONTROLLER: Duration = Duration::from_secs(5);
 
-/// Ends a deleted namespace that holds nothing, where the server has no namespace controller that does so.
+/// Finalizes an empty deleted namespace if the server has no namespace controller.
 async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxError> {
     let path = format!("/api/v1/namespaces/{name}");
     let due = Instant::now() + CONTROLLER;
@@ -153,7 +153,7 @@ async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxErro
             body.extend_from_slice(&piece);
         }
         let mut namespace: Value = serde_json::from_slice(&body)?;
-        // A controller reports in conditions how far it has come, and ends the namespace by itself.
+        // A namespace controller sets conditions, and finalizes the namespace itself.
         if status == 404 || !namespace["status"]["conditions"].is_null() {
             return Ok(());
         }
@@ -171,26 +171,26 @@ async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxErro
     }
 }
 
-/// A number that differs from run to run.
+/// A number that differs between runs.
 fn clock() -> u32 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.subsec_nanos())
 }
 
-/// The load of one server.
+/// The load on one server.
 pub(super) struct Bench<'a> {
     pub(super) meter: &'a dyn Meter,
     pub(super) target: Arc<Target>,
     pub(super) load: Load,
-    /// Where objects are created, and where those are that are listed.
+    /// Collections for created objects, and for listed ones.
     pub(super) objects: Collection,
     listed: Collection,
 }
 
-/// The n-th of many requests.
+/// Returns the n-th of many requests.
 pub(super) type Nth = Arc<dyn Fn(usize) -> Ask + Send + Sync>;
 
-/// The parts of the load, in their order: each needs what those before it leave.
+/// The parts of the load, in order: each needs the objects of the earlier ones.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     Creates,
@@ -213,7 +213,7 @@ impl Part {
 }
 
 impl Bench<'_> {
-    /// Gives each definition its objects.
+    /// Creates the custom resources of each CRD.
     async fn fill(&self, definitions: &Definitions, namespace: &str) -> Result<(), BoxError> {
         let each = self.load.each;
         let collections: Vec<Collection> = definitions
@@ -266,7 +266,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Sends `count` requests over all connections, each of which sends the next when the last is answered.
+    /// Sends `count` requests over all connections; each connection sends its next request after the previous response.
     pub(super) async fn rate(&self, name: String, count: usize, nth: Nth) -> Result<Figure, BoxError> {
         let next = Arc::new(AtomicUsize::new(0));
         let mut connections = Vec::new();
@@ -301,7 +301,7 @@ impl Bench<'_> {
     }
 }
 
-/// Creates objects from a number on.
+/// Creates objects, numbered from `from`.
 pub(super) fn create(collection: &Collection, from: usize) -> Nth {
     let collection = collection.clone();
     Arc::new(move |n| collection.create(from + n))

@@ -1,6 +1,6 @@
-//! `bench`: how fast the API server and the scheduler are, what publishing costs, and how much memory it takes.
+//! `bench`: throughput of the API server and the scheduler, cost of publishing, and memory use.
 //!
-//! Judges nothing: figures depend on the machine.
+//! Gives no verdict: results depend on the machine.
 
 mod connection;
 mod figure;
@@ -28,48 +28,48 @@ pub use scheduler::{SchedulerArgs, run as scheduler};
 /// Arguments of `bench`.
 #[derive(Args)]
 pub struct BenchArgs {
-    /// What is measured.
+    /// What to measure.
     #[command(subcommand)]
     pub what: Measurement,
 }
 
-/// What is measured.
+/// The measurements.
 #[derive(Subcommand)]
 pub enum Measurement {
-    /// Measure the API server over TLS, perhaps against another one
+    /// Measure the API server over TLS, optionally in comparison with another one
     Apiserver(ApiserverArgs),
-    /// Measure what publishing costs, by number of objects
+    /// Measure the cost of publishing, by number of objects
     Publisher(PublisherArgs),
-    /// Measure one attempt of the scheduler over nodes and objects, beside a scan of every object
+    /// Measure one scheduling attempt by number of nodes and objects, in comparison with a scan of all objects
     Scheduler(SchedulerArgs),
 }
 
 /// Arguments of `bench apiserver`.
 #[derive(Args)]
 pub struct ApiserverArgs {
-    /// Measure also the server of that kubeconfig's current context, with the same load, and compare
+    /// Also measure the server of this kubeconfig's current context with the same load, and compare
     #[arg(long, value_name = "KUBECONFIG")]
     against: Option<PathBuf>,
-    /// The process of that server, whose memory is reported; else the one that listens there on this machine
+    /// PID of that server, for its memory [default: the process that listens on its port on this machine]
     #[arg(long, value_name = "PID", requires = "against")]
     against_pid: Option<u32>,
-    /// Print the figures as JSON
+    /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Measure this build as it is, even if it was built without optimisation
+    /// Measure the current build even if it is not optimised
     #[arg(long)]
     as_built: bool,
     #[command(flatten)]
     load: Load,
 }
 
-/// Whether there is a measurement of that name.
+/// Whether a measurement of this name exists.
 pub fn is_measurement(name: &str) -> bool {
     Measurement::has_subcommand(name)
 }
 
 impl BenchArgs {
-    /// Whether this build is measured as it is, even without optimisation.
+    /// Whether to measure the current build even if it is not optimised.
     pub fn as_built(&self) -> bool {
         match &self.what {
             Measurement::Apiserver(args) => args.as_built,
@@ -79,7 +79,7 @@ impl BenchArgs {
     }
 }
 
-/// Measures the API server, and returns what is to be printed.
+/// Measures the API server, and returns the output.
 pub async fn apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
     let (ours, other) = measure_load(args).await?;
     if args.json {
@@ -90,8 +90,8 @@ pub async fn apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
     Ok(figure::table(&ours, other.as_ref()).trim_end().to_owned())
 }
 
-/// Measures our server, and perhaps another one: each part of the load with the one and then with the other, so that what
-/// else the machine does meanwhile does not favour either.
+/// Measures our server, and optionally another one. Each part of the load runs on both before the next part, so that other load on the
+/// machine affects both equally.
 async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured>), BoxError> {
     let load = args.load;
     let server = Ours::start().await?;
@@ -137,7 +137,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
     Ok((measured, against))
 }
 
-/// Figures of our server and of the other, if there is one.
+/// Results for our server and for the other one, if given.
 async fn run_parts(
     ours: &Bench<'_>,
     other: Option<&Bench<'_>>,
@@ -152,7 +152,7 @@ async fn run_parts(
     Ok((figures, against))
 }
 
-/// Measures a server that holds much; a new one, so that what the load left behind does not count.
+/// Measures a server with many objects; starts a new one, so that the earlier load has no effect.
 async fn measure_held(load: Load) -> Result<(Vec<Figure>, Option<u64>), BoxError> {
     let server = Ours::start().await?;
     load::within(&server.target, load, &server, async |bench| {

@@ -1,4 +1,4 @@
-//! What the objects of a load are: config maps, or custom resources among many definitions. Sends nothing but definitions.
+//! Objects of a load: config maps, or custom resources of many CRDs. Sends no requests except for CRDs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use serde_json::json;
 use super::connection::{Ask, Connection, JSON, Target};
 use suites::harness::system::BoxError;
 
-/// Bytes of data in each object; with its metadata an object is about 1 KB.
+/// Bytes of data per object; with metadata an object has about 1 KB.
 const DATA_BYTES: usize = 700;
-/// How long a definition may take until its resources are served; a real server takes some seconds.
+/// Timeout until the resources of a CRD are served; a real server takes some seconds.
 const SERVED: Duration = Duration::from_secs(60);
-/// How often that is looked at.
+/// Poll interval for that.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A kind, and where its objects are.
+/// A kind and its API path.
 #[derive(Clone)]
 pub(super) struct Kind {
     api_version: String,
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// The n-th custom resource of a group.
+    /// The n-th custom kind of a group.
     fn custom(group: &str, number: usize) -> Self {
         Kind {
             api_version: format!("{group}/v1"),
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// Its objects in a namespace.
+    /// The objects of the kind in a namespace.
     pub(super) fn collection(&self, namespace: &str) -> Collection {
         let Kind {
             api_version,
@@ -66,14 +66,14 @@ impl Kind {
 #[derive(Clone)]
 pub(super) struct Collection {
     pub(super) path: String,
-    /// What objects begin with, up to their names.
+    /// JSON of an object up to its name.
     head: String,
-    /// What follows their names.
+    /// JSON of an object after its name.
     tail: String,
 }
 
 impl Collection {
-    /// Creates the object of a number.
+    /// A request that creates the object of this number.
     pub(super) fn create(&self, number: usize) -> Ask {
         let Collection { path, head, tail } = self;
         Ask {
@@ -85,7 +85,7 @@ impl Collection {
     }
 }
 
-/// Definitions of custom resources, made for a load.
+/// CRDs created for a load.
 pub(super) struct Definitions {
     group: String,
     count: usize,
@@ -94,7 +94,7 @@ pub(super) struct Definitions {
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 impl Definitions {
-    /// So many in that group; none has been sent yet.
+    /// Describes so many CRDs of a group, without creating them.
     pub(super) fn new(group: String, count: usize) -> Self {
         Definitions { group, count }
     }
@@ -104,7 +104,7 @@ impl Definitions {
         (0..self.count).map(|number| Kind::custom(&self.group, number))
     }
 
-    /// Creates them, and waits until the server has them all.
+    /// Creates them, and waits until all are served.
     pub(super) async fn create(&self, target: &Arc<Target>) -> Result<(), BoxError> {
         let mut connection = Connection::open(target).await?;
         for kind in self.kinds() {
@@ -124,7 +124,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Deletes them, and with them their objects.
+    /// Deletes them together with their objects.
     pub(super) async fn delete(&self, target: &Arc<Target>) -> Result<(), BoxError> {
         let mut connection = Connection::open(target).await?;
         for kind in self.kinds() {

@@ -1,7 +1,7 @@
-//! `bench publisher`: what publishing costs the publisher's own processors, by number of objects.
+//! `bench publisher`: CPU time of the publisher, by number of objects.
 //!
-//! API server, driver and publisher run in this process, each on threads of its own; what is measured is the time of the publisher's
-//! threads. Judges nothing.
+//! API server, driver and publisher run in this process on separate threads; the CPU time of the publisher's threads is measured. Gives no
+//! verdict.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,52 +28,52 @@ use crate::counted;
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";
 const NAMESPACE: &str = "default";
-/// Names of the publisher's threads begin so.
+/// Prefix of the names of the publisher's threads.
 const THREADS: &str = "publisher";
 
 /// Arguments of `bench publisher`.
 #[derive(Args)]
 pub struct PublisherArgs {
-    /// Numbers of objects to publish, half as many nodes each
+    /// Numbers of objects to publish, with half as many nodes each
     #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000], value_parser = counted::<u64>())]
     objects: Vec<u64>,
-    /// Nodes that change one after the other
+    /// Nodes to change, one after the other
     #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = counted::<u64>())]
     changes: u64,
-    /// Print the figures as JSON
+    /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Measure this build as it is, even if it was built without optimisation
+    /// Measure the current build even if it is not optimised
     #[arg(long)]
     pub(super) as_built: bool,
 }
 
-/// What some number of objects cost. Times are those of the publisher's processors.
+/// Cost for a number of objects. Times are CPU times of the publisher.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
     objects: u64,
-    /// Writes from nothing to all published.
+    /// Writes until all objects are published.
     published_writes: u64,
-    /// The largest object, in bytes of its JSON: it does not grow with their number (KEP-1472, "CSIStorageCapacity").
+    /// Size of the largest object, in bytes of JSON: independent of the number of objects (KEP-1472, "CSIStorageCapacity").
     object_bytes: usize,
-    /// All of them, which whoever looks for one has to read.
+    /// Total size of all objects, which a client has to read to find one.
     list_bytes: usize,
-    /// From nothing to all published.
+    /// CPU time until all objects are published.
     published_seconds: f64,
-    /// The same by the clock.
+    /// Elapsed time until all objects are published.
     elapsed_seconds: f64,
-    /// One node that changes its segment: two objects come and two go.
+    /// Change of a node's segment: two objects are created and two deleted.
     change_microseconds: f64,
-    /// Writes of all changes.
+    /// Writes for all changes.
     change_writes: u64,
-    /// A refresh of all objects in which nothing changed.
+    /// A poll of all objects without any change.
     poll_seconds: f64,
-    /// Writes of that refresh.
+    /// Writes of that poll.
     poll_writes: u64,
 }
 
-/// Counts what the publisher did.
+/// Counts the publisher's requests and calls.
 #[derive(Default)]
 struct Counts {
     creates: AtomicU64,
@@ -110,7 +110,7 @@ impl CsiObserver for Watched {
     }
 }
 
-/// Measures each number of objects, and returns what is to be printed.
+/// Measures each number of objects, and returns the output.
 pub async fn measure(args: &PublisherArgs) -> Result<String, BoxError> {
     let mut costs = Vec::new();
     for objects in &args.objects {
@@ -122,7 +122,7 @@ pub async fn measure(args: &PublisherArgs) -> Result<String, BoxError> {
     }
 }
 
-/// One line for each number of objects.
+/// One line per number of objects.
 fn table(costs: &[Cost]) -> String {
     let mut text = format!(
         "{:>10}{:>12}{:>12}{:>16}{:>14}{:>16}{:>14}{:>14}\n",
@@ -196,7 +196,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     })
 }
 
-/// Bytes of the largest object, and of all.
+/// Size of the largest object, and of all objects.
 fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
     let all = ResourceRef::new("storage.k8s.io", RESOURCE).namespace(NAMESPACE);
     let listed = admin.list(&all)?.items;
@@ -204,7 +204,7 @@ fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
     Ok((sizes().max().unwrap_or_default(), sizes().sum()))
 }
 
-/// Nodes that each are a segment of their own, and two classes.
+/// Creates nodes that each form a segment, and two classes.
 fn fill(admin: &LocalClient, nodes: u64) -> Result<(), BoxError> {
     for class in ["fast", "slow"] {
         admin.create(json!({
@@ -225,7 +225,7 @@ fn fill(admin: &LocalClient, nodes: u64) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// A driver that answers at once, whatever it is asked.
+/// A driver that responds immediately to every call.
 fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
     let spec = DriverSpec {
         topology_keys: vec![KEY.to_owned()],
@@ -247,7 +247,7 @@ fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
     Ok(driver)
 }
 
-/// Moves a node to a segment of its own, and waits until its objects are there.
+/// Moves a node to a new segment, and waits until its objects exist.
 async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), BoxError> {
     let writes = counts.writes.load(Ordering::Relaxed);
     let labels: Value = json!({KEY: format!("moved-{node}-{writes}")});
@@ -259,7 +259,7 @@ async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), B
     Ok(())
 }
 
-/// Starts over with everything published, and measures the first regular refresh.
+/// Restarts with everything published, and measures the first poll.
 async fn poll(
     counts: &Counts,
     objects: u64,
@@ -268,7 +268,7 @@ async fn poll(
     socket: &Path,
 ) -> Result<(Duration, u64), BoxError> {
     let asked = counts.asked.load(Ordering::Relaxed);
-    // Long enough that the look at the start is over when the refresh begins.
+    // Long enough for the initial sync to end before the first poll.
     let interval = Duration::from_millis(2000 + objects / 2);
     let _publisher = Publisher::start(url, token, socket, interval)?;
     counts
@@ -294,7 +294,7 @@ impl Counts {
     }
 }
 
-/// A publisher on a thread of its own, as its program has one; it ends with this value.
+/// A publisher on its own thread, stopped on drop.
 struct Publisher {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -306,7 +306,7 @@ impl Publisher {
         let mut config = kube::Config::new(url.parse()?);
         config.auth_info.token = Some(token.to_owned().into());
         config.default_retry = false;
-        // The address is plain HTTP, and a client that lacks certificates would read all of the machine's.
+        // The URL is plain HTTP; without this the client would load the system's CA certificates.
         config.root_cert = Some(Vec::new());
         let options = Options {
             csi_address: PathBuf::from(socket),
@@ -347,18 +347,18 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // Its panic was reported already.
+            // The panic message is printed already.
             let _ = thread.join();
         }
     }
 }
 
-/// Time of all threads that are called like the publisher's, while they run; only Linux reports it.
+/// CPU time of all running threads with the publisher's name prefix; available on Linux only.
 fn processor() -> Result<Duration, BoxError> {
     let mut nanoseconds = 0;
     for task in std::fs::read_dir("/proc/self/task")? {
         let folder = task?.path();
-        // Threads may end meanwhile.
+        // A thread may end in between.
         let Ok(name) = std::fs::read_to_string(folder.join("comm")) else {
             continue;
         };

@@ -1,6 +1,6 @@
-//! `bench scheduler`: how long one attempt takes over nodes and objects, with the scan of every object beside it.
+//! `bench scheduler`: duration of one scheduling attempt by number of nodes and objects, in comparison with a scan of all objects.
 //!
-//! Runs the pure decision on clusters made here; no server and no loop take part. Judges nothing: figures depend on the
+//! Runs only the scheduling decision on generated clusters, without server or scheduling loop. Gives no verdict: results depend on the
 //! machine.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use suites::harness::system::BoxError;
 
 const DRIVER: &str = "disk.example.com";
 const NODE: &str = "topology.disk.example.com/node";
-/// What the pod's claim requests.
+/// Size of the pod's claim.
 const REQUEST: &str = "10Gi";
 
 /// Arguments of `bench scheduler`.
@@ -35,39 +35,39 @@ pub struct SchedulerArgs {
     /// Numbers of nodes, one row each
     #[arg(long, value_delimiter = ',', default_values_t = [100, 500, 1_000, 2_000, 5_000], value_parser = counted::<usize>())]
     nodes: Vec<usize>,
-    /// Classes; there is one object for each class and node
+    /// Storage classes; there is one object per class and node
     #[arg(long, default_value_t = 2, value_parser = counted::<usize>())]
     classes: usize,
-    /// Attempts for each figure, of which the median is shown
+    /// Attempts per result; the median is shown
     #[arg(long, default_value_t = 21, value_parser = counted::<usize>())]
     attempts: usize,
-    /// The scan is timed on so many of the nodes, and its time multiplied accordingly
+    /// Number of nodes on which the scan is timed; its time is extrapolated to all nodes
     #[arg(long, default_value_t = 20, value_parser = counted::<usize>())]
     scanned_nodes: usize,
-    /// Objects held at once, to see how much memory they take and what one more change costs
+    /// Objects held at the same time, to measure memory and the cost of one more change
     #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
     held: usize,
-    /// Print the figures as JSON
+    /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Measure this build as it is, even if it was built without optimisation
+    /// Measure the current build even if it is not optimised
     #[arg(long)]
     pub(super) as_built: bool,
 }
 
-/// Where the objects are, seen from the nodes.
+/// Distribution of free capacity.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Storage {
-    /// Every node has room.
+    /// Every node has enough capacity.
     Here,
-    /// There is room, but on nodes that do not exist: the costly case of a scan.
+    /// Only objects for nodes that do not exist have enough capacity: the worst case of a scan.
     Elsewhere,
     /// Every object is too small.
     Full,
 }
 
-/// One attempt at one pod.
+/// One scheduling attempt for one pod.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -75,22 +75,22 @@ struct Row {
     objects: usize,
     storage: Storage,
     feasible: usize,
-    /// Attempts that were timed.
+    /// Number of timed attempts.
     attempts: usize,
-    /// One object changes and is taken in, then every node is judged, and scored if it fits.
+    /// Time to apply the change of one object, to filter all nodes, and to score the feasible ones.
     attempt_milliseconds: f64,
-    /// The same verdicts from a scan of every object for every node.
+    /// Time for the same result with a scan of all objects per node.
     scan_milliseconds: f64,
 }
 
-/// What objects take, and what a change costs.
+/// Memory of objects, and cost of a change.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Held {
     objects: usize,
-    /// Resident memory that the index took; unknown where the system does not report it.
+    /// Resident memory of the index; `None` if the system does not report it.
     bytes: Option<u64>,
-    /// To take in one changed object.
+    /// Time to apply the change of one object.
     change_microseconds: f64,
 }
 
@@ -100,10 +100,10 @@ struct Report {
     held: Vec<Held>,
 }
 
-/// Measures, and gives what is to be printed.
+/// Measures, and returns the output.
 pub fn run(args: &SchedulerArgs) -> Result<String, BoxError> {
     let mut rows = Vec::new();
-    // First, while little memory was freed that could be used again unseen.
+    // First, before freed memory could be reused and so hide the growth.
     let held = [args.held / 10, args.held].map(hold);
     for nodes in &args.nodes {
         for storage in [Storage::Here, Storage::Elsewhere, Storage::Full] {
@@ -197,7 +197,7 @@ impl Cluster {
         })
     }
 
-    /// The time for all nodes, from that for some of them.
+    /// Time for all nodes, extrapolated from some of them.
     fn scan(&self, some: usize, feasible: usize) -> Result<f64, BoxError> {
         let request: Quantity = REQUEST.parse()?;
         let nodes = self.snapshot.nodes.len();
@@ -217,7 +217,7 @@ impl Cluster {
     }
 }
 
-/// Takes in so many objects, then a hundred changes.
+/// Indexes so many objects, then applies a hundred changes.
 fn hold(count: usize) -> Result<Held, BoxError> {
     const CHANGES: usize = 100;
     let before = resident();

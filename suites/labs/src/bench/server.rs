@@ -1,4 +1,4 @@
-//! The servers that are measured: ours in a process of its own, and any other that a kubeconfig names.
+//! The measured servers: ours in a process of its own, and any other one given by a kubeconfig.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,16 +18,16 @@ use super::load::Meter;
 use suites::harness::system::BoxError;
 use suites::harness::temporary::{OF_CASE, Temporary};
 
-/// Our server in a process of its own, so that what is measured is not what measures. It ends with this value.
+/// Our server in a child process, separate from the measuring one; killed on drop.
 pub(super) struct Ours {
     pub(super) target: Arc<Target>,
-    /// From the start of the process to its first answer.
+    /// Time from process start to the first response.
     pub(super) ready: Duration,
     process: Child,
 }
 
 impl Ours {
-    /// Starts `xtask up` and waits for the first answer of `/readyz`.
+    /// Starts `xtask up` and waits for the first response of `/readyz`.
     pub(super) async fn start() -> Result<Self, BoxError> {
         let folder = Temporary::new(OF_CASE)?;
         let kubeconfig = folder.path().join("kubeconfig");
@@ -76,15 +76,15 @@ impl Meter for Ours {
     }
 }
 
-/// A server that runs already.
+/// A server that is already running.
 pub(super) struct Other {
     pub(super) target: Arc<Target>,
-    /// Its process, where that is known.
+    /// Its process id, if known.
     pid: Option<u32>,
 }
 
 impl Other {
-    /// The server of the current context of a kubeconfig. Without `pid` the process is looked for that listens there on this machine.
+    /// The server of a kubeconfig's current context. Without `pid`, looks for the process that listens on its port on this machine.
     pub(super) async fn of(kubeconfig: &Path, pid: Option<u32>) -> Result<Self, BoxError> {
         let target = target(kubeconfig).await?;
         let pid = pid.or_else(|| listener(&target.address));
@@ -107,7 +107,7 @@ impl Meter for Other {
     }
 }
 
-/// Resident memory of a process, in bytes; only Linux reports it.
+/// Resident memory of a process in bytes; available on Linux only.
 fn resident(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -115,7 +115,7 @@ fn resident(pid: u32) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Processor time of all threads of a process; only Linux reports it.
+/// CPU time of all threads of a process; available on Linux only.
 fn processor(pid: u32) -> Option<Duration> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let mut nanoseconds = 0;
@@ -126,7 +126,7 @@ fn processor(pid: u32) -> Option<Duration> {
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// The process of this machine that listens at a loopback address; none: it is elsewhere, or another user's.
+/// The process that listens on a loopback address; `None` if it is on another machine or belongs to another user.
 fn listener(address: &str) -> Option<u32> {
     let (host, port) = address.rsplit_once(':')?;
     let port: u16 = port.parse().ok()?;
@@ -135,7 +135,7 @@ fn listener(address: &str) -> Option<u32> {
     }
     let tables =
         ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| std::fs::read_to_string(path).unwrap_or_default());
-    // Columns: number, local address, remote address, state (0A: LISTEN), and the inode as the tenth.
+    // Columns of /proc/net/tcp: number, local address, remote address, state (0A: LISTEN); the inode is the tenth.
     let of_port = |line: &&str| {
         let mut columns = line.split_whitespace().skip(1);
         let is_local = columns
@@ -157,7 +157,7 @@ fn listener(address: &str) -> Option<u32> {
     pids.find(has_it)
 }
 
-/// The server of the current context of a kubeconfig.
+/// The server of a kubeconfig's current context.
 async fn target(kubeconfig: &Path) -> Result<Arc<Target>, BoxError> {
     let file = Kubeconfig::read_from(kubeconfig)?;
     let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;

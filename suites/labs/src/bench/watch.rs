@@ -1,4 +1,4 @@
-//! The load of watches: how many events arrive in a second, and how late.
+//! Load with watches: events per second, and their latency.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,13 +13,13 @@ use super::figure::Figure;
 use super::load::{Bench, Nth, patch};
 use suites::harness::system::BoxError;
 
-/// Bytes that a reader of a watch remembers, several times the size of an event.
+/// Bytes that a watch reader buffers, several times the size of an event.
 const RECENT_BYTES: usize = 64 * 1024;
 
 impl Bench<'_> {
-    /// Changes one object after the other until every watch has reported each change.
+    /// Changes objects one after the other until every watch has received all changes.
     ///
-    /// The times are those from sending a change to reading it from one of the watches.
+    /// Latency is measured from sending a change to receiving it on one of the watches.
     pub(super) async fn watch(
         &self,
         name: String,
@@ -43,7 +43,7 @@ impl Bench<'_> {
             });
         }
         let (started, busy) = (Instant::now(), self.meter.processor());
-        // A change that changes nothing is no event: every round has words of its own.
+        // A no-op change causes no event, so every round writes another value.
         let (path, round) = (self.objects.path.clone(), name.clone());
         let change: Nth = Arc::new(move |n| {
             sent[n].store(nanoseconds(began.elapsed()), Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl Bench<'_> {
         ))
     }
 
-    /// The revision of the newest change.
+    /// The resource version of the newest change.
     async fn revision(&self) -> Result<String, BoxError> {
         let mut body = Vec::new();
         let ask = Ask::bare("GET", format!("{}?limit=1", self.objects.path));
@@ -81,15 +81,15 @@ impl Bench<'_> {
     }
 }
 
-/// A reader of a watch. Servers end watches that do not keep up; then it goes on where it was, as real clients do.
+/// A watch client. If the server closes a slow watch, it resumes at the last resource version, as real clients do.
 struct Follower {
     target: Arc<Target>,
-    /// The collection that is watched.
+    /// Path of the watched collection.
     path: String,
     connection: Connection,
-    /// What came last, with at least one whole event: it has the revision to go on from.
+    /// The most recent bytes, with at least one complete event, from which the resource version to resume at is read.
     recent: Vec<u8>,
-    /// Only how many events come is asked for, not what they say.
+    /// Only counts events, without parsing them.
     only_counts: bool,
 }
 
@@ -104,7 +104,7 @@ impl Follower {
         })
     }
 
-    /// Reads until that many events have come, and returns how many did.
+    /// Reads until this number of events was received, and returns the actual number.
     async fn count(mut self, events: usize) -> Result<usize, BoxError> {
         self.only_counts = true;
         let mut seen = 0;
@@ -114,7 +114,7 @@ impl Follower {
         Ok(seen)
     }
 
-    /// Reads until all changes have come, and says how long after its sending each came.
+    /// Reads until all changes were received, and returns the latency of each.
     async fn arrivals(mut self, began: Instant, sent: &[AtomicU64]) -> Result<Vec<Duration>, BoxError> {
         let mut took = Vec::new();
         while took.len() < sent.len() {
@@ -129,8 +129,7 @@ impl Follower {
         Ok(took)
     }
 
-    /// Reads on, and returns how many events were completed by that. It is several times cheaper to count them than to
-    /// look at each, or to copy them.
+    /// Reads a piece, and returns the number of completed events. Counting is several times cheaper than parsing or copying them.
     async fn lines(&mut self) -> Result<usize, BoxError> {
         loop {
             if let Ok(Some(piece)) = self.connection.piece().await {
@@ -145,14 +144,14 @@ impl Follower {
         }
     }
 
-    /// What came last, up to the end of the last whole event.
+    /// The buffered bytes up to the end of the last complete event.
     fn whole(&self) -> &[u8] {
         let end = self.recent.iter().rposition(|byte| *byte == b'\n');
         &self.recent[..end.unwrap_or_default()]
     }
 }
 
-/// Adds what came to what came before. Who only counts needs no more than the last whole event and what follows it.
+/// Appends received bytes to the buffer. For counting, only the last complete event and the bytes after it are needed.
 fn remember(recent: &mut Vec<u8>, piece: &[u8], only_counts: bool) {
     let mut ends = memrchr_iter(b'\n', piece);
     match (ends.next(), ends.next()) {
@@ -178,7 +177,7 @@ async fn begin(target: &Arc<Target>, path: &str, revision: &str) -> Result<Conne
     }
 }
 
-/// The revision of an event.
+/// The resource version of an event.
 fn revision_of(line: &[u8]) -> Result<String, BoxError> {
     let event: Value = serde_json::from_slice(line).map_err(|_| "a watch ended before its first event")?;
     let revision = event["object"]["metadata"]["resourceVersion"].as_str();
@@ -187,7 +186,7 @@ fn revision_of(line: &[u8]) -> Result<String, BoxError> {
         .to_owned())
 }
 
-/// Which change an event reports.
+/// The number of the change that an event reports.
 fn change_of(line: &[u8]) -> Result<usize, BoxError> {
     let event: Value = serde_json::from_slice(line)?;
     let text = event["object"]["data"]["change"].as_str().unwrap_or_default();

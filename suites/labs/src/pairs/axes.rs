@@ -1,4 +1,4 @@
-//! The axes along which cases differ, their values, and which values can't occur together.
+//! The axes along which cases differ, their values, and impossible combinations.
 
 /// An axis and its values. A case may have several of them.
 pub(super) struct Axis {
@@ -116,7 +116,7 @@ pub(super) const AXES: &[Axis] = &[
     },
 ];
 
-/// Values of an axis that do not occur together with values of others.
+/// Values of an axis that exclude values of another.
 struct Excluded {
     axis: &'static str,
     values: &'static [&'static str],
@@ -124,7 +124,7 @@ struct Excluded {
     others: Others,
 }
 
-/// Which values of the other axes.
+/// The excluded values of the other axis.
 enum Others {
     All,
     These(&'static [&'static str]),
@@ -142,21 +142,21 @@ impl Others {
 }
 
 const EXCLUDED: &[Excluded] = &[
-    // Without a publisher, objects of a publisher are objects of others.
+    // Without a publisher, its objects belong to another client.
     Excluded {
         axis: "mode",
         values: &["no publisher"],
         with: &["prior"],
         others: Others::AllBut(&["none", "of others", "edited meanwhile", "deleted meanwhile"]),
     },
-    // Keys of topologies matter to the publisher alone.
+    // Only the publisher uses topology keys.
     Excluded {
         axis: "mode",
         values: &["no publisher"],
         with: &["topology"],
         others: Others::These(&["keys differ by node", "no keys"]),
     },
-    // The cleaner is there for objects of one node.
+    // The cleaner deletes objects of a single node.
     Excluded {
         axis: "mode",
         values: &["cleaner"],
@@ -170,21 +170,21 @@ const EXCLUDED: &[Excluded] = &[
         with: &["prior"],
         others: Others::AllBut(&["none", "of others", "obsolete class"]),
     },
-    // Without a class nothing is asked or placed.
+    // Without a class there is no GetCapacity call and no placement.
     Excluded {
         axis: "class",
         values: &["none"],
         with: &["topology", "gate", "flag", "release"],
         others: Others::All,
     },
-    // There is one segment.
+    // There is only one segment.
     Excluded {
         axis: "topology",
         values: &["no keys"],
         with: &["prior"],
         others: Others::These(&["obsolete segment"]),
     },
-    // Such an object is there.
+    // Such an object exists.
     Excluded {
         axis: "topology",
         values: &["selector expression", "no-node object"],
@@ -198,7 +198,7 @@ const EXCLUDED: &[Excluded] = &[
         with: &["prior"],
         others: Others::AllBut(&["none", "of others", "own earlier life"]),
     },
-    // The gate is locked from 1.24 on, and gone in 1.27; 1.18 does not know it.
+    // The gate is locked from 1.24 on, and removed in 1.27; 1.18 does not have it.
     Excluded {
         axis: "gate",
         values: &["server on"],
@@ -217,7 +217,7 @@ const EXCLUDED: &[Excluded] = &[
         with: &["release"],
         others: Others::These(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
     },
-    // 1.18 has no such field.
+    // 1.18 does not have the field.
     Excluded {
         axis: "flag",
         values: &["flipped on", "flipped off", "true", "false"],
@@ -226,7 +226,7 @@ const EXCLUDED: &[Excluded] = &[
     },
 ];
 
-/// Whether a value of an axis can occur together with one of another.
+/// Whether two values of different axes can occur together.
 pub(super) fn is_possible(axis: &str, value: &str, with: &str, other: &str) -> bool {
     let excludes = |(axis, value): (&str, &str), (with, other): (&str, &str)| {
         EXCLUDED.iter().any(|it| {

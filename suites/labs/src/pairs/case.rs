@@ -1,4 +1,4 @@
-//! What a case says of who runs, which classes there are, and of which topology. Does not know what it is counted for.
+//! Axis values of a case for roles, classes and topology. Does not know how they are counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 use suites::harness::plan::{ActionSpec, CapacityAction, ClassAction, NodeAction};
 use suites::harness::scenario::{Binding, CapacitySpec, ClassSpec, ClusterSpec, DriverSpec, Mode, Role};
 
-/// What of a case decides its values.
+/// The parts of a case that determine its axis values.
 pub(super) struct Case<'a> {
     pub(super) cluster: &'a ClusterSpec,
     pub(super) roles: Vec<Role>,
-    /// What the harness does, in order.
+    /// Actions of all steps, in order.
     pub(super) actions: Vec<&'a ActionSpec>,
 }
 
-/// The values of those pairs that hold.
+/// The values whose condition is true.
 pub(super) fn those<const N: usize>(values: [(bool, &'static str); N]) -> BTreeSet<&'static str> {
     let that_hold = values.into_iter().filter(|(holds, _)| *holds);
     that_hold.map(|(_, value)| value).collect()
@@ -55,7 +55,7 @@ impl<'a> Case<'a> {
         ])
     }
 
-    /// The classes that are there from the beginning.
+    /// The initial classes.
     fn classes(&self) -> Vec<ClassSpec> {
         let objects = self.cluster.objects.iter();
         let objects = objects.filter_map(|object| as_class(&object.value));
@@ -63,7 +63,7 @@ impl<'a> Case<'a> {
         classes.chain(objects).collect()
     }
 
-    /// The names of the driver's classes that are there from the beginning.
+    /// The names of the driver's initial classes.
     pub(super) fn own_classes(&self) -> BTreeSet<String> {
         let own = self.classes().into_iter().filter(|class| self.is_own(class));
         own.map(|class| class.name).collect()
@@ -138,7 +138,7 @@ impl<'a> Case<'a> {
         values
     }
 
-    /// The CSIStorageCapacity objects of others, also those that are created later.
+    /// CSIStorageCapacity objects of other clients, initial ones and later ones.
     pub(super) fn capacities(&self) -> impl Iterator<Item = &'a CapacitySpec> {
         let made = self
             .actions
@@ -152,7 +152,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// A StorageClass in the words of the API.
+/// A StorageClass from its API object.
 fn as_class(object: &Value) -> Option<ClassSpec> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     (object["kind"] == "StorageClass").then(|| ClassSpec {
@@ -167,7 +167,7 @@ fn as_class(object: &Value) -> Option<ClassSpec> {
     })
 }
 
-/// What the driver's topology keys are like.
+/// The kinds of the driver's topology keys.
 fn keys(cluster: &ClusterSpec) -> Vec<&'static str> {
     let DriverSpec {
         topology_keys, name, ..
@@ -189,7 +189,7 @@ fn keys(cluster: &ClusterSpec) -> Vec<&'static str> {
     }
 }
 
-/// What the nodeTopology of an object is like.
+/// The form of an object's nodeTopology.
 fn selects(capacity: &CapacitySpec) -> Option<&'static str> {
     if capacity.segment.as_deref() == Some("*") {
         return Some("cluster-wide object");

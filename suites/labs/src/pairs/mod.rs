@@ -1,7 +1,7 @@
-//! Which pairs of values occur together in some case, for every two of the axes along which cases differ: deployment, classes, topology,
-//! objects of earlier, the CSIDriver's flag, gates and releases.
+//! Pair coverage: which values occur together in a case, for every two axes: deployment, classes, topology, existing objects, the
+//! CSIDriver's flag, feature gates and releases.
 //!
-//! Reads what cases say, whether a table, axes or nobody made them. Runs nothing.
+//! Reads the resolved cases, whether written by hand or generated from tables or axes. Runs nothing.
 
 mod axes;
 mod case;
@@ -16,7 +16,7 @@ use suites::harness::scenario::{PairCoverage, Scenario, ScenarioError};
 use self::axes::{AXES, Axis, is_possible};
 use self::values::values;
 
-/// The pairs that these cases have.
+/// The pair coverage of these cases.
 pub fn pairs<'s>(
     scenarios: impl IntoIterator<Item = &'s Scenario>,
 ) -> Result<Vec<PairCoverage>, ScenarioError> {

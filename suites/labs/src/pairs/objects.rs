@@ -1,4 +1,4 @@
-//! What the publisher of a case meets: objects of earlier, of others, and changes of its own by others.
+//! Axis values for existing capacity objects: of an earlier publisher, of other clients, and changes by other clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::case::Case;
 
 const MANAGED_BY: &str = "csi.storage.k8s.io/managed-by";
 const DRIVER_NAME: &str = "csi.storage.k8s.io/drivername";
-/// Who publishes, in the label: followed by the node in distributed mode.
+/// Value of the managed-by label; in distributed mode followed by the node name.
 const PUBLISHER: &str = "external-provisioner";
 
 pub(super) fn prior(case: &Case<'_>) -> BTreeSet<&'static str> {
@@ -51,13 +51,13 @@ pub(super) fn prior(case: &Case<'_>) -> BTreeSet<&'static str> {
 
 const OF_OTHERS: &str = "of others";
 
-/// What decides of which kind an object is.
+/// The parts of a case that determine the kind of an object.
 struct Stored<'a> {
     case: &'a Case<'a>,
     classes: BTreeSet<String>,
     keys: Vec<String>,
     segments: BTreeSet<String>,
-    /// Capacity and maximum by segment.
+    /// Capacity and maximum volume size by segment.
     pools: BTreeMap<String, Figures>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Stored<'a> {
         ordered(self.keys.iter().map(label))
     }
 
-    /// The segment that a case names, with its keys.
+    /// A segment from a case, with explicit keys.
     fn spelled(&self, name: &str) -> String {
         if name == "*" {
             return self
@@ -130,7 +130,7 @@ impl<'a> Stored<'a> {
         if same { "exact" } else { "stale" }
     }
 
-    /// Whether it looks like one of the publisher under test.
+    /// Whether it has the labels of the publisher under test.
     fn is_managed(&self, capacity: &CapacitySpec) -> bool {
         let by = capacity.labels.get(MANAGED_BY);
         let of_driver = capacity.labels.get(DRIVER_NAME) == Some(&self.case.cluster.driver.name);
@@ -141,7 +141,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Bytes of capacity and maximum.
+/// Capacity and maximum volume size, in bytes.
 type Figures = (Option<i128>, Option<i128>);
 
 fn ordered(labels: impl Iterator<Item = String>) -> String {

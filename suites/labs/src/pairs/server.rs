@@ -1,4 +1,4 @@
-//! What a case has of flag, gates and releases, and how they change.
+//! Axis values for the CSIDriver's flag, feature gates and releases, and their changes.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use suites::harness::scenario::{Role, SchedulerSpec};
 
 use super::case::{Case, those};
 
-/// The gate of the API server and of the scheduler.
+/// Feature gate of the API server and the scheduler.
 const GATE: &str = "CSIStorageCapacity";
-/// The release from which the scheduler scores by itself.
+/// Release in which scoring is on by default in the scheduler.
 const SCORES_FROM: u8 = 37;
 
 pub(super) fn flag(case: &Case<'_>) -> BTreeSet<&'static str> {
@@ -49,7 +49,7 @@ pub(super) fn gate(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The settings of the scheduler, one after the other.
+/// The settings of the scheduler, in order.
 fn settings<'a>(case: &Case<'a>) -> Vec<&'a SchedulerSpec> {
     let later = case.actions.iter().filter_map(|action| match action {
         ActionSpec::Scheduler(settings) => Some(settings),
@@ -99,7 +99,7 @@ pub(super) fn release(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The releases in which the API is as in that one.
+/// The release in which the API is equal to that of this one.
 fn of_server(minor: u8) -> &'static str {
     match minor {
         ..=18 => "1.18",

@@ -1,4 +1,4 @@
-//! The values that a case has, of all axes.
+//! All axis values of a case.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use suites::harness::scenario::{Scenario, ScenarioError};
 use super::case::Case;
 use super::{objects, server};
 
-/// An axis and a value of it.
+/// An axis and one of its values.
 pub(super) type Pair = (&'static str, &'static str);
 
 /// The values of a case.

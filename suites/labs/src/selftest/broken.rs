@@ -1,6 +1,6 @@
-//! Whether a case that names a requirement can fail by it: some defect violates that requirement, and the case catches that defect.
+//! Whether a case can fail for each of its requirements: a defect violates the requirement, and the case detects that defect.
 //!
-//! A file with a table or axes names its requirements once, for all its cases together: there one of them that can fail is enough.
+//! A file with a table or axes lists its requirements once for all its cases; it suffices if one of them can fail.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,38 +12,38 @@ use suites::harness::scenario::Level;
 use super::scope::Subject;
 use suites::Defect;
 
-/// How many of the requirements that cases name were broken while they watched; each counts once for each case that names it.
+/// Number of (case, requirement) pairs, and for how many of them the case detected a defect that violates the requirement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Broken {
-    /// All.
+    /// All pairs.
     pub named: usize,
-    /// Those that were violated by a defect that the case caught.
+    /// Pairs with a detected violation.
     pub broken: usize,
-    /// The others of core cases.
+    /// Pairs of core cases without one.
     pub unbroken_core: usize,
     /// The same by file.
     #[serde(default)]
     pub files: BrokenFiles,
 }
 
-/// The same, where each counts once for each file whose cases name it.
+/// The same, with one pair per file and requirement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BrokenFiles {
-    /// All.
+    /// All pairs.
     pub named: usize,
-    /// Those that were violated by a defect that one of the file's cases caught.
+    /// Pairs in which one of the file's cases detected a violation.
     pub broken: usize,
-    /// The others, by file.
+    /// The other pairs, by file.
     pub unbroken: Vec<Unbroken>,
 }
 
-/// A requirement that a file names, and that no defect violates which one of its cases caught.
+/// A requirement of a file for which none of its cases detected a violation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unbroken {
-    /// The file, as far as its folder goes that was given.
+    /// Path of the file, relative to the folder of cases.
     pub file: String,
     /// Id of the requirement.
     pub requirement: String,
@@ -51,7 +51,7 @@ pub struct Unbroken {
     pub core: bool,
 }
 
-/// What became of a requirement in the cases of one file.
+/// State of a requirement in the cases of one file.
 #[derive(Default)]
 struct InFile {
     core: bool,
@@ -59,7 +59,7 @@ struct InFile {
 }
 
 impl Broken {
-    /// Counts cases, each with those of its requirements that were not broken.
+    /// Counts cases, each with its requirements without a detected violation.
     pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a Subject, &'a [String])>) -> Self {
         let mut counted = Broken::default();
         let mut in_files: BTreeMap<(&str, &str), InFile> = BTreeMap::new();
@@ -75,7 +75,7 @@ impl Broken {
         counted
     }
 
-    /// Counts a case, of whose requirements so many were not broken.
+    /// Counts a case with this number of requirements without a detected violation.
     fn add(&mut self, case: &Subject, unbroken: usize) {
         self.named += case.requirements.len();
         self.broken += case.requirements.len() - unbroken;
@@ -102,7 +102,7 @@ impl BrokenFiles {
         }
     }
 
-    /// Those that were not broken though a core case names them.
+    /// The pairs of core cases without a detected violation.
     pub fn unbroken_core(&self) -> impl Iterator<Item = &Unbroken> {
         self.unbroken.iter().filter(|unbroken| unbroken.core)
     }
@@ -121,7 +121,7 @@ impl fmt::Display for BrokenFiles {
     }
 }
 
-/// The requirements of a case that none of the defects violates that it caught.
+/// The requirements of a case that none of the detected defects violates.
 pub(super) fn unbroken(case: &Subject, caught: &[&Defect]) -> Vec<String> {
     let is_open = |id: &&String| !caught.iter().any(|defect| defect.violates.contains(*id));
     case.requirements.iter().filter(is_open).cloned().collect()

@@ -1,4 +1,4 @@
-//! `selftest.html`: one page; the matrix of defects and areas, and the failure of each claim as its reader sees it.
+//! `selftest.html`: the matrix of defects and areas, and the failure text of each claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ fn problems(report: &SelftestReport) -> Markup {
     }
 }
 
-/// The requirements that no defect violates which a case of the file detected.
+/// The requirements for which no case of the file detected a violation.
 fn never_violated(files: &BrokenFiles) -> Markup {
     html! {
         section {
@@ -74,7 +74,7 @@ fn never_violated(files: &BrokenFiles) -> Markup {
     }
 }
 
-/// Area → how many of its cases caught a defect, and how many ran with it.
+/// Area → number of cases that detected the defect, and number that ran.
 fn areas_of(defect: &DefectBite) -> BTreeMap<String, (usize, usize)> {
     let area = |id: &String| id.split('/').take(2).collect::<Vec<_>>().join("/");
     let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -87,7 +87,7 @@ fn areas_of(defect: &DefectBite) -> BTreeMap<String, (usize, usize)> {
     areas
 }
 
-/// A row for each defect, a column for each area.
+/// One row per defect, one column per area.
 fn matrix(report: &SelftestReport) -> Markup {
     let rows: Vec<_> = report
         .defects

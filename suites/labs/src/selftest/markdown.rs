@@ -1,4 +1,4 @@
-//! `selftest.md`: what is wrong, the defects as a table, and the failure of each claim behind a fold.
+//! `selftest.md`: the problems, the defects as a table, and the folded failure of each claim.
 
 use super::{BrokenFiles, DefectBite, SelftestReport, Unbroken};
 use suites::harness::invocation::program;
@@ -37,7 +37,7 @@ pub fn page(report: &SelftestReport) -> String {
     out
 }
 
-/// What it came to, in one line.
+/// The result in one line.
 pub(super) fn headline(report: &SelftestReport) -> String {
     let word = match (report.problems.len(), report.undecided.len()) {
         (0, 0) => "the cases bite".to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn headline(report: &SelftestReport) -> String {
     )
 }
 
-/// The requirements that no defect violates which a case of the file detected, the core ones in bold.
+/// The requirements for which no case of the file detected a violation; core ones in bold.
 fn never_violated(files: &BrokenFiles) -> String {
     let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
     for Unbroken {

@@ -1,7 +1,7 @@
-//! Holds the cases against the defects: a case that passes with every defect shows nothing, and a defect that no case catches could be in
-//! anybody's program.
+//! Runs the cases against the defects: a case that passes with every defect proves nothing, and a defect that no case detects could exist
+//! in any program under test.
 //!
-//! Knows no reference: whoever calls says how to build the systems with a defect, by its name.
+//! Does not know the references: the caller builds the systems for a defect name.
 
 mod broken;
 mod html;
@@ -36,51 +36,51 @@ pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestRe
 pub use scope::{Scope, Subject};
 pub use share::Share;
 
-/// The references with a defect (`Some`) or without, and how to run them.
+/// Builds the references, with a defect if given, and the options to run them.
 pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
 
-/// Which cases are held against which defects.
+/// Which cases run with which defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Each defect against the case that claims it and those that are named for it.
+    /// Each defect with the cases that claim it or are listed for it.
     Named,
-    /// Each defect against every case that runs what it breaks.
+    /// Each defect with every case that executes the broken code.
     Full,
 }
 
-/// What to hold against what.
+/// Configuration of a self-test.
 pub struct Selftest {
-    /// The defects that were asked for.
+    /// The selected defects.
     pub defects: Vec<Defect>,
-    /// The cases that were asked for.
+    /// The selected cases.
     pub plans: Vec<Arc<Plan>>,
-    /// Whether those are all cases and all defects there are, so that something can be said about each of them.
+    /// Whether these are all cases and all defects, so that a missing detection is a problem.
     pub is_whole: bool,
-    /// How many pairs of them.
+    /// The pairs to run.
     pub reach: Reach,
-    /// Runs at the same time; most of them wait.
+    /// Number of concurrent runs; most of them wait.
     pub jobs: usize,
-    /// How the systems are built.
+    /// Builds the systems.
     pub build: Arc<Build>,
-    /// How to see what a case comes to; then a case is not run with a defect that it never comes to. None: all pairs are run.
+    /// Observes which code a case executes, to skip defects elsewhere; `None` to run all pairs.
     pub observe: Option<Arc<Observe>>,
-    /// The manifest of the programs that play the broken role, if they are not the references. Such a program may meet a case in a way
-    /// that nobody has foreseen, so one case has to catch a defect, with whatever words.
+    /// Manifest of the programs with the broken role, unless they are the references. Their failures cannot be predicted, so it suffices if
+    /// one case detects a defect, with any message.
     pub sut: Option<String>,
-    /// What those programs are known to do wrong, which shows no defect. None: nothing.
+    /// Known failures of those programs, which prove no defect; `None` if there are none.
     pub manifest: Option<Manifest>,
-    /// Which of them are for this machine: every n-th defect, and without a defect every n-th case. None: all.
+    /// This machine's shard: every n-th defect, and every n-th case without a defect. `None` for all.
     pub shard: Option<Shard>,
 }
 
-/// Runs that are made again have so few others beside them.
+/// Number of concurrent runs during repetition.
 const CALM: usize = 8;
 
 impl Selftest {
-    /// Runs every pair, and every case once without a defect; `each` hears of them as they end.
+    /// Runs every pair, and every case once without a defect; calls `each` with every result.
     ///
-    /// What could not be decided on a busy machine runs once more in calm, and so does what was missed by a case that is there for it: some
-    /// defects show by their haste alone, which such a machine takes away.
+    /// Repeats inconclusive runs at lower concurrency, and also cases that missed a defect that they are listed for: some defects show only
+    /// in the timing, which a busy machine hides.
     pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
         let mut pairs = self.pairs();
         let mut trials = match self.observe.clone() {
@@ -102,7 +102,7 @@ impl Selftest {
         trials
     }
 
-    /// What is known where the runs ended early, of which these were made: all of it about the defects that met all their cases.
+    /// The scope and results after an interrupt: those defects that ran with all their cases.
     pub fn finished(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
         let settled = trials.iter().filter(|trial| !self.is_open(trial));
         let settled: BTreeSet<_> = settled
@@ -126,7 +126,7 @@ impl Selftest {
         (part, trials)
     }
 
-    /// What is held against what, on all machines.
+    /// The defects and cases of the whole run, over all machines.
     pub fn scope(&self) -> Scope {
         Scope {
             defects: self.defects.clone(),
@@ -137,7 +137,7 @@ impl Selftest {
         }
     }
 
-    /// Whether a run is made once more before it counts.
+    /// Whether a run is repeated before it counts.
     fn is_open(&self, trial: &Trial) -> bool {
         match trial.found {
             Found::Undecided => trial.runs == 1,
@@ -149,12 +149,12 @@ impl Selftest {
         }
     }
 
-    /// Number of runs on this machine, apart from those that are made again.
+    /// Number of runs on this machine, without repetitions.
     pub fn size(&self) -> usize {
         self.pairs().len()
     }
 
-    /// What runs: first the defects, because those runs take longest, and then every case of theirs in good health.
+    /// The runs: first with defects, which take longest, then every case without a defect.
     fn pairs(&self) -> Vec<Pair> {
         let mut pairs: Vec<Pair> = Vec::new();
         for (at, defect) in self.defects.iter().enumerate() {
@@ -180,7 +180,7 @@ impl Selftest {
         Some((trial.defect.as_ref().and_then(named), plan))
     }
 
-    /// Runs every case of these pairs in good health. Takes out what is known by that.
+    /// Runs every case of these pairs without a defect, and removes the pairs that this makes unnecessary.
     async fn survey(
         self: &Arc<Self>,
         observe: &Arc<Observe>,
@@ -211,7 +211,7 @@ impl Selftest {
         known
     }
 
-    /// Runs a case in good health, and sees what it comes to.
+    /// Runs a case without a defect, observing which code it executes.
     async fn look(&self, observe: &Observe, plan: usize) -> Healthy {
         let plan = &self.plans[plan];
         let observed = observe();
@@ -220,7 +220,7 @@ impl Selftest {
             trial: self.trial(None, plan, &ended),
             unreached: BTreeSet::new(),
         };
-        // A run that ended otherwise than it should tells nothing of others.
+        // A run that did not pass allows no conclusion about others.
         if let (Ok(outcome), Found::Passed) = (&ended, healthy.trial.found) {
             let mistakes = (observed.reached)();
             let seen = Seen::of(plan, outcome, mistakes);
@@ -253,7 +253,7 @@ impl Selftest {
         self.trial(defect, plan, &ended)
     }
 
-    /// What a run came to.
+    /// The result of a run.
     fn trial(&self, defect: Option<&Defect>, plan: &Plan, ended: &Result<Outcome, StartError>) -> Trial {
         let mut trial = Trial {
             defect: defect.map(|defect| defect.name.clone()),
@@ -282,11 +282,11 @@ impl Selftest {
         };
         trial.link = deciding_words(outcome, &findings);
         let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
-        // The link that the defect breaks is missing, however busy the machine is.
+        // The link that the defect breaks is missing, independent of the load.
         if trial.found == Found::Undecided && claimed.is_some_and(|words| words.are_in(&trial.link)) {
             trial.found = Found::Failed;
         }
-        // The others would only make the record large.
+        // Other explanations would only enlarge the record.
         if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
             let text = explain_failure(plan, outcome, self.rerun(defect, plan), Vec::new());
             trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
@@ -325,12 +325,12 @@ impl Selftest {
 /// Index of the defect, if any, and of the case.
 type Pair = (Option<usize>, usize);
 
-/// Whether what the defect breaks takes part in the case.
+/// Whether the case uses the component that the defect breaks.
 fn touches(defect: &Defect, plan: &Plan) -> bool {
     defect.role().is_none_or(|role| plan.roles.contains(&role))
 }
 
-/// Whether the programs are known to fail so.
+/// Whether the manifest excuses the failure.
 fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     matches!(
         look_up(manifest, plan.id(), &Said::by(failure)),
@@ -338,7 +338,7 @@ fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     )
 }
 
-/// A finding ends a run as a failure does.
+/// A finding counts like a failure.
 fn found(outcome: &Outcome, findings: &[Finding]) -> Found {
     match outcome.verdict {
         Verdict::Pass if findings.is_empty() => Found::Passed,
@@ -347,8 +347,7 @@ fn found(outcome: &Outcome, findings: &[Finding]) -> Found {
     }
 }
 
-/// The first missing link with its note; what happened, where there is no chain because a process ended; the first finding, where the
-/// case has passed.
+/// The first missing link with its note; without a chain, because a process exited, the verdict; if the case passed, the first finding.
 fn deciding_words(outcome: &Outcome, findings: &[Finding]) -> String {
     if let Some(failure) = outcome.verdict.failure() {
         return Said::by(failure).deciding();

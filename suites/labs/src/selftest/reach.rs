@@ -1,6 +1,6 @@
-//! Which defects a case never comes to: in simulated time, a run with one of them is the run without it, step by step, and need not be made.
+//! Which defects a case cannot reach: in simulated time a run with such a defect is identical to the run without it, and is skipped.
 //!
-//! Knows no run; it is told what came of one.
+//! Runs nothing; works on the result of a run.
 
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
@@ -14,28 +14,28 @@ use suites::harness::{Defect as SurroundingsDefect, Outcome, RunOptions};
 use super::record::Trial;
 use suites::{Defect, Reached};
 
-/// The references in good health, for one run.
+/// Builds the references without a defect, with observation, for one run.
 pub type Observe = dyn Fn() -> Observed + Send + Sync;
 
-/// References that are watched.
+/// Observed references.
 pub struct Observed {
-    /// Who runs.
+    /// The systems.
     pub systems: Systems,
-    /// How; with a seed, for in real time no two runs are the same.
+    /// The options; with a seed, because in real time no two runs are equal.
     pub options: RunOptions,
-    /// What tells what the run has come past.
+    /// Returns the mutants whose code the run executed.
     pub reached: Reached,
 }
 
-/// What is known of a case by a run in good health.
+/// Result of a case without a defect.
 pub(super) struct Healthy {
     /// The run itself.
     pub(super) trial: Trial,
-    /// The defects that it never came to, by index.
+    /// Indices of the defects that it did not reach.
     pub(super) unreached: BTreeSet<usize>,
 }
 
-/// A run in good health.
+/// Observations of a run without a defect.
 pub(super) struct Seen<'a> {
     plan: &'a Plan,
     facts: Vec<Fact>,
@@ -51,9 +51,9 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether the run with the defect may be another one.
+    /// Whether a run with the defect could differ.
     pub(super) fn reaches(&self, defect: &Defect) -> bool {
-        // What the journal does not have any more may be what matters.
+        // The journal was truncated, and the missing part could matter.
         if self.facts.first().is_none_or(|fact| fact.seq > 0) {
             return true;
         }

@@ -1,4 +1,4 @@
-//! What holding the cases against the defects came to, as data: every form of it is made of this record.
+//! The result of a self-test as data, from which all output formats are rendered.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,46 +13,46 @@ use super::broken::{Broken, unbroken};
 use super::scope::{Scope, Subject};
 use suites::Defect;
 
-/// Version of the record's format.
+/// Version of the format.
 pub const FORMAT: u32 = 1;
 
-/// How one run ended.
+/// Result of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Found {
-    /// The case passed: with a defect, it was missed.
+    /// The case passed: it missed the defect, if there was one.
     Passed,
-    /// The case failed: with a defect, it was caught.
+    /// The case failed: it detected the defect, if there was one.
     Failed,
-    /// The machine was too busy to tell, twice.
+    /// Inconclusive twice, because the machine was too busy.
     Undecided,
     /// The case could not be run.
     Broken,
-    /// The case was not run: it never comes to what the defect breaks.
+    /// The case was not run, because it does not execute the broken code.
     Unreached,
 }
 
-/// One case, run with one defect or with none.
+/// A run of a case with a defect, or without one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The defect; none: in good health.
+    /// The defect; `None` if unmodified.
     pub defect: Option<String>,
     /// The case.
     pub case: String,
-    /// How it ended.
+    /// The result.
     pub found: Found,
-    /// The first missing link of a failure, or what happened.
+    /// The first missing link of a failure, or the verdict.
     pub link: String,
-    /// The failure as people see it, where it belongs to a claim.
+    /// The text of the failure, for a claim.
     pub explanation: Option<String>,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// 2 where the first run was not taken for an answer.
+    /// 2 if the run was repeated.
     pub runs: u32,
 }
 
 impl Trial {
-    /// Of a case that never comes to what a defect breaks.
+    /// For a case that does not execute the broken code.
     pub(super) fn unreached(defect: &Defect, plan: &Plan) -> Self {
         Trial {
             defect: Some(defect.name.clone()),
@@ -66,7 +66,7 @@ impl Trial {
     }
 }
 
-/// The whole record.
+/// The result of a self-test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SelftestReport {
@@ -74,100 +74,100 @@ pub struct SelftestReport {
     pub format: u32,
     /// Version of the harness.
     pub harness: String,
-    /// When it began, in UTC (RFC 3339).
+    /// Start time in UTC (RFC 3339).
     pub started: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// The command that made it.
+    /// The command line.
     pub command: Vec<String>,
-    /// Whether every defect met every case that runs what it breaks.
+    /// Whether every defect ran with every case that executes the broken code.
     pub full: bool,
-    /// Why not all is here that was asked for; none: it is.
+    /// Why the result is incomplete; `None` if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// Number of runs.
     pub runs: usize,
-    /// Pairs of a defect and a case that never comes to what it breaks: they did not have to run.
+    /// Number of skipped pairs: the case does not execute the broken code.
     #[serde(default)]
     pub unreached: usize,
-    /// Cases that pass without a defect, as all must.
+    /// Number of cases that pass without a defect; all must.
     pub healthy: usize,
-    /// What is not as it must be; empty: the cases bite.
+    /// The problems; empty if the cases detect all defects.
     pub problems: Vec<Problem>,
-    /// Runs that say nothing, because the machine was too busy.
+    /// Inconclusive runs.
     pub undecided: Vec<String>,
     /// The defects.
     pub defects: Vec<DefectBite>,
     /// The cases.
     pub cases: Vec<CaseBite>,
-    /// What cases name of the documents; none unless every defect met every case.
+    /// Requirements with detected violations; `None` unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demands: Option<Broken>,
 }
 
-/// Something that is not as it must be.
+/// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// The defect that it is about, if any.
+    /// The affected defect, if any.
     pub defect: Option<String>,
-    /// The case that it is about, if any.
+    /// The affected case, if any.
     pub case: Option<String>,
-    /// What is wrong, in one sentence.
+    /// The problem in one sentence.
     pub text: String,
 }
 
-/// One defect and what became of it.
+/// A defect and its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefectBite {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     pub text: String,
-    /// What it is made after.
+    /// The report or requirements that it is modelled on.
     pub source: String,
-    /// The cases that claim it and ran.
+    /// Results of the cases that claim it.
     pub claims: Vec<Claim>,
-    /// Cases that caught it.
+    /// Cases that detected it.
     pub caught_by: Vec<String>,
-    /// Cases that ran and did not.
+    /// Cases that ran and missed it.
     pub missed_by: Vec<String>,
 }
 
-/// What the case said that claims a defect.
+/// Result of a case that claims a defect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Claim {
     /// The case.
     pub case: String,
-    /// Words that its first missing link must have, `*` for any text; empty: any words will do.
+    /// Pattern of its first missing link, with `*` as a wildcard; empty for any.
     pub words: String,
-    /// How it ended.
+    /// The result.
     pub found: Found,
     /// Its first missing link.
     pub link: String,
-    /// Its text.
+    /// The text of its failure.
     pub explanation: Option<String>,
 }
 
-/// One case and what it caught.
+/// A case and the defects that it detected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseBite {
     /// Its id.
     pub id: String,
-    /// The defects that it is named for.
+    /// Defects that it is listed for.
     pub named_for: Vec<String>,
-    /// The defects that it caught.
+    /// Defects that it detected.
     pub caught: Vec<String>,
-    /// The requirements that it names and that no defect violates which it caught; empty unless every defect met every case.
+    /// Its requirements without a detected violation; empty unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unbroken: Vec<String>,
 }
 
 impl SelftestReport {
-    /// The record of all runs.
+    /// The result of all runs.
     pub fn new(scope: &Scope, trials: &[Trial], command: Vec<String>) -> Self {
         let trials = &*match scope.sut {
             None => Cow::Borrowed(trials),
@@ -211,17 +211,17 @@ impl SelftestReport {
         report
     }
 
-    /// As JSON, for programs.
+    /// The record as JSON.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("the record is made of texts and numbers");
+        let mut text = serde_json::to_string_pretty(self).expect("the record serializes");
         text.push('\n');
         text
     }
 
-    /// What passed without a defect, in words.
+    /// The number of cases that pass without a defect, as text.
     pub fn without_defect(&self) -> String {
         match self.partial {
-            // Of the other cases nobody knows yet.
+            // The remaining cases have not run yet.
             Some(_) => format!("{} cases have passed without a defect", self.healthy),
             None => format!(
                 "{} of {} cases pass without a defect",
@@ -231,7 +231,7 @@ impl SelftestReport {
         }
     }
 
-    /// Number of defects whose claim holds.
+    /// Number of defects whose claims hold.
     pub fn claims_held(&self) -> usize {
         self.defects
             .iter()
@@ -241,7 +241,7 @@ impl SelftestReport {
 }
 
 impl Claim {
-    /// Whether the case failed and named the link.
+    /// Whether the case failed with the expected link.
     pub fn holds(&self) -> bool {
         let are_in = |words: &str| Words::parse(words).is_ok_and(|words| words.are_in(&self.link));
         self.found == Found::Failed && (self.words.is_empty() || are_in(&self.words))
@@ -249,7 +249,7 @@ impl Claim {
 }
 
 impl DefectBite {
-    /// How far the claim holds, in one word.
+    /// The state of the claims, in one word.
     pub fn word(&self) -> &'static str {
         let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
             return if self.claims.is_empty() { "-" } else { "caught" };
@@ -267,10 +267,10 @@ fn count(trials: &[Trial], is_meant: impl Fn(&Trial) -> bool) -> usize {
     trials.iter().filter(|trial| is_meant(trial)).count()
 }
 
-/// Why a failure is no proof that a case detects a defect.
+/// Reason that a failure does not prove a detection.
 const NO_PROOF: &str = "the case does not pass without the defect either";
 
-/// The same runs, of which none counts as having caught a defect in a case that the programs under test fail without one.
+/// The same runs, without detections by cases that the programs also fail without a defect.
 fn without_proof(trials: &[Trial]) -> Vec<Trial> {
     let ill = trials
         .iter()
@@ -319,7 +319,7 @@ fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
     }
 }
 
-/// What became of a defect that any case may catch, with any words.
+/// Result of a defect that any case may detect, with any message.
 fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
     let mut of_defect = trials
         .iter()
@@ -338,7 +338,7 @@ fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
     }
 }
 
-/// What each case caught, and, where all defects met all cases (`counts`), which of its requirements were never broken.
+/// The detected defects of each case and, if all defects ran with all cases (`counts`), its requirements without a detected violation.
 fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
@@ -414,7 +414,7 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
     problems
 }
 
-/// A defect that no case catches.
+/// The problem of a defect that no case detects.
 fn missed(defect: &DefectBite) -> Option<Problem> {
     let is_missed = defect.caught_by.is_empty() && !defect.missed_by.is_empty();
     is_missed.then(|| Problem {
@@ -428,7 +428,7 @@ fn missed(defect: &DefectBite) -> Option<Problem> {
     })
 }
 
-/// Claims that fail for another reason than the one they name.
+/// Problems of claims that failed with another link than the expected one.
 fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
     let misled = |claim: &&Claim| claim.found == Found::Failed && !claim.holds();
     defect.claims.iter().filter(misled).map(|claim| Problem {
@@ -441,7 +441,7 @@ fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Cases that catch nothing, and those that nobody has said what they catch.
+/// Problems of cases that detect nothing, and of cases that are listed for no defect.
 fn idle(report: &SelftestReport) -> Vec<Problem> {
     let idle = report.cases.iter().filter_map(|case| {
         let text = match (case.caught.is_empty(), case.named_for.is_empty()) {

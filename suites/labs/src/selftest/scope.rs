@@ -1,4 +1,4 @@
-//! What is held against what, without the means to run it: with the runs, that makes the report.
+//! The defects and cases of a self-test, without the means to run them; together with the runs it yields the report.
 
 use serde::{Deserialize, Serialize};
 use suites::harness::plan::Plan;
@@ -10,19 +10,19 @@ use suites::Defect;
 /// The defects and the cases of a self-test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scope {
-    /// The defects that were asked for.
+    /// The selected defects.
     pub defects: Vec<Defect>,
-    /// The cases that were asked for.
+    /// The selected cases.
     pub cases: Vec<Subject>,
-    /// Whether those are all cases and all defects there are, so that something can be said about each of them.
+    /// Whether these are all cases and all defects, so that a missing detection is a problem.
     pub is_whole: bool,
-    /// How many pairs of them.
+    /// The pairs to run.
     pub reach: Reach,
-    /// The manifest of the programs that play the broken role, if they are not the references.
+    /// The manifest of the programs with the broken role, unless they are the references.
     pub sut: Option<String>,
 }
 
-/// What a report says of a case beside how its runs ended.
+/// A case, as far as the report needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// Its id.
@@ -31,12 +31,12 @@ pub struct Subject {
     pub file: String,
     /// core, extended or provisional.
     pub level: Level,
-    /// What it requires.
+    /// Its requirements.
     pub requirements: Vec<String>,
 }
 
 impl Scope {
-    /// Whether a case is there for a defect.
+    /// Whether a case is meant to detect a defect.
     pub(super) fn is_named(&self, case: &str, defect: &str) -> bool {
         is_named(&self.defects, case, defect)
     }
@@ -53,7 +53,7 @@ impl Subject {
     }
 }
 
-/// Whether a case is there for one of these defects.
+/// Whether a case is meant to detect one of these defects.
 pub(super) fn is_named(defects: &[Defect], case: &str, defect: &str) -> bool {
     defects.iter().any(|it| it.name == defect && it.names(case))
 }

@@ -1,4 +1,4 @@
-//! What one of several machines ran of a self-test, as data, and what follows from those that there are.
+//! The results of one shard of a self-test as data, and the report of the merged shards.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,23 +8,23 @@ use super::scope::{Scope, Subject};
 use suites::report::ShardsRecord;
 use suites::{Defect, Defects};
 
-/// The runs of some machines, and what all of them have to run.
+/// The runs of some machines, and the scope of the whole self-test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Share {
-    /// The names of all defects that were asked for, in the order of the catalogue.
+    /// Names of all selected defects, in catalogue order.
     defects: Vec<String>,
-    /// All cases that were asked for.
+    /// All selected cases.
     cases: Vec<Subject>,
     is_whole: bool,
     full: bool,
     sut: Option<String>,
-    /// What has run.
+    /// Completed runs.
     trials: Vec<Trial>,
 }
 
 impl Share {
-    /// Of a self-test of which this has run.
+    /// The runs of one machine.
     pub fn new(scope: Scope, trials: Vec<Trial>) -> Self {
         Share {
             defects: scope.defects.into_iter().map(|defect| defect.name).collect(),
@@ -40,7 +40,7 @@ impl Share {
         self.trials.extend(other.trials);
     }
 
-    /// What it came to; `shards`: those that are in here, none: all there are. Where some are missing, nothing is said of their defects.
+    /// The report; `shards`: the contained shards, `None` for all. Makes no statement about the defects of missing shards.
     pub fn report(mut self, shards: Option<&ShardsRecord>, command: Vec<String>) -> SelftestReport {
         self.trials
             .sort_by(|a, b| (&a.defect, &a.case).cmp(&(&b.defect, &b.case)));
