@@ -8,7 +8,7 @@ use suites::harness::system::BoxError;
 /// Number of active watches that receive every change.
 const WATCHERS: usize = 10;
 
-/// What is held until the memory was read.
+/// Results, with watches that stay open until the memory was read.
 pub(super) struct Held {
     pub(super) figures: Vec<Figure>,
     /// One idle watch per connection, each on a single object.

@@ -1,24 +1,24 @@
-//! Objects of a cluster as the scheduler keeps them, from as few words as a study has. Decides nothing.
+//! Builds cluster objects for the scheduler's cache from a few parameters. Decides nothing.
 
 use std::sync::Arc;
 
 use capacity_scheduler::objects::{Capacity, Claim, Class, Driver, Node, ObjectKey, Pod, PodVolume, Volume};
 use capacity_types::{LabelSelector, Labels, NodeTopology, Quantity};
 
-/// The namespace of everything that has one.
+/// The namespace of all namespaced objects.
 const NAMESPACE: &str = "study";
 
-/// A claim's or an object's key.
+/// The key of a claim or another namespaced object.
 pub(crate) fn key(name: &str) -> ObjectKey {
     ObjectKey::namespaced(NAMESPACE, name)
 }
 
-/// So many bytes, as a quantity.
+/// A number of bytes as a quantity.
 pub(crate) fn quantity(bytes: u64) -> Option<Quantity> {
     bytes.to_string().parse().ok()
 }
 
-/// A node that takes pods.
+/// A schedulable node.
 pub(crate) fn node(name: &str, labels: Labels) -> Arc<Node> {
     Arc::new(Node {
         key: ObjectKey::cluster(name),
@@ -30,7 +30,7 @@ pub(crate) fn node(name: &str, labels: Labels) -> Arc<Node> {
     })
 }
 
-/// A class whose claims wait for their consumer.
+/// A class with binding mode WaitForFirstConsumer.
 pub(crate) fn class(name: &str, driver: &str) -> Arc<Class> {
     Arc::new(Class {
         key: ObjectKey::cluster(name),
@@ -41,7 +41,7 @@ pub(crate) fn class(name: &str, driver: &str) -> Arc<Class> {
     })
 }
 
-/// A driver that tracks capacity or does not.
+/// A driver with or without capacity tracking.
 pub(crate) fn driver(name: &str, tracks_capacity: bool) -> Arc<Driver> {
     Arc::new(Driver {
         key: ObjectKey::cluster(name),
@@ -50,7 +50,7 @@ pub(crate) fn driver(name: &str, tracks_capacity: bool) -> Arc<Driver> {
     })
 }
 
-/// Nodes with these labels.
+/// A topology that selects nodes with these labels.
 pub(crate) fn labelled<'a>(labels: impl IntoIterator<Item = (&'a String, &'a String)>) -> NodeTopology {
     NodeTopology::new(Some(LabelSelector::compile(labels, [])))
 }
@@ -92,7 +92,7 @@ pub(crate) fn claim(name: &str, class: &str, bytes: u64) -> Arc<Claim> {
     })
 }
 
-/// An existing volume that nobody uses, and every node reaches.
+/// An available volume without node affinity.
 pub(crate) fn volume(name: &str, class: &str, bytes: u64) -> Volume {
     Volume {
         key: ObjectKey::cluster(name),

@@ -1,39 +1,39 @@
-//! Random choices that follow from a seed, the same on every machine.
+//! Random choices from a seed, equal on every machine.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// A source of choices.
+/// A seeded random number generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// The choices of a seed.
+    /// The generator for a seed.
     pub(crate) fn of(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A number below another, which is not 0.
+    /// A number from 0 to `end - 1`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0.random_range(0..end)
     }
 
-    /// A place in a list that is not empty.
+    /// An index into a non-empty list.
     pub(crate) fn place(&mut self, length: usize) -> usize {
         self.0.random_range(0..length)
     }
 
-    /// True once in so many times.
+    /// True with probability 1/`times`.
     pub(crate) fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    /// One of several, of which there is at least one.
+    /// A random item of a non-empty list.
     pub(crate) fn pick<'l, T>(&mut self, list: &'l [T]) -> &'l T {
         &list[self.place(list.len())]
     }
 
-    /// What the scheduler breaks ties with.
+    /// The generator, for the scheduler's tie-breaking.
     pub(crate) fn source(&mut self) -> &mut Xoshiro256PlusPlus {
         &mut self.0
     }

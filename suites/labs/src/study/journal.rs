@@ -1,4 +1,4 @@
-//! What a run of a scenario made here came to, step by step: requests, calls, changes and deliveries. Knows no study.
+//! Counts requests, calls, changes and watch events of a run, step by step. Does not know studies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -16,51 +16,51 @@ use suites::harness::standalone::CsiMethod;
 use suites::harness::system::{BoxError, Systems};
 use suites::harness::{Observer, RunOptions, run, simulate};
 
-/// A run: what was counted of each of its facts, as they came.
+/// A run, reduced to counts.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     steps: Vec<Tally>,
-    /// The last state of each object that is left, by resource and name.
+    /// Final state of each existing object, by resource and name.
     objects: BTreeMap<(String, String), Arc<Value>>,
-    /// The bytes as JSON of the largest capacity object, with its metadata.
+    /// Size of the largest capacity object with metadata, in bytes of JSON.
     largest_object: usize,
 }
 
-/// What was counted of a step.
+/// Counts of a step.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Requests by client without its node, verb and resource.
+    /// API requests by client without its node, verb and resource.
     pub(super) requests: BTreeMap<(String, &'static str, String), usize>,
-    /// Changes by kind and resource.
+    /// Committed changes by kind and resource.
     pub(super) commits: BTreeMap<(&'static str, String), usize>,
-    /// Calls of the driver by method.
+    /// CSI calls by method.
     pub(super) calls: BTreeMap<CsiMethod, usize>,
-    /// Events that a client was handed, by client with its node and resource.
+    /// Watch events delivered, by client with its node and resource.
     pub(super) deliveries: BTreeMap<(String, String), usize>,
-    /// Calls that the driver refused, by method.
+    /// CSI calls that the driver rejected, by method.
     pub(super) refused: BTreeMap<CsiMethod, usize>,
-    /// Questions to extenders.
+    /// Calls to extenders.
     pub(super) questions: usize,
-    /// From its first fact to its last.
+    /// Time from the first fact of the step to its last.
     pub(super) took: Duration,
-    /// When pods got their nodes, in seconds since the first pod was created.
+    /// Scheduling times of pods, in seconds since the first pod was created.
     pub(super) placements: Vec<f64>,
     began: Duration,
     first_pod: Option<Duration>,
     placed: BTreeSet<String>,
 }
 
-/// What runs scenarios, and by which clock.
+/// Runs scenarios in simulated or real time.
 pub(super) struct Runner {
     systems: Systems,
     manifest: Option<Manifest>,
     defect: Option<Defect>,
-    /// Decides every random choice in simulated time; none: time is real.
+    /// Seed in simulated time; `None` for real time.
     seed: Option<u64>,
 }
 
 impl Runner {
-    /// The references in simulated time, perhaps with something wrong on purpose.
+    /// The references in simulated time, with a defect if given.
     pub(super) fn simulated(seed: u64, defect: Option<Defect>) -> Self {
         Self {
             seed: Some(seed),
@@ -68,7 +68,7 @@ impl Runner {
         }
     }
 
-    /// The programs of a manifest with the references beside them, or the references alone, in real time.
+    /// The programs of a manifest with the references for other roles, or only the references, in real time.
     pub(super) fn real(manifest: Option<Manifest>, defect: Option<Defect>) -> Self {
         let mut systems = built_in(defect);
         if let Some(manifest) = &manifest {
@@ -87,8 +87,8 @@ impl Runner {
         self.seed.is_some()
     }
 
-    /// Runs a scenario. An error, too, where the references do not meet its expectations: then nothing that was counted means what it
-    /// should. With a defect they need not, and what was counted is what shows the defect.
+    /// Runs a scenario. Fails if its expectations are not met, because the counts would be meaningless. With a defect failed expectations
+    /// are ignored: the counts show the defect.
     pub(super) fn run(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         let (run, unmet) = self.played(scenario, refresh)?;
         match unmet.filter(|_| self.defect.is_none()) {
@@ -97,19 +97,19 @@ impl Runner {
         }
     }
 
-    /// Runs a scenario as far as it comes.
+    /// Runs a scenario, ignoring its expectations.
     pub(super) fn play(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         self.played(scenario, refresh).map(|(run, _)| run)
     }
 
-    /// Why a scenario is not for the programs under test; none: it is.
+    /// Why the programs under test skip a scenario; `None` if they do not.
     pub(super) fn skips(&self, scenario: &Value) -> Result<Option<String>, BoxError> {
         let manifest = self.manifest.as_ref();
         let plan = plan(scenario)?;
         Ok(manifest.and_then(|manifest| manifest.skips(&plan)))
     }
 
-    /// The run, and what its expectations do not have.
+    /// The run, and its failed expectation, if any.
     fn played(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
         let plan = Arc::new(plan(scenario)?);
         let counted = Arc::new(Mutex::new(Run::default()));
@@ -178,13 +178,13 @@ impl Run {
         };
     }
 
-    /// What was counted of a step; nothing where the run did not come to it.
+    /// The counts of a step; zero if the run did not reach it.
     pub(super) fn step(&self, step: usize) -> &Tally {
         static NOTHING: LazyLock<Tally> = LazyLock::new(Tally::default);
         self.steps.get(step).unwrap_or(&NOTHING)
     }
 
-    /// The bytes as JSON of each object that is left, by resource, without its metadata, which differs from run to run.
+    /// Size of each existing object by resource, in bytes of JSON without metadata, which varies between runs.
     pub(super) fn bytes(&self) -> BTreeMap<String, Vec<usize>> {
         let mut bytes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for ((resource, _), object) in &self.objects {
@@ -200,12 +200,12 @@ impl Run {
         bytes
     }
 
-    /// The bytes as JSON of the largest capacity object, with its metadata.
+    /// Size of the largest capacity object with metadata, in bytes of JSON.
     pub(super) fn largest_object(&self) -> usize {
         self.largest_object
     }
 
-    /// An object of a resource that is left.
+    /// An existing object of a resource.
     pub(super) fn object(&self, resource: &str) -> Option<&Value> {
         let mut objects = self.objects.iter();
         let (_, object) = objects.find(|((of, _), _)| of == resource)?;
@@ -249,14 +249,14 @@ impl Tally {
         }
     }
 
-    /// Changes of capacity objects of one kind: `create`, `update` or `delete`.
+    /// Number of changes of capacity objects of one kind: `create`, `update` or `delete`.
     pub(super) fn objects(&self, change: &str) -> usize {
         let key = |(kind, resource): &(&str, String)| *kind == change && resource == RESOURCE;
         let of_kind = self.commits.iter().filter(|(it, _)| key(it));
         of_kind.map(|(_, count)| count).sum()
     }
 
-    /// All changes of capacity objects.
+    /// Number of all changes of capacity objects.
     pub(super) fn writes(&self) -> usize {
         ["create", "update", "delete"]
             .map(|change| self.objects(change))
@@ -264,23 +264,23 @@ impl Tally {
             .sum()
     }
 
-    /// Calls of a method.
+    /// Number of calls of a method.
     pub(super) fn calls(&self, method: CsiMethod) -> usize {
         self.calls.get(&method).copied().unwrap_or_default()
     }
 
-    /// Calls of a method that the driver refused.
+    /// Number of rejected calls of a method.
     pub(super) fn refused(&self, method: CsiMethod) -> usize {
         self.refused.get(&method).copied().unwrap_or_default()
     }
 
-    /// All requests of a client.
+    /// Number of requests of a client.
     pub(super) fn of_client(&self, client: &str) -> usize {
         let of_client = self.requests.iter().filter(|((by, _, _), _)| by == client);
         of_client.map(|(_, count)| count).sum()
     }
 
-    /// Requests of a client with that verb.
+    /// Number of requests of a client with this verb, optionally for one resource.
     pub(super) fn requested(&self, client: &str, verb: &str, resource: &str) -> usize {
         let is_meant = |(by, how, what): &(String, &str, String)| {
             by == client && *how == verb && (resource.is_empty() || what == resource)

@@ -1,9 +1,8 @@
-//! The arguments of the KEPs as experiments: KEP-1472 and KEP-4049 argue with measurements and with designs that were rejected, and each
-//! study here repeats such an argument.
+//! Experiments on the KEPs: KEP-1472 and KEP-4049 argue with measurements and rejected designs, and each study reproduces such an argument.
 //!
-//! A study follows from a [`Setup`]: no clock, no other source of chance than its seed. Two of them run the references in simulated time,
-//! or other programs in real time. What a study says is a [`Study`]: tables, plots, and findings, each of which names a statement, has a
-//! figure, and a bound that the figure must meet while the statement is true.
+//! A study is a function of a [`Setup`], without clock and with a seed as the only source of randomness. Two studies run the references in
+//! simulated time, or other programs in real time. The result is a [`Study`]: tables, plots, and findings, each with a statement, a
+//! measured value, and the bound for which the statement holds.
 
 pub mod autoscaler;
 mod burst;
@@ -35,10 +34,10 @@ use journal::Runner;
 pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table};
 pub use text::text;
 
-/// How a study is made.
+/// Runs a study.
 pub type Make = fn(Setup) -> Study;
 
-/// Each study that needs no cluster, by its name.
+/// The studies that need no cluster, by name.
 pub const STUDIES: &[(&str, Make)] = &[
     ("autoscaler", autoscaler::run),
     ("designs", designs::run),
@@ -54,31 +53,31 @@ pub struct StudyArgs {
 
 #[derive(Subcommand)]
 enum What {
-    /// An autoscaler with the recipe of the KEP, with parts of it, and without
+    /// Compare an autoscaler with and without the configuration of the KEP
     Autoscaler(Common),
-    /// Pods with ephemeral volumes, as many as there is room for and all at once: with tracking and without
+    /// Create a burst of pods with ephemeral volumes that fills all nodes, with and without tracking
     Burst(BurstArgs),
-    /// What publishing costs a cluster, measured for small ones and calculated for large ones
+    /// Measure the cost of publishing in small clusters and calculate it for large ones
     Cost(CostArgs),
-    /// The designs that were weighed: what each can say, what it costs, and whether it decides the same
+    /// Compare the API designs that the KEP considered: expressiveness, cost and decisions
     Designs(Common),
-    /// Claims with and without scoring: what still finds a place, how even nodes are, and what can grow
+    /// Compare claims with and without scoring: how many fit, how even the nodes are, and what can grow
     Scoring(Common),
 }
 
 /// Arguments of every study.
 #[derive(Args)]
 pub struct Common {
-    /// As little as shows every statement
+    /// Use the smallest size that shows every statement
     #[arg(long)]
     small: bool,
-    /// Decides every random choice
+    /// Seed of all random choices
     #[arg(long, value_name = "SEED", default_value_t = SEED)]
     seed: u64,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Write the result into that folder: as a page with plots, each plot as a picture, and as JSON
+    /// Write the result into this folder: an HTML page with plots, each plot as SVG, and JSON
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }
@@ -86,12 +85,12 @@ pub struct Common {
 /// Arguments of studies that run the references.
 #[derive(Args)]
 struct Broken {
-    /// Break one of the references on purpose, to see which findings say so
+    /// Inject a defect into a reference implementation, to see which findings fail
     #[arg(long, value_parser = Defect::named)]
     defect: Option<Defect>,
 }
 
-/// The seed where none is given.
+/// The default seed.
 const SEED: u64 = 1;
 
 impl Common {
@@ -104,7 +103,7 @@ impl Common {
 }
 
 impl StudyArgs {
-    /// The arguments that every study has.
+    /// The arguments common to all studies.
     pub fn common(&self) -> &Common {
         match &self.what {
             What::Burst(args) => &args.common,
@@ -113,7 +112,7 @@ impl StudyArgs {
         }
     }
 
-    /// The defect of the references that it runs.
+    /// The defect of the references.
     pub fn defect(&self) -> Option<Defect> {
         match &self.what {
             What::Burst(args) => args.broken.defect,
@@ -122,7 +121,7 @@ impl StudyArgs {
         }
     }
 
-    /// The manifest of the programs that it runs instead of the references.
+    /// The manifest of the programs that replace the references.
     pub fn sut(&self) -> Option<&Path> {
         match &self.what {
             What::Burst(args) => args.sut.as_deref(),
@@ -130,7 +129,7 @@ impl StudyArgs {
         }
     }
 
-    /// Makes the study, with the programs of the manifest that [`StudyArgs::sut`] names.
+    /// Runs the study, with the programs of the manifest from [`StudyArgs::sut`].
     pub fn make(&self, manifest: Option<Manifest>) -> Result<Study, BoxError> {
         let setup = self.common().setup();
         match &self.what {
@@ -146,7 +145,7 @@ impl StudyArgs {
     }
 }
 
-/// The statements of which a study, at its small size, has a finding that holds; none if there is no such study.
+/// The statements for which a study, at its small size, has a finding that holds; `None` if there is no such study.
 pub fn statements(name: &str) -> Option<BTreeSet<&'static str>> {
     let setup = Setup {
         size: Size::Small,
@@ -165,7 +164,7 @@ pub fn statements(name: &str) -> Option<BTreeSet<&'static str>> {
     Some(holding.map(|finding| finding.statement()).collect())
 }
 
-/// Writes a study into a folder: as a page, each plot as a picture, and as JSON.
+/// Writes a study into a folder: an HTML page, each plot as SVG, and JSON.
 pub fn write(folder: &Path, study: &Study, json: &str) -> Result<(), BoxError> {
     let file = |end: &str| format!("study-{}.{end}", study.name);
     write_file(folder, &file("html"), &page::page(study))?;

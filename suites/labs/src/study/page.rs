@@ -1,4 +1,4 @@
-//! A study as a page: what the documents say with what was found, plots, and tables.
+//! A study as an HTML page: statements with findings, plots, and tables.
 
 use crate::study::{Cell, Finding, Study, Table};
 use maud::{Markup, html};

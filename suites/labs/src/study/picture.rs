@@ -1,15 +1,15 @@
-//! A plot as a picture that stands alone: an SVG file with its title, its legend and its colours in it, light and dark. Knows no study.
+//! A plot as a stand-alone SVG file with title, legend and colours, for light and dark mode. Does not know studies.
 
 use crate::study::Plot;
 use maud::{PreEscaped, html};
 
 use super::svg;
 
-/// Pixels of the title, and of a line of the legend.
+/// Height of the title, and of a legend line, in pixels.
 const TITLE: f64 = 30.0;
 const LEGEND: f64 = 20.0;
 
-/// The colours of the page, where there is no page.
+/// The colours of the page's style sheet.
 const STYLE: &str = "\
 svg { --paper: #fff; --ink: #1b1f24; --quiet: #59636e; --rule: #d0d7de; --l0: #0b62c4; --l1: #c2410c; --l2: #1a7f37; --l4: #8a5a00; --l5: #b3261e;
   font: 12px ui-monospace, \"DejaVu Sans Mono\", monospace; }

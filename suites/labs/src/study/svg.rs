@@ -1,25 +1,25 @@
-//! A plot as SVG: lines over two axes, told apart by their dashes and their marks as much as by colour.
+//! A line plot as SVG; lines are distinguishable by dashes and markers, not only by colour.
 
 use std::fmt::Write as _;
 
 use crate::study::{Axis, Line, Plot};
 use maud::{Markup, html};
 
-/// Pixels: the field, and what is around it.
+/// Pixels: plot area and margins.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 90.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 const RIGHT: f64 = 20.0;
-/// A mark's half width.
+/// Half the width of a marker.
 const MARK: f64 = 3.5;
-/// Points of a line that have a mark at most: more would be a wall.
+/// Maximum number of markers per line.
 const MARKS: usize = 24;
-/// Ticks of an axis, about.
+/// Approximate number of ticks per axis.
 const TICKS: f64 = 5.0;
 
-/// Styles of lines there are; further lines begin again. `page.css` has them as `line-0` and so on.
+/// Number of line styles, `line-0` and so on in `page.css`; further lines reuse them.
 const STYLES: usize = 6;
 
 /// Width and height of a plot in pixels.
@@ -55,7 +55,7 @@ pub(super) fn figure(plot: &Plot) -> Markup {
     }
 }
 
-/// Where each line ends, for those who do not see it.
+/// The end of each line as text, for screen readers.
 pub(super) fn in_words(plot: &Plot) -> String {
     let ends = plot.lines.iter().filter_map(|line| {
         let (x, y) = line.points.last()?;
@@ -64,7 +64,7 @@ pub(super) fn in_words(plot: &Plot) -> String {
     ends.collect::<Vec<_>>().join("; ")
 }
 
-/// From values to shares of an axis.
+/// Maps values to fractions of an axis.
 struct Scale {
     low: f64,
     high: f64,
@@ -98,7 +98,7 @@ impl Scale {
         }
     }
 
-    /// Values at which a grid helps: powers of ten, or steps of 1, 2 or 5 times one.
+    /// Tick values: powers of ten, or 1, 2 or 5 times one.
     fn ticks(&self) -> Vec<f64> {
         if self.is_logarithmic {
             let powers = self.low.log10().ceil() as i32..=self.high.log10().floor() as i32;
@@ -123,7 +123,7 @@ fn down(scale: &Scale, value: f64) -> f64 {
     TOP + HEIGHT * (1.0 - scale.share(value))
 }
 
-/// A number of pixels, as precise as a screen is.
+/// A coordinate with one decimal.
 fn px(pixels: f64) -> String {
     format!("{pixels:.1}")
 }
@@ -191,7 +191,7 @@ fn legend(plot: &Plot) -> Markup {
     }
 }
 
-/// A short piece of a line, 48 by 14 pixels.
+/// A line sample for the legend, 48 by 14 pixels.
 pub(super) fn sample(number: usize) -> Markup {
     let style = number % STYLES;
     html! {
@@ -202,7 +202,7 @@ pub(super) fn sample(number: usize) -> Markup {
     }
 }
 
-/// A number in a few characters: `1.5 M`.
+/// A number in short form, such as `1.5 M`.
 fn short(value: f64) -> String {
     let (value, unit) = match value.abs() {
         large if large >= 1e9 => (value / 1e9, " G"),

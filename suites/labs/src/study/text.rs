@@ -1,4 +1,4 @@
-//! A study as text: its tables, and its findings with what the documents say.
+//! A study as text: tables, and findings with the statements of the KEPs.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::study::{Cell, Finding, Study, Table};
 use suites::Catalogue;
 use suites::harness::report::Paint;
 
-/// All of it.
+/// The full text.
 pub fn text(study: &Study, paint: Paint) -> String {
     let mut text = format!("{}: {}\n", paint.strong(study.name), study.title);
     for table in &study.tables {

@@ -1,5 +1,4 @@
-//! The case of a cell, as a case file: that of the user with a fault at its beginning, and the specification in the place of all that it
-//! expects.
+//! The case file of a cell: the user's case with a fault at its start, and with the specification instead of its expectations.
 
 use serde_json::{Value, json};
 use suites::harness::scenario::{Scenario, ScenarioError};
@@ -7,7 +6,7 @@ use suites::harness::scenario::{Scenario, ScenarioError};
 use super::fault::Fault;
 use super::point::Point;
 
-/// How the ids of cells begin.
+/// Prefix of the ids of cells.
 const SWEPT: &str = "sweep";
 
 /// A case file whose steps expect the specification.
@@ -16,11 +15,11 @@ pub struct Document {
     value: Value,
 }
 
-/// The last step, in which everything comes to rest again.
+/// The last step, in which all programs become idle again.
 const AFTERWARDS: &str = "afterwards";
 
 impl Document {
-    /// Reads a case.
+    /// Parses a case.
     pub fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut value: Value = serde_saphyr::from_str(&scenario.text).map_err(|error| {
             scenario.error(
@@ -56,7 +55,7 @@ impl Document {
         self.text(&fault.at(point), fault.actions(point), last)
     }
 
-    /// Whether the case itself stops the programs of a role, and does not start them again.
+    /// Whether the case stops the programs of a role without restarting them.
     fn leaves_stopped(&self, role: &str) -> bool {
         let steps = self.value["steps"].as_array().into_iter().flatten();
         let actions = steps.filter_map(|step| step["do"].as_array()).flatten();
@@ -84,7 +83,7 @@ impl Document {
     }
 }
 
-/// The id of a case in the letters that an id of a file has: names of axes' values have more.
+/// The id with only the characters that a file's id may have: names of axis values can contain others.
 fn plain(id: &str) -> String {
     let is_usual =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "/-".contains(letter);
@@ -98,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_case_has_stopped_is_not_started_behind_it() {
+    fn programs_that_the_case_stops_are_not_restarted() {
         let left_stopped = |turns: Value| {
             let value = json!({"steps": [{"id": "a"}, {"do": turns}]});
             let id = String::new();

@@ -1,30 +1,30 @@
-//! What can happen at a point, as actions of a case. One table; nothing else knows a fault by name.
+//! The table of faults that can be injected at a point, as actions of a case. No other file knows a fault by name.
 
 use serde_json::{Value, json};
 use suites::harness::standalone::CsiMethod;
 
 use super::point::{Kind, Point};
 
-/// One fault.
+/// A fault.
 #[derive(Debug)]
 pub struct Fault {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it does, for readers of a report.
+    /// Its effect, for a report.
     pub text: &'static str,
-    /// The kinds of points at which it can happen.
+    /// The kinds of points that it applies to.
     pub on: &'static [Kind],
-    /// Whether the program is dead afterwards, and has to be started again.
+    /// Whether the program is killed and must be restarted.
     pub kills: bool,
-    /// Methods at which a program may end for it: it can't begin with a driver that does not say what it is.
+    /// Methods at which a program may exit because of it: it cannot start with an unidentified driver.
     ends_at: &'static [CsiMethod],
-    /// What happens, as fields of actions of a case: a fault of the API server, or a script of the driver.
+    /// The fields of the actions: a fault of the API server, or a script of the driver.
     effects: fn(&Point) -> Vec<Value>,
 }
 
 use Kind::{Call, Delivery, Read, Watch, Write};
 
-/// The calls by which a driver says what it is.
+/// The calls that identify a driver.
 const INTRODUCTION: [CsiMethod; 5] = [
     CsiMethod::Probe,
     CsiMethod::GetPluginInfo,
@@ -33,7 +33,7 @@ const INTRODUCTION: [CsiMethod; 5] = [
     CsiMethod::NodeGetInfo,
 ];
 
-/// A fault that the program survives, at whatever method it meets it.
+/// A fault that a program must survive at every method.
 const fn fault(
     name: &'static str,
     text: &'static str,
@@ -50,7 +50,7 @@ const fn fault(
     }
 }
 
-/// All faults, in the order of a grid's columns.
+/// All faults, in column order of the grid.
 pub const FAULTS: &[Fault] = &[
     Fault {
         kills: true,
@@ -138,17 +138,17 @@ pub const FAULTS: &[Fault] = &[
 ];
 
 impl Fault {
-    /// What a cell is called in which it happens at a point.
+    /// The name of the cell with this fault at a point.
     pub(super) fn at(&self, point: &Point) -> String {
         format!("{}-{}", point.name(), self.name)
     }
 
-    /// Whether it can happen at a point, and a program has to live with it there.
+    /// Whether it applies to a point and the program must survive it there.
     pub(super) fn fits(&self, point: &Point) -> bool {
         self.on.contains(&point.kind) && self.ends_at.iter().all(|method| method.as_str() != point.verb)
     }
 
-    /// The actions by which it happens at a point, once.
+    /// The actions that inject it once at a point.
     pub(super) fn actions(&self, point: &Point) -> Vec<Value> {
         let place = match point.kind {
             Call => json!({"method": point.verb}),

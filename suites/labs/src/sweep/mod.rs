@@ -1,13 +1,13 @@
-//! A sweep: one case again and again, each time with one fault at another point of what the systems under test do. What must hold
-//! afterwards is the specification's.
+//! A sweep: runs one case many times, each time with one fault at another point of the traffic of the systems under test. The specification
+//! must hold afterwards.
 //!
 //! ```text
-//! point    every request, delivery and call of a run       fault    what can happen at each kind of point
-//! case     the case with a fault in it, as a case file      record   what it came to, as data
+//! point    every request, watch event and call of a run    fault    the faults for each kind of point
+//! case     the case with a fault in it, as a case file      record   the results as data
 //! page     the grid as HTML
 //! ```
 //!
-//! Knows no system: whoever calls says which ones run, and how.
+//! Does not know systems under test: the caller provides them.
 
 mod case;
 mod fault;
@@ -35,87 +35,87 @@ pub use page::page;
 pub use point::{Kind, Point, points};
 pub use record::{CellRecord, Swept, SweptCase};
 
-/// One point with one fault.
+/// A point with a fault.
 #[derive(Clone)]
 pub struct Cell {
-    /// The case, by its id.
+    /// Id of the case.
     pub case: String,
-    /// Where.
+    /// The point.
     pub point: Point,
-    /// What.
+    /// The fault.
     pub fault: &'static Fault,
-    /// The case as a file.
+    /// The case file.
     pub text: String,
     plan: Arc<Plan>,
 }
 
-/// How a cell ended.
+/// Result of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Held {
     /// The specification holds.
     Held,
-    /// It does not.
+    /// The specification is violated.
     Failed {
-        /// The words that name the failure.
+        /// The text that known failures are compared to.
         said: String,
-        /// The whole text.
+        /// The full text.
         text: String,
     },
-    /// It does not, as this entry of the manifest knows.
+    /// The specification is violated, with this known failure of the manifest.
     Known(String),
-    /// The run took another way: it never came to the point, or the case's own steps did not find what they change.
+    /// The fault did not occur: the run never reached the point, or the case's own actions were not possible.
     Unmet,
-    /// The machine was too busy to decide.
+    /// Inconclusive: the machine was too busy.
     Undecided,
     /// The case could not be run.
     Broken(String),
-    /// A part of the harness panicked.
+    /// The harness panicked.
     Internal(String),
 }
 
-/// Why a case can't be swept.
+/// A case cannot be swept.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// It does something of which the specification knows nothing.
+    /// It has an action that the specification does not model.
     #[error(transparent)]
     Case(#[from] ScenarioError),
     /// It could not be run.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// What the specification demands does not even hold without a fault.
+    /// The specification is violated even without a fault.
     #[error("{case} fails without any fault: {said}; mend that first")]
     Fails {
         /// Its id.
         case: String,
-        /// The words that name the failure.
+        /// The text of the failure.
         said: String,
     },
-    /// It fails without a fault too, and that is known.
+    /// It fails even without a fault, with a known failure.
     #[error("it fails without any fault, as {0} knows")]
     Known(String),
-    /// It is not for these systems.
+    /// It does not apply to these systems.
     #[error("{0}")]
     Skipped(String),
 }
 
-/// A case, and the systems that it is swept with.
+/// Configuration of a sweep.
 #[derive(Clone)]
 pub struct Sweep {
     /// The systems under test.
     pub systems: Systems,
-    /// How each run is made.
+    /// Options of each run.
     pub options: RunOptions,
-    /// Runs at the same time.
+    /// Number of concurrent runs.
     pub jobs: usize,
-    /// How a cell is run alone; its name is added to it.
+    /// The command that runs a single cell, without its name.
     pub rerun: String,
-    /// Where the systems come from, if they are not built in: decides what is skipped and which failures are known.
+    /// Manifest of the systems, unless they are built in: decides about skips and known failures.
     pub manifest: Option<Manifest>,
 }
 
 impl Sweep {
-    /// Runs the case once, and returns its cells, point by point. `roles`: whose requests and calls are points.
+    /// Runs the case once, and returns its cells by point. `roles`: the roles whose requests and calls are points.
     pub async fn cells(&self, scenario: &Scenario, roles: &[Role]) -> Result<Vec<Cell>, SweepError> {
         let document = Document::of(scenario)?;
         let plan = self.plan(&document.without_fault()?)?;
@@ -140,7 +140,7 @@ impl Sweep {
             fitting.into_iter().map(move |fault| (point.clone(), fault))
         });
         let skips = |plan: &Plan| self.manifest.as_ref().and_then(|manifest| manifest.skips(plan));
-        // What no real server would do is refused as in any case file, and what the program need not bear is no cell of its.
+        // Leaves out faults that a case file may not contain, and those that the program need not survive.
         Ok(cells
             .filter_map(|(point, fault)| {
                 let text = document.with(&point, fault).ok()?;
@@ -158,7 +158,7 @@ impl Sweep {
 
     fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
         let plan = generated("sweep.yaml", text)?;
-        // One that can't have the names of the driver under test is skipped, and stays as it is.
+        // A case that cannot be adapted to the driver under test is skipped and stays unchanged.
         let adapted = self
             .manifest
             .as_ref()
@@ -166,7 +166,7 @@ impl Sweep {
         Ok(Arc::new(adapted.unwrap_or(plan)))
     }
 
-    /// The entry that excuses a failure: one that names sweeps, or one that names the case.
+    /// The entry that excuses a failure: for sweeps or for the case.
     fn known(&self, case: &str, cell: &str, said: &Said) -> Option<&KnownFailure> {
         let manifest = self.manifest.as_ref()?;
         [cell, case]
@@ -177,7 +177,7 @@ impl Sweep {
             })
     }
 
-    /// Runs the cells, and hands them to `each` as they end.
+    /// Runs the cells, and passes results to `each` as they end.
     pub async fn run(&self, cells: Vec<Cell>, mut each: impl FnMut(&Cell, &Held)) -> Vec<(Cell, Held)> {
         let sweep = Arc::new(self.clone());
         let hold = move |(number, cell): (usize, Cell)| {
@@ -201,7 +201,7 @@ impl Sweep {
     async fn hold(&self, cell: &Cell) -> Held {
         match suites::harness::run(Arc::clone(&cell.plan), &self.systems, self.options.clone()).await {
             Ok(outcome) => self.judged(cell, &outcome),
-            // The program would have written it, if it had not been killed.
+            // The killed program would have written the object that the case's own action needs.
             Err(StartError::Refused { .. }) if cell.fault.kills => Held::Unmet,
             Err(error @ StartError::Panicked { .. }) => Held::Internal(error.to_string()),
             Err(error) => Held::Broken(error.to_string()),
@@ -232,7 +232,7 @@ impl Sweep {
 }
 
 impl Cell {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub fn name(&self) -> String {
         self.fault.at(&self.point)
     }

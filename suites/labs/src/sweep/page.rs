@@ -1,4 +1,4 @@
-//! `sweep.html`: the grid of points and faults, and what failed.
+//! `sweep.html`: the grid of points and faults, and the failures.
 
 use maud::{Markup, html};
 
@@ -77,7 +77,7 @@ fn failures(cells: &[CellRecord]) -> Markup {
 }
 
 impl Held {
-    /// One letter for a grid.
+    /// One letter for the grid.
     pub fn sign(&self) -> &'static str {
         match self {
             Held::Held => ".",

@@ -1,4 +1,4 @@
-//! The points of a run: every request, delivery and call of the systems under test, each by its number among its like.
+//! The fault points of a run: every request, watch event and call of the systems under test, numbered among equal ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,40 +6,40 @@ use std::fmt;
 use suites::harness::journal::{Fact, What};
 use suites::harness::scenario::Role;
 
-/// What can happen to a point depends on this.
+/// The kind of a point, which determines the possible faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A request that changes something.
+    /// A mutating request.
     Write,
     /// A get or a list.
     Read,
-    /// The beginning of a watch.
+    /// The start of a watch.
     Watch,
-    /// An event of a watch.
+    /// A watch event.
     Delivery,
-    /// A call of the driver.
+    /// A CSI call.
     Call,
 }
 
-/// One of them.
+/// A fault point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// Whose it is.
+    /// The role of the client.
     pub role: Role,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// The verb of a request, `watch` for a delivery too, and the method of a call.
+    /// Verb of a request, `watch` also for a watch event; method of a call.
     pub verb: String,
-    /// The resource of a request or a delivery, with a subresource; empty for a call.
+    /// Resource of a request or a watch event, with its subresource; empty for a call.
     pub resource: String,
-    /// The how manyth of its like, from 1 on.
+    /// 1-based occurrence among equal requests or calls.
     pub number: u32,
-    /// Of a delivery: the how manyth event of its watch it is, from 1 on.
+    /// For a watch event: its 1-based number within the watch.
     pub event: u32,
 }
 
 impl Point {
-    /// What it is called, as a part of the id of a case.
+    /// Its name as a part of a case id.
     pub fn name(&self) -> String {
         let mut words = vec![self.role.as_str().to_owned(), self.verb.to_lowercase()];
         words.extend(
@@ -53,7 +53,7 @@ impl Point {
         words.join("-")
     }
 
-    /// The points like it, by which a grid has its rows.
+    /// The group of equal points, which forms a row of the grid.
     pub fn like(&self) -> String {
         match self.kind {
             Kind::Delivery => format!("{} event of {}", self.role.as_str(), self.resource),
@@ -62,7 +62,7 @@ impl Point {
         }
     }
 
-    /// Whether a run came to it: a fault of the API server is a fact, and calls are counted.
+    /// Whether a run reached it: API faults are facts of the journal, and calls are counted.
     pub(super) fn is_met(&self, facts: &[Fact]) -> bool {
         match self.kind {
             Kind::Call => {
@@ -87,10 +87,10 @@ impl fmt::Display for Point {
     }
 }
 
-/// All points of a run, in the order in which they were first seen.
+/// All points of a run, in order of first occurrence.
 pub fn points(facts: &[Fact]) -> Vec<Point> {
     let mut numbers: BTreeMap<(Role, String, String), u32> = BTreeMap::new();
-    // The newest watch of each client and resource, and its events so far.
+    // Number of the newest watch of each client and resource, and its events so far.
     let mut watches: BTreeMap<(String, String), (u32, u32)> = BTreeMap::new();
     let mut points = Vec::new();
     for fact in facts {

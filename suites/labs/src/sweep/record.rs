@@ -1,29 +1,29 @@
-//! What sweeps came to, as data: the grid, its page and the exit code are made of this, here or on another machine.
+//! Results of sweeps as data, from which grid, page and exit code are made, on this machine or on another.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Held, SweepError};
 
-/// One case, swept or not.
+/// A case, swept or left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptCase {
-    /// Its number among the cases of the whole run.
+    /// Its number in the whole run.
     pub number: usize,
     /// Its id.
     pub id: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What it came to.
+    /// The result.
     pub outcome: Swept,
 }
 
-/// What a sweep came to.
+/// Result of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Swept {
-    /// Its cells, point by point.
+    /// The cells, by point.
     Cells(Vec<CellRecord>),
-    /// It is none that can be swept, for this reason.
+    /// It cannot be swept, for this reason.
     LeftOut(String),
     /// It fails without a fault.
     Fails(String),
@@ -31,25 +31,25 @@ pub enum Swept {
     Broken(String),
 }
 
-/// A cell that has ended.
+/// A cell with its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: String,
-    /// Where.
+    /// The point.
     pub point: String,
-    /// The points like it.
+    /// The group of equal points.
     pub like: String,
-    /// What happened there.
+    /// The fault.
     pub fault: String,
-    /// How it ended.
+    /// The result.
     pub held: Held,
-    /// The case as a file, of a cell that failed.
+    /// The case file of a failed cell.
     pub text: Option<String>,
 }
 
 impl CellRecord {
-    /// Of a cell that has ended so.
+    /// The record of a cell.
     pub fn new(cell: &Cell, held: Held) -> Self {
         let has_failed = matches!(held, Held::Failed { .. });
         CellRecord {
@@ -64,7 +64,7 @@ impl CellRecord {
 }
 
 impl From<SweepError> for Swept {
-    /// A case of which the specification says nothing is none that can be swept, nor one that the manifest leaves out; that is no failure.
+    /// A case that the specification does not model, or that the manifest skips, is left out, which is no failure.
     fn from(error: SweepError) -> Self {
         let why = error.to_string();
         match error {

@@ -1,4 +1,4 @@
-//! Storage that nodes have of their own: what happens without the recipe, with each part of it, and with all.
+//! Node-local storage: results without the KEP's configuration, with parts of it, and with all of it.
 
 use capacity_types::Labels;
 
@@ -11,7 +11,7 @@ use super::world::{Driver, Pod, Tells, World};
 use crate::study::cluster;
 use crate::study::result::{Bound, Finding};
 
-/// The round in which pods are deleted again: long after all have a node.
+/// Round in which all pods are deleted: long after all of them were scheduled.
 const DELETED: usize = 40;
 
 /// The findings.
@@ -98,7 +98,7 @@ fn different_rounds(left: &Course, right: &Course) -> usize {
     pairs.filter(|(left, right)| left != right).count() + lengths
 }
 
-/// The imagined node, with and without its own segment, while the real one is full, as new, or larger than a new one.
+/// The template node with and without a segment of its own, while the real node is full, empty, or larger than a new one.
 fn labels(abilities: Abilities) -> Vec<Finding> {
     let world = HOSTPATH.local();
     let state = State::new(&world);
@@ -136,7 +136,7 @@ fn labels(abilities: Abilities) -> Vec<Finding> {
     ]
 }
 
-/// Verdicts about volumes of each size that a new node would not bear out, while the node that is copied has so much.
+/// Wrong predictions for volumes of each size on a new node, if the node that is copied has this much free capacity.
 fn wrong_verdicts(world: &World, template: &Labels, left: u64) -> usize {
     let segment: Labels = [(HOSTPATH.key.to_owned(), format!("{}-0", HOSTPATH.group))].into();
     let real = cluster::capacity("real", HOSTPATH.class, cluster::labelled(&segment), Some(left));
@@ -164,7 +164,7 @@ fn objects(abilities: Abilities) -> Vec<Finding> {
         ..HOSTPATH.recipe()
     };
     let unlabelled = grow(&from_zero, &unlabelled, abilities);
-    // Two classes, of which one has an object for the imagined segment.
+    // Two classes, one of which has an object for the template segment.
     let mut two = HOSTPATH.local();
     two.drivers[0].classes.push("other".to_owned());
     let of = |class: &str| {
@@ -203,7 +203,7 @@ fn objects(abilities: Abilities) -> Vec<Finding> {
     ]
 }
 
-/// Sizes that the imagined node takes and a new node does not, or the other way round.
+/// Sizes that fit the template node but not a new node, or vice versa.
 fn different_sizes(abilities: Abilities) -> usize {
     let world = HOSTPATH.local();
     let state = State::new(&world);
@@ -227,7 +227,7 @@ fn different_sizes(abilities: Abilities) -> usize {
     (0..=2 * WHOLE).filter(differs).count()
 }
 
-/// A driver that starts late, and two drivers of which one starts later than the other.
+/// A driver that starts late, and two drivers with different delays.
 fn readiness(abilities: Abilities) -> Vec<Finding> {
     let extra = |world: &World, readiness: Readiness| {
         let recipe = Recipe {
@@ -273,13 +273,13 @@ fn readiness(abilities: Abilities) -> Vec<Finding> {
     ]
 }
 
-/// An object for each class of each driver at the imagined segment. All drivers here share a label.
+/// An object for each class of each driver in the template segment. All drivers here use the same label.
 fn objects_for(world: &World) -> Vec<Object> {
     let classes = world.drivers.iter().flat_map(|driver| &driver.classes);
     classes.map(|class| HOSTPATH.object(class, WHOLE)).collect()
 }
 
-/// The pods need the driver that starts later. Both tell nodes apart by the same label.
+/// The pods need the driver with the longer delay. Both drivers use the same topology key.
 fn two_drivers() -> World {
     let mut world = HOSTPATH.local();
     world.drivers[0].delay = 4;
@@ -293,7 +293,7 @@ fn two_drivers() -> World {
     world
 }
 
-/// To count volumes in mind: faster where the figure is all that is left, and wrong where it is the largest volume.
+/// Subtracting volumes of simulated pods: faster if the object has the total capacity, wrong if it has the maximum volume size.
 fn counting(abilities: Abilities) -> Vec<Finding> {
     let counts = Abilities {
         counts_volumes: true,
@@ -329,7 +329,7 @@ fn counting(abilities: Abilities) -> Vec<Finding> {
     ]
 }
 
-/// Mistakes in the configuration, each of which leaves pods behind.
+/// Misconfigurations, each of which leaves pods pending.
 fn mistakes(abilities: Abilities) -> Finding {
     let world = HOSTPATH.local();
     let mut from_zero = world.clone();

@@ -1,6 +1,6 @@
-//! The autoscaler's own part of a round: which nodes are still to come, which group would help, and which nodes nobody needs.
+//! One iteration of the autoscaler: which nodes are not ready yet, which node group to scale up, and which nodes to remove.
 //!
-//! Knows labels, capacity objects and the scheduler's filter, and no driver.
+//! Uses labels, capacity objects and the scheduler's filter. Does not know drivers.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +11,23 @@ use super::recipe::{Readiness, Recipe};
 use super::state::{State, feasible};
 use super::world::{Node, Pod, World};
 
-/// The label that the autoscaler makes unique for each imagined node.
+/// The label that the autoscaler makes unique for each template node.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// What an autoscaler does of that which the KEP describes. Each is taken away once by the tests of this crate.
+/// Features of the modelled autoscaler that the KEP describes. Tests of this crate disable each once.
 #[derive(Clone, Copy, Debug)]
 pub struct Abilities {
-    /// It rewrites labels of imagined nodes.
+    /// Rewrites labels of template nodes.
     pub rewrites: bool,
-    /// It gives imagined nodes the labels of the pool's configuration.
+    /// Applies the labels of the pool's configuration to template nodes.
     pub takes_pool_labels: bool,
-    /// It waits as the recipe says until a new node counts as ready.
+    /// Waits until a new node is ready as configured.
     pub waits: bool,
-    /// It asks the scheduler's filter about volumes.
+    /// Evaluates volumes with the scheduler's filter.
     pub asks_filter: bool,
-    /// It takes volumes of pods that it has placed in its mind off the imagined node's storage. The KEP says why it does not.
+    /// Subtracts the volumes of simulated pods from the template node's capacity. The KEP explains why it does not.
     pub counts_volumes: bool,
-    /// It removes nodes that nobody needs.
+    /// Removes unneeded nodes.
     pub shrinks: bool,
 }
 
@@ -44,7 +44,7 @@ impl Default for Abilities {
     }
 }
 
-/// One look of an autoscaler at a cluster.
+/// One iteration of an autoscaler.
 pub(super) struct Look<'l> {
     pub(super) world: &'l World,
     pub(super) recipe: &'l Recipe,
@@ -64,10 +64,10 @@ impl<'l> Look<'l> {
         }
     }
 
-    /// The labels of a node that the group would get: those of one that it has, or of its configuration.
+    /// The labels of the template node of a group: from an existing node, or from the configuration.
     pub(super) fn imagined(&self, group: usize) -> Labels {
         let of_group = self.state.nodes.iter().filter(|node| node.group == group);
-        // The oldest has all of its labels.
+        // The oldest node has all its labels.
         let labels = match of_group.min_by_key(|node| node.since) {
             Some(node) if self.abilities.rewrites => self.recipe.rewritten(&node.labels),
             Some(node) => node.labels.clone(),
@@ -86,7 +86,7 @@ impl<'l> Look<'l> {
         labels
     }
 
-    /// Whether a node counts as there; while it does not, its group's imagined node stands for it.
+    /// Whether a node is ready; until then the template node of its group stands in for it.
     pub(super) fn is_ready(&self, node: &Node) -> bool {
         let classes = |labels: &Labels| -> BTreeSet<&str> {
             let admitting = self
@@ -104,7 +104,7 @@ impl<'l> Look<'l> {
         }
     }
 
-    /// The group that is to grow, and by how many nodes: that which helps most pods.
+    /// The group to scale up and the number of nodes: the group that helps most pods.
     pub(super) fn growth(&self) -> Option<(usize, usize)> {
         let pods = self.helpless();
         let groups = (0..self.world.groups.len()).filter_map(|group| {
@@ -120,7 +120,7 @@ impl<'l> Look<'l> {
         best.map(|(_, group, nodes)| (group, nodes))
     }
 
-    /// Pods that no node will take, those included that are on their way.
+    /// Pods that fit no node, including nodes that are not ready yet.
     fn helpless(&self) -> Vec<&'l Pod> {
         let unready = self.state.nodes.iter().filter(|node| !self.is_ready(node));
         let slots = |node: &Node| self.world.groups[node.group].slots;
@@ -146,7 +146,7 @@ impl<'l> Look<'l> {
         !self.abilities.asks_filter || !feasible(self.world, &[node], &self.objects, pod).is_empty()
     }
 
-    /// Slots are modelled and storage is not, so that all pods which fit the imagined node by their volumes fit it together.
+    /// Slots are modelled and storage is not, so all pods whose volumes fit the template node separately also fit it together.
     fn nodes_for(&self, group: usize, template: &Labels, pods: &[&Pod]) -> usize {
         let by_slots = pods.len().div_ceil(self.world.groups[group].slots);
         if !self.abilities.counts_volumes {
@@ -163,7 +163,7 @@ impl<'l> Look<'l> {
         nodes.max(by_slots)
     }
 
-    /// What the objects say of the storage of an imagined node.
+    /// The capacity of a template node according to the objects.
     fn whole(&self, template: &Labels, pod: &Pod) -> u64 {
         let of_class = self.objects.iter().filter(|it| it.class == pod.class);
         let limits = of_class

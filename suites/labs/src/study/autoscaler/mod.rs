@@ -1,13 +1,13 @@
-//! `autoscaler`: an autoscaler that follows the recipe of the KEP, and one that does not, over rounds.
+//! `autoscaler`: a simulated autoscaler that is configured as the KEP describes, and one that is not.
 //!
 //! ```text
-//! world    groups of nodes, drivers, pods          recipe   what an administrator configures
-//! state    a cluster in a round; the scheduler     look     imagined nodes, readiness, growth
-//! run      round after round                       setting  the clusters of the experiments
+//! world    node groups, drivers, pods              recipe   configuration by the administrator
+//! state    a cluster in a round; the scheduler     look     template nodes, readiness, scale-up
+//! run      the loop over rounds                    setting  the clusters of the experiments
 //! ```
 //!
-//! No part of it knows a driver: drivers differ in their data alone. A pod fits a node, real or imagined, where the scheduler's own filter
-//! says so. Time is counted in rounds of the autoscaler.
+//! No part is specific to a driver: drivers are data. The scheduler's own filter decides whether a pod fits a node, real or template. Time
+//! is counted in rounds of the autoscaler.
 
 mod local;
 mod look;
@@ -25,12 +25,12 @@ use run::{Course, grow};
 
 use crate::study::result::{Axis, Cell, Line, Plot, Setup, Study, Table};
 
-/// The autoscaler as the KEP has it. Nothing here is left to chance, and all of it is small.
+/// The autoscaler as the KEP describes it. Deterministic and small, so that size and seed make no difference.
 pub fn run(setup: Setup) -> Study {
     study(Abilities::default(), setup)
 }
 
-/// An autoscaler with these abilities.
+/// The study for an autoscaler with these features.
 pub fn study(abilities: Abilities, setup: Setup) -> Study {
     let mut study = Study::new(
         "autoscaler",
@@ -54,7 +54,7 @@ pub fn study(abilities: Abilities, setup: Setup) -> Study {
     study
 }
 
-/// The same pods under different configurations.
+/// The same pods with different configurations.
 fn courses(abilities: Abilities) -> Vec<(&'static str, Course)> {
     let (world, recipe) = network::both_kinds();
     let impatient = Recipe {

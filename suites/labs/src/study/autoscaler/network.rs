@@ -1,4 +1,4 @@
-//! Storage that a zone shares: where an imagined node has its label, and where nobody knows of the zone.
+//! Storage shared by a zone: results with a zone label on the template node, and with an unknown zone.
 
 use super::look::Abilities;
 use super::recipe::{Readiness, Recipe};
@@ -13,7 +13,7 @@ pub(super) fn findings(abilities: Abilities) -> Vec<Finding> {
         readiness: Readiness::Counterparts,
         ..Recipe::default()
     };
-    // A node of another pool makes the zone known, and takes one pod.
+    // A node of another pool makes the zone known, and runs one pod.
     let mut beside = zonal(0, HERE);
     beside.groups.push(Group {
         least: 1,
@@ -71,7 +71,7 @@ pub(super) fn findings(abilities: Abilities) -> Vec<Finding> {
     findings
 }
 
-/// Both kinds of storage at once.
+/// Local and network storage combined.
 pub(super) fn both_kinds() -> (World, Recipe) {
     let (local, network) = (HOSTPATH.local(), zonal(1, HERE));
     let mut world = local;
@@ -81,7 +81,7 @@ pub(super) fn both_kinds() -> (World, Recipe) {
     (world, HOSTPATH.recipe())
 }
 
-/// The local driver runs on nodes of both pools, and the recipe names its label in one of them.
+/// The local driver runs in both pools, but the configuration rewrites its label in one of them only.
 fn both(abilities: Abilities) -> [Finding; 1] {
     let (world, recipe) = both_kinds();
     let course = grow(&world, &recipe, abilities);

@@ -1,4 +1,4 @@
-//! What an administrator configures, as the KEP lists it. This alone tells the autoscaler of storage.
+//! Configuration by the administrator, as the KEP lists it. The autoscaler's only source of information on storage.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use regex::Regex;
 /// The configuration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recipe {
-    /// Applied to each label of an imagined node, written `key=value`.
+    /// Applied to each label of a template node, written as `key=value`.
     pub(super) rewrites: Vec<Rewrite>,
-    /// Labels of the imagined node of a group without nodes, by the group's name.
+    /// Labels of the template node of an empty group, by the group's name.
     pub(super) pool_labels: Vec<(String, Labels)>,
-    /// Capacity objects for imagined segments.
+    /// Capacity objects for template segments.
     pub(super) objects: Vec<Object>,
     /// When a new node counts as ready.
     pub(super) readiness: Readiness,
@@ -21,13 +21,13 @@ pub(super) struct Recipe {
 /// A search and its replacement.
 #[derive(Clone, Debug)]
 pub(super) struct Rewrite {
-    /// What is replaced.
+    /// The search pattern.
     pub(super) search: Regex,
-    /// By what.
+    /// The replacement.
     pub(super) replacement: String,
 }
 
-/// A capacity object that a person wrote.
+/// A manually created capacity object.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     /// Its class.
@@ -41,17 +41,17 @@ pub(super) struct Object {
 /// When a new node counts as ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Readiness {
-    /// When its kubelet says so.
+    /// When its kubelet reports Ready.
     #[default]
     Kubelet,
-    /// When one capacity object is for it.
+    /// When one capacity object matches it.
     AnyObject,
-    /// When every object for the imagined node has a counterpart for it.
+    /// When every object for the template node has a counterpart for it.
     Counterparts,
 }
 
 impl Recipe {
-    /// The labels of an imagined node, from those of a real one.
+    /// The labels of a template node, from those of a real one.
     pub(super) fn rewritten(&self, labels: &Labels) -> Labels {
         labels
             .iter()
@@ -70,7 +70,7 @@ impl Recipe {
         (key.to_owned(), value.to_owned())
     }
 
-    /// The labels that the pool's configuration has for a group.
+    /// The labels in the pool's configuration for a group.
     pub(super) fn of_pool(&self, group: &str) -> Option<&Labels> {
         let found = self.pool_labels.iter().find(|(name, _)| name == group);
         found.map(|(_, labels)| labels)

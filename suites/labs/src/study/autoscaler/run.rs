@@ -1,4 +1,4 @@
-//! Round after round: drivers start, the scheduler tries, the autoscaler adds or removes.
+//! The loop over rounds: drivers start, the scheduler tries pods, the autoscaler adds or removes nodes.
 
 use std::collections::BTreeMap;
 
@@ -7,62 +7,62 @@ use super::recipe::Recipe;
 use super::state::State;
 use super::world::World;
 
-/// Rounds without use after which a node is removed.
+/// Number of idle rounds after which a node is removed.
 const IDLE_ROUNDS: usize = 3;
-/// Rounds at most: by then every group has grown to its end and shrunk again.
+/// Maximum number of rounds: by then every group has reached its maximum and shrunk again.
 const ROUNDS: usize = 60;
 
-/// What a run was like.
+/// The result of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Course {
-    /// Nodes and waiting pods at the end of each round.
+    /// Number of nodes and of pending pods at the end of each round.
     pub(super) rounds: Vec<(usize, usize)>,
-    /// Nodes that were added in each round.
+    /// Number of nodes added in each round.
     pub(super) added: Vec<usize>,
-    /// Objects of publishers at the end.
+    /// Number of objects written by publishers at the end.
     pub(super) published: usize,
 }
 
 impl Course {
-    /// All nodes that were added.
+    /// Total number of added nodes.
     pub(super) fn grown(&self) -> usize {
         self.added.iter().sum()
     }
 
-    /// Pods that never got a node.
+    /// Number of pods pending at the end.
     pub(super) fn stuck(&self) -> usize {
         self.rounds.last().map_or(0, |(_, waiting)| *waiting)
     }
 
-    /// Nodes at the end.
+    /// Number of nodes at the end.
     pub(super) fn nodes(&self) -> usize {
         self.rounds.last().map_or(0, |(nodes, _)| *nodes)
     }
 
-    /// The rounds in which it grew.
+    /// Number of rounds with a scale-up.
     pub(super) fn growths(&self) -> usize {
         self.added.iter().filter(|added| **added > 0).count()
     }
 
-    /// Whether nothing has changed for so many rounds.
+    /// Whether nothing has changed for this number of rounds.
     fn is_over(&self, rounds: usize) -> bool {
         let last = self.rounds.iter().rev().take(rounds);
         let same = last.clone().all(|round| Some(round) == self.rounds.last());
         same && last.count() == rounds
     }
 
-    /// The most nodes that were added in one round.
+    /// Maximum number of nodes added in one round.
     pub(super) fn most(&self) -> usize {
         self.added.iter().max().copied().unwrap_or_default()
     }
 }
 
-/// Lets a cluster grow until nothing changes any more, or every round is over. Nodes stay.
+/// Simulates until nothing changes any more, or for the maximum number of rounds. Removes no nodes.
 pub(super) fn grow(world: &World, recipe: &Recipe, abilities: Abilities) -> Course {
     run(world, recipe, abilities, None)
 }
 
-/// Lets it grow, deletes all pods in that round, and lets it shrink.
+/// The same, but deletes all pods in that round and removes idle nodes.
 pub(super) fn grow_and_shrink(
     world: &World,
     recipe: &Recipe,
@@ -105,7 +105,7 @@ fn run(world: &World, recipe: &Recipe, abilities: Abilities, deleted_in: Option<
     course
 }
 
-/// Removes the nodes that have had no pod for some rounds, down to the least that their group has.
+/// Removes nodes that were idle for some rounds, down to the minimum of their group.
 fn shrink(world: &World, state: &mut State, idle_since: &mut BTreeMap<String, usize>, round: usize) {
     for node in state.idle() {
         let since = *idle_since.entry(node.name.clone()).or_insert(round);

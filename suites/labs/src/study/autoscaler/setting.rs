@@ -1,4 +1,4 @@
-//! The clusters of the experiments: the driver of the KEP's example, a driver whose storage a zone shares, and the recipe for each.
+//! The clusters of the experiments: the driver of the KEP's example, a driver with zonal storage, and the configuration for each.
 
 use capacity_types::Labels;
 use regex::Regex;
@@ -6,16 +6,16 @@ use regex::Regex;
 use super::recipe::{Object, Readiness, Recipe, Rewrite};
 use super::world::{Driver, Group, Pod, Scope, Tells, World};
 
-/// What a volume takes of a node that has as much: all.
+/// Size of a volume that uses all storage of a node.
 pub(super) const WHOLE: u64 = 10;
-/// Pods that wait, beside one that fills the first node.
+/// Number of pending pods, besides one that fills the first node.
 pub(super) const PODS: usize = 5;
 /// The zone of the first group.
 pub(super) const HERE: &str = "a";
-/// A zone without a node.
+/// A zone without nodes.
 pub(super) const ELSEWHERE: &str = "b";
 
-/// The names of everything in a cluster with local storage.
+/// The names in a cluster with local storage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names {
     pub(super) driver: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct Names {
     pub(super) group: &'static str,
 }
 
-/// Those of the KEP's example.
+/// The names in the KEP's example.
 pub(super) const HOSTPATH: Names = Names {
     driver: "hostpath.csi.k8s.io",
     key: "topology.hostpath.csi/node",
@@ -32,7 +32,7 @@ pub(super) const HOSTPATH: Names = Names {
     group: "aks-workerpool",
 };
 
-/// Others.
+/// Other names.
 pub(super) const OTHERS: Names = Names {
     driver: "disk.example.com",
     key: "disk.example.com/host",
@@ -40,7 +40,7 @@ pub(super) const OTHERS: Names = Names {
     group: "storage-nodes",
 };
 
-/// The driver whose storage a zone shares.
+/// The driver with zonal storage.
 pub(super) const ZONAL: Names = Names {
     driver: "zonal.example.com",
     key: "topology.zonal.example.com/zone",
@@ -49,7 +49,7 @@ pub(super) const ZONAL: Names = Names {
 };
 
 impl Names {
-    /// Each node has storage for one volume, two rounds after it came.
+    /// A driver with storage for one volume per node, started two rounds after the node was added.
     pub(super) fn driver(&self) -> Driver {
         Driver {
             name: self.driver.to_owned(),
@@ -62,7 +62,7 @@ impl Names {
         }
     }
 
-    /// A group with so many nodes at first.
+    /// A group with this initial number of nodes.
     pub(super) fn group(&self, least: usize) -> Group {
         Group {
             least,
@@ -70,18 +70,18 @@ impl Names {
         }
     }
 
-    /// So many pods with a volume of that class.
+    /// Pods with one volume each of the class.
     pub(super) fn pods(&self, count: usize, bytes: u64) -> Vec<Pod> {
         let class = self.class.to_owned();
         vec![Pod { class, bytes }; count]
     }
 
-    /// The segment of imagined nodes.
+    /// The segment of template nodes.
     pub(super) fn template(&self) -> Labels {
         [(self.key.to_owned(), format!("{}-template", self.group))].into()
     }
 
-    /// The replacement of the KEP: whatever follows the name of the group becomes `-template`.
+    /// The rewrite rule of the KEP: everything after the group name becomes `-template`.
     pub(super) fn rewrite(&self) -> Vec<Rewrite> {
         let escaped = regex::escape(&format!("{}={}", self.key, self.group));
         let search = Regex::new(&format!("^{escaped}.*"));
@@ -92,7 +92,7 @@ impl Names {
         search.map(rewrite).into_iter().collect()
     }
 
-    /// The object for imagined nodes.
+    /// The capacity object for template nodes.
     pub(super) fn object(&self, class: &str, bytes: u64) -> Object {
         Object {
             class: class.to_owned(),
@@ -101,7 +101,7 @@ impl Names {
         }
     }
 
-    /// All that the KEP lists.
+    /// The full configuration of the KEP.
     pub(super) fn recipe(&self) -> Recipe {
         Recipe {
             rewrites: self.rewrite(),
@@ -111,7 +111,7 @@ impl Names {
         }
     }
 
-    /// Local storage: one node at first, which the first pod fills, and pods that wait.
+    /// Local storage: one initial node, which the first pod fills, and pending pods.
     pub(super) fn local(&self) -> World {
         World {
             groups: vec![self.group(1)],
@@ -121,7 +121,7 @@ impl Names {
     }
 }
 
-/// Storage of a zone, with room for all; nodes take one pod each. `least` of them are there at first.
+/// Zonal storage with room for all; each node runs one pod. `least`: initial number of nodes.
 pub(super) fn zonal(least: usize, zone: &str) -> World {
     let driver = Driver {
         scope: Scope::Zone,
@@ -140,7 +140,7 @@ pub(super) fn zonal(least: usize, zone: &str) -> World {
     }
 }
 
-/// The label of a zone's storage in the configuration of the pool.
+/// Pool configuration with the zone label.
 pub(super) fn zone_label(zone: &str) -> Recipe {
     let label = (ZONAL.key.to_owned(), zone.to_owned());
     Recipe {
@@ -150,7 +150,7 @@ pub(super) fn zone_label(zone: &str) -> Recipe {
     }
 }
 
-/// The same, and an object that somebody wrote for the zone.
+/// The same, plus a manually created object for the zone.
 pub(super) fn zone_object(zone: &str) -> Recipe {
     Recipe {
         objects: vec![Object {

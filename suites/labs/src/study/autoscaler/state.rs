@@ -1,6 +1,6 @@
-//! A cluster in a round: nodes, what is left of the storage, the objects that are published, and where pods are.
+//! State of a simulated cluster in a round: nodes, free storage, published objects, and scheduled pods.
 //!
-//! Drivers, publishers and the scheduler are as ever: they know nothing of an autoscaler.
+//! Drivers, publishers and the scheduler are the usual ones: they do not know the autoscaler.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ pub(super) struct State {
     pub(super) nodes: Vec<Node>,
     /// The node of each pod.
     pub(super) placed: BTreeMap<usize, String>,
-    /// Pods that were deleted.
+    /// Whether the pods were deleted.
     pub(super) gone: bool,
     storage: Storage,
-    /// Nodes that were ever made, so that no name comes twice.
+    /// Number of nodes ever created, for unique names.
     made: usize,
 }
 
 impl State {
-    /// Before the first round, with nodes that have been there for long.
+    /// The state before the first round; the initial nodes are long ready.
     pub(super) fn new(world: &World) -> Self {
         let mut state = Self {
             nodes: Vec::new(),
@@ -48,7 +48,7 @@ impl State {
         state
     }
 
-    /// A node of a group comes.
+    /// Adds a node to a group.
     pub(super) fn add(&mut self, world: &World, group: usize, round: usize) {
         let labels = world.groups[group].labels.clone();
         let name = format!("{}-{}", world.groups[group].name, self.made);
@@ -61,7 +61,7 @@ impl State {
         });
     }
 
-    /// A node goes, and its own storage with it.
+    /// Removes a node with its local storage.
     pub(super) fn remove(&mut self, world: &World, name: &str) {
         self.nodes.retain(|node| node.name != name);
         let nodes = &self.nodes;
@@ -72,7 +72,7 @@ impl State {
         });
     }
 
-    /// Drivers start on nodes that are old enough, which label the node and bring storage that is new.
+    /// Starts drivers on nodes that are old enough; they label the node and add unused storage.
     pub(super) fn start_drivers(&mut self, world: &World, round: usize) {
         for node in &mut self.nodes {
             for (number, driver) in world.drivers.iter().enumerate() {
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// The objects that publishers have written.
+    /// The objects written by publishers.
     pub(super) fn published(&self, world: &World) -> Vec<Capacity> {
         let mut objects = Vec::new();
         for ((number, segment), disks) in &self.storage {
@@ -101,7 +101,7 @@ impl State {
         objects
     }
 
-    /// All objects: those of publishers, and those of the administrator.
+    /// All objects: those of publishers and of the administrator.
     pub(super) fn objects(&self, world: &World, recipe: &Recipe) -> Vec<Capacity> {
         let mut objects = self.published(world);
         for (number, object) in recipe.objects.iter().enumerate() {
@@ -117,7 +117,7 @@ impl State {
         objects
     }
 
-    /// The scheduler tries every pod that waits. A volume is made at once, and published before the next pod is tried.
+    /// Schedules every pending pod. A volume is provisioned and published before the next pod is tried.
     pub(super) fn schedule(&mut self, world: &World, recipe: &Recipe) {
         for number in self.waiting(world) {
             let pod = &world.pods[number];
@@ -153,7 +153,7 @@ impl State {
         disks.is_some_and(|disks| driver.make(disks, pod.bytes))
     }
 
-    /// All pods go, with their volumes.
+    /// Deletes all pods with their volumes.
     pub(super) fn delete_pods(&mut self, world: &World) {
         self.gone = true;
         self.placed.clear();
@@ -162,7 +162,7 @@ impl State {
         }
     }
 
-    /// The pods without a node.
+    /// The pending pods.
     pub(super) fn waiting(&self, world: &World) -> Vec<usize> {
         let waits = |number: &usize| !self.gone && !self.placed.contains_key(number);
         (0..world.pods.len()).filter(waits).collect()
@@ -175,7 +175,7 @@ impl State {
     }
 }
 
-/// The nodes that the scheduler's own filter leaves for a pod.
+/// The nodes that the scheduler's own filter accepts for a pod.
 pub(super) fn feasible(
     world: &World,
     nodes: &[(String, Labels)],

@@ -1,81 +1,81 @@
-//! What there is besides the autoscaler: groups of nodes, drivers with storage, and pods. No driver is treated unlike another.
+//! Inputs besides the autoscaler: node groups, drivers with storage, and pods. No driver is special.
 
 use std::collections::BTreeMap;
 
 use capacity_types::Labels;
 
-/// The zone of a node, which the cloud knows.
+/// The topology label for zones, set by the cloud provider.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// All of it, before the first round.
+/// The inputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct World {
-    /// The groups that may grow.
+    /// The node groups.
     pub(super) groups: Vec<Group>,
     /// The drivers.
     pub(super) drivers: Vec<Driver>,
-    /// The pods that come in the first round.
+    /// The pods created in the first round.
     pub(super) pods: Vec<Pod>,
 }
 
-/// Nodes that are made alike.
+/// A group of equal nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// Begins the names of its nodes.
+    /// Prefix of its node names.
     pub(super) name: String,
-    /// Labels of each node from its beginning, as the cloud sets them.
+    /// Initial labels of each node, set by the cloud provider.
     pub(super) labels: Labels,
-    /// Nodes at first, which it never has less of.
+    /// Initial and minimum number of nodes.
     pub(super) least: usize,
-    /// Nodes at most.
+    /// Maximum number of nodes.
     pub(super) most: usize,
-    /// Pods that a node takes, whatever their volumes. The autoscaler knows that of any node.
+    /// Maximum number of pods per node, known to the autoscaler.
     pub(super) slots: usize,
 }
 
 /// A driver with its storage.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
-    /// The provisioner of its classes.
+    /// Name, and provisioner of its classes.
     pub(super) name: String,
-    /// The label by which its segments are told apart; the driver puts it on a node when it starts there.
+    /// Topology key of its segments; the driver sets the label when it starts on a node.
     pub(super) key: String,
     /// Its storage classes.
     pub(super) classes: Vec<String>,
-    /// What a segment is.
+    /// Extent of a segment.
     pub(super) scope: Scope,
-    /// Rounds that it takes until it runs on a new node.
+    /// Number of rounds until it runs on a new node.
     pub(super) delay: usize,
-    /// Bytes of each disk of a segment that nobody has used yet.
+    /// Sizes in bytes of the disks of an unused segment.
     pub(super) disks: Vec<u64>,
-    /// What it says of them.
+    /// The capacity that it reports.
     pub(super) tells: Tells,
 }
 
-/// What a segment of a driver is.
+/// Extent of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// Each node has storage of its own.
+    /// Each node is a segment.
     Node,
-    /// The nodes of a zone share storage.
+    /// The nodes of a zone share a segment.
     Zone,
 }
 
-/// Which figure a driver gives.
+/// The value that a driver reports as capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tells {
-    /// All bytes that are left, and volumes may lie across disks.
+    /// Total free space; volumes may span disks.
     Total,
-    /// The largest volume that can be made; volumes take a disk each.
+    /// Maximum volume size; each volume uses one disk.
     Largest,
 }
 
 /// A pod with one claim.
 #[derive(Clone, Debug)]
 pub(super) struct Pod {
-    /// The class of its claim.
+    /// Class of its claim.
     pub(super) class: String,
-    /// The bytes of its claim.
+    /// Size of its claim, in bytes.
     pub(super) bytes: u64,
 }
 
@@ -85,15 +85,15 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) group: usize,
     pub(super) labels: Labels,
-    /// The round in which it came.
+    /// The round in which it was added.
     pub(super) since: usize,
 }
 
-/// What is left of a segment's disks.
+/// Free bytes of a segment's disks.
 pub(super) type Disks = Vec<u64>;
 
 impl Group {
-    /// A group without nodes that may have twenty, each for any number of pods.
+    /// An empty group of up to twenty nodes, each for any number of pods.
     pub(super) fn new(name: &str, zone: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -106,7 +106,7 @@ impl Group {
 }
 
 impl Driver {
-    /// The value of its label on a node.
+    /// The value of its topology label on a node.
     pub(super) fn segment(&self, node: &Node) -> Option<String> {
         match self.scope {
             Scope::Node => Some(node.name.clone()),
@@ -114,12 +114,12 @@ impl Driver {
         }
     }
 
-    /// Whether it runs on a node by this round.
+    /// Whether it runs on a node in this round.
     pub(super) fn runs_on(&self, node: &Node, round: usize) -> bool {
         round >= node.since + self.delay
     }
 
-    /// The figure for these disks.
+    /// The reported capacity for these disks.
     pub(super) fn figure(&self, disks: &Disks) -> u64 {
         match self.tells {
             Tells::Total => disks.iter().sum(),
@@ -127,7 +127,7 @@ impl Driver {
         }
     }
 
-    /// Makes a volume, if it can.
+    /// Provisions a volume if it fits.
     pub(super) fn make(&self, disks: &mut Disks, bytes: u64) -> bool {
         if self.figure(disks) < bytes {
             return false;
@@ -148,5 +148,5 @@ impl Driver {
     }
 }
 
-/// What is left, by driver and segment.
+/// Free storage by driver and segment.
 pub(super) type Storage = BTreeMap<(usize, String), Disks>;

@@ -1,5 +1,5 @@
-//! `study burst`: the experiment of KEP-1472. Pods with generic ephemeral volumes are created as fast as possible, and fill the nodes to the
-//! last slot, with tracking and without: the references in simulated time, or any programs in real time.
+//! `study burst`: the experiment of KEP-1472. Pods with generic ephemeral volumes are created as fast as possible until the nodes are full,
+//! with and without tracking; with the references in simulated time, or with other programs in real time.
 
 mod outcome;
 mod variant;
@@ -26,30 +26,30 @@ pub(super) struct BurstArgs {
     pub(super) common: Common,
     #[command(flatten)]
     pub(super) broken: Broken,
-    /// Run the programs of that manifest, in real time, instead of the references in simulated time
+    /// Run the programs of this manifest in real time, instead of the references in simulated time
     #[arg(long, value_name = "FILE", conflicts_with = "defect")]
     pub(super) sut: Option<PathBuf>,
-    /// Run on sockets and by the clock; otherwise time is simulated, unless --sut needs the real one
+    /// Run in real time, on sockets [default: simulated time, unless --sut needs real time]
     #[arg(long)]
     pub(super) real_time: bool,
-    /// Nodes, each with storage of its own [default: 10, and 3 with --small]
+    /// Nodes, each with local storage [default: 10, 3 with --small]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     nodes: Option<u64>,
-    /// Volumes that a node has room for, all of which are asked for [default: 100, and 10 with --small]
+    /// Volumes per node, all of which are requested [default: 100, 10 with --small]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     slots: Option<u64>,
-    /// Only this variant; give it again for another one. A finding that compares needs both
+    /// Only this variant; can be repeated. A finding that compares variants needs both
     #[arg(long = "variant", value_name = "NAME", value_parser = PossibleValuesParser::new(VARIANTS.map(|it| it.name)))]
     variants: Vec<String>,
-    /// How long the pods may take, in seconds
+    /// Time limit for all pods, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = counted::<u64>())]
     budget: u64,
 }
 
-/// How long the pods may take where nobody says it, in seconds.
+/// Default time limit for all pods, in seconds.
 const BUDGET: u64 = 120;
 
-/// How large the burst is.
+/// Size of the burst.
 #[derive(Clone, Debug)]
 pub(super) struct Burst {
     nodes: u64,
@@ -72,7 +72,7 @@ impl BurstArgs {
         }
     }
 
-    /// What runs it.
+    /// Runs the scenarios.
     pub(super) fn runner(&self, manifest: Option<Manifest>) -> Runner {
         match manifest {
             None if !self.real_time => Runner::simulated(self.common.setup().seed, self.broken.defect),
@@ -86,7 +86,7 @@ impl BurstArgs {
 }
 
 impl Burst {
-    /// The burst where nothing else is said.
+    /// The burst of default size.
     pub(super) fn of(size: Size) -> Self {
         let (nodes, slots) = match size {
             Size::Small => (3, 10),
@@ -121,7 +121,7 @@ pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Stud
     Ok(study)
 }
 
-/// Plays all variants: in simulated time one on each core, in real time one after the other, since they would slow each other down.
+/// Runs all variants: in simulated time one per core, in real time sequentially, so that they do not slow each other down.
 fn played(runner: &Runner, burst: &Burst) -> Result<Vec<Outcome>, BoxError> {
     let play = |variant: &Variant| {
         let scenario = variant::scenario(*variant, burst);

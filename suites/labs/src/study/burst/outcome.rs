@@ -1,4 +1,4 @@
-//! What became of the pods of a burst, and what that says of the documents' statements. Knows runs by their names.
+//! Results of burst runs, and findings on the KEP's statements. Identifies runs by the names of their variants.
 
 use std::collections::BTreeSet;
 
@@ -11,26 +11,26 @@ use super::variant::{
 };
 use crate::study::journal::Run;
 
-/// Points of a drawn line, about.
+/// Approximate number of points of a plotted line.
 const POINTS: usize = 60;
 
-/// What became of the pods of one run.
+/// Result of one run.
 #[derive(Debug)]
 pub(super) struct Outcome {
     variant: &'static str,
-    /// Volumes that the driver refused to make.
+    /// Number of CreateVolume calls that the driver rejected.
     refused: usize,
     requests: usize,
-    /// Verbs and resources of the scheduler's requests, but for what it says of attempts.
+    /// Verbs and resources of the scheduler's requests, without status updates and events.
     kinds: BTreeSet<(String, String)>,
     questions: usize,
     writes: usize,
-    /// When each pod that has its node got it, in seconds since the first pod was created.
+    /// Scheduling time of each scheduled pod, in seconds since the first pod was created.
     times: Vec<f64>,
 }
 
 impl Outcome {
-    /// What the journal says of the burst.
+    /// The result in the journal of a run.
     pub(super) fn of(variant: &'static str, run: &Run) -> Self {
         let tally = run.step(1);
         let of_scheduler = tally
@@ -53,19 +53,19 @@ impl Outcome {
         }
     }
 
-    /// From the first pod to the last placement.
+    /// Time from the first pod created to the last one scheduled.
     fn seconds(&self) -> f64 {
         self.times.last().copied().unwrap_or_default()
     }
 
-    /// After how many seconds so many of a hundred placed pods had their node.
+    /// Seconds until this percentage of the scheduled pods was scheduled.
     fn percentile(&self, percent: usize) -> f64 {
         let last = self.times.len().saturating_sub(1);
         let at = (self.times.len() * percent / 100).min(last);
         self.times.get(at).copied().unwrap_or_default()
     }
 
-    /// Pods that have their node, over time.
+    /// Number of scheduled pods over time.
     fn course(&self) -> Vec<(f64, f64)> {
         let every = self.times.len().div_ceil(POINTS).max(1);
         let points = self
@@ -81,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// What each variant is.
+/// The description of each variant.
 pub(super) fn legend(burst: &Burst) -> Table {
     let mut table = Table::new("The variants", &["variant", "what it is"]);
     for variant in &burst.variants {
@@ -90,7 +90,7 @@ pub(super) fn legend(burst: &Burst) -> Table {
     table
 }
 
-/// A row for each run.
+/// One row per run.
 pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
     let columns = [
         "variant",
@@ -130,7 +130,7 @@ pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
     table
 }
 
-/// A line for each run.
+/// One line per run.
 pub(super) fn plot(runs: &[Outcome]) -> Plot {
     let lines = runs.iter().map(|run| Line {
         name: run.variant.to_owned(),
@@ -144,7 +144,7 @@ pub(super) fn plot(runs: &[Outcome]) -> Plot {
     }
 }
 
-/// What the runs that were made say of the statements. `is_simulated`: otherwise a machine's moods are in the times.
+/// The findings that the runs allow. `is_simulated`: otherwise times depend on the machine.
 pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> Vec<Finding> {
     let all = All {
         runs,
@@ -164,7 +164,7 @@ pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> V
     made.into_iter().flatten().collect()
 }
 
-/// All runs. Each finding is made where its runs are among them.
+/// All runs. A finding is made only if the runs that it compares exist.
 struct All<'a> {
     runs: &'a [Outcome],
     pods: f64,

@@ -1,4 +1,4 @@
-//! What differs from run to run of the burst, and the scenario of each. Knows no result.
+//! The variants of the burst, and the scenario of each. Does not know results.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use serde_json::{Map, Value, json};
 
 use super::Burst;
 
-/// Bytes of each volume.
+/// Size of each volume, in bytes.
 const CLAIM: u64 = 1 << 30;
 
-/// One run.
+/// A variant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Variant {
     pub(super) name: &'static str,
-    /// The same in a sentence.
+    /// Description in one sentence.
     pub(super) meaning: &'static str,
     volumes: bool,
     tracked: bool,
     scored: bool,
-    /// An extender that reserves whole disks.
+    /// Whether an extender reserves whole disks.
     extender: bool,
-    /// Slots of each node for every slot that is asked for.
+    /// Slots per node for every requested slot.
     room: u64,
-    /// How often the publisher asks the driver.
+    /// Poll interval of the publisher.
     pub(super) poll: Duration,
-    /// Whether the scheduler gets no new figures at first.
+    /// Whether the scheduler's watch of capacity objects is delayed at first.
     lags: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) const ROOMY_UNTRACKED: &str = "roomy-untracked";
 pub(super) const PLAIN: &str = "plain";
 pub(super) const PLAIN_UNTRACKED: &str = "plain-untracked";
 
-/// All of them. The first two are those of the KEP.
+/// All variants. The first two are those of the KEP.
 pub(super) const VARIANTS: [Variant; 10] = [
     Variant::new(TRACKED, "room for exactly these pods, with capacity tracking"),
     Variant {
@@ -102,14 +102,14 @@ pub(super) const VARIANTS: [Variant; 10] = [
     },
 ];
 
-/// The scenario of a variant: everything is published, and then all pods are created at once.
+/// The scenario of a variant: capacity is published, then all pods are created at once.
 pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
     let nodes: Vec<String> = (0..burst.nodes).map(|number| format!("n{number}")).collect();
     let room = variant.room * burst.slots;
     let storage = |node: &String| {
         let disks = (0..room).map(|number| (format!("d{number}"), CLAIM.into()));
         let storage = match variant.extender {
-            // What an extender reserves is a disk.
+            // An extender reserves whole disks.
             true => json!({"devices": disks.collect::<Map<_, _>>()}),
             false => json!({"capacity": room * CLAIM}),
         };
@@ -122,7 +122,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
     };
     let pods =
         (0..burst.pods()).map(|number| json!({"pod": {"name": format!("p{number}"), "ephemeral": volumes}}));
-    // Simulated, a second sees more than 500 placements, so that the nodes are full before the figures come.
+    // In simulated time more than 500 pods are scheduled per second, so the nodes are full before the delayed updates arrive.
     let lag = format!("{}s", burst.pods().div_ceil(500).max(2));
     let slow = variant
         .lags

@@ -1,4 +1,4 @@
-//! What `study cost` finds in its runs, each against the statement that it speaks of.
+//! Findings of `study cost`, each on a statement of the KEP.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use super::super::journal::{Run, Runner};
 use super::sample::{Deployed, PODS, Sample, Sampled, Step};
 use super::{GIBI, REFRESH, at};
 
-/// GetCapacity calls for each object and poll interval.
+/// GetCapacity calls per object and poll interval.
 pub(super) fn asked_per_poll(sample: &Sample, run: &Run) -> f64 {
     let polled = at(run, Step::Polled);
     let polls = polled.took.as_secs_f64() / REFRESH.as_secs_f64();
     polled.calls(CsiMethod::GetCapacity) as f64 / sample.objects() as f64 / polls
 }
 
-/// What was counted differs from what is calculated by so much, in all clusters together.
+/// Differences between counted and calculated values, summed over all clusters.
 pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
     let differ = |meant: &dyn Fn(&Sample) -> bool,
                   counted: &dyn Fn(&Run) -> usize,
@@ -37,7 +37,7 @@ pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
     let published = |run: &Run| at(run, Step::Published).objects("create");
     let segments = |sample: &Sample| sample.segments() as usize;
     let classes = |sample: &Sample| sample.classes as usize;
-    // With a node goes its segment, unless another node of its zone is left.
+    // A removed node removes its segment, unless another node of its zone is left.
     let gone = |sample: &Sample| {
         if sample.segments() == sample.nodes {
             classes(sample)
@@ -101,7 +101,7 @@ pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
     ]
 }
 
-/// A cluster of two nodes in which some pods are placed.
+/// A cluster of two nodes in which some pods are scheduled.
 fn placing(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
     let pods = (0..pods).map(|number| {
         json!({"pod": {"name": format!("p{number}"), "claims": [{"class": "class-0", "size": GIBI}]}})
@@ -125,7 +125,7 @@ fn placing(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
     })
 }
 
-/// What the scheduler asks the API server for, by number of pods, and with and without scoring.
+/// API requests of the scheduler, by number of pods, with and without scoring.
 pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let run = |pods, scoring| runner.run(&placing(pods, true, true, scoring), REFRESH);
     let (few, many, scored) = (run(1, false)?, run(8, false)?, run(8, true)?);
@@ -136,7 +136,7 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     };
     let kinds = |run: &Run| {
         let keys = run.step(1).requests.keys();
-        // What a pod that waits is told depends on how the tries fall, and not on the score.
+        // Status updates and events of a pending pod depend on the number of attempts, not on scoring.
         let meant = keys.filter(|(client, verb, resource)| {
             client == "scheduler" && resource != "events" && *verb != "patch"
         });
@@ -167,7 +167,7 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     ])
 }
 
-/// The same cluster with tracking, and without it and without a publisher of capacity.
+/// The same cluster with tracking, and without tracking and publisher.
 pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let unused = runner.run(&placing(3, false, false, false), REFRESH)?;
     let used = runner.run(&placing(3, true, true, false), REFRESH)?;
@@ -208,7 +208,7 @@ pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     ])
 }
 
-/// Ten classes whose parameters make no difference, and one.
+/// Ten classes with equivalent parameters, compared with one.
 pub(super) fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
     let run = |classes| {
         let sample = Sample {
@@ -240,7 +240,7 @@ pub(super) fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
     ])
 }
 
-/// Below the break-even both modes have figures of the same age, and above it one publisher has older ones.
+/// Below the break-even both modes have capacity values of the same age; above it those of a central publisher are older.
 pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
     let edge = break_even(cluster);
     let age = |nodes: u64, mode| {

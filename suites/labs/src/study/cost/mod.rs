@@ -1,5 +1,5 @@
-//! `study cost`: what publishing costs. Small clusters are run in simulated time with the references, and what was counted is held against
-//! what is calculated; large ones are calculated.
+//! `study cost`: the cost of publishing. Small clusters are simulated with the references, and the counted values are compared with the
+//! calculated ones; large clusters are only calculated.
 
 mod findings;
 mod model;
@@ -21,9 +21,9 @@ use findings::{
 };
 use sample::{Deployed, Sampled, Step, samples};
 
-/// The publisher's poll interval in what is run.
+/// The publisher's poll interval in simulations.
 const REFRESH: Duration = Duration::from_millis(100);
-/// GetCapacity calls per second of one publisher, where nothing else is said: what the reference has without `--get-capacity-qps`.
+/// Default limit of GetCapacity calls per second and publisher: that of the reference without `--get-capacity-qps`.
 const ASKS_PER_SECOND: f64 = 50.0;
 const ZONE: &str = "topology.kubernetes.io/zone";
 const GIBI: u64 = 1 << 30;
@@ -35,27 +35,27 @@ pub(super) struct CostArgs {
     pub(super) common: Common,
     #[command(flatten)]
     pub(super) broken: Broken,
-    /// Say what a cluster with so many nodes costs
+    /// Also calculate the cost for a cluster with this number of nodes
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     nodes: Option<u64>,
-    /// Its storage classes
+    /// Number of its storage classes
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = counted::<u64>(), requires = "nodes")]
     classes: u64,
-    /// The segments that a central publisher tells apart in it [default: one for each node]
+    /// Number of its segments, for a central publisher [default: one per node]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>(), requires = "nodes")]
     segments: Option<u64>,
-    /// The poll interval of its publishers, such as 1m
+    /// Poll interval of its publishers, such as 1m
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = seconds, requires = "nodes")]
     poll: f64,
-    /// Segments in which capacity changes per minute
+    /// Number of segments with a capacity change per minute
     #[arg(long, value_name = "COUNT", default_value_t = 60.0, requires = "nodes")]
     changes: f64,
-    /// GetCapacity calls per second that a publisher makes at most
+    /// Maximum GetCapacity calls per second and publisher
     #[arg(long, value_name = "COUNT", default_value_t = ASKS_PER_SECOND, requires = "nodes")]
     asks: f64,
 }
 
-/// A time with its unit, in seconds.
+/// Parses a duration with a unit, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let end = text
         .find(|letter: char| letter.is_ascii_alphabetic())
@@ -81,7 +81,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl CostArgs {
-    /// The cluster that is asked about.
+    /// The cluster to calculate.
     pub(super) fn cluster(&self) -> Option<Cluster> {
         let nodes = self.nodes?;
         Some(Cluster {
@@ -95,7 +95,7 @@ impl CostArgs {
     }
 }
 
-/// The study, with an answer for one cluster if there is a question.
+/// The study, with the cost of one given cluster, if any.
 pub(super) fn study(setup: Setup, runner: &Runner, asked: Option<Cluster>) -> Result<Study, BoxError> {
     let mut study = Study::new(
         "cost",
@@ -157,7 +157,7 @@ fn clusters() -> Vec<Cluster> {
     nodes.map(cluster).into()
 }
 
-/// What one of each costs.
+/// The measured unit costs.
 fn unit(runs: &[Sampled]) -> Unit {
     let watches = |deployed: Deployed| {
         let of_deployed = runs.iter().find(|(sample, _)| sample.deployed == deployed);

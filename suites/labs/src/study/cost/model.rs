@@ -1,76 +1,75 @@
-//! `cost`: what tracking costs a cluster, by number of nodes, classes and segments, as arithmetic over what one object costs.
+//! `cost`: calculates the cost of tracking from the cost per object, by number of nodes, classes and segments.
 //!
-//! What one object, one change and one instance cost is measured elsewhere and handed in. Absent on purpose: processor time, which depends
-//! on the machine.
+//! The costs per object, change and instance are measured elsewhere and passed in. Does not cover CPU time, which depends on the machine.
 
 use serde::Serialize;
 
 use crate::study::result::{Axis, Cell, Line, Plot, Table};
 
-/// A cluster, and what happens in it.
+/// A cluster and its rate of change.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::study) struct Cluster {
-    /// Nodes on which the driver runs.
+    /// Number of nodes with the driver.
     pub(super) nodes: u64,
-    /// Storage classes of the driver.
+    /// Number of storage classes of the driver.
     pub(super) classes: u64,
-    /// Topology segments that a central publisher tells apart.
+    /// Number of topology segments, for a central publisher.
     pub(super) segments: u64,
-    /// Seconds between two polls of a publisher.
+    /// Poll interval of a publisher, in seconds.
     pub(super) poll_seconds: f64,
-    /// Segments whose capacity changes per minute, by volumes or by themselves.
+    /// Number of segments with a capacity change per minute, for any reason.
     pub(super) changes_per_minute: f64,
-    /// GetCapacity calls per second that one publisher makes at most.
+    /// Maximum GetCapacity calls per second of one publisher.
     pub(super) asks_per_second: f64,
 }
 
-/// How publishers are deployed.
+/// Deployment mode of publishers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// One for the cluster.
     Central,
-    /// One on each node, where each node is a segment.
+    /// One per node; each node is a segment.
     Distributed,
 }
 
-/// What one of each costs, as measured.
+/// Measured unit costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Unit {
-    /// Bytes of an object as JSON.
+    /// Size of an object, in bytes of JSON.
     pub(super) object_bytes: u64,
-    /// Watches that a central publisher keeps open.
+    /// Open watches of a central publisher.
     pub(super) central_watches: u64,
-    /// Watches that a publisher on a node keeps open.
+    /// Open watches of a publisher on a node.
     pub(super) node_watches: u64,
 }
 
-/// What a cluster costs.
+/// Cost of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Load {
-    /// CSIStorageCapacity objects.
+    /// Number of CSIStorageCapacity objects.
     pub(super) objects: u64,
-    /// Their bytes.
+    /// Their total size, in bytes.
     pub(super) bytes: u64,
-    /// Watches of publishers that the API server keeps open.
+    /// Open watches of all publishers.
     pub(super) watches: u64,
-    /// GetCapacity calls per minute, of all publishers together.
+    /// GetCapacity calls per minute of all publishers.
     pub(super) asks_per_minute: f64,
-    /// Writes per minute because of changes.
+    /// Writes per minute caused by changes.
     pub(super) writes_per_minute: f64,
-    /// Bytes that a scheduler is sent per minute for them.
+    /// Bytes of watch events per minute for one scheduler.
     pub(super) event_bytes_per_minute: f64,
-    /// Seconds from one figure of a segment to the next: the poll interval, or as long as a round takes where that is more.
+    /// Seconds between updates of a segment: the poll interval, or the duration of a poll if that is longer.
     pub(super) age_seconds: f64,
 }
 
 impl Mode {
-    /// Both.
+    /// Both modes.
     pub(super) const ALL: [Self; 2] = [Self::Central, Self::Distributed];
 
-    /// What it is called in tables.
+    /// Name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Central => "central",
@@ -79,7 +78,7 @@ impl Mode {
     }
 }
 
-/// There is an object for each class and segment, and a poll asks for each of them once.
+/// Calculates the cost: one object per class and segment, and one call per object and poll.
 pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
     let (segments, instances, watches) = match mode {
         Mode::Central => (cluster.segments, 1, unit.central_watches),
@@ -100,13 +99,13 @@ pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
     }
 }
 
-/// Segments from which a central publisher can't ask for all of them within its poll interval, so that distributed publishers have newer
-/// figures.
+/// Number of segments from which on a central publisher cannot poll all of them within its interval, so that distributed publishers have
+/// more recent values.
 pub(super) fn break_even(cluster: &Cluster) -> u64 {
     (cluster.asks_per_second * cluster.poll_seconds / cluster.classes.max(1) as f64).floor() as u64 + 1
 }
 
-/// Both modes of these clusters.
+/// A table of these clusters in both modes.
 pub(super) fn table(title: &str, clusters: &[Cluster], unit: &Unit) -> Table {
     let columns = [
         "mode",
@@ -147,7 +146,7 @@ pub(super) fn table(title: &str, clusters: &[Cluster], unit: &Unit) -> Table {
     table
 }
 
-/// What one figure comes to over numbers of nodes with local storage, in both modes.
+/// A plot of one value over the number of nodes with local storage, for both modes.
 pub(super) fn plot(
     title: &str,
     label: &str,

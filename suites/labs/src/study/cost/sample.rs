@@ -1,4 +1,4 @@
-//! What `study cost` runs: nodes and classes in one of three deployments, and the steps that are counted one by one.
+//! The simulated clusters of `study cost`: nodes and classes in one of three deployments, and the counted steps.
 
 use crate::study::Size;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use suites::harness::standalone::CsiMethod;
 use super::super::journal::Run;
 use super::{GIBI, ZONE};
 
-/// What is run: nodes and classes, deployed in one of these ways.
+/// A simulated cluster.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) deployed: Deployed,
@@ -17,15 +17,15 @@ pub(super) struct Sample {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Deployed {
-    /// A publisher on each node.
+    /// One publisher per node.
     Distributed,
-    /// One publisher, and storage on each node.
+    /// A central publisher, and local storage.
     Central,
-    /// One publisher, and storage in two zones.
+    /// A central publisher, and storage in two zones.
     Zones,
 }
 
-/// The steps of what is run, by their places.
+/// The counted steps, by index.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Published,
@@ -37,9 +37,9 @@ pub(super) enum Step {
     NodeWent,
 }
 
-/// Pods with a volume each in that step.
+/// Number of pods with one volume each in the placement step.
 pub(super) const PODS: u64 = 3;
-/// Polls that are waited for in that step.
+/// Number of polls in the polling step.
 pub(super) const POLLS: usize = 10;
 
 pub(super) fn samples(size: Size) -> Vec<Sample> {
@@ -73,7 +73,7 @@ impl Sample {
         (self.segments() * self.classes) as usize
     }
 
-    /// Nodes, or zones.
+    /// The node, or the zone.
     pub(super) fn segment(&self, number: u64) -> String {
         match self.deployed {
             Deployed::Zones => format!("{ZONE}=z{number}"),
@@ -143,5 +143,5 @@ impl Sample {
     }
 }
 
-/// A run, with what it is of.
+/// A cluster with its run.
 pub(super) type Sampled = (Sample, Run);

@@ -1,4 +1,4 @@
-//! How many objects a scheduler looks at for one claim on all nodes: by a scan, and by an index of labels.
+//! Number of objects that a scheduler reads for one claim on all nodes: with a scan, and with an index on labels.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use crate::study::cluster;
 
 const CLASSES: [&str; 2] = ["fast", "slow"];
 
-/// Objects that a scan of all looks at, and that the index of the reference scheduler does, where each node has an object for each of two
-/// classes.
+/// Objects read by a full scan, and by the index of the reference scheduler, if each node has one object for each of two classes.
 pub(super) fn looked_at(nodes: usize) -> (usize, usize) {
     let mut index = CapacityIndex::default();
     let labels: Vec<Labels> = (0..nodes)

@@ -1,4 +1,4 @@
-//! Whether the designs say the same: of random worlds, and of the examples in the documents.
+//! Whether the designs lead to the same decisions, on random clusters and on the examples of the KEP.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,21 @@ use super::world::{Figure, HOSTNAME, Node, Of, Pool, Question, Reach, World};
 use crate::study::dice::Dice;
 use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table};
 
-/// What was compared.
+/// Counts of a comparison.
 #[derive(Default)]
 struct Counts {
-    /// Worlds that the design has words for.
+    /// Clusters that the design can express.
     said: usize,
     unsaid: BTreeMap<String, usize>,
     decisions: usize,
-    /// Decisions that differ from what the world is.
+    /// Decisions that differ from the correct ones.
     differ: usize,
     /// Decisions of the scheduler's own filter, for the flat design.
     filtered: usize,
     filter_differs: usize,
 }
 
-/// The findings, and a table of what each design has no words for.
+/// The findings, and a table of what each design cannot express.
 pub(super) fn study(documents: &Documents, setup: Setup) -> (Table, Vec<Finding>) {
     let worlds = match setup.size {
         Size::Small => 60,
@@ -63,7 +63,7 @@ impl Counts {
         let entries = lookup::entries(documents, &objects, &world.classes);
         for question in draw::questions(world) {
             let wanted = world.reached(&question);
-            // Designs without a word for inline volumes let them pass by.
+            // Designs that cannot express inline volumes do not restrict them.
             if question.class.is_none() && !matches!(shape, Shape::DriverStatus | Shape::PoolOf2019) {
                 continue;
             }
@@ -143,7 +143,7 @@ fn differences(documents: &Documents, world: &World, entries: &[Entry]) -> usize
         .count()
 }
 
-/// The examples of the documents, with older and newer label keys, in every design.
+/// The examples of the KEP, with current and deprecated label keys, in every design.
 fn of_examples(documents: &Documents) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (id, key) in [("ALT-30", examples::REGION), ("ALT-40", examples::OLD_REGION)] {
@@ -190,7 +190,7 @@ fn early_against_flat(documents: &Documents) -> usize {
     asked.filter(differs).count()
 }
 
-/// Pools with a list of nodes, and the same with a selector by host name.
+/// Pools with a node list, compared with a selector on host names.
 fn of_node_lists(documents: &Documents, worlds: &[World]) -> Vec<Finding> {
     let (mut differ, mut lists, mut selectors) = (0, 0, 0);
     for world in worlds {
@@ -227,7 +227,7 @@ fn of_node_lists(documents: &Documents, worlds: &[World]) -> Vec<Finding> {
     ]
 }
 
-/// Two terms of a node selector in a flat object.
+/// Two node selector terms in the flat design.
 fn of_terms(documents: &Documents) -> Vec<Finding> {
     let mut world = examples::local();
     let names = ["node-1", "node-2"].map(str::to_owned);

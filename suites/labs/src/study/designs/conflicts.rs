@@ -1,14 +1,14 @@
-//! Many publishers that write at the same time: to one object, or each to its own.
+//! Concurrent publishers that write to one shared object, or each to an object of its own.
 
 use super::documents::{Documents, Write};
 use super::model::{CsiDriver, Metadata, NamedPool};
 use super::server;
 use crate::study::result::{Finding, Table};
 
-/// Publishers, each on a node of its own.
+/// Number of publishers, each on its own node.
 const WRITERS: usize = 100;
 
-/// What the writers came to.
+/// Result of concurrent writes.
 #[derive(Debug, Default)]
 struct Written {
     requests: usize,
@@ -16,14 +16,14 @@ struct Written {
     pools: usize,
 }
 
-/// Whether the writers share an object.
+/// Whether the publishers share an object.
 #[derive(Clone, Copy, PartialEq)]
 enum Sharing {
     One,
     Each,
 }
 
-/// The writes of all, in one object by patches and by whole objects, and in an object each.
+/// All variants: one object with patches, one object with full updates, and one object per publisher.
 pub(super) fn study(documents: &Documents) -> (Table, Vec<Finding>) {
     let columns = ["design", "requests", "conflicts", "pools in the end"];
     let mut table = Table::new(format!("{WRITERS} publishers that write at once"), &columns);
@@ -73,7 +73,7 @@ fn driver() -> CsiDriver {
     }
 }
 
-/// All read, then all write. Where whole objects are written, the first write changes the version, and the others begin again.
+/// All publishers read, then all write. With full updates the first write changes the version, and the others get conflicts and retry.
 fn at_once(documents: &Documents, sharing: Sharing, write: Write) -> Written {
     let object_of = |writer: usize| if sharing == Sharing::One { 0 } else { writer };
     let mut objects = vec![(0, driver()); WRITERS];

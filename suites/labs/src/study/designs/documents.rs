@@ -1,71 +1,71 @@
-//! What the documents say of their designs, rule by rule. A design without one of these rules is another design, and its finding says so.
+//! The rules of the designs in the KEP. A changed rule makes another design, and the finding for the rule fails.
 
-/// The rules. Each is taken away once by the tests of this crate.
+/// The rules. Tests of this crate disable each once.
 #[derive(Clone, Debug)]
 pub struct Documents {
-    /// `capacityTracking` counts where it is true; unset is false.
+    /// Tracking is enabled if `capacityTracking` is true; unset means false.
     pub unset_tracks: bool,
-    /// A pool with neither a topology nor nodes is for the whole cluster.
+    /// A pool without topology and node list applies to the whole cluster.
     pub pool_without_nodes_is_for_all: bool,
-    /// A pool with both a topology and nodes is refused.
+    /// A pool with both a topology and a node list is invalid.
     pub both_are_refused: bool,
-    /// The list of nodes is a set: a name that stands twice is refused.
+    /// The node list is a set: duplicates are invalid.
     pub nodes_are_a_set: bool,
-    /// When an entry for `<fallback>` counts.
+    /// When a `<fallback>` entry applies.
     pub fallback: Fallback,
-    /// It counts for inline volumes too.
+    /// It also applies to inline volumes.
     pub fallback_serves_inline: bool,
-    /// Inline volumes are looked up like claims.
+    /// Inline volumes are checked like claims.
     pub inline_is_checked: bool,
-    /// When an entry with an `expiryTime` counts no more.
+    /// When an entry with an `expiryTime` expires.
     pub expiry: Expiry,
-    /// Of two pools with the same spec the one that was made later counts.
+    /// Of two pools with the same spec, the newer one applies.
     pub newest_counts: bool,
-    /// A pool counts for the driver that it names only.
+    /// A pool applies only to the driver that it names.
     pub driver_must_match: bool,
-    /// The spec of a pool can't be changed.
+    /// The spec of a pool is immutable.
     pub spec_is_fixed: bool,
-    /// Pools of a CSIDriver are merged by name, and classes of a pool by class.
+    /// Pools of a CSIDriver are merged by name, and classes of a pool by class (strategic merge).
     pub lists_are_merged: bool,
-    /// How writers write.
+    /// How publishers write.
     pub writes: Write,
-    /// Deleting the CSIDriver takes its status along.
+    /// Deleting the CSIDriver also deletes its status.
     pub status_goes_with_driver: bool,
-    /// With its gate off the API server drops every new field.
+    /// With the feature gate off, the API server drops the new fields.
     pub gate_drops_fields: bool,
-    /// A central publisher without a prefix of topology keys publishes nothing.
+    /// A central publisher without a prefix for topology keys publishes nothing.
     pub prefix_is_needed: bool,
-    /// Segments that several nodes share count once.
+    /// Nodes with the same labels form a single segment.
     pub segments_are_distinct: bool,
-    /// The publisher of inline volumes asks without parameters and without topology.
+    /// For inline volumes, GetCapacity is called without parameters and topology.
     pub inline_request_is_empty: bool,
-    /// A publisher asks again when volumes come and go, and from time to time.
+    /// A publisher calls GetCapacity after volumes were created or deleted, and periodically.
     pub volumes_and_time_are_followed: bool,
-    /// `fsSize` goes to drivers that ask for pod information, and to no others.
+    /// `fsSize` is passed only to drivers that request pod information.
     pub size_needs_pod_info: bool,
-    /// `fsSize` beside a size of the driver's own is refused.
+    /// `fsSize` together with a driver-specific size is invalid.
     pub two_sizes_are_refused: bool,
-    /// Static bindings alone are scored on a node that has one, and no sum of both scores is made.
+    /// On a node with a static binding only static bindings are scored; the scores are not added.
     pub scores_are_not_summed: bool,
-    /// Terms of a node selector become an object each in the flat design.
+    /// In the flat design each node selector term becomes an object.
     pub terms_become_objects: bool,
 }
 
-/// When an entry for any other class counts.
+/// When an entry for all other classes applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback {
-    /// Where the pool has no entry for the class.
+    /// If the pool has no entry for the class.
     WithoutEntry,
     /// Never.
     Never,
-    /// Before the entry for the class.
+    /// Instead of the entry for the class.
     First,
 }
 
-/// When an entry ends.
+/// When an entry expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// From its `expiryTime` on.
+    /// At its `expiryTime`.
     FromThen,
     /// After it.
     AfterThen,
@@ -73,12 +73,12 @@ pub enum Expiry {
     Never,
 }
 
-/// How a writer changes its part of an object.
+/// How a publisher changes its part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
     /// PATCH of its own part, without reading.
     Patch,
-    /// GET, and PUT of the whole object at the version that was read.
+    /// GET, and PUT of the whole object with the resourceVersion that was read.
     Put,
 }
 

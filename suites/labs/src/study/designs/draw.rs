@@ -1,4 +1,4 @@
-//! Random worlds, and the questions that tell them apart.
+//! Random clusters, and volume requests that distinguish them.
 
 use super::selector::{NodeSelector, Term};
 use super::world::{Class, Driver, Figure, Node, Of, Pool, Question, Reach, World};
@@ -8,11 +8,11 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 const ZONES: [&str; 3] = ["a", "b", "c"];
 const RANK: &str = "disk.example.com/rank";
 
-/// Figures are so many of these bytes at most, so that sizes meet and miss each other often.
+/// Unit and maximum number of units of a capacity, small so that sizes often match.
 const STEP: u64 = 1 << 30;
 const STEPS: u64 = 8;
 
-/// A world of a few nodes.
+/// A random cluster of a few nodes.
 pub(super) fn world(dice: &mut Dice) -> World {
     let mut world = World {
         now: 1000,
@@ -34,7 +34,7 @@ pub(super) fn world(dice: &mut Dice) -> World {
         let name = format!("c{number}");
         world.classes.push(Class { name, driver });
     }
-    // Half of the worlds are such that all designs have words for them.
+    // Half of the clusters can be expressed in all designs.
     let is_plain = dice.one_in(2);
     for number in 0..dice.below(7) {
         let pool = pool(dice, &world, format!("p{number}"), is_plain);
@@ -95,7 +95,7 @@ fn reach(dice: &mut Dice, world: &World, is_plain: bool) -> Reach {
     }
 }
 
-/// A volume of each class and an inline one of each driver, in sizes at, above and below every figure.
+/// A volume of each class and an inline volume of each driver, with sizes equal to, above and below every capacity.
 pub(super) fn questions(world: &World) -> Vec<Question> {
     let classes = world
         .classes

@@ -1,4 +1,4 @@
-//! What an entry means: for whom, until when, and of two that say something else, which counts.
+//! Semantics of an entry: which volumes it applies to, when it expires, and which of two conflicting entries applies.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const DRIVER: &str = "disk.example.com";
 const NOON: u32 = 12 * 60 * 60;
 const LAST_SECOND: u32 = 24 * 60 * 60 - 1;
 
-/// What is asked, and the nodes that are the answer.
+/// A volume request, and the nodes expected to accept it.
 type Row<'r> = (Option<&'r str>, u64, &'r [&'r str]);
 
 /// The findings.
@@ -47,7 +47,7 @@ pub(super) fn findings(documents: &Documents) -> Vec<Finding> {
     findings
 }
 
-/// Two nodes, two classes, and one pool with these figures on the first node.
+/// Two nodes, two classes, and one pool with these capacities on the first node.
 fn world(figures: Vec<Figure>) -> World {
     let class = |name: &str| Class {
         name: name.to_owned(),
@@ -70,7 +70,7 @@ fn world(figures: Vec<Figure>) -> World {
     }
 }
 
-/// Answers that are not those wanted.
+/// Number of rows with another result than expected.
 fn wrong(documents: &Documents, shape: Shape, world: &World, rows: &[Row<'_>]) -> usize {
     match shape.publish(world) {
         Ok(objects) => wrong_of(documents, &objects, world, rows),
@@ -132,7 +132,7 @@ fn of_another_driver(documents: &Documents) -> usize {
     )
 }
 
-/// The newer of two says less, whichever is listed first.
+/// The newer of two pools has less capacity; tried in both list orders.
 fn of_two(documents: &Documents) -> usize {
     let orders = [[1, 2], [2, 1]].into_iter().map(|made| {
         let world = world(vec![Figure::new(Of::class("fast"), 10)]);
@@ -184,7 +184,7 @@ fn special_names(documents: &Documents) -> [Finding; 3] {
     ]
 }
 
-/// An entry that ends at noon is asked for before, then and later; one without an end at the last second of the day.
+/// An entry that expires at noon, evaluated before, at and after that time; and one without expiry, at the end of the day.
 fn validity(documents: &Documents) -> [Finding; 2] {
     let ask = |now: u32, until: Option<u32>, wanted: &[&str]| {
         let mut figure = Figure::new(Of::class("fast"), 10);
@@ -214,7 +214,7 @@ fn validity(documents: &Documents) -> [Finding; 2] {
     ]
 }
 
-/// A node with four disks of 10 tells the largest, once. Five volumes of 10 are admitted by that figure, and one is not made.
+/// A node with four disks of 10 publishes its maximum volume size once. That admits five volumes of 10, one of which does not fit.
 fn best_effort(documents: &Documents) -> [Finding; 2] {
     let mut disks = vec![10_u64; 4];
     let largest = disks.iter().max().copied().unwrap_or_default();

@@ -1,19 +1,19 @@
-//! The three examples of the documents: local storage, classes that need different amounts, and storage of two regions.
+//! The three examples of the KEP: local storage, classes with different overhead, and storage in two regions.
 
 use super::world::{Class, Driver, Figure, Node, Of, Pool, Question, Reach, World};
 
-/// The label of a region, and what it was called in 2019.
+/// The region label, and its deprecated form of 2019.
 pub(super) const REGION: &str = "topology.kubernetes.io/region";
 pub(super) const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 
 const GIGA: u64 = 1_000_000_000;
 
-/// All three, with this label for regions.
+/// All three, with this region label.
 pub(super) fn worlds(region: &str) -> [World; 3] {
     [local(), classes(), regions(region)]
 }
 
-/// Two nodes with storage of their own, the same for every class.
+/// Two nodes with local storage, equal for every class.
 pub(super) fn local() -> World {
     let mut world = of_driver("hostpath.csi.k8s.io", &["fast"]);
     for (name, giga) in [("node-1", 256), ("node-2", 512)] {
@@ -23,7 +23,7 @@ pub(super) fn local() -> World {
     world
 }
 
-/// One node, on which mirrored volumes take twice the space.
+/// One node, on which mirrored volumes use twice the space.
 fn classes() -> World {
     let mut world = of_driver("lvm", &["striped", "mirrored"]);
     world.nodes = vec![Node::new("node-1", &[]), Node::new("node-2", &[])];
@@ -74,7 +74,7 @@ fn add(world: &mut World, name: &str, reach: Reach, figures: &[(Of, u64)]) {
     });
 }
 
-/// A claim of each class, in sizes around every figure.
+/// A claim of each class, with sizes around every capacity.
 pub(super) fn questions(world: &World) -> Vec<Question> {
     let figures = world.pools.iter().flat_map(|pool| &pool.figures);
     let bytes: Vec<u64> = figures.map(|figure| figure.bytes).collect();

@@ -1,4 +1,4 @@
-//! The way of a vendor without capacity tracking: a scheduler extender that knows what is free.
+//! The alternative to capacity tracking: a vendor's scheduler extender that knows the free capacity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::study::result::{Bound, Finding, Setup, Size, Table};
 const DRIVER: &str = "disk.example.com";
 const CLASS: &str = "fast";
 
-/// What one of both ways has cost.
+/// Cost of one alternative.
 #[derive(Debug, Default)]
 struct Way {
     requests: usize,
-    /// Names of nodes that were sent.
+    /// Number of node names sent.
     sent: usize,
-    /// Objects that the API server holds for it.
+    /// Number of objects in the API server.
     objects: usize,
     feasible: Vec<BTreeSet<String>>,
 }
 
-/// Pods on nodes with random room, by an extender and by tracking.
+/// Pods on nodes with random free capacity, with an extender and with tracking.
 pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
     let (nodes, pods) = match setup.size {
         Size::Small => (20, 20),
@@ -93,7 +93,7 @@ fn snapshot(free: &BTreeMap<String, u64>, tracks: bool) -> Snapshot {
     snapshot
 }
 
-/// The nodes that the scheduler itself leaves for a pod with such a claim.
+/// The nodes that the scheduler's own filter accepts for a pod with this claim.
 fn judged(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
     let claim = cluster::claim("claim", CLASS, bytes);
     snapshot.claims.put(claim);
@@ -107,7 +107,7 @@ fn judged(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
     judged.map(feasible).unwrap_or_default()
 }
 
-/// The scheduler sends all nodes that are left, and the extender gives back those with room.
+/// The scheduler sends all feasible nodes, and the extender returns those with enough capacity.
 fn by_extender(free: &BTreeMap<String, u64>, claims: &[u64]) -> Way {
     let mut snapshot = snapshot(free, false);
     let mut way = Way::default();

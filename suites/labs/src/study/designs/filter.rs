@@ -1,4 +1,4 @@
-//! Flat objects as the scheduler's own filter reads them. Knows no other design.
+//! Flat objects evaluated by the scheduler's own filter. Does not know other designs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::model::FlatCapacity;
 use super::world::{Node, Question, World};
 use crate::study::cluster;
 
-/// Flat objects as the scheduler holds them.
+/// The scheduler's cache for flat objects.
 pub(super) fn snapshot(world: &World, objects: &[FlatCapacity]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for class in &world.classes {
@@ -51,7 +51,7 @@ fn compile(object: &FlatCapacity) -> Capacity {
     }
 }
 
-/// Whether the scheduler lets a claim pass on a node. None for an inline volume, which it does not look at.
+/// Whether the scheduler accepts a claim on a node; `None` for an inline volume, which it does not check.
 pub(super) fn admits(snapshot: &Snapshot, question: &Question, node: &Node) -> Option<bool> {
     let name = question.class.as_deref()?;
     let class = snapshot.classes.get(&ObjectKey::cluster(name))?;

@@ -1,14 +1,14 @@
-//! The flat design: how a world is written in it.
+//! The flat design: converts a cluster's storage to its objects.
 
 use super::model::{FlatCapacity, LabelTopology, Metadata};
 use super::selector::{NodeSelector, Term};
 use super::words::{Unsayable, classes_of, selector};
 use super::world::{Pool, World};
 
-/// Label selectors can't compare numbers.
+/// Node selector operators that label selectors do not have.
 const ORDERING: [&str; 2] = ["Gt", "Lt"];
 
-/// The objects of a world.
+/// The objects of a cluster.
 pub(super) fn publish(world: &World) -> Result<Vec<FlatCapacity>, Unsayable> {
     let mut objects = Vec::new();
     for pool in &world.pools {
@@ -38,7 +38,7 @@ fn topologies(pool: &Pool) -> Result<Vec<LabelTopology>, Unsayable> {
     }
 }
 
-/// A label selector for each term, as label selectors have no OR.
+/// One label selector per term, because label selectors have no OR.
 fn of_terms(selector: &NodeSelector) -> Result<Vec<LabelTopology>, Unsayable> {
     selector.node_selector_terms.iter().map(of_term).collect()
 }
@@ -50,7 +50,7 @@ fn of_term(term: &Term) -> Result<LabelTopology, Unsayable> {
             return Err(Unsayable::Ordering);
         }
         match expression.values.as_slice() {
-            // The short form, as publishers write it, unless another value is asked for already.
+            // `matchLabels`, as publishers write it, unless the key is already used.
             [value]
                 if expression.operator == "In" && !topology.match_labels.contains_key(&expression.key) =>
             {

@@ -1,4 +1,4 @@
-//! Sizes of inline volumes: a field of the pod, a key of the call to the driver, and drivers that take either.
+//! Sizes of inline volumes: a field of the pod, a key in the NodePublishVolume context, and drivers that accept either.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use serde_json::json;
 use super::documents::Documents;
 use crate::study::result::{Bound, Finding};
 
-/// The key under which a size reaches a driver.
+/// The context key with the size.
 const SIZE: &str = "csi.storage.k8s.io/size";
-/// A size of a driver's own.
+/// A driver-specific size attribute.
 const OWN: &str = "size";
 
 /// The source of an inline volume.
@@ -67,7 +67,7 @@ fn not_kept() -> usize {
     volumes.len() - kept.count() + same.count()
 }
 
-/// What kubelet hands on.
+/// The context that kubelet passes to the driver.
 fn publish_context(documents: &Documents, pod_info: bool, volume: &InlineVolume) -> BTreeMap<String, String> {
     let mut context = volume.volume_attributes.clone();
     if pod_info || !documents.size_needs_pod_info {
@@ -90,7 +90,7 @@ fn wrongly_told(documents: &Documents) -> usize {
     cases.iter().filter(is_wrong).count()
 }
 
-/// A driver of before, which knows the keys that it documents and no others.
+/// An existing driver that rejects unknown keys.
 fn refused_by_strict(documents: &Documents) -> usize {
     let volumes = [volume(None), volume(Some("1Gi"))];
     let contexts = volumes.map(|volume| publish_context(documents, false, &volume));
@@ -98,7 +98,7 @@ fn refused_by_strict(documents: &Documents) -> usize {
     contexts.iter().filter(is_refused).count()
 }
 
-/// A driver with a size of its own: one of both is taken, and both are an error.
+/// A driver with its own size attribute: accepts one of both, and rejects both together.
 fn size(documents: &Documents, context: &BTreeMap<String, String>) -> Result<Option<String>, String> {
     let given = |key: &str| context.get(key).filter(|size| !size.is_empty()).cloned();
     match (given(SIZE), given(OWN)) {

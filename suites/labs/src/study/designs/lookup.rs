@@ -1,4 +1,4 @@
-//! How a scheduler reads each design: entries out of the objects, and nodes out of the entries.
+//! How a scheduler evaluates each design: from objects to entries, and from entries to nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::selector::{NodeSelector, Term};
 use super::shape::Objects;
 use super::world::{Class, Node, Of, Question, World};
 
-/// A figure as an object has it.
+/// A capacity from an object.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// What is read together: a pool, or an object.
+    /// Entries of the same pool or object have the same group.
     group: usize,
     driver: String,
     of: Of,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     until: Option<String>,
 }
 
-/// Who has access to what an entry is about.
+/// The nodes that an entry applies to.
 #[derive(Clone, Debug)]
 enum Access {
     All,
@@ -31,7 +31,7 @@ enum Access {
     Terms(NodeSelector),
 }
 
-/// The nodes on which the objects admit the volume. Nodes, classes and drivers are those of the world, its storage is not looked at.
+/// The nodes that the objects accept for the volume. Uses nodes, classes and drivers of the cluster, but not its true storage.
 pub(super) fn reached<'w>(
     documents: &Documents,
     world: &'w World,
@@ -51,7 +51,7 @@ fn tracks(documents: &Documents, world: &World, question: &Question) -> bool {
     found.is_some_and(|driver| driver.tracks.unwrap_or(documents.unset_tracks))
 }
 
-/// Of each group the entry that speaks of the volume, where it has room.
+/// The entry of each group that applies to the volume, if it has enough capacity.
 fn chosen<'e>(
     documents: &Documents,
     world: &World,
@@ -91,7 +91,7 @@ fn of_group<'e>(documents: &Documents, group: &[&'e Entry], question: &Question)
     }
 }
 
-/// What the objects say.
+/// The entries of the objects.
 pub(super) fn entries(documents: &Documents, objects: &Objects, classes: &[Class]) -> Vec<Entry> {
     match objects {
         Objects::DriverStatus(drivers) => {
@@ -151,7 +151,7 @@ pub(super) fn entries(documents: &Documents, objects: &Objects, classes: &[Class
     }
 }
 
-/// Of pools with the same spec, the one that counts.
+/// Removes older pools with the same spec.
 fn counting<'p>(documents: &Documents, pools: &'p [PoolOf2019]) -> Vec<&'p PoolOf2019> {
     let mut counting: Vec<&PoolOf2019> = Vec::new();
     for pool in pools {
@@ -208,7 +208,7 @@ fn pool_access(
     }
 }
 
-/// A label selector is a node selector of one term; without any expression it is every node.
+/// Converts a label selector to a node selector term; without expressions it matches every node.
 fn label_access(topology: &LabelTopology) -> Access {
     let mut term = Term {
         match_expressions: topology.match_expressions.clone(),

@@ -1,13 +1,13 @@
-//! `designs`: the designs that the documents weighed, each as a typed model, held against the same worlds and against each other.
+//! `designs`: the API designs that the KEP considered, as typed models, compared on the same clusters.
 //!
 //! ```text
-//! world       a cluster and its storage, in no design         draw, examples   worlds to begin with
-//! model       the objects of each design                       shape, flat      a world, written down
-//! lookup      a scheduler that reads the objects               filter           the real filter, for the flat design
-//! documents   the rules that all of this follows, one by one
+//! world       a cluster and its storage, without objects   draw, examples   input clusters
+//! model       the objects of each design                       shape, flat      conversion to objects
+//! lookup      a scheduler that evaluates the objects           filter           the real filter, for the flat design
+//! documents   the rules of the designs, one field each
 //! ```
 //!
-//! Everything else is an experiment with these, and gives findings.
+//! The other modules are experiments that yield findings.
 
 mod agreement;
 mod conflicts;
@@ -36,12 +36,12 @@ pub use documents::Documents;
 
 use crate::study::result::{Setup, Study};
 
-/// The designs as the documents have them.
+/// The designs as in the KEP.
 pub fn run(setup: Setup) -> Study {
     study(&Documents::default(), setup)
 }
 
-/// The designs under these rules.
+/// The designs with these rules.
 pub fn study(documents: &Documents, setup: Setup) -> Study {
     let mut study = Study::new(
         "designs",

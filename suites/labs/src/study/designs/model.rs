@@ -1,15 +1,15 @@
-//! The objects of the five designs, field by field as the documents write them. Knows no world, and not what anything means.
+//! The API types of the five designs, field by field as in the KEP. Does not know their semantics.
 
 use capacity_types::Labels;
 use serde::{Deserialize, Serialize};
 
 use super::selector::{Expression, NodeSelector};
 
-/// Names that stand in the place of a class.
+/// Special names instead of a class.
 pub(super) const FALLBACK: &str = "<fallback>";
 pub(super) const EPHEMERAL: &str = "<ephemeral>";
 
-/// What every object has.
+/// Common metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Metadata {
@@ -24,7 +24,7 @@ pub(super) struct Metadata {
     pub(super) creation_timestamp: String,
 }
 
-/// CSIDriver of 2019, with the storage in its status.
+/// CSIDriver in the 2019 design, with storage in its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CsiDriver {
@@ -50,7 +50,7 @@ pub(super) struct DriverStatus {
     pub(super) storage: Vec<NamedPool>,
 }
 
-/// A pool within a status, found by its name.
+/// A pool in a status, merged by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NamedPool {
@@ -62,7 +62,7 @@ pub(super) struct NamedPool {
     pub(super) classes: Vec<ByClass>,
 }
 
-/// The figure of a pool for a class, or for what stands in its place.
+/// The capacity of a pool for a class or a special name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ByClass {
@@ -73,7 +73,7 @@ pub(super) struct ByClass {
     pub(super) expiry_time: Option<String>,
 }
 
-/// CSIStoragePool of 2019: the nodes in its spec.
+/// CSIStoragePool in the 2019 design: nodes in its spec.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PoolOf2019 {
@@ -98,7 +98,7 @@ pub(super) struct Classes {
     pub(super) classes: Vec<ByClass>,
 }
 
-/// CSIStoragePool of the KEP: the nodes in its status.
+/// CSIStoragePool in the KEP: nodes in its status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoragePool {
@@ -146,7 +146,7 @@ pub(super) struct EarlyStatus {
     pub(super) available_capacity: Option<String>,
 }
 
-/// CSIStorageCapacity as it was released.
+/// CSIStorageCapacity as released.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct FlatCapacity {
@@ -171,7 +171,7 @@ pub(super) struct LabelTopology {
 }
 
 impl Metadata {
-    /// Metadata as long as that of a stored object. `prefix` begins the names of the design, and `number` makes them different.
+    /// Metadata of the same size as that of a stored object. `prefix`: start of the name; `number`: makes it unique.
     pub(super) fn stored(prefix: &str, number: usize, namespace: Option<&str>) -> Self {
         let uid = format!("{number:08x}-36d5-11ea-978f-2e728ce88125");
         Self {
@@ -183,7 +183,7 @@ impl Metadata {
         }
     }
 
-    /// Metadata of an object that is found by its name.
+    /// Metadata with only a name.
     pub(super) fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -192,7 +192,7 @@ impl Metadata {
     }
 }
 
-/// A time of day as the API writes it, which sorts as it passes.
+/// A time of day in API format, which sorts chronologically.
 pub(super) fn moment(seconds: u32) -> String {
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
     format!("2019-11-13T{hours:02}:{minutes:02}:{:02}Z", seconds % 60)

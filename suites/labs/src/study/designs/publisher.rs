@@ -1,4 +1,4 @@
-//! The publisher of 2019: what it asks a driver, and what it writes into the status of the CSIDriver.
+//! The publisher of the 2019 design: its GetCapacity calls, and the CSIDriver status that it writes.
 
 use std::collections::BTreeMap;
 
@@ -10,47 +10,47 @@ use super::selector::{Expression, NodeSelector, Term};
 use super::server;
 use super::world::Node;
 
-/// How a publisher is deployed.
+/// Deployment mode of a publisher.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mode<'m> {
-    /// One on each node, for inline volumes alone.
+    /// One per node, for inline volumes only.
     InlineOnly,
     /// One for the cluster.
     Central(Central<'m>),
 }
 
-/// The settings of a central publisher.
+/// Settings of a central publisher.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Central<'m> {
-    /// What all topology keys of the driver begin with.
+    /// Common prefix of the driver's topology keys.
     pub(super) prefix: Option<&'m str>,
-    /// Ask for inline volumes too.
+    /// Also call GetCapacity for inline volumes.
     pub(super) ephemeral: bool,
-    /// Storage is local, so that each node has a pool.
+    /// Storage is local: each node has a pool.
     pub(super) is_local: bool,
-    /// Parameters of classes make no difference.
+    /// Class parameters make no difference.
     pub(super) ignores_parameters: bool,
 }
 
-/// GetCapacity.
+/// A GetCapacity call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Request {
-    /// The class whose parameters it has; none without parameters.
+    /// The class whose parameters are sent; `None` to send none.
     pub(super) parameters_of: Option<String>,
-    /// The segment; none without topology.
+    /// The segment; `None` without topology.
     pub(super) topology: Option<Labels>,
 }
 
-/// What publishers have asked and written.
+/// Calls and result of publishers.
 pub(super) struct Published {
     pub(super) requests: Vec<Request>,
     pub(super) driver: CsiDriver,
 }
 
-/// The answer of a driver on a node, or of the one for the cluster.
+/// Returns the capacity from the driver on a node, or from the central one.
 pub(super) type Answer<'a> = dyn Fn(Option<&Node>, &Request) -> u64 + 'a;
 
-/// All publishers ask and write, once.
+/// Each publisher calls GetCapacity and writes, once.
 pub(super) fn publish(
     documents: &Documents,
     mode: Mode<'_>,
@@ -108,7 +108,7 @@ impl Published {
     }
 }
 
-/// The names of entries, and the classes whose parameters are sent for them.
+/// Names of entries, with the class whose parameters are sent.
 fn entries<'c>(central: Central<'_>, classes: &[&'c str]) -> Vec<(&'c str, Option<String>)> {
     let of_class = |class: &&'c str| (*class, Some((*class).to_owned()));
     let mut entries: Vec<_> = match central.ignores_parameters {
@@ -131,8 +131,7 @@ fn inline_request(documents: &Documents, node: &Node) -> Request {
     }
 }
 
-/// The labels of nodes that begin with the prefix, each combination once, with a node that has it. A node without such a label has no
-/// segment.
+/// Distinct combinations of labels with the prefix, each with one of its nodes. A node without such a label has no segment.
 fn segments<'n>(documents: &Documents, prefix: &str, nodes: &'n [Node]) -> Vec<(Labels, &'n Node)> {
     let mut all: Vec<(Labels, &Node)> = Vec::new();
     for node in nodes {
@@ -181,14 +180,14 @@ fn entry(name: &str, bytes: u64) -> ByClass {
     }
 }
 
-/// What happens in a cluster, and whether the publisher of 2019 asks again for it.
+/// Events in a cluster, to which the publisher may react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     NodeCame,
     ClassCame,
     VolumeMade,
     VolumeDeleted,
-    /// The storage changed, and nobody in Kubernetes has done it.
+    /// The storage changed without any action in Kubernetes.
     StorageChanged,
     TimePassed,
 }
@@ -203,7 +202,7 @@ impl Event {
         Self::TimePassed,
     ];
 
-    /// Whether it is followed.
+    /// Whether the publisher calls GetCapacity after the event.
     pub(super) fn is_followed(self, documents: &Documents) -> bool {
         match self {
             Self::NodeCame | Self::ClassCame => true,
@@ -215,7 +214,7 @@ impl Event {
     }
 }
 
-/// Requests by what they ask, for comparison.
+/// Counts equal calls, for comparison.
 pub(super) fn counted(requests: &[Request]) -> BTreeMap<&Request, usize> {
     let mut counts = BTreeMap::new();
     for request in requests {

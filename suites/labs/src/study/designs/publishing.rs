@@ -1,4 +1,4 @@
-//! How the figures of 2019 come about: a publisher on each node, or one for the cluster with its settings.
+//! Publishing in the 2019 design: one publisher per node, or a central one with its settings.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ const DRIVER: &str = "example.com";
 const ZONE: &str = "example.com/zone";
 const RACK: &str = "example.com/rack";
 const CLASSES: [&str; 3] = ["fast", "slow", "cold"];
-/// Bytes behind each rack at first.
+/// Initial free bytes per rack.
 const FREE: u64 = 10;
 
-/// The settings of most of these experiments.
+/// Settings of most of these experiments.
 const CENTRAL: Central<'static> = Central {
     prefix: Some("example.com/"),
     ephemeral: false,
@@ -34,7 +34,7 @@ pub(super) fn findings(documents: &Documents) -> Vec<Finding> {
     findings
 }
 
-/// Four nodes in two racks of one zone, and one with a label of somebody else alone.
+/// Four nodes in two racks of one zone, and a node with only another driver's label.
 fn world() -> World {
     let node =
         |name: &str, rack: &str| Node::new(name, &[(ZONE, "z"), (RACK, rack), ("other.com/row", name)]);
@@ -150,7 +150,7 @@ fn segments(documents: &Documents) -> Vec<Finding> {
     ]
 }
 
-/// Decisions about claims of every class that differ between two statuses.
+/// Number of decisions on claims of every class that differ between two statuses.
 fn differences(documents: &Documents, world: &World, left: &CsiDriver, right: &CsiDriver) -> usize {
     let named = |driver: &CsiDriver| {
         let driver = CsiDriver {
@@ -173,7 +173,7 @@ fn differences(documents: &Documents, world: &World, left: &CsiDriver, right: &C
 }
 
 fn hints(documents: &Documents) -> Vec<Finding> {
-    // Local storage is a segment for each node.
+    // With local storage each node is a segment.
     let mut world = world();
     world.nodes.pop();
     for node in &mut world.nodes {
@@ -216,7 +216,7 @@ fn hints(documents: &Documents) -> Vec<Finding> {
     ]
 }
 
-/// After each event the published figures are held against those that the driver would give now.
+/// Compares published and true capacity after each event.
 fn triggers(documents: &Documents) -> Finding {
     let mut world = world();
     let mut free = FREE;
@@ -240,7 +240,7 @@ fn triggers(documents: &Documents) -> Finding {
         }
         let now = by(documents, mode, &world, free);
         let is_stale = published.driver.status != now.driver.status;
-        // What nobody announces is found by polling, and not before.
+        // A change without an event is found by the next poll only.
         wrong += usize::from(is_stale != (event == Event::StorageChanged));
     }
     Finding::none(

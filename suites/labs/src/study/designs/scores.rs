@@ -1,4 +1,4 @@
-//! The sum of static and dynamic score that KEP-4049 weighed, and the pairs of nodes that it can't tell apart.
+//! The sum of static and dynamic score that KEP-4049 considered, and pairs of nodes that it cannot distinguish.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::study::dice::Dice;
 use crate::study::result::{Bound, Finding, Setup, Size};
 
 const CLASS: &str = "fast";
-/// Bytes of both claims.
+/// Size of both claims, in bytes.
 const CLAIM: u64 = 10;
 
-/// What a node offers to a pod with two claims.
+/// What a node provides for a pod with two claims.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
-    /// Bytes of the existing volume for one claim.
+    /// Size of the existing volume for one claim, in bytes.
     volume: u64,
-    /// Bytes left for the other.
+    /// Free capacity for the other claim, in bytes.
     free: u64,
 }
 
-/// Pairs of nodes of which one offers to each claim what the other offers to the other claim.
+/// Pairs of nodes with volume size and free capacity swapped.
 pub(super) fn findings(documents: &Documents, setup: Setup) -> [Finding; 2] {
     let pairs = match setup.size {
         Size::Small => 100,
@@ -70,7 +70,7 @@ pub(super) fn findings(documents: &Documents, setup: Setup) -> [Finding; 2] {
     ]
 }
 
-/// Both scores, weighted by what each has of the capacity.
+/// The sum of both scores, weighted by volume size and free capacity.
 fn weighted_sum(offer: Offer) -> i64 {
     let (volume, free) = (offer.volume as f64, offer.free as f64);
     let weight = volume / (volume + free);
@@ -87,7 +87,7 @@ fn score(plan: &VolumePlan) -> i64 {
     score::score(&rules, plan)
 }
 
-/// A claim that is bound to a volume, a claim that is provisioned, or both.
+/// The plan for a bound claim, a claim to provision, or both.
 fn plan(volume: Option<u64>, free: Option<u64>) -> VolumePlan {
     let binding = |bytes| Binding {
         claim: cluster::claim("static", CLASS, CLAIM),

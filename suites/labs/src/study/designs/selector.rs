@@ -1,4 +1,4 @@
-//! Node selectors: terms that are ORed, of expressions that are ANDed. Every design but the flat one has them.
+//! Node selectors: ORed terms of ANDed expressions, used by all designs except for the flat one.
 
 use capacity_types::{Labels, Operator, Requirement};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub(super) struct Term {
     pub(super) match_expressions: Vec<Expression>,
 }
 
-/// One expression. Label selectors spell them the same.
+/// One expression, spelled as in label selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expression {
@@ -28,7 +28,7 @@ pub(super) struct Expression {
 }
 
 impl NodeSelector {
-    /// One term of one expression.
+    /// A selector with one term of one expression.
     pub(super) fn of(key: &str, operator: &str, values: &[&str]) -> Self {
         Self {
             node_selector_terms: vec![Term::of(key, operator, values)],

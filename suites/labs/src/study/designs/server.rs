@@ -1,22 +1,22 @@
-//! An API server for the rejected designs: what it takes, drops and refuses, and how it joins a patch to what it has.
+//! API server behaviour for the rejected designs: validation, dropped fields, and merging of patches.
 
 use serde_json::Value;
 
 use super::documents::Documents;
 use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019};
 
-/// The text of which the list of nodes has another name.
+/// Editions of the KEP, which name the node list differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edition {
     Of2019,
     Later,
 }
 
-/// What the list of nodes is called in the model.
+/// Name of the node list in the model.
 const IN_MODEL: &str = "nodeList";
 
 impl Edition {
-    /// What the list of nodes is called.
+    /// Name of the node list in the edition.
     pub(super) fn list(self) -> &'static str {
         match self {
             Self::Of2019 => "nodeList",
@@ -25,7 +25,7 @@ impl Edition {
     }
 }
 
-/// Reads a CSIDriver strictly, in the words of an edition.
+/// Decodes a CSIDriver strictly, with the field names of an edition.
 pub(super) fn decode(documents: &Documents, edition: Edition, mut value: Value) -> Result<CsiDriver, String> {
     for pool in value["status"]["storage"].as_array_mut().into_iter().flatten() {
         let Some(fields) = pool.as_object_mut() else {
@@ -43,7 +43,7 @@ pub(super) fn decode(documents: &Documents, edition: Edition, mut value: Value) 
     validate(documents, &driver).map(|()| driver)
 }
 
-/// What the type can't say by itself.
+/// Validation beyond the types.
 pub(super) fn validate(documents: &Documents, driver: &CsiDriver) -> Result<(), String> {
     let pools = &driver.status.storage;
     for (place, pool) in pools.iter().enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn validate(documents: &Documents, driver: &CsiDriver) -> Result<(), 
     Ok(())
 }
 
-/// Drops what the gate `CSIStorageCapacity` brings, where it is off.
+/// Drops the fields of the feature gate `CSIStorageCapacity` if it is off.
 pub(super) fn gated(documents: &Documents, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
     if !is_on && documents.gate_drops_fields {
         driver.spec.capacity_tracking = None;
@@ -74,7 +74,7 @@ pub(super) fn gated(documents: &Documents, is_on: bool, mut driver: CsiDriver) -
     driver
 }
 
-/// Joins pools to those that there are: by name, and within a pool by class.
+/// Merges pools by name, and within a pool by class.
 pub(super) fn patch(documents: &Documents, driver: &mut CsiDriver, pools: &[NamedPool]) {
     if !documents.lists_are_merged {
         driver.status.storage = pools.to_vec();
@@ -103,7 +103,7 @@ fn put_class(classes: &mut Vec<ByClass>, class: &ByClass) {
     }
 }
 
-/// Replaces a pool of 2019, whose spec stays as it is.
+/// Updates a pool of the 2019 design, whose spec is immutable.
 pub(super) fn update(
     documents: &Documents,
     old: &PoolOf2019,
@@ -115,7 +115,7 @@ pub(super) fn update(
     }
 }
 
-/// Takes an object of a kind that is in no namespace.
+/// Validates an object of a cluster-scoped kind.
 pub(super) fn create_for_cluster(metadata: &Metadata) -> Result<(), &'static str> {
     match metadata.namespace {
         Some(_) => Err("a CSIStoragePool is in no namespace; leave it out"),

@@ -1,4 +1,4 @@
-//! The five designs, and how each writes a world down, as far as it can. What the objects then say is for others to read.
+//! The five designs, and the conversion of a cluster's storage to the objects of each. Does not know how objects are evaluated.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub(super) enum Shape {
     FlatCapacity,
 }
 
-/// All objects of a world in one design.
+/// All objects of a cluster in one design.
 #[derive(Clone, Debug)]
 pub(super) enum Objects {
     DriverStatus(Vec<CsiDriver>),
@@ -43,7 +43,7 @@ impl Shape {
         Self::FlatCapacity,
     ];
 
-    /// What it is called in tables.
+    /// Name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::DriverStatus => "CSIDriver.status",
@@ -59,7 +59,7 @@ impl Shape {
         !matches!(self, Self::EarlyCapacity | Self::FlatCapacity)
     }
 
-    /// The objects of a world; an error where one of them can't be written.
+    /// The objects of a cluster; fails if the design cannot express it.
     pub(super) fn publish(self, world: &World) -> Result<Objects, Unsayable> {
         self.check(world)?;
         let pools = || world.pools.iter().enumerate();
@@ -89,7 +89,7 @@ impl Shape {
             _ => None,
         };
         let unsayable = figures.find_map(unsayable);
-        // There the spec tells pools apart, and nothing else does.
+        // In that design only the spec distinguishes pools.
         let are_twins = self == Self::PoolOf2019 && has_twins(&world.pools);
         match unsayable.or(are_twins.then_some(Unsayable::Twins)) {
             Some(unsayable) => Err(unsayable),
@@ -104,7 +104,7 @@ fn has_twins(pools: &[Pool]) -> bool {
 }
 
 impl Objects {
-    /// The length of each object as JSON.
+    /// Size of each object, in bytes of JSON.
     pub(super) fn bytes(&self) -> Vec<usize> {
         match self {
             Self::DriverStatus(objects) => lengths(objects),
@@ -190,7 +190,7 @@ fn early(world: &World) -> Vec<EarlyCapacity> {
                     spec: EarlySpec {
                         driver_name: pool.driver.clone(),
                         storage_class_name: class.to_owned(),
-                        // Here a topology that is left out is no node, so that all nodes have to be said.
+                        // An empty topology means no node here, so all nodes are listed.
                         node_topology: selector(&pool.reach).or_else(all_nodes),
                     },
                     status: EarlyStatus {
@@ -224,7 +224,7 @@ fn by_class(name: &str, figure: &Figure) -> ByClass {
     }
 }
 
-/// As topology or as a list of nodes, never both.
+/// Either a topology or a node list, never both.
 fn split(reach: &Reach) -> (Option<NodeSelector>, Option<Vec<String>>) {
     match reach {
         Reach::Cluster => (None, None),

@@ -1,4 +1,4 @@
-//! What each design costs, by number of nodes and classes: objects, bytes, writes, watch events, and reading what one node has.
+//! Cost of each design by number of nodes and classes: objects, bytes, writes, watch events, and reads for one node.
 
 use super::model::{CsiDriver, Metadata};
 use super::shape::{Objects, Shape};
@@ -7,7 +7,7 @@ use super::world::{Class, Driver, Figure, Node, Of, Pool, Reach, World};
 use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Table};
 
 const DRIVER: &str = "disk.example.com";
-/// What etcd takes in one request unless it is told otherwise (`--max-request-bytes`).
+/// etcd's default limit for a request (`--max-request-bytes`).
 const REQUEST_MAX: usize = 1_572_864;
 
 /// Tables, plots and findings.
@@ -17,7 +17,7 @@ pub(super) struct Costs {
     pub(super) findings: Vec<Finding>,
 }
 
-/// The costs of one design in a cluster with local storage.
+/// Cost of a design in a cluster with local storage.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     nodes: usize,
@@ -25,14 +25,14 @@ struct Cost {
     objects: usize,
     largest: usize,
     all: usize,
-    /// Writes after one node's storage changed, and what each watcher is sent for them.
+    /// Writes after a storage change on one node, and bytes sent to each watcher.
     writes: usize,
     watched: usize,
-    /// What is read by somebody who wants to know what one node has.
+    /// Bytes read by a client that needs the capacity of one node.
     read: usize,
 }
 
-/// The costs over numbers of nodes and classes.
+/// The costs by number of nodes and classes.
 pub(super) fn study(setup: Setup) -> Costs {
     let (nodes, classes): (&[usize], &[usize]) = match setup.size {
         Size::Small => (&[10, 100], &[1, 4]),
@@ -93,9 +93,9 @@ fn world(nodes: usize, classes: usize) -> World {
     }
 }
 
-/// All figures of the first node change.
+/// The cost of changing all capacities of the first node.
 fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
-    // Each of these can say such a world.
+    // All designs can express such a cluster.
     let bytes = shape
         .publish(&world(nodes, classes))
         .map(|objects| objects.bytes())
@@ -110,7 +110,7 @@ fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
         all: bytes.iter().sum(),
         writes: of_node,
         watched: changed,
-        // No object is found by the name of its node, so all are listed; the status of a driver is one object.
+        // No object can be fetched by node name, so all are listed; the status of a driver is one object.
         read: bytes.iter().sum(),
     }
 }
@@ -245,7 +245,7 @@ fn of_growth(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -> Vec<
     ]
 }
 
-/// The number of nodes from which the status has so many bytes: it grows by the same with each.
+/// The number of nodes from which on the status has this size, by linear extrapolation.
 fn nodes_for(bytes: usize, classes: usize) -> usize {
     let largest = |nodes| cost(Shape::DriverStatus, nodes, classes).largest;
     let (ten, twenty) = (largest(10), largest(20));
@@ -253,7 +253,7 @@ fn nodes_for(bytes: usize, classes: usize) -> usize {
     10 + (bytes - ten).div_ceil(each)
 }
 
-/// The CSIDriver of the released design, with its boolean and without.
+/// The CSIDriver of the released design, with and without its boolean.
 fn of_driver() -> Finding {
     let mut driver = CsiDriver {
         metadata: Metadata::named(DRIVER),

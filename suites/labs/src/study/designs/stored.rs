@@ -1,4 +1,4 @@
-//! What an API server keeps and refuses of the rejected designs.
+//! What an API server stores and rejects of the rejected designs.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::server::{self, Edition};
 use super::shape::{Objects, Shape};
 use crate::study::result::{Bound, Finding};
 
-/// Two objects in one document, as a separator was forgotten and half of the second object too: `status` stands twice.
+/// An example of the KEP with a missing separator between two objects: `status` occurs twice.
 const MALFORMED: &str = "
 metadata: {name: sp-2}
 spec:
@@ -30,7 +30,7 @@ pub(super) fn findings(documents: &Documents) -> Vec<Finding> {
     findings
 }
 
-/// The local example, in the status of its driver.
+/// The local example as the status of its driver.
 fn driver() -> CsiDriver {
     let Ok(Objects::DriverStatus(mut drivers)) = Shape::DriverStatus.publish(&examples::local()) else {
         return CsiDriver::default();
@@ -99,7 +99,7 @@ fn lists(documents: &Documents) -> [Finding; 3] {
     ]
 }
 
-/// Pools as an edition would write them, of which it must take the first and refuse the others.
+/// Pools with the field name of an edition: the first must be accepted, the others rejected.
 fn words(documents: &Documents) -> [Finding; 2] {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {

@@ -1,4 +1,4 @@
-//! What the designs have in common when they are written: selectors, the classes of an entry, and what some have no words for.
+//! Helpers for converting storage to objects: selectors, the classes of an entry, and what some designs cannot express.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::selector::NodeSelector;
 use super::world::{Class, Figure, HOSTNAME, Of, Pool, Reach, World};
 
-/// What a design has no words for.
+/// What a design cannot express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unsayable {
     Inline,
@@ -30,12 +30,12 @@ impl fmt::Display for Unsayable {
     }
 }
 
-/// The length of an object as JSON. Nothing in these types can fail to be written.
+/// Size of an object in bytes of JSON. These types always serialize.
 pub(super) fn length<T: Serialize>(object: &T) -> usize {
     serde_json::to_vec(object).map_or(0, |text| text.len())
 }
 
-/// The classes whose volumes a figure is for; an entry for all others is one for each class that has none.
+/// The classes that a capacity applies to; a fallback entry expands to all classes without an own entry.
 pub(super) fn classes_of<'w>(world: &'w World, pool: &'w Pool, figure: &'w Figure) -> Vec<&'w str> {
     let of_driver = |class: &&Class| class.driver == pool.driver;
     let is_named = |class: &Class| {
@@ -55,7 +55,7 @@ pub(super) fn classes_of<'w>(world: &'w World, pool: &'w Pool, figure: &'w Figur
     }
 }
 
-/// As a node selector alone: nodes by their host name; none for the whole cluster.
+/// As a node selector, with host names for listed nodes; `None` for the whole cluster.
 pub(super) fn selector(reach: &Reach) -> Option<NodeSelector> {
     match reach {
         Reach::Cluster => None,

@@ -1,6 +1,6 @@
-//! A cluster and the storage that its drivers have, without the form in which any design writes that down.
+//! A cluster and the true storage of its drivers, independent of any design.
 //!
-//! [`World::reached`] says which nodes can take a volume, from this alone: every design is held against it.
+//! [`World::reached`] computes the nodes that can hold a volume, from this alone; all designs are compared with it.
 
 use std::collections::BTreeSet;
 
@@ -8,28 +8,28 @@ use capacity_types::Labels;
 
 use super::selector::NodeSelector;
 
-/// The label that names a node.
+/// The label with a node's name.
 pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// All that decides about a volume.
+/// The inputs of a decision.
 #[derive(Clone, Debug, Default)]
 pub(super) struct World {
     pub(super) nodes: Vec<Node>,
     pub(super) drivers: Vec<Driver>,
     pub(super) classes: Vec<Class>,
     pub(super) pools: Vec<Pool>,
-    /// Seconds of the day on which all of it happens.
+    /// Time of day in seconds.
     pub(super) now: u32,
 }
 
-/// A node, which has a label with its name.
+/// A node, labelled with its name.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) labels: Labels,
 }
 
-/// A driver, and whether it has asked for its capacity to be looked at.
+/// A driver, and whether its capacity is tracked.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
     pub(super) name: String,
@@ -43,7 +43,7 @@ pub(super) struct Class {
     pub(super) driver: String,
 }
 
-/// Storage that some nodes reach.
+/// Storage that some nodes can access.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) name: String,
@@ -52,7 +52,7 @@ pub(super) struct Pool {
     pub(super) figures: Vec<Figure>,
 }
 
-/// The nodes that reach a pool.
+/// The nodes with access to a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Reach {
     Cluster,
@@ -60,33 +60,33 @@ pub(super) enum Reach {
     Terms(NodeSelector),
 }
 
-/// What a driver says of a pool.
+/// The capacity of a pool for some volumes.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) of: Of,
-    /// The largest volume.
+    /// Maximum volume size.
     pub(super) bytes: u64,
-    /// All that is left, where the driver tells both.
+    /// Total free capacity, if the driver reports both.
     pub(super) total: Option<u64>,
-    /// The moment from which it counts no more.
+    /// Expiry time.
     pub(super) until: Option<u32>,
 }
 
-/// The volumes that a figure is for.
+/// The volumes that a capacity applies to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Of {
     Class(String),
     /// Inline volumes, which have no class.
     Inline,
-    /// Whatever has no figure of its own in the pool.
+    /// All volumes without a capacity of their own in the pool.
     Others,
 }
 
-/// A volume that is to be made.
+/// A volume to provision.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub(super) driver: String,
-    /// None for an inline volume.
+    /// `None` for an inline volume.
     pub(super) class: Option<String>,
     pub(super) bytes: u64,
 }
@@ -150,7 +150,7 @@ impl Question {
         }
     }
 
-    /// The volumes of which a figure is for this one before any other.
+    /// The most specific kind of capacity that applies to this volume.
     pub(super) fn of(&self) -> Of {
         self.class.clone().map_or(Of::Inline, Of::Class)
     }
@@ -162,7 +162,7 @@ impl World {
         found.is_some_and(|driver| driver.tracks == Some(true))
     }
 
-    /// The nodes on which the volume can be made, as far as is known.
+    /// The nodes on which the volume can be provisioned, as far as known.
     pub(super) fn reached(&self, question: &Question) -> BTreeSet<&str> {
         let is_meant = |node: &&Node| {
             let mut pools = self.pools.iter().filter(|pool| pool.driver == question.driver);

@@ -1,27 +1,27 @@
-//! A figure that speaks of a statement, and the bound within which the statement is true.
+//! A measured value for a statement, and the bound within which the statement holds.
 //!
-//! Whether it holds follows from figure and bound alone, so that no study can claim it.
+//! The result follows from value and bound alone, so that no study can claim it otherwise.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Where a figure must lie. Counts and ratios, never times: those depend on the machine.
+/// The accepted range of a value. For counts and ratios only: times depend on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bound {
-    /// It is this.
+    /// Equal to this.
     Exactly(f64),
-    /// It is this or less.
+    /// At most this.
     AtMost(f64),
-    /// It is this or more.
+    /// At least this.
     AtLeast(f64),
-    /// It is more than this.
+    /// Greater than this.
     Above(f64),
 }
 
 impl Bound {
-    /// Whether a figure lies there. What is no number lies nowhere.
+    /// Whether a value is in the range. NaN never is.
     pub fn admits(self, figure: f64) -> bool {
         match self {
             Self::Exactly(value) => figure == value,
@@ -43,7 +43,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What a study found of one statement of the documents.
+/// The finding of a study on one statement of the KEPs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -55,7 +55,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// `shows` says what the figure is, with its unit, so that both read as one sentence: "decisions that differ: 0".
+    /// `shows`: description of the value with its unit, so that both read as one phrase: "decisions that differ: 0".
     pub fn new(statement: &'static str, shows: impl Into<String>, figure: f64, bound: Bound) -> Self {
         Self {
             statement,
@@ -66,49 +66,49 @@ impl Finding {
         }
     }
 
-    /// A count.
+    /// A finding on a count.
     pub fn count(statement: &'static str, shows: impl Into<String>, count: usize, bound: Bound) -> Self {
         Self::new(statement, shows, count as f64, bound)
     }
 
-    /// What must never be, counted: mistakes, differences, losses.
+    /// A finding on a count that must be 0: errors, differences, losses.
     pub fn none(statement: &'static str, shows: impl Into<String>, count: usize) -> Self {
         Self::count(statement, shows, count, Bound::Exactly(0.0))
     }
 
-    /// The id of the statement, as `suites/requirements.yaml` has it.
+    /// The id of the statement in `suites/requirements.yaml`.
     pub fn statement(&self) -> &'static str {
         self.statement
     }
 
-    /// Where it stands among others: by area, and by number within it.
+    /// Sort key: area, and number within it.
     pub fn order(&self) -> (&'static str, u32) {
         let (area, number) = self.statement.split_once('-').unwrap_or((self.statement, ""));
         (area, number.parse().unwrap_or_default())
     }
 
-    /// What the figure is.
+    /// The description of the value.
     pub fn shows(&self) -> &str {
         &self.shows
     }
 
-    /// The figure, as it is read.
+    /// The formatted value.
     pub fn figure(&self) -> String {
         number(self.figure)
     }
 
-    /// Where the figure must lie.
+    /// The accepted range.
     pub fn bound(&self) -> Bound {
         self.bound
     }
 
-    /// Whether it lies there.
+    /// Whether the value is in the range.
     pub fn holds(&self) -> bool {
         self.holds
     }
 }
 
-/// Whole numbers without decimals, others with as many as a ratio needs.
+/// Formats integers without decimals, and other numbers with the decimals that a ratio needs.
 pub(super) fn number(value: f64) -> String {
     match value.fract() == 0.0 {
         true => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! What a study comes to: tables and plots to read, and findings that hold or do not. Knows no study, and not how any of it is shown.
+//! The result of a study: tables, plots and findings. Does not know studies or output formats.
 
 mod finding;
 mod plot;
@@ -10,47 +10,47 @@ pub use finding::{Bound, Finding};
 pub use plot::{Axis, Line, Plot};
 pub use table::{Cell, Table};
 
-/// How much a study does.
+/// Size of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Size {
-    /// As little as shows every statement; for tests.
+    /// The size that the KEPs discuss.
     Small,
     /// As much as the documents speak of.
     Full,
 }
 
-/// What all studies are told.
+/// Inputs common to all studies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// How much is done.
+    /// Size of the study.
     pub size: Size,
-    /// Decides every random choice.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// The result of one study.
+/// The result of a study.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Study {
-    /// The word by which it is asked for.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it is about, in a sentence.
+    /// Its topic, in a sentence.
     pub title: &'static str,
-    /// How much was done.
+    /// Its size.
     pub size: Size,
-    /// What decided every random choice.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// What was counted.
+    /// Tables of counts.
     pub tables: Vec<Table>,
-    /// What is better seen.
+    /// Plots.
     pub plots: Vec<Plot>,
-    /// What the documents say of it, each with its figure and its bound.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
 impl Study {
-    /// A study without a result yet.
+    /// An empty result.
     pub fn new(name: &'static str, title: &'static str, setup: Setup) -> Self {
         Self {
             name,
@@ -63,7 +63,7 @@ impl Study {
         }
     }
 
-    /// Whether every finding holds, and there is one.
+    /// Whether there are findings and all of them hold.
     pub fn holds(&self) -> bool {
         !self.findings.is_empty() && self.findings.iter().all(Finding::holds)
     }

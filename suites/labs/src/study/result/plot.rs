@@ -1,4 +1,4 @@
-//! Lines over an axis. Knows no pixels.
+//! Line plots. Does not know pixels.
 
 use serde::Serialize;
 
@@ -6,38 +6,38 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plot {
-    /// What is seen, in a sentence.
+    /// Title, in a sentence.
     pub title: String,
-    /// From left to right.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is compared.
+    /// The lines.
     pub lines: Vec<Line>,
 }
 
-/// One axis.
+/// An axis.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Axis {
-    /// What it counts, with the unit.
+    /// Quantity and unit.
     pub label: String,
-    /// Equal distances are equal ratios, not equal differences.
+    /// Whether the scale is logarithmic.
     pub is_logarithmic: bool,
 }
 
-/// One line: its points from left to right.
+/// A line, with points from left to right.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
-    /// What it shows.
+    /// Name in the legend.
     pub name: String,
-    /// Places on both axes.
+    /// Coordinates.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Axis {
-    /// Equal distances are equal differences.
+    /// A linear axis.
     pub fn even(label: &str) -> Self {
         Self {
             label: label.to_owned(),
@@ -45,7 +45,7 @@ impl Axis {
         }
     }
 
-    /// Equal distances are equal ratios.
+    /// A logarithmic axis.
     pub fn logarithmic(label: &str) -> Self {
         Self {
             label: label.to_owned(),

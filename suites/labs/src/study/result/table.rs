@@ -1,4 +1,4 @@
-//! A table: columns with names, and rows of texts and numbers. Knows no width, no colour and no language of markup.
+//! A table of texts and numbers with named columns. Does not know layout, colours or markup.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use super::finding::number;
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Table {
-    /// What is counted.
+    /// Title.
     pub title: String,
-    /// The names of the columns, with their units.
+    /// Column names with units.
     pub columns: Vec<String>,
-    /// The rows, each with a cell for every column.
+    /// Rows, with one cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// One cell.
+/// A cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Words.
+    /// A text.
     Text(String),
     /// A count.
     Count(u64),
-    /// A ratio or a share.
+    /// A ratio.
     Real(f64),
 }
 
 impl Table {
-    /// A table without rows.
+    /// An empty table.
     pub fn new(title: impl Into<String>, columns: &[&str]) -> Self {
         Self {
             title: title.into(),
@@ -47,7 +47,7 @@ impl Table {
 }
 
 impl Cell {
-    /// Whether it is a number, which is read from the right.
+    /// Whether it is a number, to be right-aligned.
     pub fn is_number(&self) -> bool {
         !matches!(self, Self::Text(_))
     }

@@ -1,8 +1,8 @@
-//! Streams of claims: sizes by several distributions, the same from the same seed.
+//! Streams of claims with sizes from several distributions, reproducible by seed.
 
 use crate::study::dice::Dice;
 
-/// Sizes that occur together.
+/// A distribution of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
     Equal,
@@ -14,7 +14,7 @@ pub(super) enum Sizes {
 impl Sizes {
     pub(super) const ALL: [Self; 4] = [Self::Equal, Self::Uniform, Self::MostlySmall, Self::Doubling];
 
-    /// What it is called in tables.
+    /// Name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Equal => "all 10",
@@ -41,7 +41,7 @@ impl Sizes {
         }
     }
 
-    /// Claims that together ask for half as much again as there is, so that the last of them meet a full cluster.
+    /// Claims whose total size is one and a half times the capacity, so that the last ones meet a full cluster.
     pub(super) fn stream(self, dice: &mut Dice, room: u64) -> Vec<u64> {
         let mut left = room + room / 2;
         let mut claims = Vec::new();

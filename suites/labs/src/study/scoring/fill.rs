@@ -1,6 +1,6 @@
-//! One stream of claims over nodes of different sizes, placed one by one by the scheduler's own decision.
+//! One stream of claims on nodes of different sizes, scheduled one by one by the reference scheduler.
 //!
-//! Each volume is made and published before the next pod comes, so that nothing but the policy is at work.
+//! Each volume is provisioned and published before the next pod is created, so that only the policy makes a difference.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,30 +19,30 @@ const DRIVER: &str = "disk.example.com";
 const CLASS: &str = "fast";
 const HOST: &str = "kubernetes.io/hostname";
 
-/// One in so many pods is judged without scoring too.
+/// Every n-th pod is also scheduled without scoring, for comparison.
 const COMPARED: usize = 8;
 
-/// What was left at the end, and on the way there.
+/// The final state, and intermediate measurements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filled {
-    /// Sizes of the claims that were placed, and of those that were not.
+    /// Sizes of the claims that were scheduled, and of the others.
     pub(super) placed: Vec<u64>,
     pub(super) refused: Vec<u64>,
-    /// Claims that were refused although a node had room.
+    /// Number of claims that were not scheduled although a node had enough capacity.
     pub(super) refused_with_room: usize,
-    /// Pods for which scoring left other nodes than no scoring does, of those that were looked at.
+    /// Number of compared pods for which scoring changes the set of feasible nodes.
     pub(super) other_nodes: usize,
     pub(super) compared: usize,
-    /// When half of the room was taken: the deviation of the nodes' shares, and the share of volumes that could double.
+    /// At half utilisation: standard deviation of the nodes' utilisation, and the share of volumes that could double.
     pub(super) deviation: f64,
     pub(super) can_grow: f64,
-    /// Nodes with a volume when a quarter was taken.
+    /// Number of nodes with a volume at a quarter of the utilisation.
     pub(super) nodes_used: usize,
-    /// How full the cluster was after each claim.
+    /// Utilisation after each claim.
     pub(super) course: Vec<f64>,
 }
 
-/// A node, in GiB.
+/// A node; sizes in GiB.
 #[derive(Clone, Debug)]
 struct Node {
     name: String,
@@ -51,7 +51,7 @@ struct Node {
     volumes: Vec<u64>,
 }
 
-/// Places all claims.
+/// Schedules all claims.
 pub(super) fn fill(rules: &Rules, room: &[u64], claims: &[u64], dice: &mut Dice) -> Filled {
     let mut cluster = Cluster::new(room);
     let mut filled = Filled::default();
@@ -102,7 +102,7 @@ impl Cluster {
         Self { nodes, snapshot }
     }
 
-    /// Decides, makes the volume and publishes what is left.
+    /// Schedules a pod, provisions the volume and publishes the free capacity.
     fn place(&mut self, rules: &Rules, size: u64, dice: &mut Dice, filled: &mut Filled) -> bool {
         self.snapshot
             .claims
@@ -122,7 +122,7 @@ impl Cluster {
         made
     }
 
-    /// The driver makes the volume where there is room, and what is left is published.
+    /// Provisions the volume if it fits, and publishes the free capacity.
     fn make(&mut self, name: &str, size: u64) -> bool {
         let Some(node) = self.nodes.iter_mut().find(|node| node.name == name) else {
             return false;
@@ -155,7 +155,7 @@ fn publish(snapshot: &mut Snapshot, name: &str, free: u64) {
     snapshot.capacities.put(Arc::new(object));
 }
 
-/// The standard deviation of the share that is taken on each node.
+/// The standard deviation of the nodes' utilisation.
 fn deviation(nodes: &[Node]) -> f64 {
     let shares: Vec<f64> = nodes
         .iter()
@@ -166,7 +166,7 @@ fn deviation(nodes: &[Node]) -> f64 {
     (squares.sum::<f64>() / shares.len() as f64).sqrt()
 }
 
-/// The share of volumes for each of which its node has as much again.
+/// The share of volumes whose node has as much free capacity as their size.
 fn can_grow(nodes: &[Node]) -> f64 {
     let all: usize = nodes.iter().map(|node| node.volumes.len()).sum();
     let growing = nodes

@@ -1,4 +1,4 @@
-//! Pods with a claim for an existing volume and a claim that is provisioned: what decides about their node.
+//! Pods with one claim for an existing volume and one to provision: which claim decides the node.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::study::result::{Bound, Finding};
 const DRIVER: &str = "disk.example.com";
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
-/// What was seen of so many pods.
+/// The findings for this number of pods.
 pub(super) fn findings(rules: &Rules, pods: usize, dice: &mut Dice) -> [Finding; 2] {
     let (mut moved, mut by_room) = (0, 0);
     for _ in 0..pods {
@@ -51,7 +51,7 @@ pub(super) fn findings(rules: &Rules, pods: usize, dice: &mut Dice) -> [Finding;
     ]
 }
 
-/// The node of a pod with a claim of 10 for room, and perhaps one of 10 for one of these volumes.
+/// The node of a pod with a claim of 10 to provision, and optionally one of 10 for one of these volumes.
 fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], dice: &mut Dice) -> Option<String> {
     let mut snapshot = Snapshot::default();
     snapshot.drivers.put(cluster::driver(DRIVER, true));

@@ -1,7 +1,7 @@
-//! `scoring`: the same streams of claims under different shapes, until the cluster is full and beyond.
+//! `scoring`: the same streams of claims with different shapes, until the cluster is full and beyond.
 //!
-//! KEP-4049 gives reasons for scoring: volumes find room to grow, or fewer nodes are used. Here they are figures. Decisions are those of
-//! the reference scheduler; capacity is published at once, so that policies differ in nothing but their shape.
+//! KEP-4049 motivates scoring: volumes keep room to grow, or fewer nodes are used. The study quantifies this. The reference scheduler
+//! decides; capacity is published immediately, so that policies differ only in their shape.
 
 mod claims;
 mod fill;
@@ -16,27 +16,27 @@ use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, 
 use claims::Sizes;
 use fill::{Filled, fill};
 
-/// The room of nodes that are alike, and of nodes that are not, in GiB.
+/// Capacity of equal and of unequal nodes, in GiB.
 const EQUAL: [u64; 3] = [100; 3];
 const DIFFERENT: [u64; 3] = [50, 100, 200];
 
-/// A claim of at least so many GiB is large.
+/// Claims of at least this many GiB are large.
 const LARGE: u64 = 20;
-/// Points of a drawn line.
+/// Number of points of a plotted line.
 const POINTS: usize = 60;
 
-/// The policies that are compared.
+/// The compared policies.
 #[derive(Clone, Debug)]
 pub struct Policies {
     /// No scoring.
     pub none: Rules,
-    /// The default of KEP-4049: nodes with more room.
+    /// The default of KEP-4049: prefers nodes with more free capacity.
     pub room: Rules,
-    /// Its other example: nodes with less room.
+    /// The other example of KEP-4049: prefers nodes with less free capacity.
     pub tight: Rules,
-    /// Nodes that are half full afterwards.
+    /// Prefers nodes that are half full afterwards.
     pub half: Rules,
-    /// Room, and all the same until half of it is asked for.
+    /// Prefers more free capacity, but scores all nodes below half utilisation equally.
     pub flat: Rules,
 }
 
@@ -66,12 +66,12 @@ fn scored(points: &[(i64, i64)]) -> Rules {
     }
 }
 
-/// The policies of the documents.
+/// The study with the policies of the KEP.
 pub fn run(setup: Setup) -> Study {
     study(&Policies::default(), setup)
 }
 
-/// What all streams came to under one policy, for claims of some sizes.
+/// The results of all streams for one policy and distribution of sizes.
 struct Outcome<'p> {
     nodes: [u64; 3],
     sizes: Sizes,
@@ -79,7 +79,7 @@ struct Outcome<'p> {
     filled: Vec<Filled>,
 }
 
-/// These policies.
+/// The study with these policies.
 pub fn study(policies: &Policies, setup: Setup) -> Study {
     let mut study = Study::new(
         "scoring",
@@ -125,7 +125,7 @@ pub fn study(policies: &Policies, setup: Setup) -> Study {
     study
 }
 
-/// The same seed gives every policy the same claims.
+/// With the same seed every policy gets the same claims.
 fn filled(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> Filled {
     let mut dice = Dice::of(seed);
     let claims = sizes.stream(&mut dice, room.iter().sum());
@@ -138,7 +138,7 @@ impl Outcome<'_> {
     }
 }
 
-/// The share of claims that were placed, of those for which this holds; of none all.
+/// The share of scheduled claims among those that match; 1 if none match.
 fn placed(filled: &Filled, is_meant: fn(&u64) -> bool) -> f64 {
     let count = |sizes: &[u64]| sizes.iter().filter(|size| is_meant(size)).count() as f64;
     let (placed, refused) = (count(&filled.placed), count(&filled.refused));
@@ -184,7 +184,7 @@ fn table(lines: &[Outcome<'_>]) -> Table {
     table
 }
 
-/// How full the cluster gets, of one stream of the sizes that differ most.
+/// Utilisation over one stream of the most varied sizes.
 fn plot(lines: &[Outcome<'_>]) -> Plot {
     let is_drawn = |line: &&Outcome<'_>| line.sizes == Sizes::MostlySmall && line.nodes == DIFFERENT;
     let drawn = lines.iter().filter(is_drawn);
@@ -209,8 +209,8 @@ fn plot(lines: &[Outcome<'_>]) -> Plot {
 }
 
 fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
-    // The mean over all sizes of a policy. Preference for room fills the largest nodes first, so that only nodes of one size are filled
-    // evenly by it.
+    // The mean over all sizes for a policy. A preference for free capacity fills the largest nodes first, so it fills evenly only nodes of
+    // equal size.
     let of = |policy: &str, figure: fn(&Filled) -> f64| {
         let of_policy: Vec<f64> = lines
             .iter()
