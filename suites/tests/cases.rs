@@ -1,4 +1,4 @@
-//! Every case against the built-in references, as a test of its own, in simulated time: what else the machine does decides nothing.
+//! Every case as a test of its own, against the built-in references in simulated time, so that load on the machine has no effect.
 
 fn main() -> std::process::ExitCode {
     suites::libtest_main(&suites::case_files(), references::built_in(None))

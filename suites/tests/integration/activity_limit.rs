@@ -1,4 +1,4 @@
-//! A system that floods has failed: the verdict says so, and comes soon, however fast it is.
+//! A system that floods the API server fails soon, and the verdict names the flood.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use suites::{case_files, plan};
 
 const CASE: &str = "publisher/topology/new-node-gains-object/central";
 
-/// Writes as much as it can, until it is stopped.
+/// A publisher that writes as fast as it can until it is stopped.
 fn flood() -> Systems {
     let run: Arc<Run> = Arc::new(|access, stop| {
         Box::pin(async move {
@@ -51,14 +51,14 @@ async fn write(access: Access) {
         "storageClassName": "fast", "nodeTopology": {}, "capacity": "1Gi",
     }));
     let object = object.unwrap();
-    // Refused once the case is over.
+    // Rejected once the case is over.
     while objects.create(&PostParams::default(), &object).await.is_ok() {}
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_publisher_that_writes_without_end_fails_for_that() {
+async fn a_publisher_that_floods_the_api_server_fails() {
     let plan = Arc::new(plan(&case_files(), CASE).unwrap().unwrap());
-    // The case's own bound must not come first, however slow this machine is.
+    // A large factor, so that the case's own timeout does not come first on a slow machine.
     let patient = RunOptions {
         patience: 100.0,
         ..RunOptions::default()

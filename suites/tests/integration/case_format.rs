@@ -1,6 +1,6 @@
-//! What suites/CASES.md says of the case format is true: its keys are those of the code, its examples run, and its figures are ours.
+//! Checks suites/CASES.md: its keys are those of the code, its examples are valid cases, and its release numbers are current.
 //!
-//! `UPDATE=1 cargo test -p suites --test integration case_format` writes the section of keys anew.
+//! `UPDATE=1 cargo test -p suites --test integration case_format` regenerates the section of keys.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use harness::standalone::Release;
 
 use crate::page::{hold, with};
 
-/// What is listed, in the order of the page: heading, file, type.
+/// Listed types in page order: heading, file, type.
 const TYPES: [(&str, &str, &str); 38] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),
@@ -77,7 +77,7 @@ fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("CASES.md")
 }
 
-/// `ownerLevel` for `owner_level` or `OwnerLevel`.
+/// Converts `owner_level` or `OwnerLevel` to `ownerLevel`.
 fn camel(name: &str) -> String {
     let mut upper = false;
     let mut out = String::new();
@@ -95,16 +95,16 @@ fn camel(name: &str) -> String {
     out
 }
 
-/// A field of a struct, or a variant of an enum, read off the source.
+/// A field of a struct or a variant of an enum, parsed from the source.
 struct Key {
     name: String,
     doc: String,
-    /// A field that has to be there.
+    /// Whether the field is required.
     is_required: bool,
 }
 
 fn keys(source: &str, name: &str) -> Vec<Key> {
-    // Where all of a struct has a default, so has each field.
+    // A struct-level default applies to all fields.
     let before = source.split_once(&starts(name)[0]).map(|(before, _)| before);
     let attributes = before.and_then(|before| before.rsplit("\n\n").next());
     let is_struct = attributes.is_some_and(|attributes| !attributes.contains("default"));
@@ -116,7 +116,7 @@ fn keys(source: &str, name: &str) -> Vec<Key> {
     let (mut found, mut doc, mut renamed) = (Vec::new(), String::new(), None);
     let (mut hidden, mut has_default) = (false, false);
     for line in lines.by_ref().take_while(|line| *line != "}") {
-        // Fields of variants belong to their variant.
+        // Fields of variants are skipped.
         let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else {
             continue;
         };
@@ -183,13 +183,13 @@ fn section() -> String {
 }
 
 #[test]
-fn the_keys_are_those_of_the_code() {
+fn the_keys_match_the_code() {
     let keys = section() + "\n";
     hold(&page(), "case_format", |text| with(text, "keys", &keys));
 }
 
 #[test]
-fn the_expectations_are_those_of_the_registry() {
+fn the_expectations_match_the_registry() {
     let row = |kind: &Documentation| format!("| `{}` | {} |\n", kind.example, kind.holds);
     let rows: String = KINDS.iter().map(row).collect();
     let table = format!("\n| key | it holds when |\n|---|---|\n{rows}\n");
@@ -204,7 +204,7 @@ fn the_expectations_are_those_of_the_registry() {
 }
 
 #[test]
-fn the_examples_are_cases() {
+fn the_examples_are_valid_cases() {
     let text = std::fs::read_to_string(page()).unwrap();
     let blocks = text
         .split("```yaml\n")
@@ -229,7 +229,7 @@ fn the_examples_are_cases() {
 }
 
 #[test]
-fn the_releases_are_ours() {
+fn the_release_numbers_are_current() {
     let text = std::fs::read_to_string(page()).unwrap();
     let (first, last) = (Release::OLDEST, Release::NEWEST);
     let words = format!("{first} to {last}, by default {}", Release::default());

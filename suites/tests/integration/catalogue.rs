@@ -1,5 +1,5 @@
-//! Cases and catalogue fit together: every id that a case names is in the catalogue, and every entry of the catalogue is shown by a case or
-//! by something else that exists, has a reason why it cannot be, or is counted as missing.
+//! Consistency of cases and catalogue: every id that a case names is in the catalogue, and every entry has a case or other existing
+//! evidence, a reason for having none, or is listed as missing.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use suites::{Catalogue, Standing, Traceability, case_files, plans};
 
 use crate::evidence::Search;
 
-/// What nothing shows yet. This can only become shorter.
+/// Requirements without evidence. The list must only shrink.
 const MISSING: &[&str] = &[];
 
 #[test]
@@ -23,7 +23,7 @@ fn every_id_of_a_case_is_in_the_catalogue() {
 }
 
 #[test]
-fn what_is_not_shown_is_known_and_nothing_else() {
+fn exactly_the_listed_requirements_lack_evidence() {
     let plans = plans(&case_files()).unwrap();
     let traceability = Traceability::new(&plans);
     let missing: Vec<&str> = Catalogue::load()
@@ -44,7 +44,7 @@ fn what_is_not_shown_is_known_and_nothing_else() {
 }
 
 #[test]
-fn what_is_shown_has_no_reason_why_it_could_not_be() {
+fn a_requirement_has_either_evidence_or_a_reason() {
     let plans = plans(&case_files()).unwrap();
     let traceability = Traceability::new(&plans);
     let catalogue = Catalogue::load();
@@ -58,7 +58,7 @@ fn what_is_shown_has_no_reason_why_it_could_not_be() {
 }
 
 #[test]
-fn all_evidence_exists_and_is_named_once() {
+fn all_evidence_exists_and_is_listed_once() {
     let catalogue = Catalogue::load();
     let entries = catalogue.ids().filter_map(|id| Some((id, catalogue.entry(id)?)));
     let (mut problems, mut search) = (Vec::new(), Search::default());
@@ -78,7 +78,7 @@ fn all_evidence_exists_and_is_named_once() {
 }
 
 #[test]
-fn every_requirement_is_in_a_section_of_a_document_and_every_section_has_one() {
+fn every_requirement_has_a_section_and_every_section_a_requirement() {
     let catalogue = Catalogue::load();
     let mut found = BTreeSet::new();
     for document in catalogue.documents() {
@@ -96,7 +96,7 @@ fn every_requirement_is_in_a_section_of_a_document_and_every_section_has_one() {
 }
 
 #[test]
-fn every_case_shows_a_requirement() {
+fn every_case_verifies_a_requirement() {
     for plan in plans(&case_files()).unwrap() {
         assert!(
             !plan.requirements.is_empty(),
@@ -107,7 +107,7 @@ fn every_case_shows_a_requirement() {
 }
 
 #[test]
-fn every_pair_of_values_of_axes_occurs() {
+fn every_pair_of_axis_values_is_covered() {
     let plans = plans(&case_files()).unwrap();
     let ids: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
     let files = coverage(&case_files(), &ids).unwrap();
@@ -121,7 +121,7 @@ fn every_pair_of_values_of_axes_occurs() {
 }
 
 #[test]
-fn every_two_values_that_make_sense_together_occur_in_some_case() {
+fn every_possible_pair_of_values_occurs_in_a_case() {
     let scenarios = load_tree(&case_files()).unwrap();
     let all = pairs(&scenarios).unwrap();
     assert!(!all.is_empty());
@@ -129,7 +129,7 @@ fn every_two_values_that_make_sense_together_occur_in_some_case() {
         assert_eq!(pair.missing, [], "{} x {}", pair.first, pair.second);
         assert!(pair.possible > 0, "{} x {}", pair.first, pair.second);
     }
-    // They are counted, not taken for granted.
+    // With fewer cases some pairs are missing.
     let few = pairs(
         scenarios
             .iter()

@@ -1,8 +1,8 @@
-//! Recorded decisions of a real kube-scheduler against the filter and the score: all must come out the same.
+//! Replays recorded decisions of a real kube-scheduler with the reference's filter and score; all must be equal.
 //!
-//! The recordings in `fixtures/decisions` are always replayed; so is every `filter.json` and `score.json` below the folder
-//! that the variable `DECISIONS` names. A case is a small world; the verdicts are those of kube-scheduler 1.36.
-//! Those in `edges` have every operator, fractions, negative and huge figures, and pods of several claims.
+//! Replays the recordings in `fixtures/decisions`, and every `filter.json` and `score.json` below the folder in the variable `DECISIONS`.
+//! Each is a small cluster with the verdicts of kube-scheduler 1.36. Those in `edges` have every operator, fractions, negative and huge
+//! quantities, and pods with several claims.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -37,12 +37,12 @@ fn replay(name: &str, replay: impl Fn(&Value) -> Result<Tally, Failure>) {
 }
 
 #[test]
-fn filter_decisions_are_those_of_kube_scheduler() {
+fn filter_decisions_match_kube_scheduler() {
     replay("filter.json", replay_filter);
 }
 
 #[test]
-fn scores_are_those_of_kube_scheduler() {
+fn scores_match_kube_scheduler() {
     replay("score.json", replay_score);
 }
 
@@ -53,7 +53,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// `why` is only asked about a difference.
+    /// `why` is called only for a difference.
     fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: &str,
@@ -103,7 +103,7 @@ fn replay_filter(file: &Value) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// What the scheduler says about that node, or about all.
+/// The scheduler's explanation for that node, or for all.
 fn explain(snapshot: &Snapshot, rules: &Rules, pod: &Pod, node: Option<&str>) -> String {
     let detail = Detail {
         node: node.map(str::to_owned),
@@ -174,7 +174,7 @@ fn replay_score(file: &Value) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// A single feasible node is not scored.
+/// kube-scheduler does not score a single feasible node.
 fn scores(assessment: &Assessment) -> BTreeMap<String, i64> {
     if assessment.feasible.len() < 2 {
         return BTreeMap::new();
@@ -251,7 +251,7 @@ fn put_volume(snapshot: &mut Snapshot, index: usize, source: &Value) -> Result<(
     )
 }
 
-/// Adds one claim per (class, size) and gives a pod that uses them all.
+/// Adds one claim per (class, size), and returns a pod that uses them all.
 fn put_claims<'a>(
     snapshot: &mut Snapshot,
     claims: impl Iterator<Item = (&'a Value, &'a Value)>,

@@ -1,5 +1,5 @@
-//! Deep, wide and long inputs for everything that parses a file or a text from outside of the API server: each is read or refused with a
-//! message, on the stack of a worker thread and in bounded memory. Those of the API server are in `fake-apiserver/tests/integration/wire/deep.rs`.
+//! Deeply nested, wide and long inputs for every parser outside of the API server: each is parsed, or rejected with a message, on the stack
+//! of a worker thread and in bounded memory. `fake-apiserver/tests/integration/wire/deep.rs` tests the parsers of the API server.
 
 #[path = "../../../fake-apiserver/tests/integration/fuzzed/spoilt.rs"]
 mod spoilt;
@@ -18,15 +18,15 @@ use suites::harness::scenario::Size;
 use suites::harness::{complaints, journal, reason_of, scenario};
 use suites::report::Report;
 
-/// The stack of a worker thread of tokio.
+/// Stack size of a tokio worker thread.
 const STACK: usize = 2 << 20;
-/// Address space in KiB: the inputs have at most 1 MB.
+/// Limit of the address space in KiB: the inputs have at most 1 MB.
 const MEMORY: &str = "1000000";
 const SIZES: [usize; 4] = [1, 60, 130, 800];
 
 type Read = fn(&str) -> Result<(), String>;
 
-/// A parser, and texts for it in which an input replaces `@`.
+/// A parser, and texts for it in which the input replaces `@`.
 type Parser = (&'static str, Read, &'static [&'static str]);
 
 fn in_file(text: &str, read: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
@@ -124,7 +124,7 @@ const PARSERS: &[Parser] = &[
     ),
 ];
 
-/// Inputs that make a parser recurse or grow, by size.
+/// Inputs that make a parser recurse or allocate, by size.
 const INPUTS: &[fn(usize) -> String] = &[
     |n| "[".repeat(n),
     |n| format!("{}{}", "[".repeat(n), "]".repeat(n)),
@@ -171,7 +171,7 @@ const INPUTS: &[fn(usize) -> String] = &[
     |n| "Traceback (most recent call last):\n".repeat(n / 10),
 ];
 
-/// Each name stands for nine of the one before.
+/// YAML aliases, each of which repeats the previous one nine times.
 fn aliases(levels: usize, before: &str, after: &str) -> String {
     let level = |level: usize| {
         let entries = vec![format!("*a{}", level - 1); if before == "[" { 9 } else { 1 }];
@@ -199,7 +199,7 @@ fn check((name, read, _): &Parser, text: &str) {
     );
 }
 
-/// Runs the test of that name in a process of its own, which has less memory: whether this process is the one.
+/// Reruns the test of this name in a child process with less memory. Returns true in the child.
 fn is_limited(test: &str) -> bool {
     const MARK: &str = "HAS_LIMITED_MEMORY";
     if std::env::var_os(MARK).is_some() {
@@ -223,7 +223,7 @@ fn is_limited(test: &str) -> bool {
 }
 
 fn on_small_stack(name: &str, run: impl FnOnce() + Send + 'static) {
-    // A stack that overflows ends the process, with the name of its thread.
+    // A stack overflow aborts the process and prints the thread's name.
     let thread = std::thread::Builder::new()
         .name(name.to_owned())
         .stack_size(STACK);
@@ -244,7 +244,7 @@ fn deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory() {
                     .iter()
                     .for_each(|around| check(parser, &around.replace('@', &input)));
             }
-            // Far more values than there are atoms: as many are read as the limit allows, so once is enough.
+            // Expands to more values than any limit allows; one size is enough.
             check(parser, &aliases(40, "[", "]"));
         });
     }

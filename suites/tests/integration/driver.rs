@@ -1,5 +1,5 @@
-//! A driver of somebody else's, behind a socket that the harness has not made: the cases about drivers judge it under its own names, and
-//! their runs can be judged again from what is stored.
+//! A third-party driver behind a socket that the harness did not create: driver cases run with the driver's own names, and their stored
+//! runs can be evaluated again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ const KEY: &str = "topology.other.example.org/host";
 const ZONE: &str = "topology.other.example.org/zone";
 const GIB: u64 = 1 << 30;
 
-/// A driver with 10Gi on node n1 for classes of its own parameter, and a manifest that names its socket.
+/// A driver with 10Gi on node n1 for classes with its own parameter, and a manifest with its socket.
 struct Other {
     driver: FakeDriver,
-    /// What the manifest says of its topology.
+    /// Topology keys in the manifest.
     topology: String,
     _running: Running,
     folder: tempfile::TempDir,
@@ -32,7 +32,7 @@ impl Other {
         Self::at(segment, format!("topologyKeys: [{KEY}]")).await
     }
 
-    /// One that tells a zone as well, and spells its nodes in its own way.
+    /// A driver with a zone key and its own spelling of node names.
     async fn with_zone() -> Other {
         let segment = [(KEY, "host-n1"), (ZONE, "east")];
         let segment = segment.map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -73,7 +73,7 @@ impl Other {
         Manifest::load(&path).unwrap()
     }
 
-    /// Runs a case, keeps it, and has what is kept judged again.
+    /// Runs and stores a case, and evaluates the stored run again.
     async fn run(&self, case: &str) -> Outcome {
         let manifest = self.manifest();
         let mut systems = references::built_in(None);
@@ -95,12 +95,12 @@ impl Other {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_passes_what_it_can_be_asked() {
+async fn it_passes_all_applicable_driver_cases() {
     passes(Other::new().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn so_does_one_with_several_topology_keys() {
+async fn a_driver_with_several_topology_keys_passes() {
     passes(Other::with_zone().await).await;
 }
 
@@ -115,15 +115,15 @@ async fn passes(other: Other) {
         assert!(matches!(outcome.verdict, Verdict::Pass), "{}: {why:?}", plan.id());
         ran += 1;
     }
-    assert!(ran >= 13, "only {ran} cases are for a driver");
+    assert!(ran >= 13, "only {ran} driver cases ran");
     assert!(
         other.driver.volumes().is_empty(),
-        "the cases delete what they make"
+        "the cases delete their volumes"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn its_calls_are_facts_under_its_own_names() {
+async fn calls_are_recorded_under_the_drivers_own_names() {
     let other = Other::new().await;
     let outcome = other.run("driver/story/pod").await;
     assert!(matches!(outcome.verdict, Verdict::Pass));
@@ -146,7 +146,7 @@ async fn its_calls_are_facts_under_its_own_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_tells_wrongly_is_found() {
+async fn a_wrong_capacity_is_detected() {
     let other = Other::new().await;
     let rule = Rule {
         method: Method::GetCapacity,
@@ -174,7 +174,7 @@ async fn what_it_tells_wrongly_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cases_that_set_the_driver_say_why_they_are_skipped() {
+async fn cases_that_configure_the_driver_are_skipped_with_a_reason() {
     let manifest = Other::new().await.manifest();
     for (case, why) in [
         (
@@ -197,7 +197,7 @@ async fn cases_that_set_the_driver_say_why_they_are_skipped() {
 }
 
 #[test]
-fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
+fn an_invalid_manifest_is_reported_with_position_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("sut.yaml");
     let names = "names: {name: a.example.org, topologyKeys: [a/b]}";
@@ -258,7 +258,7 @@ fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
 }
 
 #[test]
-fn the_old_name_of_three_features_is_an_error_that_names_them() {
+fn the_old_name_of_three_features_is_an_error_with_the_new_names() {
     let text = "name: a\nfeatures: [publisher.old-releases]\nroles: {publisher: {argv: [\"true\"]}}\n";
     let error = Manifest::parse(Path::new("sut.yaml"), text)
         .unwrap_err()
@@ -272,7 +272,7 @@ fn the_old_name_of_three_features_is_an_error_that_names_them() {
 }
 
 #[test]
-fn each_version_of_the_api_is_a_feature_of_its_own() {
+fn each_api_version_is_a_separate_feature() {
     let all = plans(&case_files()).unwrap();
     let of = |id: &str| {
         let plan = all.iter().find(|plan| plan.id() == id).unwrap();

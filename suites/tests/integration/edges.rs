@@ -1,5 +1,5 @@
-//! The edges between our crates, as the architecture allows them, and within each the imports of its files, which form no circle. Read
-//! from `cargo metadata` and from the sources, so that nothing can disagree.
+//! Dependencies between the crates of this workspace against the architecture, and absence of import cycles within each crate. Read from
+//! `cargo metadata` and from the sources.
 
 #[path = "../../../fake-apiserver/tests/integration/imports.rs"]
 mod imports;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use imports::{Imports, shown};
 
-/// Crate → what it may use of ours. What is not listed uses nothing of ours.
+/// Crate → allowed dependencies in this workspace; none if not listed.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("fake-csi", &["csi-proto"]),
     (
@@ -25,9 +25,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "harness",
         &["capacity-spec", "capacity-types", "fake-apiserver", "fake-csi"],
     ),
-    // The specification shares words with the references, and no logic.
+    // The specification shares types with the references, but no logic.
     ("capacity-spec", &["capacity-types"]),
-    // Experiments, with the references, and with the scheduler's own filter and score where a decision takes part.
+    // Experiments use the references, and the scheduler's filter and score directly.
     (
         "labs",
         &[
@@ -38,7 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "suites",
         ],
     ),
-    // The references, compiled anew with mistakes, and the command line that runs them.
+    // The references with mutants, and the command line that runs them.
     (
         "mutants",
         &[
@@ -80,8 +80,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Tests may use more: the suites are tested with the references, with their pure parts, with the publisher alone between the fakes, and
-/// with the labs that the catalogue names as evidence.
+/// Additional dependencies allowed in tests: the suites are tested with the references, with their pure parts, with the publisher alone
+/// between the fakes, and with the labs as evidence.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("example-cleaner", &["built-in-files", "suites"]),
     ("example-driver", &["references", "suites"]),
@@ -126,7 +126,7 @@ const MEMBERS: &[&str] = &[
     "xtask",
 ];
 
-/// The workspace, as cargo describes it.
+/// The workspace according to cargo.
 fn metadata() -> Value {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -145,7 +145,7 @@ fn name(value: &Value) -> String {
     value["name"].as_str().unwrap().to_owned()
 }
 
-/// Crate → crates of ours that it depends on; `with_tests`: also for its tests alone.
+/// Crate → its dependencies in this workspace; `with_tests`: including dev-dependencies.
 fn edges(with_tests: bool) -> BTreeMap<String, BTreeSet<String>> {
     let packages = packages();
     let ours: BTreeSet<String> = packages.iter().map(name).collect();
@@ -172,13 +172,13 @@ fn assert_allowed(edges: BTreeMap<String, BTreeSet<String>>, allowed: &[&[(&str,
 }
 
 #[test]
-fn members_are_those_of_the_design() {
+fn workspace_members_match_the_design() {
     let names: BTreeSet<String> = packages().iter().map(name).collect();
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), MEMBERS);
 }
 
 #[test]
-fn a_build_makes_all_but_the_labs_and_the_references_with_mistakes() {
+fn a_default_build_excludes_labs_and_mutants() {
     let metadata = metadata();
     let made = metadata["workspace_default_members"].as_array().unwrap();
     let left_out: Vec<String> = packages()
@@ -194,22 +194,22 @@ fn a_build_makes_all_but_the_labs_and_the_references_with_mistakes() {
 }
 
 #[test]
-fn crates_use_only_what_they_may() {
+fn crates_have_only_allowed_dependencies() {
     assert_allowed(edges(false), &[ALLOWED]);
 }
 
 #[test]
-fn tests_use_only_what_they_may() {
+fn tests_have_only_allowed_dependencies() {
     assert_allowed(edges(true), &[ALLOWED, ALLOWED_IN_TESTS]);
 }
 
 #[test]
-fn no_files_of_a_crate_import_each_other_in_a_circle() {
+fn no_crate_has_an_import_cycle() {
     for package in packages() {
         let manifest = package["manifest_path"].as_str().unwrap();
         let src = Path::new(manifest).parent().unwrap().join("src");
         let mut imports = Imports::read(&src);
-        // A folder's `mod.rs` and its files are one: a file may take what its folder says of all of them.
+        // Imports between a folder's `mod.rs` and its files are allowed.
         for (from, targets) in &mut imports.of {
             targets.retain(|to| !from.starts_with(to));
         }

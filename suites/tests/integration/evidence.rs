@@ -1,4 +1,4 @@
-//! Whether what the catalogue names as evidence is there: read from the sources, and studies from what they find at their small size.
+//! Whether evidence in the catalogue exists: tests are looked up in the sources, and studies run at their small size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Looks for evidence. Each study is made once.
+/// Looks up evidence; runs each study once.
 #[derive(Default)]
 pub(crate) struct Search {
     studies: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
 impl Search {
-    /// Why this shows nothing of a requirement; none: it is there.
+    /// Why the evidence is invalid for a requirement; `None` if it exists.
     pub(crate) fn problem(&mut self, id: &str, evidence: &Evidence) -> Option<String> {
         let is_there = match evidence {
             Evidence::Test(test) => is_test(test),
@@ -27,7 +27,7 @@ impl Search {
         (!is_there).then(|| format!("there is no {} {evidence}", evidence.kind()))
     }
 
-    /// The statements of which a study has a finding; none if there is no such study.
+    /// The statements for which a study has findings; `None` if there is no such study.
     pub(crate) fn statements(&mut self, study: &str) -> &BTreeSet<&'static str> {
         let made = || labs::study::statements(study).unwrap_or_default();
         self.studies.entry(study.to_owned()).or_insert_with(made)
@@ -39,7 +39,7 @@ fn is_test(test: &TestName) -> bool {
     text.is_ok_and(|text| runs_test(&text, &test.function))
 }
 
-/// Whether a text has a test function of that name which is run without being asked for.
+/// Whether a text has a test function of this name that is not ignored.
 fn runs_test(text: &str, function: &str) -> bool {
     let mut attributes: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim_start) {
@@ -57,7 +57,7 @@ fn runs_test(text: &str, function: &str) -> bool {
             };
             return has(&["test", "tokio::test"]) && !has(&["ignore"]);
         }
-        // Comments may stand between an attribute and its function, and everything else ends them.
+        // Comments may stand between an attribute and its function; other lines end the attributes.
         if !line.starts_with("//") {
             attributes.clear();
         }
@@ -65,7 +65,7 @@ fn runs_test(text: &str, function: &str) -> bool {
     false
 }
 
-/// Whether the contract tests have a conversation called `area/name`, with `-` for blanks.
+/// Whether the contract tests have an exchange called `area/name`, with `-` for spaces.
 fn is_conversation(name: &str) -> bool {
     let Some((area, name)) = name.split_once('/') else {
         return false;
@@ -77,7 +77,7 @@ fn is_conversation(name: &str) -> bool {
 }
 
 #[test]
-fn evidence_that_is_not_there_is_found() {
+fn missing_evidence_is_detected() {
     let text = "
 #[test]
 fn plain() {}
@@ -110,7 +110,7 @@ fn helper() {}
         Evidence::Study("patience".to_owned()),
         Evidence::Study("designs".to_owned()),
     ] {
-        // No study finds anything about the name of a plugin.
+        // No study has a finding on plugin names.
         assert!(
             Search::default().problem("CSI-01", &evidence).is_some(),
             "{evidence}"

@@ -1,4 +1,4 @@
-//! Exploration: what is drawn is a case like any other.
+//! Exploration: generated cases are valid and reproducible.
 
 use proptest::prelude::*;
 use suites::explore::{FOCUSES, Focus, case, draw};
@@ -20,14 +20,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn every_drawn_world_loads(seed: u64, focus in 0..FOCUSES.len()) {
+    fn every_generated_case_is_valid(seed: u64, focus in 0..FOCUSES.len()) {
         let text = text(seed, &[&FOCUSES[focus]]);
         let loaded = load(&text);
         prop_assert!(loaded.is_ok(), "{}\n{text}", loaded.unwrap_err());
     }
 
     #[test]
-    fn nothing_that_was_drawn_of_a_cluster_is_left_out_of_its_case(seed: u64) {
+    fn a_case_contains_all_parts_of_its_generated_cluster(seed: u64) {
         let drawn = draw(seed, &[]);
         let text = case(drawn.focus, seed, &drawn.history);
         let history = serde_json::to_value(&drawn.history).unwrap();
@@ -37,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_is_the_same_case(seed: u64) {
+    fn the_same_seed_yields_the_same_case(seed: u64) {
         let drawn = text(seed, &[]);
         prop_assert_eq!(&drawn, &text(seed, &[]));
         let focus = draw(seed, &[]).focus;
@@ -45,13 +45,13 @@ proptest! {
     }
 }
 
-/// The case of the first seed, with this line before its cluster.
+/// The case of the first seed, with this line inserted before its cluster.
 fn with_line(line: &str) -> Result<Plan, String> {
     load(&text(1, &[]).replacen("cluster:\n", &format!("{line}\ncluster:\n"), 1))
 }
 
 #[test]
-fn excused_rules_are_those_of_the_specification() {
+fn an_excused_rule_must_exist_in_the_specification() {
     let plan = with_line("excusedRules: [always/unfiltered]").unwrap();
     assert!(plan.excused_rules.contains("always/unfiltered"));
     let unknown = with_line("excusedRules: [always/colourful]").unwrap_err();
@@ -59,7 +59,7 @@ fn excused_rules_are_those_of_the_specification() {
 }
 
 #[test]
-fn values_at_the_limits_are_drawn() {
+fn values_at_the_limits_are_generated() {
     let all: String = (0..400).map(|seed| text(seed, &[])).collect();
     // A node name of 253 characters, one of 63, a class name of 253, a driver name of 63, and sizes around 2^53 and 2^63.
     for value in [

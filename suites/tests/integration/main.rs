@@ -1,5 +1,5 @@
-//! The cases, the catalogue, the references and the reports, each held to what it says of itself or to what was recorded elsewhere. The cases
-//! run in `tests/cases.rs`.
+//! Tests of the cases, the catalogue, the references and the reports, against their documentation and against recordings of real programs.
+//! The cases themselves run in `tests/cases.rs`.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 

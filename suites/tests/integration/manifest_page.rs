@@ -1,6 +1,6 @@
-//! The tables of docs/manifest.md are those of the code.
+//! The tables of docs/manifest.md match the code.
 //!
-//! `UPDATE=1 cargo test -p suites --test integration manifest_page` writes them anew.
+//! `UPDATE=1 cargo test -p suites --test integration manifest_page` regenerates them.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn table(head: &[&str], rows: impl IntoIterator<Item = (String, String)>) -> Str
 }
 
 #[test]
-fn the_tables_are_those_of_the_code() {
+fn the_tables_match_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/manifest.md");
     let mut claims: Vec<(String, String)> = features()
         .map(|feature| (feature.name.to_owned(), feature.text.to_owned()))

@@ -1,8 +1,8 @@
-//! Pages with tables that are those of the code: held to it, or with `UPDATE=1` written anew.
+//! Checks tables in pages against the code, or regenerates them with `UPDATE=1`.
 
 use std::path::Path;
 
-/// The page with that table between its marks.
+/// The page with the table between its markers.
 pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
     let (begin, end) = (
         format!("<!-- {mark}: begin -->\n"),
@@ -13,7 +13,7 @@ pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
     format!("{before}{begin}{table}{end}{after}")
 }
 
-/// `name`: of the test, by which it is run.
+/// `name`: the test that regenerates the page.
 pub(crate) fn hold(path: &Path, name: &str, wanted: impl Fn(&str) -> String) {
     let page = std::fs::read_to_string(path).unwrap();
     let wanted = wanted(&page);

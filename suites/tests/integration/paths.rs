@@ -1,11 +1,11 @@
-//! The pages about the code name files and folders that exist.
+//! Paths in the pages about the code exist.
 
 use std::path::Path;
 
-/// Endings of files that pages name.
+/// File name suffixes of such paths.
 const ENDINGS: [&str; 8] = [".rs", ".yaml", ".yml", ".md", ".json", ".txt", ".proto", ".diff"];
 
-/// Whether a text between backticks is the path of a file or folder from the top of the repository.
+/// Whether a text in backticks is a path from the root of the repository.
 fn is_path(root: &Path, text: &str) -> bool {
     let Some((first, _)) = text.split_once('/') else {
         return false;
@@ -15,11 +15,11 @@ fn is_path(root: &Path, text: &str) -> bool {
 }
 
 #[test]
-fn every_path_on_a_page_about_the_code_exists() {
+fn every_path_in_a_page_about_the_code_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for page in ["CONTRIBUTING.md", "docs/architecture.md"] {
         let text = std::fs::read_to_string(root.join(page)).unwrap();
-        // Every second piece between backticks is inside of them. A block of code counts as one piece.
+        // Every second piece is inside backticks. A code block counts as one piece.
         let inside = text.split('`').skip(1).step_by(2);
         let paths: Vec<&str> = inside.filter(|text| is_path(&root, text)).collect();
         assert!(paths.len() > 20, "{page} names {} paths", paths.len());

@@ -1,8 +1,8 @@
-//! Recorded decisions of a real kube-scheduler 1.36 about pods in small clusters: `why` says the same of each node, in the same words, and
-//! what preemption does.
+//! Replays recorded decisions of a real kube-scheduler 1.36 on pods in small clusters: `why` must give the same reasons for each node, and
+//! preemption must choose the same victims.
 //!
-//! `fixtures/pods` holds a case in each line: the objects before the pod was looked at, each node's reason, the pod's condition if it was
-//! not placed, and the victims if it preempted.
+//! Each line of `fixtures/pods` is a case: the objects before the decision, the reason for each node, the pod's condition if it was not
+//! scheduled, and the victims if it preempted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -18,7 +18,7 @@ use rand::rngs::StdRng;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One recorded decision.
+/// A recorded decision.
 #[derive(Deserialize)]
 struct Case {
     name: String,
@@ -27,13 +27,13 @@ struct Case {
     pod: String,
     /// The message of PodScheduled=False.
     condition: Option<String>,
-    /// The node that it got.
+    /// The node that the pod was bound to.
     placed: Option<String>,
-    /// The node on which it preempts.
+    /// The node on which it preempts (`nominatedNodeName`).
     nominated: Option<String>,
-    /// Namespace and name of the pods that it evicted.
+    /// Namespace and name of evicted pods.
     victims: Vec<String>,
-    /// Each node's reason, or `fits`.
+    /// The reason for each node, or `fits`.
     nodes: BTreeMap<String, String>,
 }
 
@@ -53,7 +53,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// A reason of several parts, in one order. What every node is refused for ends in a text of another plugin.
+/// Sorts the parts of a reason. A reason common to all nodes ends with a text of another plugin, which is removed.
 fn reason(text: &str) -> String {
     let text = text.strip_suffix(". not found").unwrap_or(text);
     let mut parts: Vec<&str> = text.split(", ").collect();
@@ -84,7 +84,7 @@ fn nodes(inventory: &Inventory, pod: &Pod) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn decisions_about_whole_pods_are_those_of_kube_scheduler() {
+fn decisions_on_pods_match_kube_scheduler() {
     let (mut placed, mut preempted, mut waiting) = (0, 0, 0);
     for case in cases() {
         let name = &case.name;
@@ -103,7 +103,7 @@ fn decisions_about_whole_pods_are_those_of_kube_scheduler() {
             .map(|(node, why)| (node.clone(), reason(why)))
             .collect();
         assert_eq!(nodes(&inventory, pod), recorded, "{name}");
-        // It waits for its gates, and only its copies were looked at.
+        // The pod itself waits for its scheduling gates; only its copies were scheduled.
         if pod.gated {
             continue;
         }

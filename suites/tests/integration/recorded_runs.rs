@@ -1,6 +1,6 @@
-//! Recorded runs of real programs, judged again: each comes to the verdict that is filed for it.
+//! Evaluates recorded runs of real programs again: each must have its filed verdict.
 //!
-//! A change of the judge, the specification or a manifest that changes a verdict fails here, until the verdict is filed anew with a reason:
+//! Fails if a change of the harness, the specification or a manifest changes a verdict. If that is right, file the new one with a reason:
 //! `UPDATE="why it is another verdict" cargo test -p suites recorded_runs`.
 
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ fn folder() -> PathBuf {
     suites().join("tests/fixtures/runs")
 }
 
-/// The manifest of a recorded program, for the version that was recorded. The program itself need not exist here.
+/// The manifest of a recorded program, for the recorded version. The program itself need not exist on this machine.
 fn manifest(recording: &Recording) -> Manifest {
     let path = suites().join(format!("manifests/{}.yaml", recording.program));
     let text = std::fs::read_to_string(&path).unwrap();
     let lines = text.lines().map(|line| match line {
         line if line.starts_with("version: ") => format!("version: {}", recording.version),
-        // The program of a role is the first word of its `argv`, which is something to run on every host.
+        // The first word of `argv` must be executable on every machine.
         "      - csi-provisioner" | "      - kube-scheduler" | "      - hostpathplugin" => {
             "      - sh".to_owned()
         }
@@ -32,7 +32,7 @@ fn manifest(recording: &Recording) -> Manifest {
 }
 
 #[test]
-fn recorded_runs_come_to_the_verdicts_that_are_filed() {
+fn recorded_runs_have_their_filed_verdicts() {
     let update = std::env::var("UPDATE").ok().filter(|reason| !reason.is_empty());
     let mut wrong = Vec::new();
     for mut recording in Recording::load_all(&folder()).unwrap() {

@@ -1,5 +1,5 @@
-//! The format of the recorded worlds of external-provisioner. Knows neither the reference nor the specification, which are both held
-//! against them.
+//! File format of the recorded clusters of external-provisioner. Knows neither the reference nor the specification, which are both compared
+//! with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use capacity_types::Segment;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One file of recordings.
+/// A file of recordings.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recording {
@@ -16,7 +16,7 @@ pub(crate) struct Recording {
     pub(crate) worlds: Vec<RecordedWorld>,
 }
 
-/// What existed before the publisher started, what the driver answered, the changes while it ran, and what was left after each.
+/// Initial objects, responses of the driver, changes while the publisher ran, and the objects after each change.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecordedWorld {
@@ -36,7 +36,7 @@ pub(crate) struct RecordedWorld {
     pub(crate) asked: BTreeSet<String>,
 }
 
-/// A node, and what the driver has registered there; none: it does not run there.
+/// A node, and the topology that the driver registered there; `None` if the driver does not run there.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Node {
@@ -45,7 +45,7 @@ pub(crate) struct Node {
     pub(crate) topology_keys: Option<Vec<String>>,
 }
 
-/// What the driver answered for one segment and class, in bytes.
+/// The driver's response for one segment and class, in bytes.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Told {

@@ -1,10 +1,10 @@
-//! Where recordings are: ours, and those below a folder that a variable names.
+//! Loads recordings: those of this repository, and those below a folder given by a variable.
 
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-/// All recordings of that file name, below `fixtures/<folder>` and below the folder that the variable names; none of them is an error.
+/// All recordings with this file name, below `fixtures/<folder>` and below the variable's folder. Fails if there are none.
 pub(crate) fn read<T: DeserializeOwned>(folder: &str, variable: &str, file: &str) -> Vec<(PathBuf, T)> {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut folders = vec![ours.join(folder)];

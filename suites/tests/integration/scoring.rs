@@ -1,4 +1,4 @@
-//! Scoring changes the order of nodes and nothing else: every case of the filter comes out the same with it.
+//! Scoring changes only the order of nodes: every filter case has the same result with scoring.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use suites::harness::{RunOptions, run};
 use suites::{case_files, plans};
 use tokio::sync::Semaphore;
 
-/// Cases at the same time: they mostly wait.
+/// Number of concurrent cases: they mostly wait.
 const TOGETHER: usize = 8;
 
-/// Cases whose verdicts are about filtering, with the gate switched over.
+/// Filter cases, with the scoring gate enabled.
 fn with_scoring() -> Vec<Plan> {
     let areas = ["scheduler/filter", "scheduler/claims", "scheduler/wake"];
     let all = plans(&case_files()).unwrap();
     let of_filter = all
         .into_iter()
         .filter(|plan| areas.contains(&plan.area().as_str()));
-    // A release of its own has its own gates.
+    // A case with its own scheduler release has that release's gates.
     let is_usual = |plan: &Plan| plan.scheduler.release.is_none() && plan.scheduler.scoring.is_none();
     let turned = |mut plan: Plan| {
         plan.scheduler = SchedulerSpec {
@@ -30,9 +30,9 @@ fn with_scoring() -> Vec<Plan> {
     of_filter.filter(is_usual).map(turned).collect()
 }
 
-/// KEP-4049 wants tests with the gate on and off; the cases themselves run with it off.
+/// KEP-4049 requires tests with the gate on and off; the cases themselves run with it off.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_fits_is_the_same_with_scoring() {
+async fn feasible_nodes_are_the_same_with_scoring() {
     let plans = with_scoring();
     assert!(plans.len() >= 50, "only {} cases", plans.len());
     let slots = Arc::new(Semaphore::new(TOGETHER));

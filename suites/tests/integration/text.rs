@@ -1,8 +1,8 @@
-//! Text is made for readers: no verdict reads it back, and a method or resource that many files speak of is declared once.
+//! Text is for readers: no verdict parses it, and methods and resources used in many files are declared once.
 
 use std::path::{Path, PathBuf};
 
-/// Folders whose code decides about facts.
+/// Folders with code that evaluates facts.
 const DECIDING: [&str; 4] = [
     "harness/src/expectation",
     "harness/src/judge",
@@ -10,7 +10,7 @@ const DECIDING: [&str; 4] = [
     "harness/spec/src",
 ];
 
-/// Ways to look for a literal in a text.
+/// Code patterns that search a text for a literal.
 const SEARCHES: [&str; 6] = [
     ".contains(\"",
     ".starts_with(\"",
@@ -20,21 +20,21 @@ const SEARCHES: [&str; 6] = [
     ".split_once(\"",
 ];
 
-/// Texts that are not ours: a `Status.message` of the API server, and a label of the metrics of CSI sidecars.
+/// Allowed texts of other programs: a `Status.message` of the API server, and a metrics label of CSI sidecars.
 const OF_OTHERS: [&str; 2] = [
     r#"message.split_once(" is invalid: ")"#,
     r#"method.ends_with("/GetCapacity")"#,
 ];
 
-/// A literal, and the one file that may have it.
+/// A literal, and the only file that may contain it.
 const DECLARED: [(&str, &str); 3] = [
     ("\"GetCapacity\"", "fake-csi/src/method.rs"),
     ("\"CreateVolume\"", "fake-csi/src/method.rs"),
     ("\"csistoragecapacities\"", "harness/types/src/capacity_api.rs"),
 ];
 
-/// What may have these literals as well: `fake-apiserver`, whose table of kinds spells every resource, the code generated from
-/// `csi.proto`, and capture, which writes the text of a case file.
+/// Exceptions: `fake-apiserver`, whose resource table spells every resource, the code generated from `csi.proto`, and capture, which writes
+/// the text of a case file.
 const EXCLUDED: [&str; 3] = ["fake-apiserver", "fake-csi/proto", "harness/diagnose/src/capture"];
 
 fn root() -> PathBuf {
@@ -44,7 +44,7 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-/// The Rust sources below a folder without tests, by their paths from the root of the workspace.
+/// The Rust sources below a folder without tests, by path from the root of the workspace.
 fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -63,7 +63,7 @@ fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
 }
 
 #[test]
-fn verdicts_search_no_text_that_was_made_for_readers() {
+fn no_verdict_searches_text_made_for_readers() {
     let mut found = Vec::new();
     for folder in DECIDING {
         sources(&root().join(folder), &mut found);

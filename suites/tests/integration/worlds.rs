@@ -1,9 +1,9 @@
-//! What external-provisioner made of small random worlds: the reference, with its upstream profile, must leave the same objects behind.
+//! Replays recordings of external-provisioner in small random clusters: the reference's upstream profile must leave the same objects.
 //!
-//! The recordings in `fixtures/worlds` were made with external-provisioner (after v6.3.0) and a kube-apiserver 1.36. They are always
-//! replayed; so is every `worlds.json` below the folder that the variable `WORLDS` names. A world is what exists before the publisher
-//! starts, what the driver answers, and one change while the publisher runs; `after` has all objects of the namespace once nothing moves
-//! any more, before and after the change. Names that a publisher generated count as `csisc-`.
+//! The recordings in `fixtures/worlds` were made with external-provisioner (after v6.3.0) and kube-apiserver 1.36. Replays them, and every
+//! `worlds.json` below the folder in the variable `WORLDS`. A recording has the initial objects, the driver's responses, and one change
+//! while the publisher runs; `after` contains all objects of the namespace once idle, before and after the change. Generated names count as
+//! `csisc-`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,16 +22,16 @@ use tokio::time::{Instant, sleep};
 use crate::recorded_worlds::{Node, RecordedWorld, Recording, Step, Told};
 use crate::recordings;
 
-/// Worlds at the same time: they mostly wait.
+/// Number of concurrent clusters: they mostly wait.
 const TOGETHER: usize = 16;
 
-/// A world that has not come to the recorded end by then differs.
+/// Timeout for reaching the recorded state.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// For so long nothing must move.
+/// Duration without any fact after which the cluster is idle.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// Counts what moves, and keeps what the driver was asked.
+/// Counts facts, and records the GetCapacity calls.
 #[derive(Default)]
 struct Seen {
     moves: AtomicU64,
@@ -58,7 +58,7 @@ impl fake_csi::Observer for CsiSeen {
     }
 }
 
-/// A running world.
+/// A running replay.
 struct Replay<'w> {
     world: &'w RecordedWorld,
     recording: &'w Recording,
@@ -69,7 +69,7 @@ struct Replay<'w> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_upstream_profile_leaves_what_external_provisioner_leaves() {
+async fn the_upstream_profile_leaves_the_same_objects_as_external_provisioner() {
     for (path, recording) in recordings::read::<Recording>("worlds", "WORLDS", "worlds.json") {
         assert!(!recording.worlds.is_empty(), "{} holds no world", path.display());
         let total = recording.worlds.len();
@@ -83,7 +83,7 @@ async fn the_upstream_profile_leaves_what_external_provisioner_leaves() {
     }
 }
 
-/// The differences of all worlds, each with its name.
+/// The differences in all clusters, each with the cluster's name.
 async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
     let permits = Arc::new(Semaphore::new(TOGETHER));
     let replays: Vec<_> = (0..recording.worlds.len())
@@ -104,7 +104,7 @@ async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
     differences
 }
 
-/// What differs from the recording, if anything.
+/// The difference from the recording, if any.
 async fn replay(recording: &Recording, world: &RecordedWorld) -> Option<String> {
     assert_eq!(
         world.after.len(),
@@ -155,7 +155,7 @@ async fn replay(recording: &Recording, world: &RecordedWorld) -> Option<String> 
 }
 
 impl RecordedWorld {
-    /// Every segment that a node has, or gets by a step.
+    /// Every segment that a node has initially or after a step.
     fn segments(&self) -> BTreeSet<Segment> {
         let mut nodes: Vec<(BTreeMap<String, String>, Vec<String>)> = Vec::new();
         let created = self.steps.iter().filter_map(|step| match step {
@@ -192,7 +192,7 @@ impl<'w> Replay<'w> {
         let seen = Arc::new(Seen::default());
         let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiSeen(seen.clone()))));
         let spec = DriverSpec {
-            // Which ones does not matter: the nodes say. A driver without any would be asked without a topology.
+            // Any key will do, because the nodes register their own. Without keys the driver would be called without a topology.
             topology_keys: vec!["topology.example.com/zone".to_owned()],
             ..DriverSpec::new(recording.driver.clone())
         };
@@ -227,14 +227,14 @@ impl<'w> Replay<'w> {
             node_deployment: self.world.mode == "distributed",
             node_name: self.world.node.clone(),
             namespace: Some(self.recording.namespace.clone()),
-            // No polling within the run, as in the recordings.
+            // No polling during the run, as in the recordings.
             capacity_poll_interval: Duration::from_secs(3600),
             kube_api_capacity_qps: 0.0,
             ..Options::default()
         }
     }
 
-    /// An answer for every segment that can be asked for: a rule for a coarser segment takes finer ones too, so each needs its own.
+    /// A response for every possible segment: a rule for a coarser segment also matches finer ones, so each needs its own.
     fn script(&self) {
         let nothing = Told {
             available: 0,
@@ -304,7 +304,7 @@ impl<'w> Replay<'w> {
         );
     }
 
-    /// Creates an object; name and labels stand beside its other fields in the recordings.
+    /// Creates an object; in the recordings name and labels are next to its other fields.
     fn create(&self, kind: &str, namespace: Option<&str>, mut object: Value) {
         let mut metadata = json!({"name": object["name"]});
         if let Some(namespace) = namespace {
@@ -326,7 +326,7 @@ impl<'w> Replay<'w> {
         ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(&self.recording.namespace)
     }
 
-    /// What differs from these objects when nothing moves any more.
+    /// The difference from these objects once idle.
     async fn ends_as(&self, expected: &[Value]) -> Option<String> {
         let deadline = Instant::now() + PATIENCE;
         let expected = sorted(expected.to_vec());
@@ -349,13 +349,13 @@ impl<'w> Replay<'w> {
         }
     }
 
-    /// Waits until nothing is in flight and nothing has moved for a moment.
+    /// Waits until nothing is in flight and no fact was recorded for a moment.
     async fn settle(&self) {
         loop {
             self.api.quiet().await;
             self.driver.quiet().await;
             let before = self.seen.moves.load(Ordering::Relaxed);
-            // There is no fact that says that nothing comes.
+            // No fact reports the absence of further facts, so wait.
             sleep(SETTLE).await;
             if self.seen.moves.load(Ordering::Relaxed) == before {
                 return;
@@ -387,7 +387,7 @@ fn format(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
     format!("{}|{kind}", segment::format(segment))
 }
 
-/// An object as the recordings show it.
+/// An object in the form of the recordings.
 fn shown(object: &Value) -> Value {
     let metadata = &object["metadata"];
     let generated = metadata.get("generateName").is_some();
@@ -413,7 +413,7 @@ fn shown(object: &Value) -> Value {
     row
 }
 
-/// Objects of a map have their fields in order, so their text tells them apart.
+/// Sorts by text, which is unique because maps keep their fields in order.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     objects.sort_by_key(Value::to_string);
     objects

@@ -1,5 +1,5 @@
-//! The suites bite: each named defect makes the case that claims it fail, with the first missing link that leads to it; and the catalogue
-//! that says so is about the defects and the cases that there are.
+//! Each defect makes the case that claims it fail with the expected first missing link, and the catalogue of defects matches the existing
+//! defects and cases.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
@@ -14,22 +14,22 @@ use suites::harness::manifest::Words;
 use suites::harness::{RunOptions, run};
 use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 
-/// Runs so many clusters at once: most wait for a bound, and more would keep each other waiting.
+/// Number of concurrent clusters: most wait for a timeout, and more would delay each other.
 const AT_ONCE: usize = 32;
 
-/// A defect, the case that claims to catch it, and words of the link that the failure must name.
+/// A defect, the case that claims to detect it, and words of the expected first missing link.
 struct Claim {
     defect: String,
     case: String,
     words: Words,
 }
 
-/// The same program as `cargo xtask selftest`.
+/// Registers the mutants, as `cargo xtask selftest` does.
 fn bring_mutants() {
     references::register(MUTANTS);
 }
 
-/// In simulated time, in which no machine is too busy.
+/// Runs in simulated time, so that load on the machine has no effect.
 async fn holds(claim: &Claim) {
     let Claim { defect, case, words } = claim;
     let defect = references::Defect::named(defect).unwrap();
@@ -56,7 +56,7 @@ async fn holds(claim: &Claim) {
         words.are_in(&text),
         "{defect}: first missing link is “{text}”, not “{words}”"
     );
-    // The stored facts alone lead to the same verdict.
+    // The journal alone leads to the same verdict.
     let Some(again) = again.failure() else {
         panic!("judged again, it passes")
     };
@@ -87,7 +87,7 @@ async fn every_defect_is_caught_with_its_link() {
 }
 
 #[test]
-fn the_catalogue_has_every_defect_once_and_every_mutant_is_in_it() {
+fn the_catalogue_lists_every_defect_and_every_mutant_exactly_once() {
     let catalogue = Defects::load();
     let named: BTreeSet<&str> = catalogue.iter().map(|defect| defect.name.as_str()).collect();
     assert_eq!(named.len(), catalogue.iter().count(), "a defect is there twice");
@@ -103,7 +103,7 @@ fn the_catalogue_has_every_defect_once_and_every_mutant_is_in_it() {
 }
 
 #[test]
-fn every_defect_has_a_sentence_a_claim_and_a_requirement_that_it_violates() {
+fn every_defect_has_a_text_a_claim_and_a_violated_requirement() {
     let requirements = Catalogue::load();
     for Defect {
         name,
@@ -123,7 +123,7 @@ fn every_defect_has_a_sentence_a_claim_and_a_requirement_that_it_violates() {
 }
 
 #[test]
-fn every_case_is_named_for_a_defect_and_every_name_is_a_case() {
+fn every_case_is_listed_for_a_defect_and_every_listed_case_exists() {
     let plans = plans(&case_files()).unwrap();
     let defects = Defects::load();
     let mut idle: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
@@ -144,7 +144,7 @@ fn every_case_is_named_for_a_defect_and_every_name_is_a_case() {
     }
 }
 
-/// What the self-test says of two cases and a defect with these claims.
+/// The self-test report of two cases and a defect with these claims.
 async fn report(
     claims: &[(&str, &str)],
     named: &[&str],
@@ -195,7 +195,7 @@ async fn report_of(
 }
 
 #[tokio::test]
-async fn of_the_requirements_that_a_case_names_only_those_count_that_a_defect_violates_which_it_caught() {
+async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_it() {
     let claims = [("scheduler/filter/limit/exactly", "a node is chosen")];
     let report = report_of(Reach::Full, &claims, &["scheduler/claims/kinds"], None).await;
     let unbroken = |case: &str| {
@@ -204,7 +204,7 @@ async fn of_the_requirements_that_a_case_names_only_those_count_that_a_defect_vi
     };
     let exactly = unbroken("scheduler/filter/limit/exactly");
     assert!(!exactly.contains(&"SCHED-10".to_owned()) && exactly.contains(&"SCHED-07".to_owned()));
-    // The other case does not catch it, whatever it names.
+    // The other case does not detect the defect, whatever requirements it has.
     let other = unbroken("scheduler/claims/kinds/without-volumes");
     let counted = report.demands.unwrap();
     assert_eq!(counted.broken, 1);
@@ -214,7 +214,7 @@ async fn of_the_requirements_that_a_case_names_only_those_count_that_a_defect_vi
     assert_eq!(counted.files.unbroken.len(), exactly.len() + other.len());
 }
 
-/// How each defect of the catalogue ends with each of these cases. `observes`: those are left out that no case comes to.
+/// The result of each defect of the catalogue in each of these cases. `observes`: skip defects whose code no case executes.
 async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
     bring_mutants();
     let load = |id: &&str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
@@ -254,7 +254,7 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_case_that_never_comes_to_a_defect_passes_with_it_and_no_run_is_left_out_that_would_fail() {
+async fn skipped_runs_would_have_passed() {
     let cases = [
         "publisher/value/maximum",
         "publisher/permissions/documented",
@@ -296,7 +296,7 @@ fn texts(report: &SelftestReport) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_claim_that_holds_is_no_problem_and_an_idle_case_is_one() {
+async fn a_claim_that_holds_is_no_problem_and_a_case_without_detection_is() {
     let claims = [("scheduler/filter/limit/exactly", "a node is chosen for pod p")];
     let report = report(&claims, &[], None).await;
     assert_eq!(report.defects[0].word(), "caught");
@@ -325,7 +325,7 @@ async fn a_claim_that_holds_is_no_problem_and_an_idle_case_is_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missed_or_blamed_on_something_else_is_a_problem() {
+async fn a_missed_defect_and_a_failure_with_another_link_are_problems() {
     let claims = [("scheduler/filter/limit/exactly", "the moon is full")];
     let report = report(&claims, &["scheduler/claims/kinds"], None).await;
     assert_eq!(report.defects[0].word(), "MISLED");
@@ -343,7 +343,7 @@ async fn what_is_missed_or_blamed_on_something_else_is_a_problem() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reference_that_fails_in_good_health_is_a_problem() {
+async fn a_reference_that_fails_without_a_defect_is_a_problem() {
     let broken = references::Defect::named("scheduler-forgets-plain-pods").unwrap();
     let claims = [("scheduler/filter/limit/exactly", "a node is chosen for pod p")];
     let report = report(&claims, &["scheduler/claims"], Some(broken)).await;

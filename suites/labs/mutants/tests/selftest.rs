@@ -1,4 +1,4 @@
-//! `selftest` as somebody types it: what it prints, what it writes, and how it ends.
+//! The `selftest` command: output, files and exit codes.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
@@ -22,7 +22,7 @@ fn selftest(arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn the_list_says_what_each_defect_does_and_runs_nothing() {
+fn list_describes_the_defects_without_running_them() {
     let (code, out, error) = selftest(&["--list"]);
     assert_eq!(code, 0, "{error}");
     assert!(
@@ -40,7 +40,7 @@ fn the_list_says_what_each_defect_does_and_runs_nothing() {
 }
 
 #[test]
-fn a_claim_that_holds_ends_well_and_leaves_the_failure_to_read() {
+fn a_detected_defect_passes_and_its_failure_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
     let (code, out, error) = selftest(&["--defect=scheduler-off-by-one", CASE, "--output", output]);
@@ -62,7 +62,7 @@ fn a_claim_that_holds_ends_well_and_leaves_the_failure_to_read() {
 }
 
 #[test]
-fn a_defect_that_nothing_selected_is_there_for_is_nothing_to_do_and_a_wrong_name_is_wrong_use() {
+fn a_defect_without_selected_cases_selects_nothing_and_an_unknown_name_is_a_usage_error() {
     let (code, _, error) = selftest(&["--defect=scheduler-off-by-one", "publisher/value/maximum"]);
     assert_eq!(code, 4, "{error}");
     assert!(
@@ -74,7 +74,7 @@ fn a_defect_that_nothing_selected_is_there_for_is_nothing_to_do_and_a_wrong_name
     assert!(error.contains("unknown defect `scheduler-sleeps`"), "{error}");
 }
 
-/// A manifest of a publisher that is no publisher.
+/// A manifest of a program that is no publisher.
 fn manifest(folder: &tempfile::TempDir) -> String {
     let path = folder.path().join("sut.yaml");
     let text = "name: idle\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"]}}\n";
@@ -83,7 +83,7 @@ fn manifest(folder: &tempfile::TempDir) -> String {
 }
 
 #[test]
-fn programs_of_others_are_held_against_what_needs_none_of_their_source_code() {
+fn traffic_defects_apply_to_the_programs_of_a_manifest() {
     let folder = tempfile::tempdir().unwrap();
     let sut = manifest(&folder);
     let (code, out, error) = selftest(&["--sut", &sut, "--list"]);
@@ -110,7 +110,7 @@ fn programs_of_others_are_held_against_what_needs_none_of_their_source_code() {
 }
 
 #[test]
-fn a_program_that_fails_in_good_health_shows_nothing() {
+fn a_program_that_fails_without_a_defect_detects_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let case = "publisher/value/maximum";
     let defect = "--defect=publisher-ignores-maximum";

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! point    every request, watch event and call of a run    fault    the faults for each kind of point
-//! case     the case with a fault in it, as a case file      record   the results as data
+//! case     the case with a fault in it, as a case file     record   the results as data
 //! page     the grid as HTML
 //! ```
 //!

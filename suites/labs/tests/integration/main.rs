@@ -1,4 +1,4 @@
-//! Studies, sweeps and the self-test as libraries: what each makes of runs. The commands are tested with the command line.
+//! Studies, sweeps and the self-test as libraries. The commands are tested in xtask.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 

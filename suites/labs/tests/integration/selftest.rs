@@ -1,11 +1,11 @@
-//! What the self-test makes of runs that it is told: what it counts by case, and what by file.
+//! Counts of the self-test by case and by file, for given runs.
 
 use std::sync::Arc;
 
 use labs::selftest::{Found, Reach, Selftest, SelftestReport, Trial};
 use suites::{Defect, case_files, plan};
 
-/// Two rows of one table, and a file of its own.
+/// Two rows of one table, and a separate file.
 const CASES: [&str; 3] = [
     "scheduler/filter/limit/exactly",
     "scheduler/filter/limit/one-byte-more",
@@ -69,7 +69,7 @@ fn trials() -> Vec<Trial> {
 }
 
 #[test]
-fn one_row_that_can_fail_is_enough_for_its_file_and_not_for_the_other_rows() {
+fn a_file_needs_one_row_that_can_fail_and_each_row_counts_alone() {
     let demands = report(Reach::Full, &trials()).demands.unwrap();
     let files = &demands.files;
     let of_table = plan(&case_files(), CASES[0]).unwrap().unwrap().requirements.len();
@@ -99,7 +99,7 @@ fn one_row_that_can_fail_is_enough_for_its_file_and_not_for_the_other_rows() {
 }
 
 #[test]
-fn what_was_never_violated_is_named_on_both_pages() {
+fn requirements_without_a_detected_violation_are_listed_on_both_pages() {
     let report = report(Reach::Full, &trials());
     let sentence = report.demands.as_ref().unwrap().files.to_string();
     for page in [labs::selftest::html(&report), labs::selftest::markdown(&report)] {
@@ -110,13 +110,13 @@ fn what_was_never_violated_is_named_on_both_pages() {
 }
 
 #[test]
-fn where_not_every_defect_met_every_case_nothing_is_counted() {
+fn requirements_are_not_counted_unless_every_defect_ran_with_every_case() {
     assert_eq!(report(Reach::Named, &trials()).demands, None);
 }
 
-/// The second defect has a run to go, and so has every case without one.
+/// One run with the second defect is missing, and all runs without a defect.
 #[test]
-fn what_was_interrupted_tells_of_the_defects_that_met_all_their_cases() {
+fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
     let selftest = selftest(Reach::Full);
     let begun = vec![
         trial("scheduler-a", CASES[0], Found::Failed),
@@ -128,7 +128,7 @@ fn what_was_interrupted_tells_of_the_defects_that_met_all_their_cases() {
     let report = SelftestReport::new(&part, &begun, Vec::new());
     assert_eq!((report.problems.len(), report.demands), (0, None));
 
-    // What is not decided is not told.
+    // Inconclusive runs are not reported.
     let open = vec![
         trial("scheduler-a", CASES[0], Found::Undecided),
         trial("scheduler-a", CASES[1], Found::Passed),
@@ -138,7 +138,7 @@ fn what_was_interrupted_tells_of_the_defects_that_met_all_their_cases() {
 }
 
 #[test]
-fn a_program_that_fails_anyway_catches_nothing() {
+fn a_program_that_fails_without_a_defect_detects_nothing() {
     let [exactly, more, _] = CASES;
     let healthy = |case: &str, found| Trial {
         defect: None,

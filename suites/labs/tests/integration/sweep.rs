@@ -1,4 +1,4 @@
-//! Sweeps and the known failures of a manifest: an entry excuses what it names in the cells of its case, and nothing else.
+//! Sweeps with known failures of a manifest: an entry excuses the cells that it matches, and nothing else.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use suites::{Defects, case_files};
 
 use crate::systems::{manifest, simulated, spoilt_by};
 
-/// What a publisher claims that lives through a connection that breaks.
+/// Features of a publisher that survives a closed CSI connection.
 const RECONNECTS: &str = "publisher.central, publisher.reconnect";
 const CASE: &str = "publisher/value/maximum";
-/// A cell that shows that the publisher never connects again.
+/// A cell that fails if the publisher never reconnects.
 const CELL: &str = "publisher-getcapacity-1-cut";
 const UNANSWERED: &str = "it answered UNAVAILABLE the script cut the connection";
 
@@ -31,7 +31,7 @@ async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
     sweep.cells(&case, &[Role::Publisher]).await
 }
 
-/// How the cell ends.
+/// The result of the cell.
 async fn held(entries: &[(&str, &str)]) -> Held {
     let sweep = sweep("publisher-connects-once", manifest(RECONNECTS, entries));
     let mut cells = cells(&sweep).await.unwrap();
@@ -45,7 +45,7 @@ fn is_in_manifest(place: &str) -> bool {
 }
 
 #[tokio::test]
-async fn an_entry_for_sweeps_or_for_the_case_excuses_a_cell_that_says_its_words() {
+async fn an_entry_for_sweeps_or_for_the_case_excuses_a_cell_with_its_pattern() {
     for case in ["sweep", "sweep/publisher/value", CASE, "publisher"] {
         let held = held(&[(case, UNANSWERED)]).await;
         assert!(
@@ -56,7 +56,7 @@ async fn an_entry_for_sweeps_or_for_the_case_excuses_a_cell_that_says_its_words(
 }
 
 #[tokio::test]
-async fn other_words_and_other_cases_excuse_no_cell() {
+async fn entries_with_another_pattern_or_case_excuse_no_cell() {
     for entry in [
         ("sweep", "something that never happens"),
         ("sweep/publisher/class", UNANSWERED),
@@ -69,7 +69,7 @@ async fn other_words_and_other_cases_excuse_no_cell() {
 }
 
 #[tokio::test]
-async fn a_case_that_is_known_to_fail_without_a_fault_and_one_for_other_programs_are_not_swept() {
+async fn known_failing_and_skipped_cases_are_not_swept() {
     let ignores = "publisher-ignores-maximum";
     let known = sweep(ignores, manifest("publisher.central", &[(CASE, "it says 10Gi")]));
     let Err(SweepError::Known(place)) = cells(&known).await else {
@@ -83,7 +83,7 @@ async fn a_case_that_is_known_to_fail_without_a_fault_and_one_for_other_programs
 }
 
 #[tokio::test]
-async fn what_a_program_need_not_bear_is_no_cell() {
+async fn faults_that_a_program_need_not_survive_are_no_cells() {
     for (features, is_cell) in [("publisher.central", false), (RECONNECTS, true)] {
         let sweep = sweep("publisher-connects-once", manifest(features, &[]));
         let cells = cells(&sweep).await.unwrap();

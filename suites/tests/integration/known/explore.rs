@@ -1,4 +1,4 @@
-//! Exploration and the known failures of a manifest: what goes wrong beside the point of a world is excused like that of a case.
+//! Exploration with known failures of a manifest: findings in generated clusters are excused like those of cases.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use suites::{Defects, Session, Turns};
 
 use super::systems::{manifest, simulated, spoilt_by};
 
-/// In so many worlds a publisher asks for what the API server cannot read.
+/// Number of clusters in which a publisher sends an invalid list request.
 const WORLDS: u64 = 40;
 
-/// A list with a selector that is none, beside each list of classes.
+/// A list with an invalid selector, in addition to each list of classes.
 fn asking_nonsense() -> Vec<WireRule> {
     let path = "/apis/storage.k8s.io/v1/storageclasses?labelSelector=%21%21";
     let besides = json!([{"method": "GET", "path": path}]);
@@ -21,7 +21,7 @@ fn asking_nonsense() -> Vec<WireRule> {
     serde_json::from_value(json!([{"request": request}])).unwrap()
 }
 
-/// What is found in these worlds with a publisher that is spoilt on its way.
+/// Explores these clusters with a publisher whose traffic is manipulated.
 async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) -> Exploration {
     let session = Session {
         systems: spoilt_by(wire),
@@ -55,7 +55,7 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) ->
     exploration
 }
 
-/// The names of findings.
+/// The signatures of findings.
 async fn found(manifest: Manifest) -> Vec<String> {
     let exploration = explored(&asking_nonsense(), Some(manifest), WORLDS).await;
     let findings = exploration.findings.iter();
@@ -63,7 +63,7 @@ async fn found(manifest: Manifest) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_rule_that_is_broken_in_every_world_does_not_hide_other_rules() {
+async fn a_rule_violated_in_every_cluster_does_not_hide_other_rules() {
     let defects = Defects::load();
     let wire = |name: &str| defects.get(name).unwrap().wire.clone();
     let both = [
@@ -73,14 +73,14 @@ async fn a_rule_that_is_broken_in_every_world_does_not_hide_other_rules() {
     .concat();
     let exploration = explored(&both, None, 12).await;
     let hidden = exploration.findings.iter().find(|it| !it.excused.is_empty());
-    let hidden = hidden.expect("something is found behind the watch");
+    let hidden = hidden.expect("a finding of another rule");
     assert!(hidden.excused.contains("always/unfiltered"), "{hidden:?}");
     let systematic = &exploration.findings[0];
     assert!(systematic.worlds > 4, "{systematic:?}");
 }
 
 #[tokio::test]
-async fn an_entry_for_findings_excuses_them_in_worlds_too() {
+async fn an_entry_for_findings_excuses_them_in_exploration() {
     let refused = "list storageclasses is refused with 400";
     for (case, is_found) in [("finding/api-invalid", false), ("finding/object-labels", true)] {
         let found = found(manifest("publisher.central", &[(case, refused)])).await;

@@ -1,4 +1,4 @@
-//! What a manifest knows of failures outside its own cases: systems whose traffic is changed, and manifests that have entries for them.
+//! Known failures outside of cases: systems with manipulated traffic, and manifests with entries for their failures.
 
 mod explore;
 mod systems;

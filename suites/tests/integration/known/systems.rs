@@ -1,4 +1,4 @@
-//! Systems whose traffic is changed, and manifests with entries for their failures. Also compiled with the tests of the labs.
+//! Systems with manipulated traffic, and manifests with entries for their failures. Also compiled with the tests of the labs.
 
 use suites::harness::RunOptions;
 use suites::harness::interposer::{WireRule, interpose};
@@ -6,7 +6,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 
-/// The same run, as often as it is made.
+/// Options of a reproducible run.
 pub(crate) fn simulated() -> RunOptions {
     RunOptions {
         seed: Some(0),
@@ -14,7 +14,7 @@ pub(crate) fn simulated() -> RunOptions {
     }
 }
 
-/// The references, with a publisher whose traffic these rules change.
+/// The references, with these rules applied to the publisher's traffic.
 pub(crate) fn spoilt_by(wire: &[WireRule]) -> Systems {
     let mut systems = references::built_in(None);
     let publisher = Role::Publisher;
@@ -23,7 +23,7 @@ pub(crate) fn spoilt_by(wire: &[WireRule]) -> Systems {
     systems
 }
 
-/// A manifest of a publisher that claims these features, with an entry for each case and its words.
+/// A manifest of a publisher that claims these features, with an entry for each case and pattern.
 pub(crate) fn manifest(features: &str, entries: &[(&str, &str)]) -> Manifest {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sut.yaml");

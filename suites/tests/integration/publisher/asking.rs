@@ -1,4 +1,4 @@
-//! How often the driver is asked, and when.
+//! Number and timing of GetCapacity calls.
 
 use csi_proto::v1::{
     CapacityRange, ControllerExpandVolumeRequest, CreateVolumeRequest, VolumeCapability,
@@ -10,11 +10,11 @@ use fake_csi::Pool;
 use super::cluster::{Cluster, KEY};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_class_and_segment_is_asked_for_and_written_exactly_once_at_the_start() {
+async fn at_start_each_class_and_segment_gets_one_call_and_one_write() {
     let cluster = Cluster::start(5, 2, Authorization::AlwaysAllow).await;
     let publisher = cluster.publish("publisher", cluster.options());
     cluster.until_published(10).await;
-    // Whatever was queued twice shows before this one, which comes after it.
+    // A duplicate work item would be processed before this class.
     cluster.create_class(9);
     cluster.until_published(15).await;
     assert_eq!(cluster.count("GetCapacity OK"), 15);
@@ -24,7 +24,7 @@ async fn each_class_and_segment_is_asked_for_and_written_exactly_once_at_the_sta
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_volume_that_grows_is_seen_by_the_next_poll_only() {
+async fn an_expanded_volume_is_observed_by_the_next_poll_only() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
     let publisher = cluster.publish("publisher", cluster.options());
     cluster.until_published(1).await;
@@ -61,7 +61,7 @@ async fn a_volume_that_grows_is_seen_by_the_next_poll_only() {
         })
         .await
         .unwrap();
-    // Whatever that had caused would be there before this, which comes after it.
+    // A write caused by the expansion would come before this class.
     cluster.create_class(1);
     cluster.until_published(2).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A cluster of the fakes, and publishers that are started in it. Judges nothing.
+//! A cluster of the fakes, in which tests start publishers. Checks nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -21,17 +21,17 @@ pub(crate) const DRIVER: &str = "disk.example.com";
 pub(crate) const KEY: &str = "disk.example.com/node";
 pub(crate) const NAMESPACE: &str = "csi";
 
-/// What came by: commits as `<change> <resource>`, calls by method and code.
+/// Observed facts with counts: commits as `<change> <resource>`, calls by method and code.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) counts: Mutex<BTreeMap<String, usize>>,
-    /// Who sent which requests, as `<verb> <group>/<resource>`.
+    /// Requests of each user, as `<verb> <group>/<resource>`.
     used: Mutex<BTreeSet<(Arc<str>, String)>>,
     pub(crate) moved: Notify,
 }
 
 impl Seen {
-    /// Every kind of request that a user sent.
+    /// All kinds of requests that a user sent.
     pub(crate) fn used_by(&self, user: &str) -> BTreeSet<String> {
         let used = self.used.lock();
         let own = used.iter().filter(|(client, _)| **client == *user);
@@ -83,7 +83,7 @@ impl fake_csi::Observer for Watched {
     }
 }
 
-/// A cluster with nodes and classes, and no publisher yet.
+/// A cluster with nodes and classes, without a publisher.
 pub(crate) struct Cluster {
     pub(crate) seen: Arc<Seen>,
     pub(crate) api: ApiServer,
@@ -104,7 +104,7 @@ impl Cluster {
         Cluster::with_keys(&[KEY], nodes, classes, authorization).await
     }
 
-    /// A cluster whose driver has these topology keys; its endpoint is on node `n0`.
+    /// A cluster with these topology keys; the driver runs on node `n0`.
     pub(crate) async fn with_keys(
         keys: &[&str],
         nodes: usize,
@@ -216,19 +216,19 @@ impl Cluster {
         let mut config = kube::Config::new(self.server.url().parse().unwrap());
         config.auth_info.token = Some(self.api.add_user(User::new(user)).into());
         config.default_retry = false;
-        // The address is plain HTTP, and a client that lacks certificates would read all of the machine's.
+        // The URL is plain HTTP; without this the client would load the system's CA certificates.
         config.root_cert = Some(Vec::new());
         kube::Client::try_from(config).unwrap()
     }
 
-    /// Somebody else who talks to the driver.
+    /// Another client of the driver.
     pub(crate) async fn controller(&self) -> ControllerClient<Channel> {
         let address = format!("unix:{}", self.folder.path().join("csi.sock").display());
         let endpoint = Endpoint::from_shared(address).unwrap();
         ControllerClient::new(endpoint.connect().await.unwrap())
     }
 
-    /// What was refused for want of a permission.
+    /// Requests that RBAC denied.
     pub(crate) fn refused(&self) -> Vec<String> {
         let counts = self.seen.counts.lock();
         counts
@@ -275,13 +275,13 @@ impl Publisher {
     }
 }
 
-/// The same value for each key.
+/// A segment with the same value for each key.
 pub(crate) fn segment(keys: &[&str], value: &str) -> Segment {
     let pair = |key: &&str| ((*key).to_owned(), value.to_owned());
     keys.iter().map(pair).collect()
 }
 
-/// An address that was free a moment ago.
+/// A currently free address.
 pub(crate) async fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .await
@@ -297,7 +297,7 @@ pub(crate) fn served_at(address: SocketAddr) -> HttpOptions {
     }
 }
 
-/// Status line and body of a GET; the endpoint is waited for.
+/// Status line and body of a GET; waits for the endpoint.
 pub(crate) async fn get(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = loop {
         match TcpStream::connect(address).await {
@@ -316,7 +316,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> (String, String) {
     )
 }
 
-/// Waits until a series has that value: what was done a moment ago may not be counted yet.
+/// Waits until a series has this value: a recent event may not be counted yet.
 pub(crate) async fn reads(address: SocketAddr, series: &str, expected: f64) {
     let reading = async { while value(&get(address, "/metrics").await.1, series) != Some(expected) {} };
     if tokio::time::timeout(Duration::from_secs(20), reading)

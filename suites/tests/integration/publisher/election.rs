@@ -1,4 +1,4 @@
-//! Leader election, seen from the Lease.
+//! Leader election, observed through the Lease.
 
 use capacity_publisher::{LeaderElectionOptions, Options};
 use fake_apiserver::{Authorization, ResourceRef};
@@ -6,7 +6,7 @@ use fake_apiserver::{Authorization, ResourceRef};
 use super::cluster::{Cluster, NAMESPACE, free_address, get, served_at, value};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leader_gives_its_lease_back_and_the_next_one_adopts() {
+async fn a_stopped_leader_releases_its_lease_and_the_next_one_adopts_its_objects() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
     let address = free_address().await;
     let elected = || Options {
@@ -40,7 +40,7 @@ async fn a_leader_gives_its_lease_back_and_the_next_one_adopts() {
     assert_eq!(lease["spec"]["leaseDurationSeconds"], 15);
     first.stop().await;
     assert_eq!(cluster.admin.get(&place).unwrap()["spec"]["holderIdentity"], "");
-    // The lease lasts 15 s: only because it was given back, the next one need not wait for that.
+    // The lease duration is 15 s: the next leader starts sooner only because the lease was released.
     let second = cluster.publish("second", elected());
     cluster.create_class(1);
     cluster.until_published(2).await;

@@ -1,4 +1,4 @@
-//! The manifest of permissions that the publisher ships: exactly what it uses in a whole life, no more and no less (KEP-1472, test plan).
+//! The RBAC manifest that ships with the publisher grants exactly what the publisher uses (KEP-1472, test plan).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn documented() -> BTreeSet<String> {
     found
 }
 
-/// A cluster with RBAC on, the manifest in force, and one zone of storage.
+/// A cluster with RBAC, the manifest applied, and one zone of storage.
 async fn cluster() -> Cluster {
     let cluster = Cluster::start(1, 1, Authorization::Rbac).await;
     for object in manifest() {
@@ -73,7 +73,7 @@ fn claim(cluster: &Cluster, name: &str, class: &str, annotations: &Value) {
     }));
 }
 
-/// The next calls fail.
+/// Makes the next calls fail.
 fn fail(cluster: &Cluster, method: Method, code: Code, times: u32) {
     let rule = fake_csi::Rule {
         method,
@@ -90,7 +90,7 @@ async fn seen(cluster: &Cluster, what: &str, times: usize) {
     cluster.until(|cluster| cluster.count(what) >= times).await;
 }
 
-/// Objects come, change, meet a conflict and go.
+/// Creates, updates and deletes objects, including a conflict.
 async fn live_with_objects(cluster: &Cluster) {
     cluster.until_published(1).await;
     let conflict = Rule::new(
@@ -121,7 +121,7 @@ async fn live_with_objects(cluster: &Cluster) {
     seen(cluster, "ADDED csistoragecapacities", 2).await;
 }
 
-/// Volumes are made after failures, given back, and deleted.
+/// Provisions volumes after failures, releases and deletes them.
 async fn live_with_volumes(cluster: &Cluster) {
     fail(cluster, Method::CreateVolume, Code::Internal, 2);
     claim(cluster, "data", "now", &json!({}));
@@ -156,7 +156,7 @@ async fn live_with_volumes(cluster: &Cluster) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_manifest_grants_what_is_used_and_nothing_else() {
+async fn the_manifest_grants_exactly_the_used_permissions() {
     let cluster = cluster().await;
     let publisher = cluster.publish(USER, options(&cluster));
     live_with_objects(&cluster).await;
@@ -172,7 +172,7 @@ async fn the_manifest_grants_what_is_used_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_manifest_does_not_grant_is_refused() {
+async fn permissions_missing_in_the_manifest_are_denied() {
     let cluster = cluster().await;
     let client = cluster.client(USER);
     let api = |group: &str, kind: &str, plural: &str, namespace: Option<&str>| -> Api<DynamicObject> {

@@ -1,4 +1,4 @@
-//! What the metrics tell (KEP-1472, "monitoring requirements").
+//! Metrics of the publisher (KEP-1472, "monitoring requirements").
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn calls(code: &str) -> String {
     )
 }
 
-/// Refuses what is done in these ways.
+/// Denies requests with these verbs.
 fn refusal(verbs: Vec<Verb>) -> Rule {
     let about = Match {
         verbs,
@@ -31,7 +31,7 @@ fn refusal(verbs: Vec<Verb>) -> Rule {
     Rule::new(about, refused)
 }
 
-/// Waits until so much was tried again.
+/// Waits until this number of retries.
 async fn retried(address: SocketAddr, times: f64) {
     let retries = async || {
         let text = get(address, "/metrics").await.1;
@@ -44,7 +44,7 @@ async fn retried(address: SocketAddr, times: f64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn metrics_tell_objects_calls_queues_and_ages_of_a_driver() {
+async fn metrics_report_objects_calls_queues_and_ages() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
     cluster.answer(
         Effect::Capacity {
@@ -96,7 +96,7 @@ async fn metrics_tell_objects_calls_queues_and_ages_of_a_driver() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failures_are_counted_by_their_code_and_the_upstream_profile_has_no_labels() {
+async fn failures_are_counted_by_code_and_the_upstream_profile_has_no_labels() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
     cluster.driver.clear_script();
     cluster.answer(Effect::Code(Code::Unavailable, "scripted".to_owned()), Some(3));
@@ -154,7 +154,7 @@ async fn obsolete_objects_count_until_they_are_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_with_wrong_figures_are_not_obsolete() {
+async fn objects_with_outdated_capacity_are_not_obsolete() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
     let address = free_address().await;
     let options = Options {
@@ -189,10 +189,10 @@ async fn objects_with_wrong_figures_are_not_obsolete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_instance_names_its_node_and_tells_how_long_its_calls_take() {
+async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     const DELAY: Duration = Duration::from_millis(50);
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
-    // The first rule that answers ends the search, so the delay comes before.
+    // The first matching rule with a response wins, so the delay must come before it.
     cluster.driver.clear_script();
     cluster.answer(Effect::Delay(DELAY), None);
     cluster.answer(
@@ -224,7 +224,7 @@ async fn an_instance_names_its_node_and_tells_how_long_its_calls_take() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_that_cannot_be_created_are_wanted_and_not_there_and_wait_in_the_queue() {
+async fn objects_that_cannot_be_created_count_as_missing_and_stay_queued() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
     let refused = cluster.api.perturb(refusal(vec![Verb::Create])).unwrap();
     let address = free_address().await;

@@ -1,5 +1,5 @@
-//! The publisher alone between the fakes, for what no case can ask: its metrics, how often exactly it asks, and which permissions it
-//! uses. Everything that a foreign publisher could be asked as well is a case.
+//! The publisher alone between the fakes, for properties that no case can check: its metrics, exact numbers of calls, and used permissions.
+//! Everything that applies to other publishers too is a case.
 
 mod asking;
 mod cluster;

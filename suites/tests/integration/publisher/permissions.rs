@@ -1,4 +1,4 @@
-//! Which permissions are used: RBAC is on, and everything else is refused.
+//! Permissions that the publisher uses: RBAC is on, and everything else is denied.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn rule(group: &str, resource: &str, verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
 }
 
-/// Grants a user rules everywhere and rules in the publisher's namespace.
+/// Grants a user cluster-wide rules and rules in the publisher's namespace.
 fn grant(cluster: &Cluster, user: &str, everywhere: Vec<Value>, here: Vec<Value>) {
     let subjects = json!([{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user}]);
     let version = "rbac.authorization.k8s.io/v1";
@@ -32,7 +32,7 @@ fn grant(cluster: &Cluster, user: &str, everywhere: Vec<Value>, here: Vec<Value>
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 
-/// What provisioning and central publishing need everywhere, as external-provisioner documents it.
+/// Cluster-wide rules for provisioning and central publishing, as external-provisioner documents them.
 fn everywhere() -> Vec<Value> {
     vec![
         rule("storage.k8s.io", "storageclasses", &READ),
@@ -48,13 +48,13 @@ fn everywhere() -> Vec<Value> {
     ]
 }
 
-/// What publishing needs in its own namespace.
+/// Rules for publishing in the publisher's namespace.
 fn objects() -> Value {
     let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
     rule("storage.k8s.io", "csistoragecapacities", &all)
 }
 
-/// A deployment's replica set with a pod of the publisher, and a stateful set with another.
+/// A deployment with its replica set and a pod of the publisher, and a stateful set with another pod.
 pub(crate) fn create_owners(cluster: &Cluster) {
     let containers = json!([{"name": "publisher", "image": "example.com/publisher"}]);
     let labels = json!({"app": "publisher"});
@@ -95,7 +95,7 @@ pub(crate) fn owned(cluster: &Cluster, pod: &str, level: i32) -> Options {
     }
 }
 
-/// Kind of the owner of every object.
+/// The owner kinds of all objects.
 fn owners(cluster: &Cluster) -> BTreeSet<String> {
     let objects = cluster.admin.list(&cluster.capacities()).unwrap().items;
     let kind = |object: &std::sync::Arc<Value>| object["metadata"]["ownerReferences"][0]["kind"].to_string();
@@ -103,7 +103,7 @@ fn owners(cluster: &Cluster) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_costs_get_on_what_is_below_it_and_on_nothing_else() {
+async fn looking_up_an_owner_needs_get_on_the_objects_below_it_only() {
     for (pod, level, readable, kind) in [
         ("publisher-1-a", 0, &["pods"][..], "Pod"),
         ("publisher-0", 1, &["pods"][..], "StatefulSet"),
@@ -126,7 +126,7 @@ async fn an_owner_costs_get_on_what_is_below_it_and_on_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_that_cannot_be_read_ends_the_start_with_its_name() {
+async fn an_unreadable_owner_fails_the_start_with_its_name() {
     for (readable, missing) in [(vec![], "Pod"), (vec![rule("", "pods", &["get"])], "ReplicaSet")] {
         let cluster = Cluster::start(1, 1, Authorization::Rbac).await;
         create_owners(&cluster);
@@ -141,7 +141,7 @@ async fn an_owner_that_cannot_be_read_ends_the_start_with_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_nodes_nothing_is_published_and_it_goes_on_when_they_may_be_read() {
+async fn publishing_waits_until_nodes_may_be_read() {
     let cluster = Cluster::start(2, 1, Authorization::Rbac).await;
     let without: Vec<Value> = everywhere()
         .into_iter()
@@ -175,7 +175,7 @@ async fn without_the_nodes_nothing_is_published_and_it_goes_on_when_they_may_be_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_publish_needs_no_rule_for_the_objects() {
+async fn without_publishing_no_rule_for_capacity_objects_is_needed() {
     let cluster = Cluster::start(1, 0, Authorization::Rbac).await;
     grant(&cluster, "publisher", everywhere(), vec![]);
     cluster.create(json!({
@@ -200,12 +200,12 @@ async fn who_does_not_publish_needs_no_rule_for_the_objects() {
         .await;
     cluster.api.quiet().await;
     let refused = cluster.refused();
-    assert!(refused.is_empty(), "it tried what it need not: {refused:?}");
+    assert!(refused.is_empty(), "unneeded requests: {refused:?}");
     publisher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_only_looks_reads_objects_and_writes_none() {
+async fn a_viewer_may_read_capacity_objects_but_not_write_them() {
     let cluster = Cluster::start(1, 1, Authorization::Rbac).await;
     let publisher_rules = vec![objects()];
     grant(&cluster, "publisher", everywhere(), publisher_rules);
@@ -230,7 +230,7 @@ async fn who_only_looks_reads_objects_and_writes_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_documented_rules_are_enough_to_publish() {
+async fn the_documented_rules_suffice_to_publish() {
     let cluster = Cluster::start(2, 1, Authorization::Rbac).await;
     grant(&cluster, "publisher", everywhere(), vec![objects()]);
     let publisher = cluster.publish("publisher", cluster.options());
@@ -245,13 +245,13 @@ async fn the_documented_rules_are_enough_to_publish() {
     let refused = cluster.refused();
     assert!(
         refused.is_empty(),
-        "the whole life without a refusal: {refused:?}"
+        "no request may be denied: {refused:?}"
     );
     publisher.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_cleaner_needs_csinodes_and_objects_and_no_socket() {
+async fn the_cleaner_needs_csinodes_and_capacity_objects_but_no_socket() {
     let cluster = Cluster::start(1, 1, Authorization::Rbac).await;
     let object = |node: &str| {
         let labels = json!({

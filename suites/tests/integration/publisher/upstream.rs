@@ -1,5 +1,5 @@
-//! What external-provisioner gets wrong and no case can show, because polls hide it or a foreign object is needed: each of these tests
-//! fails where the mistake is made.
+//! Bugs of external-provisioner that no case can show, because polls hide them or another client's object is needed. Each test fails with
+//! the bug.
 
 use capacity_publisher::Options;
 use fake_apiserver::Authorization;
@@ -14,10 +14,10 @@ fn objects(cluster: &Cluster) -> Vec<Value> {
     found.iter().map(|object| (**object).clone()).collect()
 }
 
-/// An object of an earlier life that another controller owns: the figure is corrected and the owner replaced, in one write. To append a
-/// second controller is refused by the server, and the figure would stay wrong.
+/// An existing object with another controller: capacity and owner are corrected in one write. The API server rejects a second controller,
+/// so appending one would leave the capacity wrong.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_controlling_owner_gives_way_and_does_not_block_the_figure() {
+async fn another_controller_is_replaced_and_does_not_block_the_update() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
     create_owners(&cluster);
     let place = fake_apiserver::ResourceRef::new("apps", "statefulsets")
@@ -51,10 +51,10 @@ async fn another_controlling_owner_gives_way_and_does_not_block_the_figure() {
     publisher.stop().await;
 }
 
-/// With several keys the segment of a node must be found again by its content, not by the order of its keys: otherwise a volume refreshes
-/// its figures in one start out of two.
+/// With several topology keys a node's segment must be looked up independent of key order; otherwise a volume triggers no refresh after
+/// every second start.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_volume_refreshes_its_segment_at_every_start() {
+async fn a_volume_refreshes_its_segment_after_every_start() {
     let keys = ["zone", "rack", "region", "building"];
     let cluster = Cluster::with_keys(&keys, 1, 1, Authorization::AlwaysAllow).await;
     cluster
@@ -89,9 +89,9 @@ async fn a_volume_refreshes_its_segment_at_every_start() {
     }
 }
 
-/// A driver that advertises no topology is asked without one: an empty one says something else (CSI, GetCapacityRequest).
+/// A driver without topology gets no `accessible_topology`: an empty one means something else (CSI, GetCapacityRequest).
 #[tokio::test(flavor = "multi_thread")]
-async fn a_driver_without_topology_is_asked_without_one() {
+async fn a_driver_without_topology_gets_no_accessible_topology() {
     let cluster = Cluster::with_keys(&[], 1, 2, Authorization::AlwaysAllow).await;
     let publisher = cluster.publish("publisher", cluster.options());
     cluster.until_published(2).await;

@@ -1,4 +1,4 @@
-//! The badge is right at a glance: red only for failures, green only for a whole result.
+//! The badge's colour: red only for failures, green only for a complete result.
 
 use serde_json::Value;
 use suites::report::Report;
@@ -9,7 +9,7 @@ fn endpoint(report: &Report) -> Value {
     serde_json::from_str(&read(&written(report), "badge.json")).unwrap()
 }
 
-/// A record without anything that makes it partial.
+/// A report without any reason for being partial.
 fn whole(cases: Vec<CaseRecord>) -> Report {
     let mut report = report(cases);
     report.partial.clear();
@@ -17,7 +17,7 @@ fn whole(cases: Vec<CaseRecord>) -> Report {
 }
 
 #[test]
-fn the_endpoint_is_what_shields_reads() {
+fn the_endpoint_has_the_format_of_shields_io() {
     let badge = endpoint(&whole(vec![case("a/b/c", "pass"), case("a/b/d", "skip")]));
     assert_eq!(badge["schemaVersion"], 1);
     assert_eq!(badge["label"], "capacity publisher");
@@ -26,7 +26,7 @@ fn the_endpoint_is_what_shields_reads() {
 }
 
 #[test]
-fn the_colour_says_what_the_exit_code_says() {
+fn the_colour_agrees_with_the_exit_code() {
     for (verdict, colour) in [
         ("pass", "brightgreen"),
         ("fail", "red"),
@@ -48,7 +48,7 @@ fn the_colour_says_what_the_exit_code_says() {
 }
 
 #[test]
-fn the_picture_is_well_formed_and_says_the_same() {
+fn the_svg_is_well_formed_and_has_the_same_text() {
     let mut every = every_verdict();
     every.system.roles = vec![super::NASTY.to_owned()];
     let folder = written(&every);

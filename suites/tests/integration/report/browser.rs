@@ -1,11 +1,11 @@
-//! The page in a real browser, with scripts allowed. Asked for by hand or by a workflow that has one:
-//! `BROWSER=chromium cargo test -p suites --test integration report -- --ignored`.
+//! The page in a real browser with scripts enabled. Ignored by default: `BROWSER=chromium cargo test -p suites --test integration report --
+//! --ignored`.
 
 use std::process::Command;
 
 use super::{CANARY, every_verdict, written};
 
-/// Runs a headless browser of Chromium's kind on the page.
+/// Runs a headless Chromium-like browser on the page.
 fn browser(arguments: &[&str]) -> String {
     let program = std::env::var("BROWSER").unwrap_or_else(|_| "chromium".to_owned());
     let folder = written(&every_verdict());
@@ -22,7 +22,7 @@ fn browser(arguments: &[&str]) -> String {
 
 #[test]
 #[ignore = "needs a browser; name it in BROWSER"]
-fn a_browser_finds_every_case_and_runs_nothing() {
+fn a_browser_shows_every_case_and_runs_no_script() {
     let page = browser(&["--dump-dom"]);
     assert_eq!(page.matches("<article ").count(), 6, "{page}");
     assert!(

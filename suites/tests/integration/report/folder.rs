@@ -1,4 +1,4 @@
-//! The folder of a report can be moved as a whole, and shards are joined with the runs that they have kept.
+//! The folder of a report can be moved as a whole, and shards are merged with their stored runs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{case, every_verdict, exists, read, report, written};
 
-/// A folder of a run, as far as a report looks at it.
+/// Creates the files of a run that a report reads.
 fn run(root: &Path, name: &str) -> PathBuf {
     let folder = root.join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -18,7 +18,7 @@ fn run(root: &Path, name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written() {
+fn a_report_survives_a_round_trip() {
     let report = every_verdict();
     let folder = written(&report);
     assert_eq!(Report::load(&folder.path().join("report.json")).unwrap(), report);
@@ -35,7 +35,7 @@ fn a_record_is_read_as_it_was_written() {
 }
 
 #[test]
-fn paths_in_the_file_start_from_its_folder() {
+fn paths_in_the_file_are_relative_to_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     let mut failed = case("a/b/c", "fail");
     failed.folder = Some(run(&folder.path().join("cases"), "a.b.c"));
@@ -48,7 +48,7 @@ fn paths_in_the_file_start_from_its_folder() {
 }
 
 #[test]
-fn merged_shards_bring_their_runs_along() {
+fn merged_shards_include_their_runs() {
     let shards = tempfile::tempdir().unwrap();
     let mut records = Vec::new();
     for (part, name) in [(1, "one"), (2, "two")] {
@@ -76,7 +76,7 @@ fn merged_shards_bring_their_runs_along() {
     }
 }
 
-/// The record of one part of a run.
+/// The report of one shard.
 fn shard(part: usize, of: usize, cases: Vec<CaseRecord>) -> Report {
     let mut report = report(cases);
     report.limits.clear();
@@ -96,7 +96,7 @@ fn file(folder: &TempDir) -> PathBuf {
 }
 
 #[test]
-fn shards_of_different_runs_are_not_joined() {
+fn shards_of_different_runs_are_not_merged() {
     let first = written(&shard(1, 2, vec![case("a/b/c", "pass")]));
     let second = || shard(2, 2, vec![case("a/b/d", "pass")]);
     type Change = fn(&mut Report);
@@ -134,7 +134,7 @@ fn shards_of_different_runs_are_not_joined() {
 }
 
 #[test]
-fn shards_with_one_id_are_of_one_run_however_long_it_takes() {
+fn shards_with_one_run_id_are_merged_regardless_of_their_start_times() {
     let [first, second] = [1, 2].map(|part| {
         let mut report = shard(part, 2, vec![case(&format!("a/b/{part}"), "pass")]);
         report.started = format!("2026-01-0{part}T23:59:59Z");
@@ -147,7 +147,7 @@ fn shards_with_one_id_are_of_one_run_however_long_it_takes() {
 }
 
 #[test]
-fn a_merge_without_some_shards_names_them_and_takes_them_later() {
+fn a_merge_lists_missing_shards_and_accepts_them_later() {
     let one = |part: usize| written(&shard(part, 3, vec![case(&format!("a/b/{part}"), "pass")]));
     let (first, second, third) = (one(1), one(2), one(3));
     let some = merge(&[file(&third), file(&first)]).unwrap();
@@ -166,7 +166,7 @@ fn a_merge_without_some_shards_names_them_and_takes_them_later() {
 }
 
 #[test]
-fn what_is_no_record_is_not_joined() {
+fn files_that_are_no_report_are_not_merged() {
     let (first, second) = (written(&shard(1, 2, Vec::new())), written(&every_verdict()));
     std::fs::write(file(&second), "{}").unwrap();
     let error = merge(&[file(&first), file(&second)]).unwrap_err().to_string();
@@ -174,7 +174,7 @@ fn what_is_no_record_is_not_joined() {
 }
 
 #[test]
-fn a_run_that_is_gone_is_not_named() {
+fn a_missing_run_is_not_listed() {
     let folder = tempfile::tempdir().unwrap();
     let mut failed = case("a/b/c", "fail");
     failed.folder = Some(folder.path().join("cases/gone"));
@@ -184,7 +184,7 @@ fn a_run_that_is_gone_is_not_named() {
 }
 
 #[test]
-fn only_runs_are_forgotten() {
+fn only_folders_of_runs_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let cases = folder.path().join("cases");
     run(&cases, "a.b.c");
@@ -194,7 +194,7 @@ fn only_runs_are_forgotten() {
     assert!(!exists(&folder, "cases/a.b.c"));
     assert!(
         exists(&folder, "cases/publisher/x.yaml"),
-        "somebody's own files stay"
+        "other files stay"
     );
     forget_runs(&folder.path().join("not-there")).unwrap();
 }

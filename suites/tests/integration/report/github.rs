@@ -1,11 +1,11 @@
-//! Annotations: one command per line, nothing in a text is read as another, and the most that GitHub shows.
+//! Annotations: one command per line, escaped text, and at most the number that GitHub shows.
 
 use suites::report::Report;
 use suites::report::github::annotations;
 
 use super::{case, every_verdict, report};
 
-/// What a runner makes of a command: kind, properties and message.
+/// Parses a command as a runner does: kind, properties and message.
 fn read_command(line: &str) -> (String, Vec<(String, String)>, String) {
     assert!(!line.contains(['\n', '\r']), "more than a line: {line:?}");
     let (head, message) = line.strip_prefix("::").unwrap().split_once("::").unwrap();
@@ -43,7 +43,7 @@ fn a_failure_is_an_error_at_the_line_of_its_step() {
 }
 
 #[test]
-fn only_what_counts_is_an_error() {
+fn only_failures_that_count_are_errors() {
     let kinds: Vec<String> = annotations(&every_verdict())
         .iter()
         .map(|line| {
@@ -65,7 +65,7 @@ fn only_what_counts_is_an_error() {
 }
 
 #[test]
-fn the_tenth_annotation_stands_for_all_further_ones() {
+fn the_tenth_annotation_summarizes_all_further_ones() {
     let failing = |count: usize| -> Report {
         let cases = (0..count).map(|number| case(&format!("a/b/{number:02}"), "fail"));
         let mut report = report(cases.collect());
@@ -80,7 +80,7 @@ fn the_tenth_annotation_stands_for_all_further_ones() {
 }
 
 #[test]
-fn a_foreign_program_is_annotated_in_its_own_manifest() {
+fn a_tested_program_is_annotated_in_its_manifest() {
     let folder = tempfile::tempdir().unwrap();
     let manifest = folder.path().join("sut.yaml");
     std::fs::write(&manifest, "name: x\nfeatures:\n  - publisher.central\n").unwrap();
@@ -92,7 +92,7 @@ fn a_foreign_program_is_annotated_in_its_own_manifest() {
 }
 
 #[test]
-fn a_run_in_which_nothing_is_open_is_silent() {
+fn a_passed_run_has_no_annotations() {
     let mut report = report(vec![case("a/b/c", "pass"), case("a/b/d", "known-failure")]);
     report.partial.clear();
     assert_eq!(annotations(&report), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! `report.html` is one well-formed file without scripts, and nothing foreign in it is markup.
+//! `report.html` is one well-formed file without scripts, and no untrusted text in it is markup.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,7 +24,7 @@ fn text_of(document: &Document<'_>, class: &str) -> String {
         .collect()
 }
 
-/// What no page of ours may hold: something that runs, or that is fetched from elsewhere.
+/// Fails on elements that run code or load external resources.
 pub(super) fn assert_harmless(document: &Document<'_>) {
     const ELEMENTS: [&str; 9] = [
         "script",
@@ -59,7 +59,7 @@ pub(super) fn assert_harmless(document: &Document<'_>) {
 }
 
 #[test]
-fn nothing_in_the_page_runs_or_is_fetched() {
+fn the_page_runs_no_script_and_loads_no_resource() {
     let page = page(&every_verdict());
     let document = parse(&page);
     assert_harmless(&document);
@@ -73,14 +73,14 @@ fn nothing_in_the_page_runs_or_is_fetched() {
     assert!(!page.contains(['\u{1b}', '\u{0}', '\u{202e}', '\r']));
 }
 
-/// What the elements of a page have of an attribute.
+/// All values of an attribute in a page.
 fn values<'d>(document: &'d Document<'_>, attribute: &str) -> Vec<&'d str> {
     let nodes = document.descendants();
     nodes.filter_map(|node| node.attribute(attribute)).collect()
 }
 
 #[test]
-fn every_link_of_both_pages_leads_somewhere_and_every_id_is_one() {
+fn every_link_of_both_pages_has_a_target_and_ids_are_unique() {
     let folder = written(&every_verdict());
     let texts = ["report.html", "requirements.html"].map(|name| (name, read(&folder, name)));
     let pages = texts.each_ref().map(|(name, text)| (*name, parse(text)));
@@ -106,9 +106,9 @@ fn every_link_of_both_pages_leads_somewhere_and_every_id_is_one() {
     }
 }
 
-/// What hides the cases of the other kinds when a button is pressed is a rule of style.
+/// CSS rules hide the cases of other kinds when a button is pressed.
 #[test]
-fn each_kind_of_cases_can_be_looked_at_alone() {
+fn each_kind_of_cases_can_be_shown_alone() {
     let page = page(&every_verdict());
     let document = parse(&page);
     let kinds: BTreeSet<&str> = values(&document, "data-kind").into_iter().collect();
@@ -129,7 +129,7 @@ fn each_kind_of_cases_can_be_looked_at_alone() {
 }
 
 #[test]
-fn what_is_open_is_explained_and_the_rest_is_listed() {
+fn cases_that_did_not_pass_are_explained_and_others_listed() {
     let page = page(&every_verdict());
     let document = parse(&page);
     let mut articles = BTreeSet::new();
@@ -161,7 +161,7 @@ fn what_is_open_is_explained_and_the_rest_is_listed() {
 }
 
 #[test]
-fn a_page_of_a_thousand_failures_stays_readable() {
+fn a_page_of_a_thousand_failures_stays_small() {
     let many = (0..1_000).map(|number| case(&format!("a/b/{number}"), "fail"));
     let page = page(&report(many.collect()));
     let document = parse(&page);
@@ -170,7 +170,7 @@ fn a_page_of_a_thousand_failures_stays_readable() {
     assert!(page.contains("id=\"a/b/999\""), "each is named");
 }
 
-/// A stored run: two pools, of which one is never published; then a volume.
+/// A stored run with two pools, one of which is never published, and then a volume.
 fn stored_run(folder: &Path) {
     let scenario = "id: publisher/a\ntitle: t\nrequirements: [PUB-21]\ncluster: {nodes: [n1, n2], classes: [fast], backend: {n1: 10Gi, \
                     n2: 20Gi}}\nsteps:\n  - id: start\n    expect:\n      - capacities: {fast: {n1: 10Gi, n2: 20Gi}}\n        why: it must\n";
@@ -201,7 +201,7 @@ fn stored_run(folder: &Path) {
 }
 
 #[test]
-fn a_kept_run_becomes_a_table_a_chain_a_diagram_and_plots() {
+fn a_stored_run_is_shown_with_table_chain_diagram_and_plots() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("cases/publisher.a");
     stored_run(&run);
@@ -250,7 +250,7 @@ fn a_kept_run_becomes_a_table_a_chain_a_diagram_and_plots() {
 }
 
 #[test]
-fn a_run_that_is_gone_or_unreadable_leaves_the_text() {
+fn a_missing_or_unreadable_run_leaves_the_text() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("cases/publisher.a");
     stored_run(&run);
@@ -267,7 +267,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn any_text_stays_text_in_every_form(text in "\\PC{0,40}[<>&\"'`|\\x00-\\x1f\u{80}-\u{9f}\u{202e}]{0,10}\\PC{0,20}") {
+    fn any_text_is_escaped_in_every_format(text in "\\PC{0,40}[<>&\"'`|\\x00-\\x1f\u{80}-\u{9f}\u{202e}]{0,10}\\PC{0,20}") {
         let mut failed = case("a/b/c", "fail");
         failed.reason = text.clone();
         failed.explanation = Some(text.clone());
@@ -277,7 +277,7 @@ proptest! {
         }
         let page = read(&folder, "report.html");
         let shown = text_of(&parse(&page), "reason");
-        // What can be shown is there, in its order. Escape sequences are not, so they are left out of the question.
+        // Printable characters are shown in order. Texts with escape sequences are not compared, because those are removed.
         if !text.contains(['\u{1b}', '\u{9b}']) {
             let keep = |text: &str| text.chars().filter(|it| it.is_alphanumeric() || "<>&\"'`|".contains(*it)).collect::<String>();
             prop_assert_eq!(keep(&shown), keep(&text));
@@ -286,7 +286,7 @@ proptest! {
 }
 
 #[test]
-fn a_finding_says_which_rule_demands_what_and_where_that_is_said() {
+fn a_finding_shows_the_text_and_source_of_its_rule() {
     let mut report = every_verdict();
     let folder = written(&report);
     let demand = "demanded: the arguments of a CSI call are what the specification allows (CSI, GetCapacityRequest and \
@@ -298,7 +298,7 @@ fn a_finding_says_which_rule_demands_what_and_where_that_is_said() {
         summary.contains("- demanded: the arguments of a CSI call"),
         "{summary}"
     );
-    // A record of another version may know other rules.
+    // A report of another version may contain unknown rules.
     report.findings[0].rule = "of-tomorrow".to_owned();
     assert!(!read(&written(&report), "report.html").contains("demanded:"));
 }

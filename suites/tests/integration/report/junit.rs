@@ -1,10 +1,10 @@
-//! `junit.xml` decides as the exit code does, whatever the texts.
+//! `junit.xml` agrees with the exit code for any texts.
 
 use roxmltree::Node;
 
 use super::{CANARY, case, every_verdict, parse, read, report, written};
 
-/// The test case of that name, as a copy of its element.
+/// Applies `look` to the test case of this name.
 fn with_case<T>(name: &str, look: impl FnOnce(Node<'_, '_>) -> T) -> T {
     let text = read(&written(&every_verdict()), "junit.xml");
     let document = parse(&text);
@@ -25,7 +25,7 @@ fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Node<'a, 'i> {
 }
 
 #[test]
-fn each_verdict_is_the_element_that_others_read_it_as() {
+fn each_verdict_has_the_element_that_junit_readers_expect() {
     for (name, elements) in [
         ("publisher/value/pass", &[][..]),
         ("publisher/value/fail", &["failure"]),
@@ -42,7 +42,7 @@ fn each_verdict_is_the_element_that_others_read_it_as() {
 }
 
 #[test]
-fn failures_and_skips_carry_their_reason_kind_and_explanation() {
+fn failures_and_skips_have_reason_kind_and_explanation() {
     with_case("publisher/value/fail", |node| {
         let failure = child(node, "failure");
         assert_eq!(failure.attribute("type"), Some("timeout"));
@@ -76,7 +76,7 @@ fn failures_and_skips_carry_their_reason_kind_and_explanation() {
 }
 
 #[test]
-fn suites_are_areas_and_count_what_is_in_them() {
+fn suites_are_areas_with_correct_counts() {
     let text = read(&written(&every_verdict()), "junit.xml");
     let document = parse(&text);
     let root = document.root_element();
@@ -99,7 +99,7 @@ fn suites_are_areas_and_count_what_is_in_them() {
 }
 
 #[test]
-fn a_case_says_where_it_is_written_and_what_it_requires() {
+fn a_case_has_its_file_line_and_requirements() {
     with_case("publisher/value/fail", |node| {
         assert_eq!(node.attribute("file"), Some("suites/cases/a,b:c.yaml"));
         assert_eq!(node.attribute("line"), Some("7"));
@@ -111,7 +111,7 @@ fn a_case_says_where_it_is_written_and_what_it_requires() {
 }
 
 #[test]
-fn a_very_long_explanation_is_whole() {
+fn a_very_long_explanation_is_not_cut() {
     let mut long = case("a/b/long", "fail");
     long.explanation = Some("<line & more>\n".repeat(100_000));
     let text = read(&written(&report(vec![long])), "junit.xml");

@@ -1,10 +1,10 @@
-//! Entries for known failures that excuse nothing: found in whole runs only, and shown in every form of the report.
+//! Stale known-failure entries: detected in full runs only, and shown in every format of the report.
 
 use suites::report::github::annotations;
 
 use super::{Report, case, parse, read, report, written};
 
-/// A whole run of one case that the entry is about, or of another one.
+/// A full run with one case that matches the entry, and another one.
 fn run(verdict: &str) -> Report {
     let mut run = report(vec![
         case("scheduler/filter/known", verdict),
@@ -17,7 +17,7 @@ fn run(verdict: &str) -> Report {
 }
 
 #[test]
-fn it_is_told_what_became_of_the_case_and_what_to_do() {
+fn a_stale_entry_is_reported_with_the_case_result_and_a_remedy() {
     for (verdict, remedy) in [
         ("pass", "scheduler/filter/known passes; remove the entry"),
         (
@@ -40,7 +40,7 @@ fn it_is_told_what_became_of_the_case_and_what_to_do() {
 }
 
 #[test]
-fn nothing_is_said_where_nobody_can_tell() {
+fn undecidable_entries_are_not_reported() {
     let is_idle = |run: &Report| !run.idle_entries().is_empty();
     for verdict in ["known-failure", "inconclusive", "error", "flaky"] {
         assert!(!is_idle(&run(verdict)), "{verdict}");
@@ -54,14 +54,14 @@ fn nothing_is_said_where_nobody_can_tell() {
     let mut elsewhere = run("pass");
     elsewhere.known_failures[0].case = "scheduler/score".to_owned();
     assert!(!is_idle(&elsewhere));
-    // Another API server may let the case run.
+    // With another API server the case might run.
     let mut real = run("skip");
     real.settings.api_server = "v1.36.0".to_owned();
     assert!(!is_idle(&real));
 }
 
 #[test]
-fn every_form_of_the_report_says_so() {
+fn every_format_shows_stale_entries() {
     let (idle, used) = (run("pass"), run("known-failure"));
     let (shown, other) = (written(&idle), written(&used));
     let place = "sut.yaml:9:11: nothing failed with";

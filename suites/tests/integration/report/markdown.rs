@@ -1,10 +1,10 @@
-//! `report.md` and the job summary show foreign text as text.
+//! `report.md` and the job summary escape untrusted text.
 
 use suites::report::github::append_summary;
 
 use super::{CANARY, case, every_verdict, read, report, written};
 
-/// The page without its fenced blocks, in which nothing is markup.
+/// The page without its fenced blocks, in which markup has no effect.
 fn outside_of_blocks(page: &str) -> String {
     let mut out = String::new();
     let mut fence: Option<&str> = None;
@@ -23,7 +23,7 @@ fn outside_of_blocks(page: &str) -> String {
 }
 
 #[test]
-fn no_foreign_text_is_markup() {
+fn no_untrusted_text_is_markup() {
     let page = read(&written(&every_verdict()), "report.md");
     let outside = outside_of_blocks(&page);
     for tag in ["<script", "<img", "</pre>", "<!--"] {
@@ -67,7 +67,7 @@ fn areas_are_rows_and_verdicts_columns() {
 }
 
 #[test]
-fn the_summary_is_appended_and_never_too_large_to_upload() {
+fn the_summary_is_appended_and_stays_below_the_upload_limit() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("summary.md");
     std::fs::write(&file, "before\n").unwrap();

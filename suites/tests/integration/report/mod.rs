@@ -1,4 +1,4 @@
-//! Every form of a report, made of records with the worst texts that a system under test may bring in.
+//! All formats of a report, with the worst texts that a system under test could output.
 
 mod badge;
 mod browser;
@@ -22,18 +22,18 @@ use suites::report::{
 use suites::{Cause, Said};
 use tempfile::TempDir;
 
-/// Markup, commands and quotes of every language that a report is written in, and letters that none of them can hold.
+/// Markup, commands and quotes of every report format, and characters that none of them allows.
 const NASTY: &str = "a \"b\" 'c' <script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\"/> \
 ]]> <!-- --> &amp; % : , ` ``` |cell| @someone #1 *b* _i_ [l](u) \\ </details> </pre>\u{1b}[31mred\u{1b}[0m \u{0}\u{7}\u{202e}\u{ffff}\r\n\
 ::error::injected\n\n# heading\n";
 
-/// What of it every form can show as it is.
+/// The part of it that every format shows literally.
 const CANARY: &str = "document.title='owned'";
 
-/// Where the entry for the known failure stands.
+/// Position of the known-failure entry.
 const PLACE: &str = "sut.yaml:9:11";
 
-/// A case with that verdict whose texts are all nasty.
+/// A case with this verdict, with malicious text in all fields.
 fn case(id: &str, verdict: &str) -> CaseRecord {
     let word = CaseVerdict::ALL
         .into_iter()
@@ -68,7 +68,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
     }
 }
 
-/// A record of these cases.
+/// A report of these cases.
 fn report(cases: Vec<CaseRecord>) -> Report {
     let mut report = Report {
         format: FORMAT,
@@ -116,7 +116,7 @@ fn report(cases: Vec<CaseRecord>) -> Report {
     report
 }
 
-/// One case of every verdict, in two areas, and one that does not bind.
+/// One case of every verdict, in two areas, and a provisional one.
 fn every_verdict() -> Report {
     let mut cases = vec![
         case("publisher/value/pass", "pass"),
@@ -135,7 +135,7 @@ fn every_verdict() -> Report {
     report(cases)
 }
 
-/// The record in all forms.
+/// Writes the report in all formats.
 fn written(report: &Report) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write_all(report, folder.path()).unwrap();
@@ -147,7 +147,7 @@ fn read(folder: &TempDir, name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Parses XML, and shows the place where it is none.
+/// Parses XML; on an error shows the line.
 fn parse(text: &str) -> roxmltree::Document<'_> {
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,

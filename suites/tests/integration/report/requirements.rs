@@ -1,4 +1,4 @@
-//! `requirements.html` has each statement of the documents once, with what this very run says of it, and is as harmless as the other page.
+//! `requirements.html` lists each requirement once with its result in this run, and has no scripts or external resources.
 
 use roxmltree::{Document, Node};
 use suites::Catalogue;
@@ -11,7 +11,7 @@ fn page(report: &Report) -> String {
     read(&written(report), "requirements.html")
 }
 
-/// A case that names these requirements.
+/// A case with these requirements.
 fn naming(id: &str, verdict: &str, requirements: &[&str]) -> CaseRecord {
     CaseRecord {
         requirements: requirements.iter().map(|&id| id.to_owned()).collect(),
@@ -24,7 +24,7 @@ fn text(node: Node<'_, '_>) -> String {
     texts.filter_map(|node| node.text()).collect()
 }
 
-/// The cells of a requirement's row: its text, what came of it, and what shows it.
+/// The cells of a requirement's row: text, result and evidence.
 fn row(document: &Document<'_>, id: &str) -> [String; 3] {
     let mut rows = document
         .descendants()
@@ -35,7 +35,7 @@ fn row(document: &Document<'_>, id: &str) -> [String; 3] {
 }
 
 #[test]
-fn every_statement_has_a_row_below_its_document() {
+fn every_requirement_has_a_row_below_its_document() {
     let page = page(&report(Vec::new()));
     let document = parse(&page);
     let sections = document.descendants().filter(|node| node.has_tag_name("section"));
@@ -56,7 +56,7 @@ fn every_statement_has_a_row_below_its_document() {
 }
 
 #[test]
-fn a_statement_has_failed_where_one_of_its_cases_has() {
+fn a_requirement_has_failed_if_one_of_its_cases_has() {
     let page = page(&report(vec![
         naming("a/b/fails", "fail", &["PUB-21", "PUB-22"]),
         naming("a/b/known", "known-failure", &["PUB-23"]),
@@ -79,7 +79,7 @@ fn a_statement_has_failed_where_one_of_its_cases_has() {
 }
 
 #[test]
-fn what_is_shown_otherwise_says_how_and_what_asks_for_nothing_says_why() {
+fn other_evidence_and_reasons_are_shown() {
     let page = page(&report(Vec::new()));
     let document = parse(&page);
     for (id, words) in [
@@ -100,7 +100,7 @@ fn what_is_shown_otherwise_says_how_and_what_asks_for_nothing_says_why() {
 }
 
 #[test]
-fn many_cases_are_folded_behind_those_that_say_most() {
+fn many_cases_are_folded_after_the_most_significant_ones() {
     let passes = (0..20).map(|number| naming(&format!("a/b/{number}"), "pass", &["PUB-20"]));
     let fails = [naming("z/z/fails", "fail", &["PUB-20"])];
     let page = page(&report(passes.chain(fails).collect()));
@@ -112,7 +112,7 @@ fn many_cases_are_folded_behind_those_that_say_most() {
 }
 
 #[test]
-fn nothing_in_the_page_runs_or_is_fetched() {
+fn the_page_runs_no_script_and_loads_no_resource() {
     let page = page(&every_verdict());
     assert_harmless(&parse(&page));
     assert!(!page.contains(['\u{1b}', '\u{0}', '\u{202e}', '\r']));

@@ -1,5 +1,4 @@
-//! The JSON Schema says what the types write: neither less nor more, and the copy in the repository is that schema. What is read
-//! is what was written.
+//! The JSON Schema matches the serialized types exactly, the copy in the repository is current, and reports survive a round trip.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +17,7 @@ fn record() -> Value {
     serde_json::from_str(&read(&written(&every_verdict()), "report.json")).unwrap()
 }
 
-/// What is wrong with a record.
+/// The violation of the schema, if any.
 fn error(record: &Value) -> Option<String> {
     let schema = parsed();
     check(&schema, &schema, record, "").err()
@@ -28,8 +27,8 @@ fn is_valid(record: &Value) -> bool {
     error(record).is_none()
 }
 
-/// Checks a value against the keywords that the schema uses; any other is a panic, so that none is passed over. A whole validator would
-/// cost more to build than all that it checks here.
+/// Checks a value against the keywords that the schema uses; panics at any other keyword, so that none is ignored. A full validator would
+/// be a heavy dependency for this.
 fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     for (keyword, wanted) in schema.as_object().unwrap() {
         let good = match keyword.as_str() {
@@ -118,7 +117,7 @@ fn is_of(wanted: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn the_copy_in_the_repository_is_up_to_date() {
+fn the_copy_in_the_repository_is_current() {
     let copy = include_str!("../../../report.schema.json");
     assert!(
         copy == schema(),
@@ -127,11 +126,11 @@ fn the_copy_in_the_repository_is_up_to_date() {
 }
 
 #[test]
-fn a_record_with_every_verdict_is_valid() {
+fn a_report_with_every_verdict_is_valid() {
     assert_eq!(error(&record()), None);
 }
 
-/// The places of all objects with fields of their own.
+/// Paths of all objects with typed fields.
 fn objects() -> [&'static str; 4] {
     ["", "/system", "/settings", "/cases/0"]
 }
@@ -169,7 +168,7 @@ fn every_field_is_in_the_schema_and_required() {
 }
 
 #[test]
-fn what_no_run_writes_is_invalid() {
+fn values_that_no_run_writes_are_invalid() {
     for (place, value) in [
         ("/format", Value::from(2)),
         ("/cases/0/verdict", "great".into()),
@@ -187,7 +186,7 @@ fn what_no_run_writes_is_invalid() {
 
 proptest! {
     #[test]
-    fn a_time_is_read_back_as_it_was_written(nanoseconds in 0_u64..1_000_000_000_000_000) {
+    fn a_duration_survives_a_round_trip(nanoseconds in 0_u64..1_000_000_000_000_000) {
         let written = seconds(Duration::from_nanos(nanoseconds));
         let text = serde_json::to_string(&written).unwrap();
         prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), written, "{}", text);

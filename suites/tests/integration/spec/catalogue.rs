@@ -1,4 +1,4 @@
-//! Rules and requirements fit together.
+//! Consistency of the specification's rules with the requirements.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What kube-scheduler decided in small random worlds is what may be decided: which nodes fit, why others do not, and the scores.
+//! Decisions of kube-scheduler in small random clusters are allowed by the specification: feasible nodes, reasons and scores.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Tally {
 }
 
 #[test]
-fn the_nodes_that_fit_are_those_of_kube_scheduler() {
+fn feasible_nodes_match_kube_scheduler() {
     let mut tally = Tally::default();
     for (_, file) in recordings::read::<Value>("decisions", "DECISIONS", "filter.json") {
         for case in array(&file["cases"]) {
@@ -68,7 +68,7 @@ fn the_nodes_that_fit_are_those_of_kube_scheduler() {
     tally.end(2000);
 }
 
-/// As the recordings say it. The class is looked at before capacity is.
+/// In the words of the recordings. The class is checked before the capacity.
 fn verdict(verdict: &NodeVerdict) -> Option<&'static str> {
     let reasons = match verdict {
         NodeVerdict::Fits(_) => return Some("fits"),
@@ -82,7 +82,7 @@ fn verdict(verdict: &NodeVerdict) -> Option<&'static str> {
 }
 
 #[test]
-fn the_scores_are_those_of_kube_scheduler() {
+fn scores_match_kube_scheduler() {
     let mut tally = Tally::default();
     for (_, file) in recordings::read::<Value>("decisions", "DECISIONS", "score.json") {
         for case in array(&file["cases"]) {
@@ -99,7 +99,7 @@ fn the_scores_are_those_of_kube_scheduler() {
                 .flatten()
                 .map(|(node, score)| (node.as_str(), vec![score.as_i64().unwrap()]))
                 .collect();
-            // A single node that fits is not scored.
+            // kube-scheduler does not score a single feasible node.
             let is_scored = scores.len() > 1;
             let holds = if is_scored {
                 scores == recorded
@@ -192,7 +192,7 @@ fn put_volume(world: &mut World, index: usize, recorded: &Value) {
     put(world, "persistentvolumes", volume);
 }
 
-/// One claim for each class and size, and a pod that uses them all.
+/// Adds one claim for each class and size, and a pod that uses them all.
 fn put_pod<'a>(world: &mut World, claims: impl Iterator<Item = (&'a Value, &'a Value)>) -> NamespacedName {
     let mut volumes = Vec::new();
     for (index, (class, size)) in claims.enumerate() {

@@ -1,12 +1,11 @@
-//! The specification against everything that is recorded, and against every explicit expectation of the cases: the worlds of
-//! external-provisioner, the decisions of kube-scheduler, and `capacities:` and `placement:` of all cases; and against the reference
-//! scheduler, in random worlds.
+//! Compares the specification with recordings of external-provisioner and kube-scheduler, with every explicit `capacities:` and
+//! `placement:` expectation of the cases, and with the reference scheduler in random clusters.
 //!
-//! Recordings and references share no code with it, so where two of the three differ one of them is wrong.
+//! Recordings and references share no code with the specification, so a difference means that one of the three is wrong.
 
 #![expect(
     clippy::print_stdout,
-    reason = "what is compared and what is left out is counted, and said"
+    reason = "prints the numbers of compared and skipped expectations"
 )]
 
 mod cases;

@@ -1,5 +1,5 @@
-//! Cases that expect the specification in the place of what they say themselves: references that meet a case meet the specification in it,
-//! most defects break it, and what it demands can be written as a case that a stored run passes.
+//! Cases whose expectations are replaced by the specification: references that pass a case conform to the specification in it, most defects
+//! violate it, and its demands can be written as a case that a stored run passes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use suites::harness::scenario::{Scenario, load_tree, parse};
 use suites::harness::{RunOptions, run};
 use suites::{Defects, case_files};
 
-/// Cases, or beginnings of their ids: each mode, prior state and kind of change.
+/// Cases, or prefixes of their ids: each mode, prior state and kind of change.
 const CASES: [&str; 16] = [
     "cleaner/orphans/vanished",
     "fail/publisher/killed/create-after",
@@ -35,14 +35,14 @@ const CASES: [&str; 16] = [
     "story/volumes/shrunk",
 ];
 
-/// So many runs at the same time: most of them wait.
+/// Number of concurrent runs: most of them wait.
 const AT_ONCE: usize = 16;
 
-/// Of the wire defects, at least so many of a hundred break the specification in a case that claims to catch them. The others are about
-/// volumes, or about how often the driver is asked, of which it says nothing, or make a choice that it leaves.
+/// Minimum percentage of wire defects that violate the specification in a case that claims them. The others concern volumes or call rates,
+/// which it does not restrict, or make an unspecified choice.
 const CAUGHT_PERCENT_MIN: usize = 60;
 
-/// The cases that these names mean and of which the specification knows all, each step expecting it.
+/// The named cases that the specification fully models, with the specification as the expectation of each step.
 fn rewritten(scenarios: &[Scenario], names: &[&str]) -> Vec<Arc<Plan>> {
     let meant = scenarios
         .iter()
@@ -58,11 +58,11 @@ fn expecting_specification(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// The verdict of a run, and its facts.
+/// The verdict of a run, and its journal.
 async fn played(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
     let defect = defect.map(|name| references::Defect::named(name).unwrap());
     let systems = references::built_in(defect);
-    // In simulated time, so that a busy machine decides nothing.
+    // In simulated time, so that load on the machine has no effect.
     let options = RunOptions {
         seed: Some(1),
         ..RunOptions::default()
@@ -72,7 +72,7 @@ async fn played(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn references_that_meet_a_case_meet_the_specification_in_it() {
+async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
     let plans = rewritten(&load_tree(&case_files()).unwrap(), &CASES);
     for name in CASES {
         assert!(
@@ -85,7 +85,7 @@ async fn references_that_meet_a_case_meet_the_specification_in_it() {
         if let Verdict::Fail(failure) = &judged {
             panic!("{} step {}: {}", plan.id(), failure.step, failure.summary);
         }
-        // The stored facts alone lead to the same verdict.
+        // The journal alone leads to the same verdict.
         let again = verdict(&plan, facts);
         assert_eq!(
             again.failure().is_none(),
@@ -101,10 +101,10 @@ async fn references_that_meet_a_case_meet_the_specification_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn most_defects_break_the_specification() {
+async fn most_defects_violate_the_specification() {
     let scenarios = load_tree(&case_files()).unwrap();
     let defects = Defects::load();
-    // Of what programs tell of themselves the specification says nothing.
+    // The specification does not cover metrics.
     let is_in_traffic = |rule: &WireRule| !matches!(rule, WireRule::Metrics(_));
     let wire = defects
         .iter()
@@ -137,7 +137,7 @@ async fn most_defects_break_the_specification() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_demanded_can_be_written_as_a_case() {
+async fn demands_can_be_written_as_a_case() {
     let names = [
         "publisher/topology/new-node-gains-object/central",
         "story/volumes/freed",

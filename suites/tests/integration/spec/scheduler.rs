@@ -1,4 +1,4 @@
-//! The reference scheduler against the specification, in random small worlds: they share no logic, so where they differ one of them is wrong.
+//! The reference scheduler against the specification in small random clusters: they share no logic, so a difference is a bug in one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The objects of a world, by resource, as the API sends them; the pod is the last of them.
+/// The objects of a cluster in API form, by resource; the pod is the last one.
 type Objects = Vec<(&'static str, Value)>;
 
 fn label() -> impl Strategy<Value = (&'static str, &'static str)> {
@@ -148,7 +148,7 @@ fn volumes() -> impl Strategy<Value = Objects> {
     })
 }
 
-/// A pod with up to three claims: of any class, chosen for a node or not, bound or not.
+/// A pod with up to three claims: of any class, with or without a selected node, bound or not.
 fn pod() -> impl Strategy<Value = Objects> {
     let chosen = prop::option::weighted(0.1, 0..3_usize);
     let bound = prop::option::weighted(0.1, 0..3_usize);
@@ -218,11 +218,11 @@ fn snapshot(objects: &Objects) -> Snapshot {
     snapshot
 }
 
-/// What the reference makes of it: nodes that fit, with their scores; none: the pod goes nowhere.
+/// The reference's feasible nodes with their scores; empty if the pod cannot be scheduled.
 fn by_reference(objects: &Objects, rules: &Rules) -> BTreeMap<String, i64> {
     let (_, pod) = objects.last().unwrap();
     let pod = Pod::read(&serde_json::from_value(pod.clone()).unwrap()).unwrap();
-    // An error is a refusal by other means: a claim that is not ready, say.
+    // An error also means that the pod cannot be scheduled, for example because a claim is not ready.
     let Ok(assessment) = cycle::assess(&snapshot(objects), rules, &pod) else {
         return BTreeMap::new();
     };
@@ -232,7 +232,7 @@ fn by_reference(objects: &Objects, rules: &Rules) -> BTreeMap<String, i64> {
 
 proptest! {
     #[test]
-    fn the_reference_scheduler_decides_as_the_documents_do(
+    fn the_reference_scheduler_conforms_to_the_specification(
         objects in objects(),
         shape in prop::option::of((0..=10_i64, 0..=10_i64, 0..=10_i64)),
     ) {

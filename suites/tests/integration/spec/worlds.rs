@@ -1,7 +1,7 @@
-//! What external-provisioner left behind in small random worlds is what must, or may, be there.
+//! Objects left by external-provisioner in small random clusters are those that the specification demands or allows.
 //!
-//! The recordings leave choices open that the program has made: they count as met, and are counted, so that a specification which allows
-//! everything is found out.
+//! Where the specification leaves a choice, the recorded one counts as conforming. Such choices are counted, so that a specification that
+//! allows everything fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use crate::recorded_worlds::{Node, RecordedWorld, Recording, Step};
 use crate::recordings;
 
-/// The label that tells which objects a step deletes.
+/// The label by which a step selects objects to delete.
 const MANAGED: &str = "csi.storage.k8s.io/managed-by";
 
-/// How names that the publisher generated are shown.
+/// Placeholder for names that the publisher generated.
 const GENERATED: &str = "csisc-";
 
-/// What was compared, and what was open.
+/// Number of comparisons and of open choices.
 #[derive(Default)]
 struct Tally {
     demands: usize,
@@ -28,7 +28,7 @@ struct Tally {
 }
 
 #[test]
-fn what_external_provisioner_left_is_what_must_or_may_be_there() {
+fn objects_left_by_external_provisioner_are_demanded_or_allowed() {
     let mut tally = Tally::default();
     for (_, recording) in recordings::read::<Recording>("worlds", "WORLDS", "worlds.json") {
         for recorded in &recording.worlds {
@@ -78,7 +78,7 @@ fn replay(recording: &Recording, recorded: &RecordedWorld, tally: &mut Tally) {
         );
         world.objects = stored;
     }
-    // It asked for what it had to publish, and for nothing else.
+    // The publisher made exactly the calls that it needs for publishing.
     if recorded.asked != expected {
         let (name, asked) = (&recorded.name, &recorded.asked);
         tally
@@ -171,7 +171,7 @@ fn put(world: &mut World, resource: &str, object: Value) {
     world.apply(Change::set(resource, object).unwrap().unwrap());
 }
 
-/// Name and labels stand beside the other fields in the recordings.
+/// In the recordings name and labels are next to the other fields.
 fn named(recorded: &Value, namespace: Option<&str>) -> Value {
     let mut object = recorded.clone();
     object["metadata"] = json!({
@@ -181,7 +181,7 @@ fn named(recorded: &Value, namespace: Option<&str>) -> Value {
     object
 }
 
-/// The objects that were there. Those that the publisher has named are all shown alike: they get names by what they are for.
+/// The recorded objects. Generated names are all equal in the recording, so they are replaced by unique ones.
 fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
     let mut read = World::default();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -202,7 +202,7 @@ fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
     read.objects
 }
 
-/// The managed-by label of a publisher whose node has a long name: the documents do not say it.
+/// The managed-by label of a publisher on a node with a long name, which is unspecified.
 fn label_seen(recorded: &RecordedWorld) -> Option<String> {
     let mut rows = recorded.after.iter().flatten();
     let own = rows.find(|row| row["name"] == GENERATED)?;

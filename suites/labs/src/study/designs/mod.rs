@@ -1,7 +1,7 @@
 //! `designs`: the API designs that the KEP considered, as typed models, compared on the same clusters.
 //!
 //! ```text
-//! world       a cluster and its storage, without objects   draw, examples   input clusters
+//! world       a cluster and its storage, without objects       draw, examples   input clusters
 //! model       the objects of each design                       shape, flat      conversion to objects
 //! lookup      a scheduler that evaluates the objects           filter           the real filter, for the flat design
 //! documents   the rules of the designs, one field each

@@ -14,9 +14,9 @@ pub use table::{Cell, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Size {
-    /// The size that the KEPs discuss.
+    /// The smallest size that shows every statement; for tests.
     Small,
-    /// As much as the documents speak of.
+    /// The size that the KEPs discuss.
     Full,
 }
 

@@ -1,10 +1,10 @@
-//! The autoscaler: each ability is taken away, or one added that the KEP refuses, and the finding that speaks of it no longer holds.
+//! The autoscaler study: with a feature disabled, or one added that the KEP rejects, the corresponding finding fails.
 
 use labs::study::autoscaler::{Abilities, study};
 
 use super::{SMALL, broken};
 
-/// An autoscaler that goes about it otherwise, and the statements that say so.
+/// Statements whose findings must fail, and the change of the autoscaler.
 type Broken = (&'static [&'static str], fn(&mut Abilities));
 
 const BROKEN: [Broken; 6] = [
@@ -21,7 +21,7 @@ const BROKEN: [Broken; 6] = [
 ];
 
 #[test]
-fn what_an_autoscaler_does_otherwise_is_seen() {
+fn changed_autoscaler_features_fail_their_findings() {
     for (statements, change) in BROKEN {
         let mut abilities = Abilities::default();
         change(&mut abilities);

@@ -1,11 +1,11 @@
-//! The designs: each rule of the documents is taken away once, and the finding that speaks of it no longer holds.
+//! The designs study: with a rule of the KEP disabled, the corresponding finding fails.
 
 use labs::study::designs::documents::{Documents, Expiry, Fallback, Write};
 use labs::study::designs::study;
 
 use super::{SMALL, broken};
 
-/// A rule that is taken away, and the statement that says so.
+/// The statement whose finding must fail, and the change of a rule.
 type Broken = (&'static str, fn(&mut Documents));
 
 const BROKEN: [Broken; 27] = [
@@ -43,7 +43,7 @@ const BROKEN: [Broken; 27] = [
 ];
 
 #[test]
-fn a_rule_that_is_taken_away_is_missed() {
+fn a_disabled_rule_fails_its_finding() {
     for (statement, take_away) in BROKEN {
         let mut documents = Documents::default();
         take_away(&mut documents);

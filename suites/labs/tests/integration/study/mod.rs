@@ -1,4 +1,4 @@
-//! Every study at its small size: all its findings hold, the seed decides it, and a broken rule is found by the finding that speaks of it.
+//! Every study at its small size: all findings hold, the seed determines the result, and a broken rule fails its finding.
 
 mod autoscaler;
 mod designs;
@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 
 use labs::study::{Setup, Size, Study};
 
-/// What a study is told here.
+/// Inputs of the studies.
 const SMALL: Setup = Setup {
     size: Size::Small,
     seed: 1,
 };
 
-/// The statements whose findings do not hold.
+/// The statements of failed findings.
 fn broken(study: &Study) -> BTreeSet<&'static str> {
     let broken = study.findings.iter().filter(|finding| !finding.holds());
     broken.map(|finding| finding.statement()).collect()

@@ -1,11 +1,11 @@
-//! What all studies keep: findings that hold under several seeds, rows as wide as their tables, and the same result from the same seed.
+//! Properties of all studies: findings hold with several seeds, rows match their columns, and results are reproducible.
 
 use labs::study::{Bound, Finding, STUDIES, Setup, Size};
 
 use super::{SMALL, broken};
 
 #[test]
-fn all_findings_hold_whatever_the_seed() {
+fn all_findings_hold_with_every_seed() {
     for &(name, run) in STUDIES {
         for seed in 0..4 {
             let study = run(Setup { seed, ..SMALL });
@@ -20,7 +20,7 @@ fn all_findings_hold_whatever_the_seed() {
 }
 
 #[test]
-fn a_study_is_what_its_name_and_seed_say() {
+fn a_study_is_determined_by_name_and_seed() {
     for &(name, run) in STUDIES {
         let study = run(SMALL);
         assert_eq!(
@@ -51,7 +51,7 @@ fn a_study_is_what_its_name_and_seed_say() {
 }
 
 #[test]
-fn a_figure_that_is_no_number_is_within_no_bound() {
+fn nan_is_within_no_bound() {
     for bound in [
         Bound::Exactly(0.0),
         Bound::AtMost(1.0),

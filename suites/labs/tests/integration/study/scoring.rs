@@ -1,10 +1,10 @@
-//! Scoring: policies that are swapped, or that do more than score, are seen by the findings that speak of them.
+//! The scoring study: with policies swapped, or with side effects, the corresponding findings fail.
 
 use labs::study::scoring::{Policies, study};
 
 use super::{SMALL, broken};
 
-/// Policies that are others than they are called, and the statements that say so.
+/// Statements whose findings must fail, and the change of the policies.
 type Broken = (&'static [&'static str], fn(&mut Policies));
 
 const BROKEN: [Broken; 4] = [
@@ -19,7 +19,7 @@ const BROKEN: [Broken; 4] = [
 ];
 
 #[test]
-fn a_policy_that_is_another_than_it_is_called_is_seen() {
+fn changed_policies_fail_their_findings() {
     for (statements, change) in BROKEN {
         let mut policies = Policies::default();
         change(&mut policies);

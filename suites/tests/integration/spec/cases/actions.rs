@@ -1,4 +1,4 @@
-//! What the harness does in a step, and what publishers and cleaner make of it.
+//! Effects of the harness's actions in a step, and the reactions of publishers and cleaner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,7 +126,7 @@ impl Walk<'_> {
         self.lost.get_or_insert(why);
     }
 
-    /// The programs that run, as the world has them.
+    /// The running programs, as the specification models them.
     pub(crate) fn programs(&mut self) {
         let spec = &self.plan.publisher;
         let owner = spec.owner_level.map(|_| Owner {
@@ -158,7 +158,7 @@ impl Walk<'_> {
         };
         let of_node = |(node, segment): (&String, &Segment)| {
             let mut publisher = publisher(Deployment::Distributed(segment.clone()));
-            // Where the name is too long for the label, any label of its own will do.
+            // If the node name is too long for the label, any unique label will do.
             let end = node.len().saturating_sub(40);
             publisher.label = Some(format!("external-provisioner-{}", &node[end..]));
             (instance(Some(node)), publisher)
@@ -178,7 +178,7 @@ impl Walk<'_> {
         self.cluster.world.cleaner = cleaner;
     }
 
-    /// Asks the plugin for every segment and class.
+    /// Calls the CSI plugin for every segment and class.
     pub(crate) async fn ask_plugin(&mut self) {
         let world = &self.cluster.world;
         let mut segments: BTreeSet<Segment> = self.endpoints.values().cloned().collect();
@@ -201,7 +201,7 @@ impl Walk<'_> {
         self.cluster.world.drivers.insert(name.clone(), answers);
     }
 
-    /// The publishers and the cleaner do their work, unless something keeps them from it.
+    /// Applies the work of publishers and cleaner, unless a fault prevents it.
     pub(crate) async fn settle(&mut self) {
         self.ask_plugin().await;
         if self.faults.is_empty() && self.stuck.is_none() && self.lost.is_none() {
@@ -210,7 +210,7 @@ impl Walk<'_> {
     }
 }
 
-/// How the scheduler of a case is set.
+/// Scheduler settings of a case.
 pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let point = |point: &scenario::ShapePoint| ShapePoint {
         utilization: point.utilization.into(),

@@ -1,6 +1,6 @@
-//! The API objects of a case, and the world that they make.
+//! The API objects of a case, and the cluster state of the specification made of them.
 //!
-//! Does what the API server and its controllers do at once: uids, fields that a release does not have, the phase of volumes, claims of
+//! Applies at once what the API server and its controllers do: uids, dropped fields of older releases, the phase of volumes, claims of
 //! ephemeral volumes.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const CAPACITIES: &str = "csistoragecapacities";
 /// Resource, namespace and name.
 type Key = (String, String, String);
 
-/// The objects of a case, and the world.
+/// The objects of a case, and the resulting state.
 #[derive(Default)]
 pub(crate) struct Cluster {
     pub(crate) world: World,
@@ -65,7 +65,7 @@ impl Cluster {
         }
     }
 
-    /// Takes an object as it is now.
+    /// Stores the current version of an object.
     fn put(&mut self, resource: &str, object: Value) {
         if let Some(change) = Change::set(resource, &object).unwrap() {
             self.world.apply(change);
@@ -92,7 +92,7 @@ impl Cluster {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let known = self.objects.get(&key).cloned();
         let capacity = NamespacedName::new(namespace, name);
-        // What a publisher has made is not among them.
+        // Objects written by a publisher are not included.
         let made = self
             .world
             .objects
@@ -106,7 +106,7 @@ impl Cluster {
         self.put(resource, object);
     }
 
-    /// The objects that an action means: resource, namespace and name.
+    /// The objects that an action selects: resource, namespace and name.
     pub(crate) fn targets(&self, plan: &Plan, target: &Target) -> Vec<Key> {
         match target {
             Target::Named {
@@ -138,7 +138,7 @@ impl Cluster {
     }
 }
 
-/// A capacity object as the API has it; its selector as it was written, where that is known.
+/// A capacity object in API form, with its original selector if known.
 fn render(key: &NamespacedName, object: &CapacityObject, known: Option<&Value>) -> Value {
     let owners: Vec<Value> = object
         .owners

@@ -1,4 +1,4 @@
-//! An expectation of a case against the specification: what it wants must be allowed, and nothing else must be.
+//! Compares an expectation of a case with the specification: the expected outcome must be allowed, and no other.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeSet;
@@ -12,17 +12,17 @@ use capacity_types::Segment;
 use suites::harness::expectation::{Place, Row, Rows};
 use suites::harness::plan::{NAMESPACE, Plan};
 
-/// What came of an expectation.
+/// Result of a comparison.
 pub(crate) enum Compared {
-    /// It does. The choices that the documents leave, and of which it allows one alone.
+    /// They agree. Contains the unspecified choices of which the case allows only one.
     Agrees(BTreeSet<Question>),
-    /// That cannot be told.
+    /// Not comparable.
     LeftOut(LeftOut),
-    /// It does not.
+    /// They differ.
     Differs(String),
 }
 
-/// Whether the objects that a case wants, all of them, are allowed; and no others with one byte more.
+/// Whether the complete set of expected objects is allowed, and not with one byte more.
 pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     let texts = judged(plan, world, rows);
     if !texts.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     Compared::Agrees(questions(world))
 }
 
-/// The choices that publishers have in this world. Wanted are rows as they are written, so one of the outcomes is.
+/// The unspecified choices of publishers in this state. A case lists literal rows, so it expects one of the outcomes.
 fn questions(world: &World) -> BTreeSet<Question> {
     let mut questions = BTreeSet::new();
     for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
@@ -52,7 +52,7 @@ fn questions(world: &World) -> BTreeSet<Question> {
     questions
 }
 
-/// What is wrong with the objects that a case wants.
+/// Violations of the specification in the expected objects.
 fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut stored = Objects::new();
@@ -65,7 +65,7 @@ fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
             continue;
         }
         if !is_labelled(plan, object) {
-            // Such objects are not what the case speaks of.
+            // The case makes no statement about such objects.
             stored.insert(key.clone(), object.clone());
             continue;
         }
@@ -95,7 +95,7 @@ fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     wrong
 }
 
-/// The figures by which a publisher says that there is nothing, if it has to say so by an object: a row without figures leaves it open.
+/// The values that a publisher must publish for zero capacity, if it must: a row without values leaves it open.
 fn published_nothing(world: &World, class: &str, segment: &Segment) -> Option<(Option<i128>, Option<i128>)> {
     let publishers = world.publishers.iter().filter(|(_, it)| it.publishes);
     let mut demands = publishers.filter_map(|(instance, publisher)| {
@@ -134,7 +134,7 @@ fn says(object: &CapacityObject, row: &Row) -> bool {
     }
 }
 
-/// Adds the object that a row wants: the one that is there, with these figures, or a new one of the publisher whose segment it is. Whether
+/// Adds an expected object: the existing one with these values, or a new one of the publisher responsible for the segment. Returns whether
 /// there is such a publisher.
 fn add(
     world: &World,
@@ -163,7 +163,7 @@ fn add(
     true
 }
 
-/// An object like those that the publisher of this segment makes.
+/// An object as the publisher of this segment would create it.
 fn new(
     world: &World,
     stored: &Objects,
@@ -194,7 +194,7 @@ fn new(
     Some((NamespacedName::new(NAMESPACE, name), object))
 }
 
-/// What is wrong with where a case wants a pod, given the nodes that are right.
+/// The difference between the expected placement of a pod and the allowed nodes.
 pub(crate) fn placement(best: &BTreeSet<String>, place: &Place) -> Option<String> {
     match place {
         Place::Refused => (!best.is_empty()).then(|| format!("wanted nowhere, allowed on {best:?}")),

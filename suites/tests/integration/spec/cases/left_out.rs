@@ -1,39 +1,39 @@
-//! Why an expectation is not compared: the world cannot say what the case depends on.
+//! Reasons for not comparing an expectation: the specification does not model something that the case depends on.
 
 use std::fmt;
 
-/// Why an expectation is not compared.
+/// Reason for not comparing an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LeftOut {
-    /// The API server fails by a rule that is in force.
+    /// An API fault is active.
     Fault,
-    /// A program was killed in the middle of its work.
+    /// A program was killed while working.
     Killed,
-    /// The API server became another release, or something was tried that it may refuse.
+    /// The API server changed its release, or an action may be rejected.
     Server,
-    /// The state is one that is meant to pass.
+    /// The expected state is transient.
     Passing,
-    /// Things change while a pod is decided on, and the outcome depends on which is seen first.
+    /// Objects change while a pod is scheduled, and the outcome depends on the order of observation.
     Race,
-    /// An extender has its say.
+    /// An extender takes part in the decision.
     Extender,
-    /// The scheduler is told to be wrong.
+    /// The scheduler is configured to deviate.
     Deviation,
-    /// Several nodes are allowed, and what follows depends on which it is.
+    /// Several nodes are allowed, and later results depend on the chosen one.
     WhichNode,
-    /// A volume cannot be made where the pod is first sent.
+    /// A volume cannot be provisioned on the first chosen node.
     Retries,
-    /// The case makes and deletes volumes itself, or a copy is wanted.
+    /// The case creates and deletes volumes itself, or clones one.
     ByHand,
-    /// A volume grows.
+    /// A volume is expanded.
     Grows,
-    /// The owner of objects goes.
+    /// The owner of objects is deleted.
     OwnerGoes,
-    /// A program that is needed does not run.
+    /// A required program does not run.
     Stopped,
-    /// The publisher starts with other settings.
+    /// The publisher restarts with other settings.
     Settings,
-    /// Programs may not do everything.
+    /// Programs have limited permissions.
     Permissions,
 }
 

@@ -1,7 +1,7 @@
-//! Every explicit expectation of the cases about capacities and placement, against the specification.
+//! Compares every explicit expectation on capacities and placement in the cases with the specification.
 //!
-//! A case is walked on a world: its actions change it, and right programs do their work between the steps. What the world cannot say is
-//! left out by a typed reason, counted and bounded.
+//! Each case is simulated on the specification's cluster state: actions change it, and correct programs work between the steps.
+//! Expectations that the state cannot decide are skipped for a typed reason, counted and limited.
 
 mod actions;
 mod cluster;
@@ -20,14 +20,14 @@ use compare::Compared;
 use left_out::LeftOut;
 use walk::walk;
 
-/// So many expectations agree, at least.
+/// Minimum number of agreeing expectations.
 const AGREE_MIN: usize = 780;
 
-/// So many are left out, at the most.
+/// Maximum number of skipped expectations.
 const LEFT_OUT_MAX: usize = 242;
 
 #[tokio::test]
-async fn expectations_of_cases_are_what_the_documents_allow() {
+async fn expectations_of_cases_match_the_specification() {
     let mut agree = 0;
     let mut one_sided: BTreeMap<Question, usize> = BTreeMap::new();
     let mut left_out: BTreeMap<LeftOut, usize> = BTreeMap::new();

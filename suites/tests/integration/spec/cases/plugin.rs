@@ -1,4 +1,4 @@
-//! What the plugin of a case answers: asked over its socket, for every class and segment.
+//! Responses of a case's CSI plugin: calls it over its socket for every class and segment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,17 +11,17 @@ use fake_csi::{
 };
 use suites::harness::plan::Plan;
 
-/// No call takes so long that is answered at all.
+/// Timeout that separates slow calls from calls without a response.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The plugin behind the driver of a case.
+/// The plugin of the driver of a case.
 pub(crate) struct Plugin {
     pub(crate) driver: FakeDriver,
     caller: Caller,
     _running: Running,
     _folder: tempfile::TempDir,
     scripts: BTreeMap<String, RuleId>,
-    /// Calls that are never answered.
+    /// Rules for calls that never get a response.
     silent: Vec<(Option<String>, Rule)>,
     /// Whether it is stopped.
     pub(crate) is_down: bool,
@@ -75,7 +75,7 @@ impl Plugin {
         }
     }
 
-    /// Whatever happens to a limited number of calls is over when everything is quiet.
+    /// Rules for a limited number of calls have no effect once the cluster is idle.
     pub(crate) fn script(&mut self, id: Option<&String>, rule: &Rule) {
         if rule.times.is_some() {
             return;
@@ -109,7 +109,7 @@ impl Plugin {
         self.silent.retain(|(id, _)| id.as_deref() != Some(name));
     }
 
-    /// What it answers for each of these segments and parameters.
+    /// Its capacity for each of these segments and parameters.
     pub(crate) async fn answers(
         &self,
         segments: &BTreeSet<Segment>,
@@ -157,7 +157,7 @@ impl Plugin {
         })
     }
 
-    /// Whether a call is never answered.
+    /// Whether a call never gets a response.
     fn is_silent(&self, method: Method, segment: Option<&Segment>, parameters: &Parameters) -> bool {
         let is_meant = |(_, script): &(Option<String>, Rule)| {
             let is_asked = script.segment.is_none() || script.segment.as_ref() == segment;
@@ -169,7 +169,7 @@ impl Plugin {
         self.is_down || self.silent.iter().any(is_meant)
     }
 
-    /// Makes a volume; none: it cannot be made.
+    /// Creates a volume; `None` if the plugin rejects it.
     pub(crate) async fn create(
         &self,
         name: &str,
@@ -194,7 +194,7 @@ impl Plugin {
             .find(|volume| volume.name == name)
     }
 
-    /// Deletes a volume by the name under which it was made.
+    /// Deletes a volume by the name used for its creation.
     pub(crate) async fn delete(&self, name: &str) {
         let volume = self
             .driver

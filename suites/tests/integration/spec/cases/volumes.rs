@@ -1,4 +1,4 @@
-//! Pods where they go, and the volumes of their claims: what scheduler, provisioner and the binding of claims do together.
+//! Places pods and binds their claims, as scheduler, provisioner and volume binding do together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::walk::Walk;
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 
 impl Walk<'_> {
-    /// Puts pods where they go, as far as that can be told, and makes their volumes.
+    /// Places pods as far as the outcome is determined, and creates their volumes.
     pub(crate) async fn place(
         &mut self,
         step: &Step,
@@ -59,7 +59,7 @@ impl Walk<'_> {
         self.settle().await;
     }
 
-    /// Why nothing can be told of pods without a node.
+    /// Why the placement of pending pods is not determined.
     fn obstacle(&self) -> Option<LeftOut> {
         let is_stopped = !self.active.contains(&Role::Scheduler);
         let fails = (!self.faults.is_empty()).then_some(LeftOut::Fault);
@@ -69,7 +69,7 @@ impl Walk<'_> {
             .or(is_stopped.then_some(LeftOut::Stopped))
     }
 
-    /// What comes later cannot be told.
+    /// Marks everything later as undetermined.
     fn get_stuck(&mut self, why: LeftOut) {
         self.stuck.get_or_insert(why);
     }
@@ -102,7 +102,7 @@ impl Walk<'_> {
                 self.bind(&key, Some(node)).await;
             }
             if self.cluster.world.claims[&key].volume.is_empty() {
-                // The node is chosen, and the pod is not on it.
+                // The node is selected, but the pod is not bound to it.
                 return;
             }
         }
@@ -110,7 +110,7 @@ impl Walk<'_> {
         self.cluster.merge("pods", &pod.namespace, &pod.name, &patch);
     }
 
-    /// Gives a claim a volume: one that is there and fits, or one that the driver makes.
+    /// Binds a claim to a matching existing volume, or to one that the driver creates.
     async fn bind(&mut self, key: &NamespacedName, node: Option<&str>) {
         let claim = self.cluster.world.claims[key].clone();
         let world = &self.cluster.world;
@@ -145,7 +145,7 @@ impl Walk<'_> {
         self.cluster.merge(CLAIMS, &key.namespace, &key.name, &bound);
     }
 
-    /// Makes a volume. In a case without a publisher the harness does so, without limits.
+    /// Creates a volume. In a case without a publisher the harness does, without limits.
     async fn provision(&mut self, key: &NamespacedName, node: Option<&str>) -> Option<String> {
         let claim = self.cluster.world.claims[key].clone();
         let class = self.cluster.world.classes.get(&claim.class)?.clone();
@@ -174,7 +174,7 @@ impl Walk<'_> {
         Some(name)
     }
 
-    /// Has the driver make a volume, and tells from where it is reached: none inside, from everywhere. None: it is not made.
+    /// Calls CreateVolume, and returns the segment of the volume: outer `None` if rejected, inner `None` if accessible everywhere.
     async fn made_by_driver(
         &mut self,
         name: &str,
@@ -201,7 +201,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Where a volume has to be made for which no node is chosen, if its class says so.
+    /// The segment in which a volume is created without a selected node, if its class restricts it.
     fn allowed_segment(&self, class: &StorageClass) -> Option<Segment> {
         let world = &self.cluster.world;
         let nodes = world.nodes.keys();
@@ -229,7 +229,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a step allows a pod on a node, or says nothing about it.
+/// Whether a step allows a pod on a node, or makes no statement about it.
 fn is_wanted(step: &Step, pod: &NamespacedName, node: &str) -> bool {
     step.expect.iter().all(|expect| match &expect.predicate {
         Predicate::Placement(pods) => match pods.0.get(&pod.name) {

@@ -1,4 +1,4 @@
-//! One case, step by step, on a world: what the harness does, and what right programs make of it.
+//! Simulates one case step by step on the specification's cluster state: actions, and the reactions of correct programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,26 +16,26 @@ use super::compare::{self, Compared};
 use super::left_out::LeftOut;
 use super::plugin::Plugin;
 
-/// A case in the middle.
+/// State of the simulation.
 pub(crate) struct Walk<'p> {
     pub(crate) plan: &'p Plan,
     pub(crate) cluster: Cluster,
     pub(crate) plugin: Plugin,
-    /// Roles that run.
+    /// Running roles.
     pub(crate) active: BTreeSet<Role>,
-    /// Nodes whose publisher runs in distributed mode, with their segments.
+    /// Nodes with a publisher in distributed mode, with their segments.
     pub(crate) endpoints: BTreeMap<String, Segment>,
-    /// Faults that are in force without an end.
+    /// Active faults without an end.
     pub(crate) faults: BTreeSet<String>,
     /// Why nothing is compared any more.
     pub(crate) lost: Option<LeftOut>,
-    /// Why nothing new can be told from now on; what was decided stays comparable.
+    /// Why later outcomes are undetermined; earlier decisions stay comparable.
     pub(crate) stuck: Option<LeftOut>,
-    /// Where pods were found to go: the nodes that are allowed, or why that cannot be told.
+    /// Decisions on pods: the allowed nodes, or why they are undetermined.
     pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>>,
 }
 
-/// All expectations about capacities and placement of a case.
+/// All expectations on capacities and placement of a case, compared.
 pub(crate) async fn walk(plan: &Plan) -> Vec<(String, Compared)> {
     let mut walk = Walk::new(plan).await;
     let mut compared = Vec::new();
@@ -92,7 +92,7 @@ impl<'p> Walk<'p> {
             self.programs();
             let is_of_pods = matches!(action, Action::Create(object) if is_of_pods(object));
             if !is_of_pods {
-                // Whoever is to be placed by then may be decided on before or after this.
+                // Pods pending now may be scheduled before or after this action.
                 late.extend(self.pending());
             }
         }
@@ -115,19 +115,19 @@ impl<'p> Walk<'p> {
         self.place(step, after).await;
     }
 
-    /// Whether nothing was decided on a pod before.
+    /// Whether no decision on the pod was made before.
     fn is_new(&self, pod: &NamespacedName) -> bool {
         !self.decided.contains_key(pod)
     }
 
-    /// Pods without a node.
+    /// Pending pods.
     fn pending(&self) -> Vec<NamespacedName> {
         let pods = self.cluster.world.pods.iter();
         let open = pods.filter(|(key, pod)| pod.node.is_none() && key.namespace != NAMESPACE);
         open.map(|(key, _)| key.clone()).collect()
     }
 
-    /// The nodes that are right for each pod without one.
+    /// The allowed nodes for each pending pod.
     fn decisions(&self) -> BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>> {
         let view = View::new(&self.cluster.world);
         let decided = |pod: NamespacedName| {
@@ -138,7 +138,7 @@ impl<'p> Walk<'p> {
         self.pending().into_iter().map(decided).collect()
     }
 
-    /// Compares an expectation about capacities or placement; there may be one result for each pod.
+    /// Compares an expectation on capacities or placement; yields one result per pod.
     fn compare(&self, expect: &Expect) -> Vec<Compared> {
         let is_about = matches!(
             expect.predicate,
