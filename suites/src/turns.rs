@@ -96,7 +96,7 @@ mod tests {
     async fn the_number_of_slots_can_be_unlimited() {
         let turns = Turns::of(usize::MAX);
         let taken = [turns.together().await, turns.together().await];
-        assert!(turns.alone().now_or_never().is_none(), "two are running");
+        assert!(turns.alone().now_or_never().is_none(), "two jobs are running");
         drop(taken);
     }
 
@@ -104,14 +104,20 @@ mod tests {
     async fn an_exclusive_job_waits_for_all_others_and_blocks_them() {
         let turns = Turns::of(2);
         let (first, second) = (turns.together().await, turns.together().await);
-        assert!(turns.together().now_or_never().is_none(), "two are running");
-        assert!(turns.alone().now_or_never().is_none(), "two are running");
+        assert!(turns.together().now_or_never().is_none(), "two jobs are running");
+        assert!(turns.alone().now_or_never().is_none(), "two jobs are running");
         drop(first);
-        assert!(turns.alone().now_or_never().is_none(), "one is running");
+        assert!(turns.alone().now_or_never().is_none(), "one job is running");
         drop(second);
         let alone = turns.alone().now_or_never().expect("no job is running");
-        assert!(turns.together().now_or_never().is_none(), "one is alone");
-        assert!(turns.alone().now_or_never().is_none(), "one is alone");
+        assert!(
+            turns.together().now_or_never().is_none(),
+            "an exclusive job is running"
+        );
+        assert!(
+            turns.alone().now_or_never().is_none(),
+            "an exclusive job is running"
+        );
         drop(alone);
         assert!(turns.together().now_or_never().is_some(), "no job is running");
     }

@@ -188,7 +188,7 @@ fn unsupported_backend_features_are_reported() {
         .iter()
         .filter(|plan| with_maximum.skips(plan).is_none())
         .count();
-    assert!(own > 200, "only {own} cases are for it");
+    assert!(own > 200, "only {own} cases apply to it");
 }
 
 #[test]

@@ -34,12 +34,12 @@ fn exactly_the_listed_requirements_lack_evidence() {
     let new: Vec<_> = missing.iter().filter(|id| !known.contains(id)).collect();
     assert!(
         new.is_empty(),
-        "nothing shows {new:?} any more: name them in a case, or give them evidence"
+        "{new:?} have no evidence any more: name them in a case, or add evidence"
     );
     let shown: Vec<_> = MISSING.iter().filter(|id| !missing.contains(id)).collect();
     assert!(
         shown.is_empty(),
-        "{shown:?} are shown now: take them out of MISSING"
+        "{shown:?} have evidence now: remove them from MISSING"
     );
 }
 
@@ -52,7 +52,7 @@ fn a_requirement_has_either_evidence_or_a_reason() {
         let is_shown = traceability.standing(id) == Standing::Shown;
         assert!(
             entry.reason.is_none() || !is_shown,
-            "{id} has a reason, and is shown"
+            "{id} has both a reason and evidence"
         );
     }
 }
@@ -87,7 +87,7 @@ fn every_requirement_has_a_section_and_every_section_a_requirement() {
                 .of_section(document, section)
                 .map(|(id, _)| id)
                 .collect();
-            assert!(!ids.is_empty(), "{}, {section} asks for nothing", document.name);
+            assert!(!ids.is_empty(), "{}, {section} has no requirement", document.name);
             found.extend(ids);
         }
     }
@@ -100,7 +100,7 @@ fn every_case_verifies_a_requirement() {
     for plan in plans(&case_files()).unwrap() {
         assert!(
             !plan.requirements.is_empty(),
-            "{} shows no requirement",
+            "{} names no requirement",
             plan.id()
         );
     }

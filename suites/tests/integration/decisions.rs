@@ -25,7 +25,7 @@ type Failure = Box<dyn Error>;
 fn replay(name: &str, replay: impl Fn(&Value) -> Result<Tally, Failure>) {
     for (path, file) in recordings::read::<Value>("decisions", "DECISIONS", name) {
         let tally = replay(&file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert!(tally.total > 0, "{} holds no decision", path.display());
+        assert!(tally.total > 0, "{} contains no decision", path.display());
         let differences = tally.differences.join("\n");
         let (wrong, total) = (tally.differences.len(), tally.total);
         assert!(

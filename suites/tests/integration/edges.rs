@@ -218,7 +218,7 @@ fn no_crate_has_an_import_cycle() {
         assert_eq!(
             circle,
             None,
-            "{}: these files import each other, the last one the first",
+            "{}: import cycle: each file imports the next one, the last one the first",
             name(&package)
         );
     }

@@ -1,7 +1,7 @@
 //! Tests of the cases, the catalogue, the references and the reports, against their documentation and against recordings of real programs.
 //! The cases themselves run in `tests/cases.rs`.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod activity_limit;
 mod case_format;

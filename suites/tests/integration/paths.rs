@@ -27,6 +27,10 @@ fn every_path_in_a_page_about_the_code_exists() {
             .into_iter()
             .filter(|path| !root.join(path).exists())
             .collect();
-        assert_eq!(missing, Vec::<&str>::new(), "{page} names what does not exist");
+        assert_eq!(
+            missing,
+            Vec::<&str>::new(),
+            "{page} names paths that do not exist"
+        );
     }
 }

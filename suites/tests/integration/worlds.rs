@@ -71,7 +71,11 @@ struct Replay<'w> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_upstream_profile_leaves_the_same_objects_as_external_provisioner() {
     for (path, recording) in recordings::read::<Recording>("worlds", "WORLDS", "worlds.json") {
-        assert!(!recording.worlds.is_empty(), "{} holds no world", path.display());
+        assert!(
+            !recording.worlds.is_empty(),
+            "{} contains no recording",
+            path.display()
+        );
         let total = recording.worlds.len();
         let differences = replay_all(Arc::new(recording)).await;
         let (wrong, differences) = (differences.len(), differences.join("\n"));
@@ -272,7 +276,7 @@ impl<'w> Replay<'w> {
             Step::CreateClass(class) => self.create("StorageClass", None, class.clone()),
             Step::DeleteClass(name) => self.admin.delete(&storage("storageclasses").name(name)).unwrap(),
             Step::DeleteObjects(all) => {
-                assert!(all, "some objects are meant, and nothing says which");
+                assert!(all, "the recording does not list the selected objects");
                 self.admin.delete_collection(&self.capacities()).unwrap();
             }
             Step::Relabel { node, labels } => {

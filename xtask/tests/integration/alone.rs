@@ -1,4 +1,4 @@
-//! The program as somebody has it who has nothing else: in an empty folder, not started by cargo. Whatever it needs is in it.
+//! The installed program in an empty folder, not started by cargo: everything it needs is built in.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::program::text;
 
-/// A folder to stand in, and one for temporary files.
+/// An empty working directory, and a folder for temporary files.
 struct Place {
     here: tempfile::TempDir,
     temporary: tempfile::TempDir,
@@ -31,7 +31,7 @@ impl Place {
             .unwrap()
     }
 
-    /// Runs, and wants that exit code. Returns what was said on standard output and standard error.
+    /// Runs the program and checks the exit code. Returns standard output and standard error.
     fn ended(&self, code: i32, args: &[&str]) -> (String, String) {
         let output = self.run(args);
         let said = (text(&output.stdout), text(&output.stderr));
@@ -57,14 +57,14 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn it_has_the_cases_of_the_checkout() {
+fn the_installed_program_has_the_cases_of_the_checkout() {
     let listed = Place::new().ended(0, &["list"]).0;
     let of_checkout = crate::program::ended(0, &["list"]).0;
     assert_eq!(listed, of_checkout);
 }
 
 #[test]
-fn it_runs_cases_and_leaves_nothing_where_the_user_stands() {
+fn running_cases_leaves_nothing_in_the_working_directory() {
     let place = Place::new();
     let (out, _) = place.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
@@ -72,7 +72,7 @@ fn it_runs_cases_and_leaves_nothing_where_the_user_stands() {
 }
 
 #[test]
-fn a_failure_names_commands_that_the_user_has() {
+fn a_failure_prints_commands_of_the_installed_program() {
     let place = Place::new();
     let arguments = [
         "e2e",
@@ -94,7 +94,7 @@ fn a_failure_names_commands_that_the_user_has() {
 }
 
 #[test]
-fn a_defect_that_has_to_be_compiled_is_refused_with_the_place_where_it_can_be() {
+fn a_mutant_is_rejected_with_a_hint_to_a_checkout() {
     let (_, error) = Place::new().ended(
         3,
         &["e2e", "--defect=publisher-deletes-manual", "publisher/prior"],
@@ -104,7 +104,7 @@ fn a_defect_that_has_to_be_compiled_is_refused_with_the_place_where_it_can_be() 
 }
 
 #[test]
-fn it_carries_manifests_by_name() {
+fn built_in_manifests_are_found_by_name() {
     let place = Place::new();
     let program = place.here.path().join("csi-provisioner");
     std::fs::write(&program, "").unwrap();
@@ -118,7 +118,7 @@ fn it_carries_manifests_by_name() {
 }
 
 #[test]
-fn a_folder_that_somebody_else_put_there_is_not_written() {
+fn a_temporary_folder_of_another_user_is_not_used() {
     let (place, theirs) = (Place::new(), tempfile::tempdir().unwrap());
     place.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
     let own = names(place.temporary.path());

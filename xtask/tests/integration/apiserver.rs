@@ -1,4 +1,4 @@
-//! `--apiserver`: the server in memory, reached over TLS with a kubeconfig, stands for somebody else's.
+//! `--apiserver`: the in-memory server, reached over TLS with a kubeconfig, in the role of a real cluster.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-/// Kinds that cases and their systems make objects of.
+/// Kinds of objects that cases and their systems create.
 const KINDS: [(&str, &str, &str); 15] = [
     ("", "Node", "nodes"),
     ("", "Namespace", "namespaces"),
@@ -30,7 +30,7 @@ const KINDS: [(&str, &str, &str); 15] = [
     ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
 ];
 
-/// A server that is not the harness's.
+/// A server outside of the harness.
 struct Theirs {
     _serving: Serving,
     folder: tempfile::TempDir,
@@ -59,7 +59,7 @@ impl Theirs {
         Client::try_from(config).unwrap()
     }
 
-    /// Runs cases there, and wants that exit code. Returns what was said.
+    /// Runs cases on the server and checks the exit code. Returns the output.
     fn run(&self, code: i32, words: &[&str]) -> (String, String) {
         let kubeconfig = self.kubeconfig();
         ended(
@@ -73,7 +73,7 @@ fn resource(group: &str, kind: &str, plural: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
 }
 
-/// Every object of the kinds that cases use: what it is called, and its uid and revision.
+/// All objects of these kinds: name, uid and resourceVersion.
 async fn everything(client: &Client) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (group, kind, plural) in KINDS {
@@ -109,7 +109,7 @@ async fn create(client: &Client, group: &str, kind: &str, plural: &str, object: 
         .unwrap();
 }
 
-/// Objects with the very names that the cases give to theirs.
+/// Creates objects with the same names as those of the cases.
 async fn settle_in(client: &Client) {
     let named = |name: &str| json!({"metadata": {"name": name}});
     create(client, "", "Node", "nodes", named("n1")).await;
@@ -121,7 +121,7 @@ async fn settle_in(client: &Client) {
     let csi_node = json!({"metadata": {"name": "n1"}, "spec": {"drivers": [
         {"name": "disk.example.com", "nodeID": "n1", "topologyKeys": ["disk.example.com/node"]}]}});
     create(client, "storage.k8s.io", "CSINode", "csinodes", csi_node).await;
-    // Plenty of room that is none of the cases' business.
+    // Capacity objects of another driver, which the cases must ignore.
     let capacity = json!({
         "metadata": {"name": "theirs", "namespace": "default", "labels": {
             "csi.storage.k8s.io/drivername": "disk.example.com",
@@ -143,7 +143,7 @@ async fn settle_in(client: &Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cases_pass_beside_others_and_leave_nothing() {
+async fn cases_pass_beside_other_objects_and_leave_none_behind() {
     let theirs = Theirs::start();
     let client = theirs.client().await;
     settle_in(&client).await;
@@ -163,7 +163,7 @@ async fn cases_pass_beside_others_and_leave_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_defect_fails_with_its_first_missing_link_and_is_cleaned_up_too() {
+async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
     let theirs = Theirs::start();
     let client = theirs.client().await;
     let before = everything(&client).await;
@@ -174,14 +174,14 @@ async fn a_defect_fails_with_its_first_missing_link_and_is_cleaned_up_too() {
         "{out}"
     );
     assert!(out.contains("create by publisher: csistoragecapacities"), "{out}");
-    // Names are those of the case.
+    // The names are shown as in the case, without the run's suffix.
     assert!(!out.contains("n1-x"), "{out}");
     assert!(out.contains("--apiserver="), "{out}");
     assert_eq!(everything(&client).await, before);
 }
 
 #[test]
-fn what_no_proxy_can_give_is_skipped_with_the_reason() {
+fn cases_that_a_proxy_cannot_support_are_skipped_with_a_reason() {
     let theirs = Theirs::start();
     let (out, _) = theirs.run(0, &["list", "gate/api"]);
     assert!(
@@ -193,7 +193,7 @@ fn what_no_proxy_can_give_is_skipped_with_the_reason() {
 }
 
 #[test]
-fn an_interrupted_run_leaves_nothing() {
+fn an_interrupted_run_leaves_no_objects() {
     let theirs = Theirs::start();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let client = runtime.block_on(theirs.client());
@@ -211,7 +211,7 @@ fn an_interrupted_run_leaves_nothing() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // It is at work when it has made nodes.
+    // The run has started when its nodes exist.
     while runtime.block_on(everything(&client)).len() < before.len() + 10 {
         assert!(
             run.try_wait().unwrap().is_none(),
@@ -227,7 +227,7 @@ fn an_interrupted_run_leaves_nothing() {
 }
 
 #[test]
-fn wrong_files_and_servers_are_told_apart() {
+fn invalid_kubeconfigs_and_unreachable_servers_have_different_exit_codes() {
     let folder = tempfile::tempdir().unwrap();
     let run = |code: i32, text: Option<&str>| {
         let file = folder.path().join("kubeconfig");
@@ -259,7 +259,7 @@ fn wrong_files_and_servers_are_told_apart() {
     let program = "exec: {apiVersion: client.authentication.k8s.io/v1, command: login}";
     let told = run(2, Some(&config("http://127.0.0.1:1", program)));
     assert!(told.contains("from a program"), "{told}");
-    // Nobody listens on the port that nobody may use.
+    // Port 1 is privileged, and no server listens there.
     let told = run(3, Some(&config("http://127.0.0.1:1", "token: t")));
     assert!(told.contains("can't be reached"), "{told}");
     let theirs = Theirs::start();
@@ -268,7 +268,7 @@ fn wrong_files_and_servers_are_told_apart() {
     assert!(told.contains("refuses the credentials"), "{told}");
 }
 
-/// A kubeconfig with another token.
+/// The kubeconfig with another token.
 fn with_token(text: &str, token: &str) -> String {
     let lines = text.lines().map(|line| match line.split_once("token:") {
         Some((before, _)) => format!("{before}token: {token}"),
@@ -278,7 +278,7 @@ fn with_token(text: &str, token: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_with_its_own_controllers_is_refused() {
+async fn a_cluster_with_its_own_controllers_is_rejected() {
     let theirs = Theirs::start();
     let client = theirs.client().await;
     let lease = json!({

@@ -1,4 +1,4 @@
-//! `bench` with a load so small that it says nothing about speed: every phase is there, and nothing is left behind.
+//! `bench` with a minimal load: every phase has a result, and nothing is left behind.
 
 use std::path::Path;
 use std::time::Instant;
@@ -26,13 +26,13 @@ const TINY: [&str; 14] = [
     "KUBECONFIG",
 ];
 
-/// What `bench` says on standard output about a server.
+/// Output of `bench` for a server.
 fn bench(kubeconfig: &Path, more: &[&str]) -> String {
     let kubeconfig = [kubeconfig.to_str().unwrap()];
     ended(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
 }
 
-/// What a part of `bench` measures.
+/// JSON output of a measurement.
 fn measured(part: &[&str]) -> Value {
     let (told, _) = ended(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
     serde_json::from_str(&told).unwrap()
@@ -42,7 +42,7 @@ fn counts(figures: &[Value]) -> Vec<u64> {
     figures.iter().map(|it| it["count"].as_u64().unwrap()).collect()
 }
 
-/// The times of a figure are in their order, and none is longer than all of it.
+/// Checks that the percentiles are ordered and within the elapsed time.
 fn assert_within(figure: &Value) {
     let value = |name: &str| figure[name].as_f64().unwrap();
     let all = value("count") / value("perSecond") * 1e6;
@@ -50,7 +50,7 @@ fn assert_within(figure: &Value) {
     assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{figure}");
 }
 
-/// What a server answers at a path.
+/// The response of a server at a path.
 fn served(kubeconfig: &Path, path: &str) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -74,7 +74,7 @@ fn namespaces(kubeconfig: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
+fn every_phase_has_results_for_both_servers_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
@@ -97,7 +97,7 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
                 "deletes"
             ]
         );
-        // Each change is an event of each watch.
+        // Each change is one event per watch.
         assert_eq!(counts(figures), [12, 12, 12, 3, 3 * 20, 12], "{server}");
         figures.iter().for_each(assert_within);
     }
@@ -122,7 +122,7 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn custom_resources_among_definitions_are_measured_alike_and_nothing_is_left_behind() {
+fn custom_resources_are_measured_the_same_way_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
@@ -156,13 +156,13 @@ fn the_table_has_a_ratio_for_each_phase() {
         line.split_once("   other: ").unwrap().1.to_owned()
     };
     assert_eq!(of_other("ready"), "unknown: it ran before");
-    // The process that listens at the kubeconfig's address is found.
+    // The process that listens at the kubeconfig's address was found.
     assert!(of_other("memory at rest").ends_with(" MB"), "{table}");
     assert!(of_other("memory after the load").ends_with(" MB"), "{table}");
 }
 
 #[test]
-fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
+fn the_scheduler_has_a_row_per_size_and_storage_with_the_scan() {
     let began = Instant::now();
     let measured = measured(&[
         "scheduler",
@@ -200,7 +200,7 @@ fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
             2 * row["nodes"].as_u64().unwrap()
         );
         assert_eq!(row["attempts"], 3, "{row}");
-        // What is shown is the median, so two of the three took no less.
+        // The median is shown, so at least two of the three attempts took this time.
         let (attempt, scan) = (&row["attemptMilliseconds"], &row["scanMilliseconds"]);
         let least = 2.0 * attempt.as_f64().unwrap();
         assert!(least > 0.0 && least < milliseconds, "{row}");
@@ -216,21 +216,21 @@ fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
 }
 
 #[test]
-fn what_is_measured_of_the_publisher_is_what_was_asked_for_and_nothing_more() {
+fn publisher_costs_count_exactly_the_expected_writes() {
     let costs = measured(&["publisher", "--objects=3,20", "--changes=3"]);
     let counts = |cost: &Value| {
         ["objects", "publishedWrites", "changeWrites", "pollWrites"].map(|name| cost[name].as_u64().unwrap())
     };
     let counted: Vec<_> = costs.as_array().unwrap().iter().map(counts).collect();
-    // Two classes on each node, so 3 objects are 4; a changed node is two new objects and two deletions; a poll finds nothing new.
+    // Two classes per node, so 3 objects become 4; a changed node means two creations and two deletions; a poll writes nothing.
     assert_eq!(counted, [[4, 4, 12, 0], [20, 20, 12, 0]]);
 }
 
 #[test]
-fn an_object_is_as_large_among_many_as_among_few() {
+fn the_size_of_an_object_is_independent_of_their_number() {
     let costs = measured(&["publisher", "--objects=20,80", "--changes=2"]);
     let bytes = |row: usize, field: &str| costs[row][field].as_u64().unwrap();
-    // Names and versions may have another digit.
+    // Names and versions may have one more digit.
     assert!(
         bytes(0, "objectBytes").abs_diff(bytes(1, "objectBytes")) <= 4,
         "{costs}"

@@ -1,9 +1,8 @@
-//! `capture` as somebody with a pending pod meets it: a cluster or a dump becomes a file that runs, says the same, and gives
-//! nothing away.
+//! `capture`: a cluster or a dump becomes a scenario that runs with the same result, and that contains no secrets.
 
 use crate::program::{Serving, ended};
 
-/// What somebody's cluster has: names that say whose it is, secrets, and a pod that waits for 20Gi where no node has them.
+/// A cluster with confidential names and secrets, and a pod that waits for 20Gi, which no node has.
 const DUMP: &str = r#"
 apiVersion: v1
 kind: List
@@ -52,7 +51,7 @@ impl Folder {
     }
 }
 
-/// Nodes with what `why` says of them, without the names.
+/// The nodes with `why`'s result for each, without names.
 fn verdict(args: &[&str]) -> (String, Vec<(bool, serde_json::Value)>) {
     let (out, _) = ended(0, args);
     let told: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -62,7 +61,7 @@ fn verdict(args: &[&str]) -> (String, Vec<(bool, serde_json::Value)>) {
 }
 
 #[test]
-fn a_dump_becomes_a_file_that_runs_and_says_the_same() {
+fn a_captured_dump_runs_with_the_same_result() {
     let (folder, dump) = Folder::with("dump.yaml", DUMP);
     let before = verdict(&[
         "why", "pod", "ledger-0", "-n", "payments", "--json", "--file", &dump,
@@ -95,7 +94,7 @@ fn a_dump_becomes_a_file_that_runs_and_says_the_same() {
 }
 
 #[test]
-fn nothing_is_given_away() {
+fn scrubbed_captures_contain_no_confidential_text() {
     let (_folder, dump) = Folder::with("dump.yaml", DUMP);
     let (text, _) = ended(0, &["capture", "--file", &dump]);
     for part in [
@@ -125,7 +124,7 @@ fn nothing_is_given_away() {
 }
 
 #[test]
-fn with_a_publisher_the_objects_become_the_storage() {
+fn with_a_publisher_capacity_objects_become_storage() {
     let (folder, dump) = Folder::with("dump.yaml", &DUMP.replace("kind: Pod\n", "kind: Nothing\n"));
     let file = folder.path("captured.yaml");
     ended(0, &["capture", "--file", &dump, "--publisher", "-o", &file]);
@@ -136,13 +135,13 @@ fn with_a_publisher_the_objects_become_the_storage() {
     );
     let (out, _) = ended(0, &["repro", &file, "-v"]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
-    // The publisher under test is asked to publish what was found, so one that does not is found out.
+    // The publisher must publish the captured capacity, so a defective one fails.
     let (out, _) = ended(1, &["repro", &file, "--defect=publisher-ignores-maximum"]);
     assert!(out.contains("100Gi (maximum 50Gi)  100Gi"), "{out}");
 }
 
 #[test]
-fn a_cluster_that_runs_is_captured_and_served_again() {
+fn a_running_cluster_is_captured_and_served_again() {
     let (folder, dump) = Folder::with("dump.yaml", DUMP);
     let (file, config) = (folder.path("first.yaml"), folder.path("kubeconfig"));
     ended(0, &["capture", "--file", &dump, "-o", &file]);
@@ -165,12 +164,12 @@ fn a_cluster_that_runs_is_captured_and_served_again() {
     assert_eq!(
         cluster(&text),
         cluster(&first),
-        "what was captured twice is the same"
+        "capturing twice gives the same text"
     );
 }
 
 #[test]
-fn wrong_use_ends_with_2_and_says_what_to_do() {
+fn invalid_arguments_exit_with_2_and_a_remedy() {
     let two = DUMP.replace("name: acme-other}, provisioner", "name: zz}, provisioner");
     let two = two
         .replace("kind: Pod\n", "kind: Nothing\n")
@@ -214,7 +213,7 @@ fn wrong_use_ends_with_2_and_says_what_to_do() {
 }
 
 #[test]
-fn a_refused_pod_is_to_stay_refused_and_parameters_are_scrubbed_with_their_keys() {
+fn a_pending_pod_stays_pending_and_parameter_keys_are_scrubbed() {
     let dump = DUMP.replace(
         "{pool: payments-ssd,",
         "{pool: payments-ssd, acme.corp/tenant-acme-payments: \"7\",",
@@ -237,7 +236,7 @@ fn a_refused_pod_is_to_stay_refused_and_parameters_are_scrubbed_with_their_keys(
 }
 
 #[test]
-fn a_dump_that_lacks_objects_is_told_of() {
+fn an_incomplete_dump_causes_warnings() {
     let lines = |without: &[&str]| -> String {
         let kept = DUMP
             .lines()
@@ -280,7 +279,7 @@ fn a_dump_that_lacks_objects_is_told_of() {
     assert!(error.contains("was the dump made with -A?"), "{error}");
     assert!(
         !out.contains("storageCapacity: false"),
-        "no advice from a dump that lacks objects: {out}"
+        "no advice from an incomplete dump: {out}"
     );
     let (_, error) = ended(2, &["why", "pod", "x", "-n", "other", "--file", &one]);
     assert!(
@@ -314,7 +313,7 @@ fn a_dump_that_lacks_objects_is_told_of() {
     );
 }
 
-/// A node with room, a class of each binding mode, and a pod of each kind that no scheduler places as it is.
+/// A node with free capacity, a class of each binding mode, and pods of each kind that the scheduler does not try.
 const UNTRIED: &str = r#"
 kind: List
 apiVersion: v1
@@ -330,7 +329,7 @@ items:
 "#;
 
 #[test]
-fn pods_that_no_scheduler_tries_yet_are_captured_as_they_are() {
+fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
     let (folder, dump) = Folder::with("dump.yaml", UNTRIED);
     for (pod, told, expected) in [
         (
@@ -360,7 +359,7 @@ fn pods_that_no_scheduler_tries_yet_are_captured_as_they_are() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_written_over_by_chance() {
+fn an_existing_file_is_not_overwritten_without_force() {
     let (folder, dump) = Folder::with("dump.yaml", UNTRIED);
     let case = folder.path("case.yaml");
     std::fs::write(&case, "mine").unwrap();

@@ -1,5 +1,4 @@
-//! Random clusters, captured: the scenario is one that loads and starts, and the scheduler's rules say of it what they say of the
-//! cluster.
+//! Captures random clusters: the scenario is valid and starts, and scheduling it has the same result as in the cluster.
 
 use std::time::Duration;
 
@@ -112,7 +111,7 @@ fn class(name: &'static str) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Volumes of the pod, and their claims with the volumes that these are bound to.
+/// Volumes of the pod, and their claims with bound volumes.
 fn claims() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
     let claim = (size(), any::<bool>(), 0..6u8, rack(), 0..16u8);
     proptest::collection::vec(claim, 1..3).prop_map(|claims| {
@@ -218,7 +217,7 @@ fn pod(volumes: Vec<Value>) -> impl Strategy<Value = Value> {
     })
 }
 
-/// A pod on a node: what it takes there, and what it says of the other pod.
+/// A pod on a node, with its resource requests and its affinity to the other pod.
 fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
     let kind = (0..6u8, 1..4usize, proptest::option::of(1..2000u32), any::<bool>());
     let storage = (0..8u8, proptest::bool::weighted(0.1));
@@ -268,7 +267,7 @@ fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// What the pod says of others.
+/// The affinity of the pod to others.
 fn near() -> impl Strategy<Value = Value> {
     (0..6u8, 1..3u32).prop_map(|(kind, skew)| {
         let selector = json!({"matchLabels": {"corp.example/app": "app"}});
@@ -317,7 +316,7 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// A second topology key for the driver, with the values of the first node in capacity objects.
+/// Adds a second topology key to the driver, with the first node's value in capacity objects.
 fn add_key(objects: &mut [Value]) {
     let rank = objects[0]["metadata"]["labels"]["rank"].clone();
     for object in objects {
@@ -354,7 +353,7 @@ fn with_storage() -> impl Strategy<Value = Vec<Value>> {
     )
 }
 
-/// What the rules say: the verdict, and of every node in order whether and why not.
+/// The scheduling result: the verdict, and for every node whether it fits and the reasons.
 fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Vec<String>)>) {
     let mut inventory = Inventory::default();
     for object in objects {
@@ -369,7 +368,7 @@ fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Ve
                 .nodes
                 .into_iter()
                 .map(|node| (node.fits, node.reasons.iter().map(|it| neutral(it)).collect()));
-            // Which of several nodes, by its name.
+            // The verdict lists node names after this text.
             let verdict = told.verdict.split(" nodes: ").next().unwrap_or_default();
             (neutral(verdict), nodes.collect())
         }
@@ -377,7 +376,7 @@ fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Ve
     }
 }
 
-/// The words of a reason in one order, without the names of claims and of an extended resource, which a file without names does not have.
+/// The words of a reason, sorted, without the names of claims and of an extended resource, which a scrubbed file does not have.
 fn neutral(reason: &str) -> String {
     let words = reason
         .split([' ', ',', '.'])
@@ -389,7 +388,7 @@ fn neutral(reason: &str) -> String {
     words.join(" ")
 }
 
-/// Objects with what the API server adds to pods: the priority of their class.
+/// The objects with the priorities that the API server sets from pods' priority classes.
 fn admitted(mut objects: Vec<Value>) -> Vec<Value> {
     let classes: Vec<Value> = objects
         .iter()
@@ -427,7 +426,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn the_rules_say_the_same_of_what_was_captured(objects in cluster()) {
+    fn scheduling_a_captured_cluster_has_the_same_result(objects in cluster()) {
         let before = told(&objects, "team", "app");
         for (scrub, pod) in [(false, "app"), (true, "pod-1")] {
             let text = captured(&objects, scrub, false);
@@ -445,7 +444,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_captured_starts(objects in cluster(), scrub: bool, publisher: bool) {
+    fn every_captured_cluster_starts(objects in cluster(), scrub: bool, publisher: bool) {
         let text = captured(&objects, scrub, publisher);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let started = runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! The command line as a user meets it: what it prints, where, and with which exit code. Wrong input above all.
+//! The command line: output, streams and exit codes, above all for invalid input.
 
 use crate::program::{ended, xtask};
 use std::path::Path;
@@ -38,7 +38,7 @@ steps:
 ";
 
 #[test]
-fn a_wrong_file_is_named_with_its_place_and_ends_with_2() {
+fn an_invalid_case_file_is_reported_with_its_position_and_exits_with_2() {
     let table = "\ntable:\n  columns: [row, a]\n  rows:\n  - [x, 1Gi]\n  - [x, 2Gi]\n";
     let with_table = GOOD
         .replacen("\ntitle", &format!("{table}title"), 1)
@@ -134,12 +134,12 @@ fn a_wrong_file_is_named_with_its_place_and_ends_with_2() {
         assert!(error.contains(words), "{what}: no “{words}” in {error}");
         assert!(
             stdout(&output).is_empty(),
-            "{what}: nothing belongs on standard output"
+            "{what}: standard output must be empty"
         );
     }
 }
 
-/// A case that makes a pod, and expects something.
+/// A case that creates a pod, with one expectation.
 fn with_pod(pod: &str, expect: &str) -> String {
     format!(
         "id: publisher/a\ntitle: t\ncluster: {{nodes: [n1], classes: [fast]}}\nsteps:\n- id: s\n  do: [{{pod: {pod}}}]\n  \
@@ -148,7 +148,7 @@ fn with_pod(pod: &str, expect: &str) -> String {
 }
 
 #[test]
-fn a_file_of_somebodys_own_is_held_to_the_same() {
+fn a_case_file_outside_of_the_suites_is_validated_too() {
     let wrong = GOOD.replace("\ntitle", "\nrequirements: [PUB-999]\ntitle");
     let (_, folder) = list_files(&[("a.yaml", &wrong)]);
     let file = folder.path().join("a.yaml");
@@ -162,7 +162,7 @@ fn a_file_of_somebodys_own_is_held_to_the_same() {
 }
 
 #[test]
-fn a_row_may_have_the_name_of_a_boolean() {
+fn a_row_may_be_named_like_a_boolean() {
     let rows = "\ntable:\n  columns: [row, a]\n  rows: [[on, 1Gi], [off, 2Gi]]\ntitle";
     let text = GOOD
         .replacen("\ntitle", rows, 1)
@@ -173,7 +173,7 @@ fn a_row_may_have_the_name_of_a_boolean() {
 }
 
 #[test]
-fn what_is_no_ordinary_file_is_an_error_and_no_wait() {
+fn a_file_that_is_not_regular_is_an_error_and_does_not_block() {
     let (_, folder) = list_files(&[]);
     let pipe = folder.path().join("a.yaml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -196,7 +196,7 @@ fn what_is_no_ordinary_file_is_an_error_and_no_wait() {
 }
 
 #[test]
-fn standard_output_that_is_full_ends_with_3_and_one_that_is_closed_is_none_to_complain_of() {
+fn a_full_standard_output_exits_with_3_and_a_closed_one_is_ignored() {
     for argument in ["list", "--help", "--version"] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
@@ -221,7 +221,7 @@ fn standard_output_that_is_full_ends_with_3_and_one_that_is_closed_is_none_to_co
 }
 
 #[test]
-fn the_list_of_defects_says_of_each_how_it_comes_about() {
+fn the_list_of_defects_has_the_kind_of_each() {
     let output = xtask(&["selftest", "--list"]);
     let told = stdout(&output);
     let of = |name: &str| {
@@ -242,7 +242,7 @@ fn the_list_of_defects_says_of_each_how_it_comes_about() {
 }
 
 #[test]
-fn a_failure_counts_and_is_reported_where_standard_output_is_full() {
+fn a_failure_is_reported_even_if_standard_output_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let broken = [
         "e2e",
@@ -276,7 +276,7 @@ fn a_failure_counts_and_is_reported_where_standard_output_is_full() {
 }
 
 #[test]
-fn numbers_that_make_no_sense_are_refused_at_once() {
+fn invalid_numbers_are_rejected() {
     for (args, words) in [
         (["e2e", "--repeat", "0"].as_slice(), "--repeat"),
         (&["e2e", "--jobs", "0"], "it must be at least 1"),
@@ -305,7 +305,7 @@ fn numbers_that_make_no_sense_are_refused_at_once() {
 }
 
 #[test]
-fn a_duplicate_id_names_both_files() {
+fn a_duplicate_id_is_reported_with_both_files() {
     let row = GOOD.replace(
         "\ntitle",
         "\ntable:\n  columns: [row, size]\n  rows: [[b, 1Gi]]\ntitle",
@@ -322,7 +322,7 @@ fn a_duplicate_id_names_both_files() {
 }
 
 #[test]
-fn files_and_folders_that_cannot_be_read_end_with_2() {
+fn unreadable_files_and_folders_exit_with_2() {
     let output = xtask(&["list", "--folder", "/nowhere/at/all"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -336,7 +336,7 @@ fn files_and_folders_that_cannot_be_read_end_with_2() {
 }
 
 #[test]
-fn nothing_is_guessed_for_a_name_like_none() {
+fn an_unknown_name_without_a_similar_one_has_no_suggestion() {
     let output = xtask(&["e2e", "nosuch"]);
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
@@ -347,7 +347,7 @@ fn nothing_is_guessed_for_a_name_like_none() {
 }
 
 #[test]
-fn nothing_of_which_there_is_none_is_measured() {
+fn measuring_zero_items_is_rejected() {
     for none in [
         ["apiserver", "--objects=0"],
         ["publisher", "--objects=0"],
@@ -359,7 +359,7 @@ fn nothing_of_which_there_is_none_is_measured() {
 }
 
 #[test]
-fn an_unknown_case_ends_with_2_and_a_hint() {
+fn an_unknown_case_exits_with_2_and_a_hint() {
     let output = xtask(&["e2e", "publisher/value/maximun"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -370,8 +370,8 @@ fn an_unknown_case_ends_with_2_and_a_hint() {
 }
 
 #[test]
-fn a_row_of_axes_beside_an_unknown_case_is_not_unknown_itself() {
-    // No case needs it to cover its axes, so that it is made only where it is named.
+fn an_uncovered_row_of_axes_is_known_beside_an_unknown_case() {
+    // Pairwise coverage does not need the row, so it exists only if it is named.
     let row = "matrix/cleaner/all-nodes+distributed+immediate+differing+deleted+running+absent+downgraded";
     assert!(xtask(&["list", row]).status.success());
     let output = xtask(&["list", row, "publisher/refrsh"]);
@@ -381,7 +381,7 @@ fn a_row_of_axes_beside_an_unknown_case_is_not_unknown_itself() {
 }
 
 #[test]
-fn nothing_selected_ends_with_4() {
+fn an_empty_selection_exits_with_4() {
     let output = xtask(&["e2e", "scheduler/filter", "--requirement", "PUB-21"]);
     assert_eq!(output.status.code(), Some(4));
     assert!(
@@ -392,7 +392,7 @@ fn nothing_selected_ends_with_4() {
 }
 
 #[test]
-fn wrong_use_ends_with_2() {
+fn invalid_arguments_exit_with_2() {
     for args in [
         &["dance"][..],
         &["e2e", "--patience", "0"],
@@ -417,7 +417,7 @@ fn list_prints_ids_first_and_only_on_stdout() {
 }
 
 #[test]
-fn explain_says_what_a_case_demands_and_does() {
+fn explain_prints_requirements_and_actions_of_a_case() {
     let output = xtask(&["explain", "publisher/value/maximum"]);
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);
@@ -432,12 +432,12 @@ fn explain_says_what_a_case_demands_and_does() {
     assert_eq!(
         xtask(&["explain", "publisher/value"]).status.code(),
         Some(2),
-        "several cases are none to explain"
+        "several cases cannot be explained"
     );
 }
 
 #[test]
-fn a_passing_run_ends_with_0_and_counts() {
+fn a_passing_run_exits_with_0_and_counts() {
     let output = xtask(&["e2e", "scheduler/filter/limit", "-v"]);
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
     assert!(
@@ -453,7 +453,7 @@ fn a_passing_run_ends_with_0_and_counts() {
 }
 
 #[test]
-fn a_failing_run_ends_with_1_explains_and_can_be_judged_again() {
+fn a_failing_run_exits_with_1_explains_itself_and_can_be_judged_again() {
     let case = "scheduler/filter/limit/maximum-refuses";
     let output = xtask(&["e2e", case, "--defect", "scheduler-ignores-maximum"]);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
@@ -471,7 +471,7 @@ fn a_failing_run_ends_with_1_explains_and_can_be_judged_again() {
     assert_eq!(
         text.lines().last(),
         Some(case),
-        "failed ids stand last, alone on lines"
+        "failed ids come last, one per line"
     );
     assert!(text.lines().count() <= 45, "too long:\n{text}");
     let folder = text
@@ -489,9 +489,9 @@ fn a_failing_run_ends_with_1_explains_and_can_be_judged_again() {
     assert_eq!(rerun(&again), rerun(&text), "the command that made the run");
 }
 
-/// A driver that counts a moment later answers twice as if nothing had been deleted.
+/// A driver that updates its capacity late returns the old value twice after a deletion.
 #[test]
-fn an_answer_is_asked_for_until_the_driver_has_counted() {
+fn a_call_is_repeated_until_the_driver_has_updated_its_capacity() {
     let folder = tempfile::tempdir().unwrap();
     let case = |until: &str| {
         format!(

@@ -1,5 +1,5 @@
-//! `conformance` against programs that are no publishers at all, and with manifests that make no sense: a clear verdict with
-//! the right exit code each time, never a pass and never a hang.
+//! `conformance` with programs that do not implement their role, and with invalid manifests: a clear verdict with the right exit code,
+//! never a pass and never a hang.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,7 +19,7 @@ impl Manifest {
         Manifest { folder }
     }
 
-    /// A publisher that is that program.
+    /// A manifest with this program as the publisher.
     fn program(argv: &str) -> Self {
         Self::of(&format!(
             "name: other\nfeatures: [publisher.central]\nroles:\n  publisher:\n    argv: {argv}\n    grace: 100ms\n"
@@ -51,9 +51,9 @@ fn xtask(manifest: &Path, more: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Programs that are nothing of what they are taken for, each with what the failure must say of it; ROLE stands for the role.
+/// Programs that do not implement their role, with the expected failure text; ROLE is replaced by the role.
 const NO_SYSTEMS: &[(&str, &str)] = &[
-    // Exits at once, well or not.
+    // Exits at once, with or without an error.
     (
         "[\"true\"]",
         "ROLE ended by itself: exit status: 0, and it had said nothing",
@@ -63,12 +63,12 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
         "ROLE ended by itself: exit status: 1, and it had said nothing",
     ),
     ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
-    // Writes garbage, and then ends.
+    // Prints random bytes and exits.
     (
         "[head, -c, \"300000\", /dev/urandom]",
         "exit status: 0; its last lines:",
     ),
-    // Does nothing, never connects, does not end when it is asked to.
+    // Does nothing, and ignores SIGTERM.
     (
         "[sleep, \"1000\"]",
         "it listed and watched nothing within 3s; until then 0 other requests",
@@ -79,7 +79,7 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
     ),
 ];
 
-/// One that floods its log. It takes a whole processor, so it plays one role only.
+/// Floods its log. It uses a whole CPU, so it is tested in one role only.
 const FLOOD: (&str, &str) = ("[\"yes\"]", "it listed and watched nothing within 3s");
 
 fn all_fail(role: &str, feature: &str, case: &str, programs: &[(&str, &str)]) {
@@ -89,7 +89,7 @@ fn all_fail(role: &str, feature: &str, case: &str, programs: &[(&str, &str)]) {
         ));
         let (code, out, error) = manifest.run(&["--patience=0.1", case]);
         assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
-        // One that never stops to write may keep the harness from its turn, and is not to blame for the rest then.
+        // The flooding program may starve the harness; then the result is inconclusive.
         let counts = match code {
             5 => "0 passed, 0 failed, 1 undecided",
             _ => "0 passed, 1 failed",
@@ -111,7 +111,7 @@ fn all_fail(role: &str, feature: &str, case: &str, programs: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_program_that_is_no_publisher_fails_and_the_text_says_what_it_did() {
+fn a_program_that_is_no_publisher_fails_with_a_description() {
     all_fail(
         "publisher",
         "publisher.central",
@@ -121,12 +121,12 @@ fn a_program_that_is_no_publisher_fails_and_the_text_says_what_it_did() {
 }
 
 #[test]
-fn a_program_that_is_no_scheduler_fails_and_the_text_says_what_it_did() {
+fn a_program_that_is_no_scheduler_fails_with_a_description() {
     all_fail("scheduler", "", "scheduler/filter/limit/exactly", NO_SYSTEMS);
 }
 
 #[test]
-fn a_program_that_is_no_driver_fails_and_the_text_says_what_it_did() {
+fn a_program_that_is_no_driver_fails_with_a_description() {
     let names = "{name: a.example.org, topologyKeys: [a/node]}";
     for (argv, expected) in [
         (
@@ -134,7 +134,7 @@ fn a_program_that_is_no_driver_fails_and_the_text_says_what_it_did() {
             "driver@n1 ended by itself: exit status: 0, and it had said nothing",
         ),
         ("[sh, -c, \"echo no disk >&2; exit 7\"]", "    | no disk"),
-        // It is there, and nobody answers.
+        // A driver that creates no socket.
         (
             "[sleep, \"1000\"]",
             "driver@n1 was not ready: it did not answer Probe with ready within 3s: UNAVAILABLE",
@@ -152,7 +152,7 @@ fn a_program_that_is_no_driver_fails_and_the_text_says_what_it_did() {
 }
 
 #[test]
-fn a_driver_that_ends_is_reported_before_the_case_has_called_it_in_vain() {
+fn an_exited_driver_is_reported_before_the_case_calls_it() {
     let names = "{name: a.example.org, topologyKeys: [a/node]}";
     let argv = "[sh, -c, \"sleep 0.3; echo no disk >&2; exit 7\"]";
     let manifest = Manifest::of(&format!(
@@ -162,12 +162,12 @@ fn a_driver_that_ends_is_reported_before_the_case_has_called_it_in_vain() {
     let (code, out, error) = manifest.run(&["driver/identity/name"]);
     assert_eq!(code, 1, "{out}{error}");
     assert!(out.contains("driver@n1 ended by itself: exit status: 7"), "{out}");
-    // Each call to a driver that is gone may take 10 s.
+    // Each call to an exited driver could take 10 s.
     assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
 }
 
 #[test]
-fn any_is_not_for_a_setting_that_a_case_leaves_unset() {
+fn any_does_not_match_an_unset_setting() {
     let manifest = Manifest::of(
         "name: other\nfeatures: [publisher.central]\nroles:\n  publisher:\n    \
          argv: [sh, -c, \"echo has[$*]; exit 7\", sh]\n    \
@@ -178,14 +178,14 @@ fn any_is_not_for_a_setting_that_a_case_leaves_unset() {
     assert!(out.contains("    | has[]\n"), "{out}");
 }
 
-/// The journal of a case of a run with that output folder.
+/// The journal of a case in a run with this output folder.
 fn journal(output: &Path, case: &str) -> String {
     let run = output.join("cases").join(case.replace('/', "."));
     std::fs::read_to_string(run.join("journal.jsonl")).unwrap()
 }
 
 #[test]
-fn a_scheduler_finds_the_objects_of_its_manifest() {
+fn objects_of_the_manifest_exist_before_the_scheduler_starts() {
     let manifest = Manifest::of(
         "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [\"false\"]\n    objects:\n      - text: |\n          \
          apiVersion: scheduling.k8s.io/v1\n          kind: PriorityClass\n          metadata: {name: storage}\n          value: 7\n",
@@ -202,7 +202,7 @@ fn a_scheduler_finds_the_objects_of_its_manifest() {
 }
 
 #[test]
-fn a_scheduler_finds_objects_of_each_node_also_of_one_that_joins() {
+fn per_node_objects_of_the_manifest_exist_also_for_a_joining_node() {
     let manifest = Manifest::of(
         "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [sleep, \"1000\"]\n    grace: 100ms\n    objects:\n      - text: |\n          \
          apiVersion: scheduling.k8s.io/v1\n          kind: PriorityClass\n          metadata: {name: \"of-{node}\"}\n          value: 7\n",
@@ -235,8 +235,8 @@ fn a_scheduler_finds_objects_of_each_node_also_of_one_that_joins() {
 }
 
 #[test]
-fn a_case_that_wants_nothing_to_happen_is_not_passed_by_whoever_does_nothing() {
-    // Everything it demands of the scheduler is a refusal, which has to be seen.
+fn an_idle_scheduler_does_not_pass_a_case_of_refusals() {
+    // The case demands only refusals of pods, which must be observed.
     let manifest = Manifest::of(
         "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [sleep, \"1000\"]\n    grace: 100ms\n",
     );
@@ -245,7 +245,7 @@ fn a_case_that_wants_nothing_to_happen_is_not_passed_by_whoever_does_nothing() {
 }
 
 #[test]
-fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
+fn a_program_that_only_reads_fails_for_its_missing_writes() {
     let asks = format!(
         "while true; do {} why objects --kubeconfig {{kubeconfig}}; done",
         env!("CARGO_BIN_EXE_csi-capacity")
@@ -274,7 +274,7 @@ fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
 }
 
 #[test]
-fn what_is_not_claimed_is_skipped_with_the_reason_and_nothing_else_is_an_error() {
+fn unclaimed_features_are_skipped_with_a_reason_and_an_empty_run_is_an_error() {
     let manifest = Manifest::program("[\"true\"]");
     let (code, out, error) = manifest.run(&["-v", "publisher/topology/new-node-gains-object/distributed"]);
     assert_eq!(code, 4, "{out}{error}");
@@ -286,7 +286,7 @@ fn what_is_not_claimed_is_skipped_with_the_reason_and_nothing_else_is_an_error()
 }
 
 #[test]
-fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
+fn an_invalid_manifest_is_rejected_with_its_position() {
     let wrong = [
         (
             "name: x\nfeatures: [publisher.fast]\nroles: {publisher: {argv: [\"true\"]}}\n",
@@ -330,7 +330,7 @@ fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_the_environments_fault() {
+fn a_missing_program_is_an_environment_error() {
     for (program, why, remedy) in [
         ("./missing", "no program at", "build the program first"),
         (
@@ -355,7 +355,7 @@ fn a_program_that_is_not_there_is_the_environments_fault() {
     }
 }
 
-/// Whether a process runs; one that nobody has waited for yet does not.
+/// Whether a process runs; a zombie does not.
 fn is_running(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
@@ -363,10 +363,10 @@ fn is_running(pid: &str) -> bool {
 }
 
 #[test]
-fn what_a_wrapper_has_started_ends_with_it() {
+fn child_processes_of_a_wrapper_are_killed_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let pids = folder.path().join("pids");
-    // The second hears no request to end.
+    // The second child ignores SIGTERM.
     let wrapper = format!(
         "sleep 1000 & echo $! >> {pids}; (trap '' TERM; sleep 1001) & echo $! >> {pids}; wait",
         pids = pids.display()
@@ -381,7 +381,7 @@ fn what_a_wrapper_has_started_ends_with_it() {
 }
 
 #[test]
-fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
+fn a_run_stops_at_a_program_that_is_never_ready_unless_keep_going_is_set() {
     let plans = suites::plans(&suites::case_files()).unwrap();
     let all = plans
         .iter()
@@ -422,7 +422,7 @@ fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
 }
 
 #[test]
-fn a_run_that_stops_and_in_which_all_is_excused_is_incomplete() {
+fn a_stopped_run_with_only_known_failures_is_incomplete() {
     let manifest = Manifest::of(
         "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"], grace: 100ms}}\nknownFailures:\n  - {case: publisher/value, fails: was not ready, why: it is no publisher, issue: i, until: 2999-12-31}\n",
     );
@@ -431,7 +431,7 @@ fn a_run_that_stops_and_in_which_all_is_excused_is_incomplete() {
 }
 
 #[test]
-fn very_much_output_is_bounded_and_what_it_says_about_errors_is_shown() {
+fn excessive_output_is_cut_and_its_error_lines_are_shown() {
     let script =
         "head -c 3000000 /dev/zero | tr '\\\\0' x; echo; echo ERROR: no driver at all; exec sleep 1000";
     let manifest = Manifest::program(&format!("[sh, -c, \"{script}\"]"));
@@ -455,7 +455,7 @@ fn very_much_output_is_bounded_and_what_it_says_about_errors_is_shown() {
         "{}",
         log.len()
     );
-    // Judged again it says the same.
+    // Evaluated again, the run has the same text.
     let judged = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .arg("judge")
         .arg(&run)
@@ -466,7 +466,7 @@ fn very_much_output_is_bounded_and_what_it_says_about_errors_is_shown() {
 }
 
 #[test]
-fn a_program_that_ends_with_all_its_goroutines_is_shown_with_the_reason() {
+fn an_exited_go_program_is_shown_with_the_reason_before_its_goroutines() {
     let stacks = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo goroutine $i [select]:; echo main.wait; done >&2; exit 255";
     for reason in [
         "F1122 06:31:00.123456   12345 csi-provisioner.go:210] no CSIDriver",
@@ -487,7 +487,7 @@ fn a_program_that_ends_with_all_its_goroutines_is_shown_with_the_reason() {
 }
 
 #[test]
-fn skips_and_known_failures_are_told_by_the_list() {
+fn list_shows_skips_and_known_failures() {
     let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, fails: ended by itself, why: it is no publisher, issue: i, until: 2999-12-31}\n";
     let manifest = Manifest::of(text);
     let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
@@ -513,7 +513,7 @@ fn skips_and_known_failures_are_told_by_the_list() {
 }
 
 #[test]
-fn a_result_that_does_not_speak_for_all_claims_says_why() {
+fn a_partial_result_lists_its_reasons() {
     let text = "name: other\nfeatures: [publisher.central, publisher.reconnect]\nroles: {publisher: {argv: [\"false\"]}}\n";
     let (_, out, _) = Manifest::of(text).run(&["--patience=11", "--shard=1/1", CASE]);
     for reason in [
@@ -530,12 +530,12 @@ fn a_result_that_does_not_speak_for_all_claims_says_why() {
     );
 }
 
-/// A program that tells how it was called, and ends.
+/// A program that logs its arguments and exits.
 const PARROT: &str =
     "[sh, -c, 'echo \"$NAMESPACE/$POD_NAME: $*\" >&2; exit 9', sh, '--csi-address={csi_socket}']";
 
 #[test]
-fn each_release_is_told_the_mode_in_its_own_spelling() {
+fn each_release_gets_the_mode_in_its_own_flag() {
     let central = "publisher/value/everywhere";
     let distributed = "publisher/prior/states/distributed-none";
     let older = "{central: [--enable-capacity=central], distributed: [--enable-capacity=local]}";
@@ -564,7 +564,7 @@ fn each_release_is_told_the_mode_in_its_own_spelling() {
 }
 
 #[test]
-fn external_provisioner_is_set_up_as_its_guides_say() {
+fn external_provisioner_is_configured_as_in_its_documentation() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites/manifests/external-provisioner.yaml");
     let shipped = std::fs::read_to_string(shipped).unwrap();
     let parrot = "- sh\n      - -c\n      - 'echo \"$NAMESPACE/$POD_NAME: $*\" >&2; exit 9'\n      - sh";
@@ -588,7 +588,7 @@ fn external_provisioner_is_set_up_as_its_guides_say() {
 }
 
 #[test]
-fn daemons_and_temporary_files_of_a_program_end_with_its_case_and_its_secrets_are_in_no_report() {
+fn daemons_and_temporary_files_of_a_program_are_removed_and_its_secrets_are_not_reported() {
     let manifest = Manifest::of(
         "name: other\nfeatures: [publisher.central]\nroles:\n  publisher:\n    argv: [sh, -c, \". ../program\", sh, \"{kubeconfig}\"]\n    \
          env: {BACKEND_PASSWORD: correct-horse}\n",
@@ -596,7 +596,7 @@ fn daemons_and_temporary_files_of_a_program_end_with_its_case_and_its_secrets_ar
     let at = |name: &str| manifest.folder.path().join(name);
     let (temporary, report) = (at("temporary"), at("report"));
     std::fs::create_dir(&temporary).unwrap();
-    // The program starts in a folder below the temporary one.
+    // The program's working directory is below the temporary folder.
     let program = "setsid sleep 600 < /dev/null > /dev/null 2>&1 &\necho $! > ../../daemon\ncp token ../../token\n\
                    mktemp\ncat $1 token\necho error: $BACKEND_PASSWORD >&2\nexit 7\n";
     std::fs::write(temporary.join("program"), program).unwrap();

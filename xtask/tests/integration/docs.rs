@@ -1,5 +1,5 @@
-//! Every command that the pages show: those that need nothing of the reader's are run as they stand, in one folder for each page, and of
-//! the others the words are understood.
+//! Every command in the documentation: self-contained ones are executed in order, in one folder per page; the arguments of the others are
+//! parsed.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::text;
 
-/// Commands of this program that are run: the beginnings of their words. They need nothing but what the commands before them made.
+/// Prefixes of commands that are executed. They need only the files of earlier commands.
 const RUN: &[&str] = &[
     "csi-capacity doctor",
     "csi-capacity e2e publisher/value",
@@ -20,7 +20,7 @@ const RUN: &[&str] = &[
     "csi-capacity explain publisher",
 ];
 
-/// Commands of other programs, by their first words. Whether they do what is said is seen where they are: by cargo, kubectl or an engine.
+/// Commands of other programs, by their first words, which are not checked here.
 const OTHERS: &[&str] = &[
     "cargo install",
     "cargo run",
@@ -33,14 +33,14 @@ const OTHERS: &[&str] = &[
     "ln -s",
 ];
 
-/// How the program is called in pages: its name, its place in a checkout, and the plugin.
+/// Names of the program in the documentation: installed, in a checkout, and as a plugin.
 const NAMES: [(&str, &str); 3] = [
     ("csi-capacity ", "csi-capacity"),
     ("cargo xtask ", "csi-capacity"),
     ("kubectl capacity ", "kubectl-capacity"),
 ];
 
-/// Whether a command needs nothing of the reader's, and ends well.
+/// Whether a command is self-contained and succeeds.
 fn is_run(command: &str) -> bool {
     RUN.iter().any(|it| command.starts_with(it))
         && !["--sut", "--defect"].iter().any(|it| command.contains(it))
@@ -50,7 +50,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The pages that a user reads, with their texts.
+/// The user documentation: pages with their texts.
 fn pages() -> Vec<(String, String)> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
     let docs = docs.map(|entry| entry.unwrap().path());
@@ -67,7 +67,7 @@ fn pages() -> Vec<(String, String)> {
     pages.map(read).collect()
 }
 
-/// The commands of a page's console blocks, in their order.
+/// The commands in a page's console blocks, in order.
 fn commands(page: &str) -> impl Iterator<Item = &str> {
     let blocks = page.split("```").skip(1).step_by(2);
     let blocks = blocks.filter_map(|block| block.strip_prefix("console\n"));
@@ -76,7 +76,7 @@ fn commands(page: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| line.strip_prefix("$ "))
 }
 
-/// A folder to stand in, with the program under both of its names beside it.
+/// A working directory, with the program installed under both of its names beside it.
 struct Place {
     here: tempfile::TempDir,
     programs: tempfile::TempDir,
@@ -94,7 +94,7 @@ impl Place {
         }
     }
 
-    /// Runs a line as a shell does, where nothing else is; what it prints, if it went well.
+    /// Runs a line in a shell; returns its output if it succeeds.
     fn run(&self, line: &str) -> Result<String, String> {
         let usual = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("sh")
@@ -112,7 +112,7 @@ impl Place {
         }
     }
 
-    /// Whether the words are those of a command; what stands in brackets is left out.
+    /// Whether the words parse as a command; text in brackets is left out.
     fn is_understood(&self, program: &str, words: &str) -> Result<String, String> {
         let words = words.split(" > ").next().unwrap_or_default();
         let words = words.split(" -- ").next().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Place {
 }
 
 #[test]
-fn every_command_of_a_page_runs_or_is_understood() {
+fn every_command_of_a_page_runs_or_parses() {
     let mut ran = 0;
     for (path, page) in pages() {
         let place = Place::new();
@@ -148,7 +148,7 @@ fn every_command_of_a_page_runs_or_is_understood() {
 }
 
 #[test]
-fn links_between_pages_lead_somewhere() {
+fn links_between_pages_have_targets() {
     for (path, page) in pages() {
         let folder = Path::new(&path).parent().unwrap().to_owned();
         let targets = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -156,22 +156,22 @@ fn links_between_pages_lead_somewhere() {
             let file = target.split('#').next().unwrap();
             assert!(
                 folder.join(file).exists(),
-                "{path} leads to {target}, which is not there"
+                "{path} links to {target}, which does not exist"
             );
         }
     }
 }
 
-/// The failure on the first page is what the program says.
+/// The example failure in README.md matches the program's output.
 #[test]
-fn the_failure_on_the_first_page_is_as_it_is_shown() {
+fn the_failure_in_the_readme_is_current() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let place = Place::new();
     let command = commands(&readme)
         .find(|command| command.contains("--defect"))
         .unwrap();
     let told = place.run(&format!("{command} --simulate")).unwrap_err();
-    // Times and names that are drawn differ from run to run.
+    // Times and random names differ between runs.
     for part in [
         "verdict timed out",
         "~ fast  n1  10Gi (maximum 4Gi)  10Gi  differs",
@@ -184,9 +184,9 @@ fn the_failure_on_the_first_page_is_as_it_is_shown() {
     }
 }
 
-/// `up` of a page serves until it is told to stop.
+/// `up` in a page runs until it is interrupted.
 #[test]
-fn what_up_prints_ends_with_ready() {
+fn the_output_of_up_ends_with_ready() {
     let place = Place::new();
     let mut child = Command::new(place.programs.path().join("csi-capacity"))
         .arg("up")

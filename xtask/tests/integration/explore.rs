@@ -1,4 +1,4 @@
-//! `explore`: worlds follow from their seeds, a mistake of a program is found and made small, and its case shows it.
+//! `explore`: clusters are determined by their seeds, and a defect is found, minimized and reproduced by its case.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ fn cases(folder: &Path) -> Vec<String> {
     paths.filter(|path| path.ends_with(".yaml")).collect()
 }
 
-/// The record of a report.
+/// The report.json of a folder.
 fn record(folder: &Path) -> serde_json::Value {
     let text = std::fs::read_to_string(folder.join("report.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 #[test]
-fn right_programs_stay_without_a_finding_and_the_same_seed_is_the_same_worlds() {
+fn correct_programs_have_no_finding_and_a_seed_determines_the_clusters() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().display().to_string();
     let explore = || {
@@ -57,7 +57,7 @@ fn right_programs_stay_without_a_finding_and_the_same_seed_is_the_same_worlds() 
 }
 
 #[test]
-fn a_mistake_is_found_made_small_and_shown_by_its_case() {
+fn a_defect_is_found_minimized_and_reproduced_by_its_case() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().display().to_string();
     let defect = "--defect=publisher-ignores-maximum";
@@ -86,7 +86,7 @@ fn a_mistake_is_found_made_small_and_shown_by_its_case() {
     let written = std::fs::read_to_string(case).unwrap();
     assert!(
         written.contains("capacities:"),
-        "what is demanded is spelled out: {written}"
+        "the demands are explicit: {written}"
     );
     assert_eq!(
         written.matches("{name: n").count(),
@@ -106,7 +106,7 @@ fn a_mistake_is_found_made_small_and_shown_by_its_case() {
 }
 
 #[test]
-fn what_cannot_be_explored_is_wrong_use() {
+fn invalid_exploration_options_are_rejected() {
     for (arguments, words) in [
         (["explore", "--role=driver"], "choose one of publisher"),
         (["explore", "--budget=soon"], "write a time such as 30s"),

@@ -1,4 +1,4 @@
-//! Ctrl-C during long commands: each ends with 130, says what that means for its result, and leaves nothing in the temporary folder.
+//! Ctrl-C during long commands: each exits with 130, reports what that means for its result, and removes its temporary files.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::program::text;
 
-/// Whether a process hears SIGINT, as the system says.
+/// Whether a process handles SIGINT, according to /proc.
 fn hears(child: &Child) -> bool {
     const SIGINT: u64 = 1 << 1;
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -16,7 +16,7 @@ fn hears(child: &Child) -> bool {
     mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & SIGINT != 0)
 }
 
-/// Asks a process to end.
+/// Sends SIGINT to a process.
 fn interrupt(child: &Child) {
     let sent = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
@@ -24,7 +24,7 @@ fn interrupt(child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-/// Interrupts a command as soon as it hears that, and returns what it says.
+/// Interrupts a command as soon as it handles SIGINT, and returns its output.
 fn interrupted(here: &Path, args: &[&str]) -> String {
     let temporary = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
@@ -53,7 +53,7 @@ fn interrupted(here: &Path, args: &[&str]) -> String {
 }
 
 #[test]
-fn long_commands_say_what_an_interrupt_means() {
+fn long_commands_report_what_an_interrupt_means() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let program = here.join("hangs");
@@ -79,14 +79,14 @@ fn long_commands_say_what_an_interrupt_means() {
     assert!(!here.join("sut.yaml").exists());
 }
 
-/// Whether a process is there, and has not ended yet.
+/// Whether a process exists and is no zombie.
 pub(crate) fn runs(process: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     !state.is_empty() && !state.contains(") Z ")
 }
 
 #[test]
-fn what_a_killed_command_has_started_ends_and_the_next_one_removes_its_folders() {
+fn children_of_a_killed_command_end_and_the_next_command_removes_its_folders() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     let temporary = at("temporary");
@@ -130,14 +130,14 @@ fn what_a_killed_command_has_started_ends_and_the_next_one_removes_its_folders()
     while started.split_whitespace().any(runs) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(left() > 0, "it was not killed at its work");
+    assert!(left() > 0, "it was not killed while working");
     let next = ["e2e", "--output=next", case];
     assert!(command(&next).status().unwrap().success());
     assert_eq!(left(), 0);
 }
 
 #[test]
-fn an_interrupted_sweep_tells_how_far_it_came_with_the_case_under_way() {
+fn an_interrupted_sweep_reports_its_progress_and_the_current_case() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(["sweep", "--jobs=1", "scheduler/filter/tracking"])
         .env("NO_COLOR", "1")

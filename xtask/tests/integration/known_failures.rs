@@ -1,17 +1,17 @@
-//! Known failures of a manifest at the command line: they excuse what they name and nothing else, and an entry that excuses nothing is an
-//! error. The programs are shell scripts that end with a word, and the cases two small ones, so that a whole run takes no time.
+//! Known failures of a manifest on the command line: entries excuse only the failures that they match, and stale entries are errors. The
+//! programs are shell scripts that print a word and exit, with two small cases, so a full run is fast.
 
 use std::path::PathBuf;
 
 use crate::program::{ended, text, xtask};
 
-/// What the program says when it ends with status 7.
+/// What the program prints before it exits with status 7.
 const FAILS: &str = "no socket";
 
 struct Gate(tempfile::TempDir);
 
 impl Gate {
-    /// Two cases, and a publisher that is that script. `known`: entries, each a flow map.
+    /// Two cases, and a publisher that is this script. `known`: entries as YAML flow maps.
     fn new(script: &str, known: &[&str]) -> Self {
         let gate = Gate(tempfile::tempdir().unwrap());
         for case in ["one", "two"] {
@@ -47,7 +47,7 @@ impl Gate {
         std::fs::write(self.path("sut.yaml"), text).unwrap();
     }
 
-    /// Runs all cases, or those that are named; gives the exit code and all that was said.
+    /// Runs all cases, or the given ones; returns the exit code and the output.
     fn run(&self, more: &[&str]) -> (i32, String) {
         let (sut, cases) = (self.path("sut.yaml"), self.path("cases"));
         let mut words = vec![
@@ -84,10 +84,10 @@ fn entry(case: &str, fails: &str, more: &str) -> String {
 }
 
 #[test]
-fn only_a_failure_that_says_the_words_is_excused() {
+fn only_a_failure_that_matches_the_pattern_is_excused() {
     let gate = Gate::new(&ends(), &[&entry("mine", "publisher ended * no socket", "")]);
     gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
-    // The same cases fail, and for another reason: that is what a gate is there for.
+    // The same cases fail for another reason: a gate must detect that.
     std::fs::write(gate.path("program"), "echo NAMESPACE is not set >&2; exit 7").unwrap();
     let place = format!("{}:9:12", gate.path("sut.yaml").display());
     gate.expect(
@@ -102,21 +102,21 @@ fn only_a_failure_that_says_the_words_is_excused() {
 }
 
 #[test]
-fn of_several_entries_any_may_excuse() {
+fn one_of_several_entries_suffices() {
     let other = entry("mine/one", "something that never happens", "");
     let gate = Gate::new(&ends(), &[&other, &entry("mine", FAILS, "")]);
     gate.expect(0, &["mine/one"], &["1 known to fail"]);
 }
 
 #[test]
-fn after_its_day_an_entry_excuses_nothing_and_is_named() {
+fn an_expired_entry_excuses_nothing_and_is_reported() {
     let entry = entry("mine", FAILS, "").replace("2999", "2020");
     let gate = Gate::new(&ends(), &[&entry]);
     gate.expect(1, &["mine/one"], &["excused this until 2020-12-31: it has none"]);
 }
 
 #[test]
-fn an_entry_speaks_of_the_versions_that_it_names() {
+fn an_entry_applies_to_the_versions_that_it_lists() {
     for (versions, code) in [
         ("[v1.4.0]", 0),
         ("[1.3.0, 1.4]", 0),
@@ -132,7 +132,7 @@ fn an_entry_speaks_of_the_versions_that_it_names() {
 }
 
 #[test]
-fn a_build_after_a_release_is_taken_for_that_release() {
+fn a_build_after_a_release_counts_as_that_release() {
     let entry = entry("mine", FAILS, ", versions: [\">=1.4.0\"]");
     let gate = Gate::new(&ends(), &[&entry]);
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
@@ -145,7 +145,7 @@ fn a_build_after_a_release_is_taken_for_that_release() {
 }
 
 #[test]
-fn an_entry_that_makes_no_sense_is_refused_with_its_place() {
+fn an_invalid_entry_is_rejected_with_its_position() {
     let good = entry("mine", FAILS, "");
     for (entry, expected) in [
         (good.replace("fails: no socket, ", ""), "missing field `fails`"),
@@ -188,7 +188,7 @@ fn an_entry_that_makes_no_sense_is_refused_with_its_place() {
             ":9:12: no case is called `sweep/mine/noe`",
         ),
     ] {
-        // In a selection too: the manifest is wrong whatever is run.
+        // Also with a selection: the manifest is invalid, whatever runs.
         let gate = Gate::new(&ends(), &[&entry]);
         gate.expect(2, &["mine/one"], &[expected]);
     }
@@ -199,7 +199,7 @@ fn entry_with(more: &str) -> String {
 }
 
 #[test]
-fn versions_need_a_version_to_be_compared_with() {
+fn versions_in_entries_need_a_version_of_the_program() {
     let gate = Gate::new(&ends(), &[&entry_with("versions: [v1.4.0]")]);
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(gate.path("sut.yaml"), manifest.replace("v1.4.0\n", "master\n")).unwrap();
@@ -214,14 +214,14 @@ fn versions_need_a_version_to_be_compared_with() {
 }
 
 #[test]
-fn the_cases_of_this_repository_may_be_named_beside_those_of_another_folder() {
+fn entries_may_name_cases_of_this_repository_and_of_another_folder() {
     let own = entry("publisher/value", "some words of it", "");
     let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &own]);
     gate.expect(0, &[], &["2 known to fail"]);
 }
 
 #[test]
-fn entries_for_worlds_and_for_sweeps_are_idle_in_no_run_of_cases() {
+fn entries_for_exploration_and_sweeps_are_never_stale_in_a_run_of_cases() {
     let others = [
         "explore",
         "explore/publisher",
@@ -238,7 +238,7 @@ fn entries_for_worlds_and_for_sweeps_are_idle_in_no_run_of_cases() {
 }
 
 #[test]
-fn an_entry_that_excuses_nothing_in_a_whole_run_is_an_error() {
+fn a_stale_entry_in_a_full_run_is_an_error() {
     let idle = entry("mine/two", "something that never happens", "");
     let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
     let wrong = format!(
@@ -246,10 +246,10 @@ fn an_entry_that_excuses_nothing_in_a_whole_run_is_an_error() {
         gate.path("sut.yaml").display()
     );
     gate.expect(2, &[], &[&wrong, "2 known to fail"]);
-    // Some of the cases say nothing about entries for others.
+    // A partial run cannot decide about entries for other cases.
     let said = gate.expect(0, &["mine/one"], &["1 known to fail"]);
     assert!(!said.contains("WRONG"), "{said}");
-    // Nor does chance.
+    // Entries for failures that depend on timing are never stale.
     let rare = entry(
         "mine/two",
         "something that never happens",
@@ -257,7 +257,7 @@ fn an_entry_that_excuses_nothing_in_a_whole_run_is_an_error() {
     );
     gate.write(&[&entry("mine", FAILS, ""), &rare]);
     gate.expect(0, &[], &["2 known to fail"]);
-    // Nor do entries for other versions.
+    // Entries for other versions are not considered.
     let older = entry(
         "mine/two",
         "something that never happens",
@@ -268,7 +268,7 @@ fn an_entry_that_excuses_nothing_in_a_whole_run_is_an_error() {
 }
 
 #[test]
-fn shards_leave_it_to_the_merge_to_find_entries_that_excuse_nothing() {
+fn stale_entries_of_shards_are_detected_by_the_merge() {
     let idle = entry("mine/two", "something that never happens", "");
     let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
     let mut records = Vec::new();
@@ -292,7 +292,7 @@ fn shards_leave_it_to_the_merge_to_find_entries_that_excuse_nothing() {
 }
 
 #[test]
-fn what_fails_today_is_written_as_entries_and_is_excused_once_somebody_has_said_why() {
+fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
     let gate = Gate::new(&ends(), &[]);
     let path = gate.path("sut.accepted.yaml");
     gate.expect(
@@ -314,7 +314,7 @@ fn what_fails_today_is_written_as_entries_and_is_excused_once_somebody_has_said_
     )
     .unwrap();
     gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
-    // Now that nothing new fails, there is nothing to write.
+    // Without new failures no file is written.
     let other = gate.path("other.yaml");
     gate.expect(
         0,
@@ -325,7 +325,7 @@ fn what_fails_today_is_written_as_entries_and_is_excused_once_somebody_has_said_
 }
 
 #[test]
-fn entries_for_a_manifest_that_has_some_are_items_of_its_list() {
+fn entries_for_a_manifest_with_known_failures_are_list_items() {
     let gate = Gate::new(&ends(), &[&entry("mine/one", FAILS, "")]);
     gate.expect(1, &["--accept"], &["1 entry is in"]);
     let entries = std::fs::read_to_string(gate.path("sut.accepted.yaml")).unwrap();
@@ -335,14 +335,14 @@ fn entries_for_a_manifest_that_has_some_are_items_of_its_list() {
     gate.expect(0, &[], &["2 known to fail"]);
 }
 
-/// How many runs of a measurement a busy machine left undecided.
+/// Number of inconclusive runs in a measurement.
 fn undecided(said: &str) -> u32 {
     let line = said.lines().find(|line| line.contains("could not be decided"));
     line.map_or(0, |line| line.split_whitespace().nth(1).unwrap().parse().unwrap())
 }
 
 #[test]
-fn how_often_a_case_fails_with_which_words_is_measured_and_can_be_pasted() {
+fn failure_rates_are_measured_and_printed_as_entries() {
     let gate = Gate::new("", &[]);
     let count = gate.path("count").display().to_string();
     std::fs::write(&count, "").unwrap();
@@ -350,14 +350,14 @@ fn how_often_a_case_fails_with_which_words_is_measured_and_can_be_pasted() {
         "n=$(wc -l <{count}); echo x >>{count}; [ $((n % 4)) = 0 ] && echo no class today || echo {FAILS}; exit 7"
     );
     std::fs::write(gate.path("program"), script).unwrap();
-    // A few more than an entry needs: a busy machine may leave some undecided.
+    // More runs than an entry needs: some may be inconclusive on a busy machine.
     let measure = ["--measure=24", "--jobs=1", "mine/one"];
     let said = gate.expect(
         1,
         &measure,
         &["1 case, 24 times each: 0 failed never, 1 always, 0 sometimes"],
     );
-    // An undecided run is made again, and takes a turn of the program.
+    // An inconclusive run is repeated, which advances the program's counter.
     let failed = |words: &str| -> u32 {
         let line = said.lines().find(|line| line.contains(words)).unwrap();
         let (_, times) = line.split_once("mine/one  failed ").unwrap();
@@ -390,7 +390,7 @@ fn how_often_a_case_fails_with_which_words_is_measured_and_can_be_pasted() {
 }
 
 #[test]
-fn a_run_is_recorded_once_for_each_verdict() {
+fn one_run_is_recorded_per_verdict() {
     let gate = Gate::new(&ends(), &[]);
     let folder = gate.path("runs");
     let record = || {

@@ -1,4 +1,4 @@
-//! `kubectl capacity`: the program under the name by which kubectl finds it, with kubectl's flags and exit codes, against a server.
+//! `kubectl capacity`: the program under its plugin name, with kubectl's flags and exit codes, against a server.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::program::{Serving, text};
 
-/// A cluster in which a pod of the namespace `payments` fits nowhere.
+/// A cluster in which a pod in namespace `payments` fits no node.
 const CLUSTER: &str = "{kind: Node, metadata: {name: n1, labels: {node: n1}}, apiVersion: v1}
 ---
 {kind: StorageClass, metadata: {name: fast}, provisioner: d, volumeBindingMode: WaitForFirstConsumer}
@@ -44,7 +44,7 @@ impl Plugin {
         self.folder.path()
     }
 
-    /// Runs, and wants that exit code.
+    /// Runs the plugin and checks the exit code.
     fn ended(&self, code: i32, args: &[&str]) -> (String, String) {
         let mut command = Command::new(self.path().join("kubectl-capacity"));
         let output = command
@@ -66,7 +66,7 @@ impl Plugin {
 }
 
 #[test]
-fn it_answers_why_and_lints_in_kubectls_formats() {
+fn why_and_objects_support_kubectls_output_formats() {
     let plugin = Plugin::installed();
     let (out, _) = plugin.ended(
         0,
@@ -110,7 +110,7 @@ fn it_answers_why_and_lints_in_kubectls_formats() {
 }
 
 #[test]
-fn it_captures_to_standard_output() {
+fn capture_writes_to_standard_output() {
     let plugin = Plugin::installed();
     let (out, _) = plugin.ended(
         0,
@@ -128,7 +128,7 @@ fn it_captures_to_standard_output() {
 }
 
 #[test]
-fn every_error_is_1_as_with_kubectl() {
+fn every_error_exits_with_1_as_with_kubectl() {
     let plugin = Plugin::installed();
     let (_, error) = plugin.ended(1, &["why", "pod", "none", "--file", "dump.yaml"]);
     assert!(error.contains("no pod is named default/none"), "{error}");
@@ -146,7 +146,7 @@ fn every_error_is_1_as_with_kubectl() {
 }
 
 #[test]
-fn it_takes_the_cluster_and_the_namespace_of_a_context() {
+fn cluster_and_namespace_come_from_the_context() {
     let plugin = Plugin::installed();
     let kubeconfig = plugin.path().join("kubeconfig");
     let serving = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
@@ -159,7 +159,7 @@ fn it_takes_the_cluster_and_the_namespace_of_a_context() {
     );
     let (_, error) = plugin.ended(1, &["objects", "--kubeconfig", kubeconfig, "--context", "other"]);
     assert!(error.contains("other"), "{error}");
-    // The context says which namespace is meant.
+    // The context selects the namespace.
     let context = text.replace("  context:\n", "  context:\n    namespace: payments\n");
     assert_ne!(context, text, "{text}");
     std::fs::write(kubeconfig, context).unwrap();

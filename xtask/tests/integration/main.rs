@@ -1,6 +1,6 @@
-//! The command line as its users meet it: one program of tests, with a module for each command.
+//! Tests of the command line: one test program, with a module for each command.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod alone;
 mod apiserver;

@@ -1,4 +1,4 @@
-//! One run on many machines: its parts, how they are joined, and the Jobs that do so in a cluster.
+//! One run on many machines: its shards, their merge, and the Jobs that run them in a cluster.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::program::{Serving, ended, text};
 
 const CASES: &str = "publisher/value";
 
-/// Runs the part of a pod of an Indexed Job.
+/// Runs the shard of a pod of an Indexed Job.
 fn part(index: &str, of: &str, output: &Path) -> (Option<i32>, String) {
     let shard = format!("index/{of}");
     let run = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
@@ -36,7 +36,7 @@ fn part(index: &str, of: &str, output: &Path) -> (Option<i32>, String) {
     (run.status.code(), text(&run.stderr))
 }
 
-/// What a record says that does not depend on who ran which part when.
+/// The content of a report that is independent of sharding.
 fn told(folder: &Path) -> (Vec<(String, String)>, Value) {
     let record = std::fs::read_to_string(folder.join("report.json")).unwrap();
     let record: Value = serde_json::from_str(&record).unwrap();
@@ -48,7 +48,7 @@ fn told(folder: &Path) -> (Vec<(String, String)>, Value) {
 }
 
 #[test]
-fn the_parts_of_an_indexed_job_are_together_the_whole_run() {
+fn the_shards_of_an_indexed_job_merge_to_the_full_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let whole = path("whole");
@@ -76,7 +76,7 @@ fn the_parts_of_an_indexed_job_are_together_the_whole_run() {
     };
     merge(0);
     assert_eq!(told(&path("parts").join("report")), told(&whole));
-    // It does not take its own report for a part, and knows how many there are.
+    // The merge ignores its own earlier report, and detects missing shards.
     merge(0);
     std::fs::remove_dir_all(path("parts").join("1")).unwrap();
     let (_, error) = merge(6);
@@ -84,14 +84,14 @@ fn the_parts_of_an_indexed_job_are_together_the_whole_run() {
 }
 
 #[test]
-fn a_pod_without_an_index_is_told_what_the_job_lacks() {
+fn a_missing_job_index_is_an_error_that_names_completion_mode() {
     let folder = tempfile::tempdir().unwrap();
     let (code, error) = part("none", "3", folder.path());
     assert_eq!(code, Some(2));
     assert!(error.contains("completionMode: Indexed"), "{error}");
 }
 
-/// The arguments of a Job's container, as the program gets them in the first pod.
+/// The arguments of a Job's container, as in its first pod.
 fn arguments(job: &Job) -> Vec<String> {
     let pod = job.spec.as_ref().unwrap().template.spec.as_ref().unwrap();
     let given = pod.containers[0].args.clone().unwrap();
@@ -110,7 +110,7 @@ async fn client(kubeconfig: &str) -> Client {
 }
 
 #[tokio::test]
-async fn an_api_server_takes_the_jobs_and_the_program_their_arguments() {
+async fn an_api_server_accepts_the_jobs_and_the_program_parses_their_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     let kubeconfig = kubeconfig.to_str().unwrap();
@@ -143,7 +143,7 @@ async fn an_api_server_takes_the_jobs_and_the_program_their_arguments() {
             let spec = job.spec.clone().unwrap();
             (spec.template.spec.unwrap().volumes, spec.backoff_limit_per_index)
         };
-        assert_eq!(kept(&made), kept(&job), "nothing of it is dropped");
+        assert_eq!(kept(&made), kept(&job), "no field is dropped");
         let mut words = arguments(&job);
         words.push("--help".to_owned());
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! The long commands on several machines: the parts of `explore`, `sweep` and `selftest`, joined, are what one machine finds alone.
+//! Sharding of `explore`, `sweep` and `selftest`: the merged shards equal the run of a single machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::program::{ended, text};
 
-/// A command that is run in one piece, and in parts.
+/// A command that runs unsharded and in shards.
 struct Long {
     folder: tempfile::TempDir,
     words: &'static [&'static str],
@@ -37,14 +37,14 @@ impl Long {
         (run.status.code(), text(&run.stdout), text(&run.stderr))
     }
 
-    /// Runs all of it, and returns what it says.
+    /// Runs the command unsharded, and returns its output.
     fn whole(&self) -> String {
         let (code, said, error) = self.run(&[], &self.path("whole"));
         assert_eq!(code, Some(self.exit), "{said}{error}");
         said
     }
 
-    /// Runs part after part. Each may end well where the others find something.
+    /// Runs all shards. A shard may pass where others have findings.
     fn parts(&self, of: usize) {
         for part in 1..=of {
             let output = self.path("parts").join(part.to_string());
@@ -59,7 +59,7 @@ impl Long {
         ended(exit, &["report", "merge", "--parts", &parts, "--output", &output])
     }
 
-    /// A text without what differs from place to place and from time to time.
+    /// A text without paths and times.
     fn plain(&self, text: &str) -> String {
         let text = self.in_one_place(text);
         let lines = text.lines().map(|line| {
@@ -69,7 +69,7 @@ impl Long {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The files of a folder that have these ends, with their texts.
+    /// The files of a folder with these extensions, with their contents.
     fn files(&self, folder: &str, ends: &[&str]) -> BTreeMap<String, String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());
@@ -96,13 +96,13 @@ impl Long {
     }
 }
 
-/// Whether a word is a time, such as `1.5s`, or `0.7` worlds/s.
+/// Whether a word is a duration such as `1.5s`, or a rate such as `0.7` worlds/s.
 fn is_time(word: &str) -> bool {
     let number = word.trim_end_matches([',', ';', ' ']).trim_end_matches('s');
     number.contains('.') && number.parse::<f64>().is_ok()
 }
 
-/// Takes away when it was, and how long it took.
+/// Removes start times and durations.
 fn without_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -116,7 +116,7 @@ fn without_times(value: &mut Value) {
 }
 
 #[test]
-fn worlds_that_three_machines_run_are_those_of_one() {
+fn exploration_in_three_shards_equals_a_single_run() {
     let explore = Long::of(
         &[
             "explore",
@@ -145,7 +145,7 @@ fn worlds_that_three_machines_run_are_those_of_one() {
 }
 
 #[test]
-fn cases_that_two_machines_sweep_are_swept_as_by_one() {
+fn a_sweep_in_two_shards_equals_a_single_run() {
     let sweep = Long::of(
         &[
             "sweep",
@@ -169,7 +169,7 @@ fn cases_that_two_machines_sweep_are_swept_as_by_one() {
 }
 
 #[test]
-fn defects_that_two_machines_hold_against_their_cases_make_one_matrix() {
+fn a_selftest_in_two_shards_equals_a_single_run() {
     let selftest = Long::of(
         &[
             "selftest",
@@ -197,7 +197,7 @@ fn defects_that_two_machines_hold_against_their_cases_make_one_matrix() {
 }
 
 #[test]
-fn parts_of_different_commands_are_not_joined() {
+fn shards_of_different_commands_are_not_merged() {
     let long = Long::of(&["explore", "--role=publisher", "--worlds=4"], 0);
     for (part, seed) in [("1/2", "--seed=1"), ("2/2", "--seed=2")] {
         let output = long.path("parts").join(&part[..1]);
@@ -212,7 +212,7 @@ fn parts_of_different_commands_are_not_joined() {
 }
 
 #[test]
-fn a_part_that_nobody_could_join_is_refused_before_it_runs() {
+fn a_shard_that_could_not_be_merged_is_rejected_before_it_runs() {
     for (words, exit, told) in [
         (
             &["sweep", "publisher", "--shard=1/2"][..],

@@ -1,9 +1,6 @@
-//! The program itself, run to its end or serving, for all tests of the command line. Knows nothing of what it says.
+//! Helpers that run the program to its end, or start it as a server. Do not interpret its output.
 
-#![allow(
-    dead_code,
-    reason = "each test is a crate of its own, and takes what it needs"
-)]
+#![allow(dead_code, reason = "included by several test crates, which use parts of it")]
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -17,7 +14,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs, and wants that exit code. Returns what was said on standard output and standard error.
+/// Runs the program and checks the exit code. Returns standard output and standard error.
 pub(crate) fn ended(code: i32, args: &[&str]) -> (String, String) {
     let output = xtask(args);
     let said = (text(&output.stdout), text(&output.stderr));
@@ -31,10 +28,10 @@ pub(crate) fn ended(code: i32, args: &[&str]) -> (String, String) {
     said
 }
 
-/// A program that has said `ready`. Whatever a test fails for, it does not stay behind.
+/// A program that has printed `ready`. It is killed when a test fails.
 pub(crate) struct Serving {
     pub(crate) child: Child,
-    /// Its lines up to that one.
+    /// Its output up to that line.
     pub(crate) said: Vec<String>,
 }
 
@@ -56,7 +53,7 @@ impl Serving {
         panic!("it ended with {} after {said:?}", child.wait().unwrap());
     }
 
-    /// Sends a signal such as `-INT`, and waits for the end.
+    /// Sends a signal such as `-INT`, and waits for the exit.
     pub(crate) fn end(mut self, signal: &str) -> ExitStatus {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args([signal, &pid]).status().unwrap();

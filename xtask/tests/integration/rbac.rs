@@ -1,9 +1,9 @@
-//! `cargo xtask rbac`: the permissions that are derived are enough, and what they cannot be derived from is told.
+//! `cargo xtask rbac`: derived permissions suffice, and cases that cannot be used are listed.
 
 use crate::program::ended;
 
 #[test]
-fn the_least_permissions_are_printed_and_proved() {
+fn minimal_permissions_are_printed_and_verified() {
     let (out, told) = ended(
         0,
         &[
@@ -31,7 +31,7 @@ fn the_least_permissions_are_printed_and_proved() {
 }
 
 #[test]
-fn where_no_case_is_left_nothing_is_derived() {
+fn without_usable_cases_nothing_is_derived() {
     let (out, _) = ended(4, &["rbac", "publisher/permissions/off"]);
     assert_eq!(out, "");
 }

@@ -1,4 +1,4 @@
-//! What the README and its pages show is true: commands in tables are understood, manifests load, and the case runs.
+//! Examples in the README and its pages: commands in tables parse, manifests load, and the case runs.
 
 use crate::program::xtask;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ const README: &str = include_str!("../../../README.md");
 const MANIFEST: &str = include_str!("../../../docs/manifest.md");
 const BUG: &str = include_str!("../../../docs/bug.md");
 
-/// The first block of that language on a page that contains a text.
+/// The first code block of this language that contains a text.
 fn block(page: &'static str, language: &str, part: &str) -> &'static str {
     let mut blocks = page.split("```").skip(1).step_by(2);
     let found = blocks.find_map(|block| block.strip_prefix(language).filter(|block| block.contains(part)));
@@ -15,7 +15,7 @@ fn block(page: &'static str, language: &str, part: &str) -> &'static str {
 }
 
 #[test]
-fn every_command_of_a_table_is_understood() {
+fn every_command_of_a_table_parses() {
     let commands: Vec<&str> = [README, MANIFEST, BUG]
         .iter()
         .flat_map(|page| page.split("| `csi-capacity ").skip(1))
@@ -23,7 +23,7 @@ fn every_command_of_a_table_is_understood() {
         .collect();
     assert!(commands.len() > 15, "{commands:?}");
     for command in commands {
-        // What stands in brackets may be left out, and is.
+        // Optional arguments in brackets are left out.
         let words: Vec<&str> = command
             .split_whitespace()
             .filter(|word| !word.starts_with('['))
@@ -36,7 +36,7 @@ fn every_command_of_a_table_is_understood() {
 }
 
 #[test]
-fn the_manifest_loads_and_says_what_it_skips() {
+fn the_manifest_loads_and_lists_its_skips() {
     let folder = tempfile::tempdir().unwrap();
     let (program, manifest) = (folder.path().join("my-publisher"), folder.path().join("sut.yaml"));
     std::fs::write(&program, "").unwrap();
@@ -58,7 +58,7 @@ fn the_manifest_loads_and_says_what_it_skips() {
 }
 
 #[test]
-fn the_manifest_of_a_driver_loads_and_its_cases_are_for_it() {
+fn the_manifest_of_a_driver_loads_and_driver_cases_apply() {
     let folder = tempfile::tempdir().unwrap();
     let (program, manifest) = (folder.path().join("my-driver"), folder.path().join("sut.yaml"));
     std::fs::write(&program, "").unwrap();

@@ -1,4 +1,4 @@
-//! The reports of a run, as a user and a workflow meet them. The forms themselves are tested where they are made.
+//! Reports of a run on the command line and in workflows. The formats themselves are tested in suites.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -30,10 +30,10 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Less time for what never comes, so that the tests take less of it; still much more than is needed for what does come.
+/// Shorter timeouts, to make the tests faster; still much longer than any expected event takes.
 const PATIENCE: &str = "--patience=0.3";
 
-/// Runs one case that fails and one that passes.
+/// Runs one failing and one passing case.
 fn broken_run(more: &[&str]) -> (Output, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap().to_owned();
@@ -55,7 +55,7 @@ fn record(folder: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(folder.join("report.json")).unwrap()).unwrap()
 }
 
-/// Where the run of a case is, as its record says.
+/// The folder of a case's run, according to the report.
 fn folder_of(record: &Value, case: &str) -> Option<String> {
     let cases = record["cases"].as_array().unwrap();
     let case = cases.iter().find(|it| it["id"] == case).unwrap();
@@ -63,7 +63,7 @@ fn folder_of(record: &Value, case: &str) -> Option<String> {
 }
 
 #[test]
-fn runs_that_did_not_pass_stand_in_the_folder_and_judge_agrees() {
+fn runs_that_did_not_pass_are_stored_and_judge_agrees() {
     let (output, folder) = broken_run(&[]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let record = record(folder.path());
@@ -73,7 +73,7 @@ fn runs_that_did_not_pass_stand_in_the_folder_and_judge_agrees() {
     let run = folder.path().join(run);
     let judged = xtask(&["judge", run.to_str().unwrap()]);
     assert_eq!(judged.status.code(), Some(1), "{}", stderr(&judged));
-    // The same explanation, but for where the file is and the commands below it.
+    // The same explanation, except for paths and the commands at the end.
     let told = |text: &str| {
         let (_, after) = text.split_once("\n  verdict").unwrap();
         let (before, _) = after.split_once("\n  rerun").unwrap();
@@ -88,18 +88,18 @@ fn runs_that_did_not_pass_stand_in_the_folder_and_judge_agrees() {
 }
 
 #[test]
-fn runs_that_passed_are_kept_on_request_and_judged_as_passed() {
+fn passed_runs_are_stored_on_request_and_judged_as_passed() {
     let (_, folder) = broken_run(&["--keep-passed"]);
     let run = folder_of(&record(folder.path()), PASSING).unwrap();
     let judged = xtask(&["judge", folder.path().join(run).to_str().unwrap()]);
     assert_eq!(judged.status.code(), Some(0), "{}", stderr(&judged));
     assert_eq!(stdout(&judged), format!("pass  {PASSING}\n"));
     let output = xtask(&["e2e", PASSING, "--keep-passed"]);
-    assert_eq!(output.status.code(), Some(2), "there is nowhere to keep them");
+    assert_eq!(output.status.code(), Some(2), "there is no output folder");
 }
 
 #[test]
-fn a_new_run_forgets_the_runs_before_it() {
+fn a_new_run_removes_the_stored_runs_of_the_previous_one() {
     let (_, folder) = broken_run(&[]);
     let path = folder.path().to_str().unwrap();
     let output = xtask(&["e2e", PASSING, "--output", path]);
@@ -109,7 +109,7 @@ fn a_new_run_forgets_the_runs_before_it() {
 }
 
 #[test]
-fn a_workflow_gets_annotations_and_a_summary_and_no_command_of_anybody_else() {
+fn a_workflow_gets_annotations_and_a_summary_but_no_commands_of_programs() {
     let folder = tempfile::tempdir().unwrap();
     let summary = folder.path().join("summary.md");
     let args = [
@@ -140,7 +140,7 @@ fn a_workflow_gets_annotations_and_a_summary_and_no_command_of_anybody_else() {
     );
     let errors: Vec<&str> = after.lines().filter(|line| line.starts_with("::error")).collect();
     assert_eq!(errors.len(), 1, "{after}");
-    // The test runs in the folder of its package, from where a case file is told with its whole path.
+    // The test runs in the folder of its package, so paths of case files are absolute.
     assert!(errors[0].contains("scheduler/filter/limit.yaml,line="), "{after}");
     assert!(
         errors[0].contains(",title=fail%3A scheduler/filter/limit/maximum-refuses::"),
@@ -151,13 +151,13 @@ fn a_workflow_gets_annotations_and_a_summary_and_no_command_of_anybody_else() {
 }
 
 #[test]
-fn elsewhere_there_is_no_command_on_standard_output() {
+fn outside_of_github_no_workflow_command_is_printed() {
     let (output, _folder) = broken_run(&[]);
     assert!(!stdout(&output).contains("::"), "{}", stdout(&output));
 }
 
 #[test]
-fn shards_join_to_the_whole_run_and_its_exit_code() {
+fn merged_shards_equal_the_full_run_and_its_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let mut records = Vec::new();
@@ -183,13 +183,13 @@ fn shards_join_to_the_whole_run_and_its_exit_code() {
     );
     let text = stdout(&merged);
     let last: Vec<&str> = text.lines().rev().take(5).collect();
-    assert!(last.contains(&FAILING), "failed ids stand last: {text}");
+    assert!(last.contains(&FAILING), "failed ids come last: {text}");
     let record = record(Path::new(&whole));
     assert_eq!(record["cases"].as_array().unwrap().len(), 15);
     let run = Path::new(&whole).join(folder_of(&record, FAILING).unwrap());
     assert_eq!(xtask(&["judge", run.to_str().unwrap()]).status.code(), Some(1));
     let output = xtask(&["report", "merge", &records[0], &records[0], "--output", &whole]);
-    assert_eq!(output.status.code(), Some(2), "a shard is there twice");
+    assert_eq!(output.status.code(), Some(2), "a shard is given twice");
     assert!(
         stderr(&output).contains("shard 1/2 is in "),
         "{}",
@@ -198,7 +198,7 @@ fn shards_join_to_the_whole_run_and_its_exit_code() {
 }
 
 #[test]
-fn a_merge_that_lacks_a_shard_is_incomplete_and_says_so() {
+fn a_merge_with_a_missing_shard_is_incomplete() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let run = |case: &str, shard: &str, home: &str| {
@@ -232,7 +232,7 @@ fn a_merge_that_lacks_a_shard_is_incomplete_and_says_so() {
 }
 
 #[test]
-fn all_forms_are_made_again_from_the_record() {
+fn all_formats_are_rendered_again_from_the_report() {
     let (_, folder) = broken_run(&[]);
     let elsewhere = tempfile::tempdir().unwrap();
     let json = folder.path().join("report.json");
@@ -257,7 +257,7 @@ fn all_forms_are_made_again_from_the_record() {
         assert_eq!(read(folder.path()), read(elsewhere.path()), "{name}");
     }
     let page = std::fs::read_to_string(elsewhere.path().join("report.html")).unwrap();
-    assert!(page.contains("class=\"diagram\""), "the journal came along");
+    assert!(page.contains("class=\"diagram\""), "the journal was copied");
     let missing = xtask(&["report", "render", "/nowhere/report.json"]);
     assert_eq!(missing.status.code(), Some(2));
 }
@@ -273,7 +273,7 @@ fn the_schema_is_printed() {
 }
 
 #[test]
-fn what_a_program_does_wrong_beside_the_point_is_told_once_and_has_an_exit_code() {
+fn a_finding_is_reported_once_and_has_an_exit_code_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let args = [
@@ -284,7 +284,7 @@ fn what_a_program_does_wrong_beside_the_point_is_told_once_and_has_an_exit_code(
         PATIENCE,
     ];
     let output = xtask(&[&args[..], &["--output", &place("wrong")]].concat());
-    assert_eq!(output.status.code(), Some(1), "a failure counts more");
+    assert_eq!(output.status.code(), Some(1), "a failure takes precedence");
     let told = "finding: publisher api-invalid: update csistoragecapacities is refused with 422 (metadata.ownerReferences)\n";
     assert_eq!(stdout(&output).matches(told).count(), 1, "{}", stdout(&output));
     let finding = record(Path::new(&place("wrong")))["findings"][0].clone();

@@ -1,8 +1,8 @@
-//! Kinds of clusters that people report: what `why` answers about the pod that waits, and whether `capture` reproduces it.
+//! Kinds of clusters in bug reports: `why`'s explanation of the pending pod, and whether `capture` reproduces it.
 
 use crate::program::{ended, xtask};
 
-/// Two nodes with storage of their own, and a pod that waits for 10Gi.
+/// Two nodes with local storage, and a pod that waits for 10Gi.
 const CLUSTER: &str = r#"
 kind: List
 apiVersion: v1
@@ -26,7 +26,7 @@ const NEIGHBOUR: &str = r#"
 - {apiVersion: v1, kind: Pod, metadata: {name: near, namespace: shop, uid: near, labels: {app: app}}, spec: {nodeName: w1, containers: [{name: c, image: app, resources: {requests: {cpu: 3500m}}}], volumes: [{name: v, persistentVolumeClaim: {claimName: old}}]}, status: {phase: Running}}
 "#;
 
-/// The cluster with each text replaced, and more objects.
+/// The cluster with texts replaced, and with additional objects.
 fn cluster(edits: &[(&str, &str)], more: &str) -> String {
     let mut text = CLUSTER.to_owned();
     for (old, new) in edits {
@@ -65,7 +65,7 @@ impl Dump {
         .0
     }
 
-    /// The captured file, and what is said of it.
+    /// The captured file, and the messages of `capture`.
     fn capture(&self, more: &[&str]) -> (String, String) {
         let (dump, file) = (self.path("dump.yaml"), self.path("captured.yaml"));
         let args = [
@@ -75,7 +75,7 @@ impl Dump {
         (std::fs::read_to_string(file).unwrap(), error)
     }
 
-    /// Captured, the cluster comes to what it showed; the file.
+    /// Checks that the captured cluster has the same outcome, and returns the file.
     fn reproduces(&self, more: &[&str]) -> String {
         let (text, error) = self.capture(more);
         assert!(
@@ -87,7 +87,7 @@ impl Dump {
 }
 
 #[test]
-fn each_kind_is_explained_and_reproduced() {
+fn each_kind_of_report_is_explained_and_reproduced() {
     let keys = "topologyKeys: [d.example.com/node]}";
     let bound_elsewhere = ("{claimName: data}", "{claimName: old}");
     for (edits, more, expected) in [
@@ -126,7 +126,7 @@ fn each_kind_is_explained_and_reproduced() {
             "",
             vec!["waits for its first consumer for ever"],
         ),
-        // The processor is on w2, the storage on w1.
+        // The CPU is free on w2, the storage on w1.
         (
             vec![],
             NEIGHBOUR,
@@ -165,7 +165,7 @@ fn each_kind_is_explained_and_reproduced() {
             "",
             vec!["fits 1 of 2 nodes: w1"],
         ),
-        // A persistent claim on w1 and an ephemeral one for which only another pod's claim exists, or none yet.
+        // A persistent claim on w1, and an ephemeral one for which only another pod's claim exists, or none yet.
         (
             vec![(
                 "{name: v, persistentVolumeClaim: {claimName: data}}",
@@ -223,7 +223,7 @@ fn each_kind_is_explained_and_reproduced() {
 }
 
 #[test]
-fn copies_are_captured_with_their_sources() {
+fn clones_are_captured_with_their_sources() {
     let clone = Dump::of(
         &[
             (
@@ -277,9 +277,9 @@ fn copies_are_captured_with_their_sources() {
     );
 }
 
-/// The driver's segments are made of several keys, and one object is left of a zone that is gone.
+/// Segments with several topology keys, and an object left over from a removed zone.
 #[test]
-fn a_publisher_publishes_what_was_captured_of_several_topology_keys() {
+fn captured_capacity_with_several_topology_keys_is_published() {
     let zone =
         |node: &str, zone: &str| format!("{{kubernetes.io/hostname: {node}, region: east, zone: {zone}}}");
     let segment = |zone: &str| format!("{{matchLabels: {{region: east, zone: {zone}}}}}");
@@ -319,12 +319,12 @@ fn a_publisher_publishes_what_was_captured_of_several_topology_keys() {
         error.contains(left_out) && text.contains(left_out),
         "{error}\n{text}"
     );
-    // The name of a node may be the value of another node's label.
+    // The name of a node may be the label value of another node.
     dump("w1", "").reproduces(&["--publisher"]);
 }
 
 #[test]
-fn an_object_for_the_name_of_a_node_with_another_label_is_reproduced() {
+fn an_object_for_a_node_name_that_differs_from_the_label_is_reproduced() {
     let dump = Dump::of(
         &[(
             "d.example.com/node: w2}}, status",
@@ -342,9 +342,9 @@ fn an_object_for_the_name_of_a_node_with_another_label_is_reproduced() {
     );
 }
 
-/// A pod of higher priority, two nodes whose pods could go, and a budget for those of one of them.
+/// A pod of higher priority, two nodes with possible victims, and a PodDisruptionBudget for those of one node.
 #[test]
-fn preemption_heeds_budgets_and_is_reproduced() {
+fn preemption_respects_disruption_budgets_and_is_reproduced() {
     let victim = |name: &str, node: &str| {
         format!(
             "- {{apiVersion: v1, kind: Pod, metadata: {{name: {name}, namespace: shop, uid: {name}, labels: {{of: {name}}}}}, \
@@ -373,9 +373,9 @@ fn preemption_heeds_budgets_and_is_reproduced() {
     dump.reproduces(&[]);
 }
 
-/// The node that was chosen goes away while its volume is being made.
+/// The selected node is deleted while its volume is being provisioned.
 #[test]
-fn a_report_says_that_a_volume_was_made_where_no_node_is_left() {
+fn a_failure_reports_a_volume_provisioned_on_a_deleted_node() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gone.yaml");
     let case = "\

@@ -1,4 +1,4 @@
-//! `repro` and `rerun` as somebody with a bug meets them: one file, two systems, a cluster that stays up, and the second try.
+//! `repro` and `rerun`: one file, a comparison of two systems, a cluster that stays up, and a second run.
 
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 
-/// Somebody's bug report: the largest volume is smaller than what is left.
+/// A bug report: the maximum volume size is smaller than the free capacity.
 const REPORT: &str = "\
 id: mine/fragmented
 title: a claim does not go where only small pieces are left
@@ -44,7 +44,7 @@ impl File {
         File(folder)
     }
 
-    /// The report under an id of its own, so that no other test writes into the folder of its run.
+    /// The report with a unique id, so that no other test uses the folder of its run.
     fn named(word: &str) -> Self {
         Self::of(&REPORT.replace("fragmented", word))
     }
@@ -63,7 +63,7 @@ impl File {
 }
 
 #[test]
-fn a_file_of_somebodys_own_runs_and_one_row_of_it_can_be_meant() {
+fn a_user_file_runs_and_one_row_can_be_selected() {
     let file = File::of(REPORT);
     let (out, _) = ended(0, &["repro", &file.name(), "-v"]);
     assert!(out.contains("2 passed, 0 failed"), "{out}");
@@ -95,7 +95,7 @@ fn a_repeated_run_stops_at_the_first_failure() {
 }
 
 #[test]
-fn judge_prints_the_timeline_of_a_case_that_passed() {
+fn judge_prints_the_timeline_of_a_passed_case() {
     let file = File::named("timeline");
     let output = file.beside("out");
     let output = ["--simulate", "--keep-passed", "--output", &output];
@@ -112,7 +112,7 @@ fn judge_prints_the_timeline_of_a_case_that_passed() {
 }
 
 #[test]
-fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
+fn a_failure_is_explained_and_its_rerun_command_reproduces_it() {
     let file = File::named("told-twice");
     let (out, _) = ended(
         1,
@@ -138,7 +138,7 @@ fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
     let (again, _) = ended(1, &words);
     assert!(again.contains("0 passed, 1 failed"), "{again}");
     assert!(again.trim_end().ends_with("mine/told-twice/small"), "{again}");
-    // Judged again, the run names the command that made it.
+    // `judge` prints the command that made the run.
     let judge = again
         .lines()
         .find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
@@ -151,13 +151,13 @@ fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
     assert_eq!(words[..2], ["repro", "--defect=publisher-ignores-maximum"]);
     let (broken, _) = ended(1, &words);
     assert!(broken.contains("0 passed, 1 failed"), "{broken}");
-    // The stored run is a file like any other, and healthy without the defect.
+    // The stored run is a case file, and passes without the defect.
     let (healthy, _) = ended(0, &["repro", &format!("{stored}/scenario.yaml")]);
     assert!(healthy.contains("1 passed"), "{healthy}");
 }
 
 #[test]
-fn a_wrong_file_ends_with_2_and_its_place() {
+fn an_invalid_file_exits_with_2_and_its_position() {
     for (text, words) in [
         (
             REPORT.replace("backend:", "bakend:"),
@@ -188,7 +188,7 @@ fn a_wrong_file_ends_with_2_and_its_place() {
 }
 
 #[test]
-fn two_systems_are_shown_side_by_side_with_their_first_difference() {
+fn two_systems_are_compared_with_their_first_difference() {
     let file = File::of(REPORT);
     let output = format!("--output={}", file.beside("out"));
     let broken = "--defect=publisher-ignores-maximum";
@@ -221,11 +221,11 @@ fn two_systems_are_shown_side_by_side_with_their_first_difference() {
     let codes: Vec<_> = judge
         .map(|folder| xtask(&["judge", &folder]).status.code().unwrap())
         .collect();
-    assert_eq!(codes, [1, 0], "both runs are there to be judged");
+    assert_eq!(codes, [1, 0], "both runs are stored");
 }
 
 #[test]
-fn a_system_never_differs_from_itself_where_nothing_depends_on_speed() {
+fn a_system_does_not_differ_from_itself_without_timing_effects() {
     let file = File::of(REPORT);
     let output = format!("--output={}", file.beside("out"));
     let (out, _) = ended(
@@ -249,7 +249,7 @@ fn a_system_never_differs_from_itself_where_nothing_depends_on_speed() {
 }
 
 #[test]
-fn the_cluster_stays_up_after_the_verdict_and_the_verdict_is_the_exit_code() {
+fn the_cluster_stays_up_after_the_verdict_which_decides_the_exit_code() {
     let file = File::named("kept");
     let kubeconfig = file.beside("kubeconfig");
     for (defect, code) in [("", 0), ("--defect=publisher-ignores-maximum", 1)] {
@@ -265,7 +265,7 @@ fn the_cluster_stays_up_after_the_verdict_and_the_verdict_is_the_exit_code() {
             assert_eq!(node_of("p", &kubeconfig), Some("n1".to_owned()));
         }
         assert_eq!(serving.end("-INT").code(), Some(code));
-        assert!(!Path::new(&socket).exists(), "nothing is left behind");
+        assert!(!Path::new(&socket).exists(), "the socket is removed");
     }
 }
 
@@ -283,7 +283,7 @@ fn node_of(pod: &str, kubeconfig: &str) -> Option<String> {
 }
 
 #[test]
-fn what_did_not_pass_runs_again_with_the_same_options_and_nothing_else() {
+fn only_cases_that_did_not_pass_run_again_with_the_same_options() {
     let file = File::of(REPORT);
     let output = file.beside("report");
     let broken = "--defect=publisher-ignores-maximum";
@@ -299,7 +299,7 @@ fn what_did_not_pass_runs_again_with_the_same_options_and_nothing_else() {
         out.contains("0 passed, 1 failed"),
         "only the one that failed: {out}"
     );
-    // The same record, from a run in which it passes.
+    // The same report as if the case had passed.
     let record = file.beside("report/report.json");
     let healed = std::fs::read_to_string(&record)
         .unwrap()
@@ -315,7 +315,7 @@ fn what_did_not_pass_runs_again_with_the_same_options_and_nothing_else() {
 }
 
 #[test]
-fn a_record_that_runs_something_else_is_refused() {
+fn a_report_with_another_command_is_rejected() {
     let file = File::of(REPORT);
     let output = file.beside("report");
     ended(
@@ -345,7 +345,7 @@ fn a_record_that_runs_something_else_is_refused() {
 }
 
 #[test]
-fn a_record_that_other_users_may_write_is_refused() {
+fn a_report_that_other_users_may_write_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("foreign/runs");
     std::fs::create_dir_all(&runs).unwrap();
@@ -373,7 +373,7 @@ fn a_record_that_other_users_may_write_is_refused() {
 }
 
 #[test]
-fn no_character_of_a_file_acts_on_a_terminal() {
+fn control_characters_of_a_file_are_escaped_on_the_terminal() {
     let acting = "\\e[2J\\e]0;title\\a\\x9b31m\\u202e\\r\\b";
     let file = File::of(&REPORT.replacen("title: ", &format!("title: \"{acting}\"\n#"), 1));
     let (out, error) = ended(0, &["explain", &file.name(), "small"]);
@@ -382,7 +382,7 @@ fn no_character_of_a_file_acts_on_a_terminal() {
     assert!((out + &error).chars().all(is_printable));
 }
 
-/// Without a publisher a volume is made where the driver is registered, whatever the node is called.
+/// Without a publisher a volume is provisioned where the driver is registered, independent of the node's name.
 const ZONE: &str = "\
 id: mine/reach
 title: a volume that is made for a pod is reached from the driver's segment of its node, not from the node's name alone
@@ -412,7 +412,7 @@ steps:
 ";
 
 #[test]
-fn a_volume_that_is_made_in_the_place_of_a_publisher_is_reached_from_its_segment() {
+fn a_volume_provisioned_by_the_harness_is_accessible_from_its_segment() {
     let file = File::of(ZONE);
     ended(0, &["repro", &file.name()]);
 }

@@ -1,4 +1,4 @@
-//! `list --requirements` and `--requirement`: what the documents ask, and what shows it.
+//! `list --requirements` and `--requirement`: requirements and their evidence.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use suites::Catalogue;
 use crate::program::ended;
 
 #[test]
-fn the_table_has_every_requirement_once_below_its_section_and_adds_up() {
+fn the_table_lists_every_requirement_once_and_its_counts_add_up() {
     let (out, _) = ended(0, &["list", "--requirements"]);
     let (mut document, mut section) = ("", "");
     let mut found = BTreeSet::new();
@@ -21,7 +21,7 @@ fn the_table_has_every_requirement_once_below_its_section_and_adds_up() {
                 let entry = Catalogue::load().entry(first).unwrap();
                 assert_eq!(entry.source.to_string(), format!("{document}, {section}"));
                 assert!(line.ends_with(&entry.text), "{line}");
-                assert!(found.insert(first), "{first} is there twice");
+                assert!(found.insert(first), "{first} is listed twice");
             }
             _ => {}
         }
@@ -37,7 +37,7 @@ fn the_table_has_every_requirement_once_below_its_section_and_adds_up() {
 }
 
 #[test]
-fn one_requirement_is_told_with_everything_that_shows_it() {
+fn one_requirement_is_shown_with_all_its_evidence() {
     let (out, _) = ended(0, &["list", "--requirement", "PUB-36"]);
     let lines: Vec<&str> = out.lines().collect();
     assert!(
@@ -68,13 +68,13 @@ fn one_requirement_is_told_with_everything_that_shows_it() {
 }
 
 #[test]
-fn an_unknown_requirement_ends_with_2_and_says_which_there_are() {
+fn an_unknown_requirement_exits_with_2_and_lists_the_valid_range() {
     let (_, error) = ended(2, &["list", "--requirement", "PUB-999"]);
     assert!(error.contains("which go from PUB-01 to PUB-"), "{error}");
 }
 
 #[test]
-fn what_no_case_shows_cannot_be_run_and_it_is_said_where_to_look() {
+fn a_requirement_without_cases_cannot_be_run_and_its_evidence_is_named() {
     let (_, error) = ended(4, &["e2e", "--requirement", "SCALE-22"]);
     let words = "no case shows SCALE-22; `cargo xtask list --requirement SCALE-22` says what does";
     assert!(error.contains(words), "{error}");

@@ -1,4 +1,4 @@
-//! Simulated time: the same seed gives the same journal, byte for byte. That every case passes in it is tested with the cases.
+//! Simulated time: the same seed gives the same journal, byte for byte. `suites` tests that every case passes in it.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::program::ended;
 
-/// One case in so many is run twice.
+/// Every n-th case is run twice.
 const EACH: usize = 8;
 
 fn run(plan: &Arc<Plan>, systems: &Systems, seed: u64) -> Outcome {
@@ -32,11 +32,11 @@ fn bytes(journal: &Journal) -> Vec<String> {
 }
 
 #[test]
-fn a_seed_decides_everything() {
+fn a_seed_determines_the_journal() {
     let systems = references::built_in(None);
     let plans = plans(&case_files()).unwrap().into_iter();
     let plans: Vec<Arc<Plan>> = plans.step_by(EACH).map(Arc::new).collect();
-    // Two threads, which a machine may run as it likes.
+    // Two threads, which the operating system may schedule in any order.
     let journals = std::thread::scope(|scope| {
         let all = || {
             let runs = plans.iter().map(|plan| run(plan, &systems, 0));
@@ -50,7 +50,7 @@ fn a_seed_decides_everything() {
 }
 
 #[test]
-fn another_seed_gives_other_names() {
+fn another_seed_yields_other_names() {
     let systems = references::built_in(None);
     let plan = plan(&case_files(), "publisher/value/maximum").unwrap().unwrap();
     let plan = Arc::new(plan);
@@ -59,7 +59,7 @@ fn another_seed_gives_other_names() {
 }
 
 #[test]
-fn the_command_says_how_to_run_a_failure_again() {
+fn a_failure_prints_the_command_with_its_seed() {
     let case = "fail/driver/restart/central";
     let (said, _) = ended(
         1,
@@ -70,12 +70,12 @@ fn the_command_says_how_to_run_a_failure_again() {
 }
 
 #[test]
-fn a_real_api_server_has_no_part_in_simulated_time() {
+fn simulate_and_apiserver_are_mutually_exclusive() {
     let (_, said) = ended(2, &["e2e", "--simulate", "--apiserver=kubeconfig"]);
     assert!(said.contains("cannot be used with"), "{said}");
 }
 
-/// Nobody has room for the claim, and no publisher can know that beforehand: they pass it on to each other for ever.
+/// No node has room for the claim, and no publisher can know that beforehand: scheduler and provisioner retry forever.
 const WITHOUT_END: &str = "
 id: story/without-end
 title: publishers pass on a claim that none of them can make a volume for
@@ -93,7 +93,7 @@ steps:
 ";
 
 #[test]
-fn programs_that_go_on_for_ever_are_judged_all_the_same() {
+fn programs_that_never_become_idle_still_get_a_verdict() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("without-end.yaml");
     std::fs::write(&file, WITHOUT_END).unwrap();
@@ -101,7 +101,7 @@ fn programs_that_go_on_for_ever_are_judged_all_the_same() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_simulation_that_nobody_waits_for() {
+async fn a_dropped_simulation_leaves_no_task_behind() {
     let ((begin, begun), (end, ended)) = (oneshot::channel::<()>(), oneshot::channel::<()>());
     let told = Mutex::new(Some((begin, end)));
     let mut systems = references::built_in(None);
@@ -111,7 +111,7 @@ async fn nothing_is_left_of_a_simulation_that_nobody_waits_for() {
         Box::pin(async move {
             let (begin, _end) = told.expect("one publisher is started");
             begin.send(()).unwrap();
-            // The clock stands still meanwhile.
+            // The simulated clock stands still meanwhile.
             loop {
                 tokio::task::yield_now().await;
             }
@@ -126,8 +126,5 @@ async fn nothing_is_left_of_a_simulation_that_nobody_waits_for() {
         _ = suites::harness::run(Arc::new(plan), &systems, options) => panic!("it has no end"),
         begun = begun => begun.unwrap(),
     }
-    assert!(
-        ended.await.is_err(),
-        "the publisher is gone, and what it held with it"
-    );
+    assert!(ended.await.is_err(), "the publisher and its sender are dropped");
 }

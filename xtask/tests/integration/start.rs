@@ -1,4 +1,4 @@
-//! The first contact: examples in the help, completions, manual pages, the look at the machine, and a manifest for a program.
+//! First steps: examples in the help, completions, manual pages, `doctor`, and `init`.
 
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::{ended, text, xtask};
 
-/// The lines of a help text that are examples, without the program.
+/// The example commands in a help text, without the program's name.
 fn examples(help: &str) -> Vec<Vec<String>> {
     let lines = help
         .lines()
@@ -20,7 +20,7 @@ fn examples(help: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn examples_in_the_help_are_understood() {
+fn examples_in_the_help_parse() {
     let mut shown = 0;
     for command in [
         "e2e",
@@ -50,7 +50,7 @@ fn examples_in_the_help_are_understood() {
 }
 
 #[test]
-fn shells_get_completions_for_the_program_as_it_is_installed() {
+fn completions_use_the_name_of_the_installed_program() {
     for shell in ["bash", "zsh", "fish"] {
         let (script, _) = ended(0, &["completions", shell]);
         for word in ["csi-capacity", "conformance", "simulate"] {
@@ -83,7 +83,7 @@ fn every_command_has_a_manual_page() {
 }
 
 #[test]
-fn doctor_names_what_lacks_and_the_remedy() {
+fn doctor_names_problems_and_remedies() {
     let (told, _) = ended(0, &["doctor"]);
     assert!(told.contains("ok       temporary files"), "{told}");
     let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
@@ -101,7 +101,7 @@ fn doctor_names_what_lacks_and_the_remedy() {
 }
 
 #[test]
-fn doctor_looks_at_the_programs_of_a_manifest_without_starting_them() {
+fn doctor_checks_the_programs_of_a_manifest_without_starting_them() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     publisher(folder.path());
@@ -144,7 +144,7 @@ fn doctor_looks_at_the_programs_of_a_manifest_without_starting_them() {
     assert!(error.contains("sut.yaml:5:21: `argv` takes a list"), "{error}");
 }
 
-/// A publisher that has flags, and ends at once when it is started.
+/// A publisher script with usual flags that exits at once.
 fn publisher(folder: &Path) {
     let path = folder.join("my-publisher");
     let text = "#!/bin/sh\ntest \"$1\" = --help || exit 7\n\
@@ -153,7 +153,7 @@ fn publisher(folder: &Path) {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// Answers with this what is asked.
+/// Runs the program with these lines on standard input.
 fn asked(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(args)
@@ -164,14 +164,14 @@ fn asked(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, String, S
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It may have ended without asking.
+    // The program may have exited without a prompt.
     child.stdin.take().unwrap().write_all(answers.as_bytes()).ok();
     let output = child.wait_with_output().unwrap();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
-fn flags_of_usual_names_are_understood_and_tried() {
+fn usual_flags_are_recognised_and_tried() {
     let folder = tempfile::tempdir().unwrap();
     publisher(folder.path());
     let arguments = ["init", "--role=publisher", "--", "./my-publisher", "--plain"];
@@ -195,14 +195,14 @@ fn flags_of_usual_names_are_understood_and_tried() {
     ] {
         assert!(written.contains(part), "no “{part}” in:\n{written}");
     }
-    // What was not shown is not claimed.
+    // Features whose trial case failed are not claimed.
     assert!(!written.contains("publisher.strict-topology"), "{written}");
     let sut = folder.path().join("sut.yaml");
     ended(0, &["list", "publisher", "--sut", sut.to_str().unwrap()]);
 }
 
 #[test]
-fn flags_of_a_sub_command_are_understood_and_the_log_of_a_failed_trial_is_shown() {
+fn flags_of_a_subcommand_are_recognised_and_the_log_of_a_failed_trial_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my-tool");
     // Only `publish --help` lists the flags of the publisher.
@@ -223,7 +223,7 @@ fn flags_of_a_sub_command_are_understood_and_the_log_of_a_failed_trial_is_shown(
 }
 
 #[test]
-fn a_program_that_ends_at_once_gets_a_manifest_and_is_said_to_fail() {
+fn a_program_that_exits_at_once_gets_a_manifest_and_a_failure_message() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, error) = asked(folder.path(), &["init"], "publisher\ntrue\n");
     assert_eq!(code, Some(1), "{out}{error}");
@@ -240,8 +240,7 @@ fn a_program_that_ends_at_once_gets_a_manifest_and_is_said_to_fail() {
     assert!(error.contains("sut.yaml is there already"), "{error}");
 }
 
-/// A program of another crate, which no variable of cargo names. The tests of all crates build it beside this one; where only these run,
-/// it may have to be built first.
+/// The program of another crate, for which cargo sets no variable. A workspace build puts it beside this one; otherwise it is built here.
 fn fake_csi() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_csi-capacity")).with_file_name("fake-csi");
     if !program.is_file() {
@@ -256,7 +255,7 @@ fn fake_csi() -> PathBuf {
 }
 
 #[test]
-fn a_driver_is_asked_for_its_names_and_tried() {
+fn a_driver_is_called_for_its_names_and_tried() {
     let folder = tempfile::tempdir().unwrap();
     symlink(fake_csi(), folder.path().join("my-driver")).unwrap();
     let answers = "driver\n./my-driver --name=disk.my.org --segment=topology.disk.my.org/host=host-{node} --capacity=100Gi\n";
@@ -290,7 +289,7 @@ fn a_driver_is_asked_for_its_names_and_tried() {
 }
 
 #[test]
-fn a_driver_that_does_not_start_gets_a_manifest_and_is_said_to_fail() {
+fn a_driver_that_does_not_start_gets_a_manifest_and_a_failure_message() {
     let folder = tempfile::tempdir().unwrap();
     let (code, out, error) = asked(folder.path(), &["init", "--role=driver", "--", "true"], "");
     assert_eq!(code, Some(1), "{out}{error}");
@@ -306,7 +305,7 @@ fn a_driver_that_does_not_start_gets_a_manifest_and_is_said_to_fail() {
 }
 
 #[test]
-fn a_built_in_manifest_is_a_start() {
+fn a_built_in_manifest_can_be_copied() {
     let folder = tempfile::tempdir().unwrap();
     let (code, ..) = asked(folder.path(), &["init", "--from", "kube-scheduler"], "");
     assert_eq!(code, Some(0));
@@ -322,7 +321,7 @@ fn a_built_in_manifest_is_a_start() {
 }
 
 #[test]
-fn who_names_nothing_is_told_what_to_name() {
+fn missing_arguments_without_a_terminal_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (code, _, error) = asked(folder.path(), &["init"], "");
     assert_eq!(code, Some(2));

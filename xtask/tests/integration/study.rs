@@ -1,4 +1,4 @@
-//! `study`: each one at its small size, as a case of its own, and what it leaves in a folder.
+//! `study`: each study at its small size, and the files that it writes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use suites::Catalogue;
 
 use crate::program::ended;
 
-/// Makes a study that must hold, and looks at all that is said of it.
+/// Runs a study that must hold, and checks its output.
 fn holds(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
@@ -30,7 +30,7 @@ fn holds(name: &str) {
     assert!(text.trim_end().ends_with(&all), "{text}");
 }
 
-/// Every finding has a row, every plot a drawing with a text for it, and nothing is fetched or run.
+/// Checks that every finding has a row, every plot a drawing with a text, and that the page loads nothing.
 fn page_is_whole(page: &str, study: &Value) {
     let markup = page.replacen("<!DOCTYPE html>", "", 1);
     let document = roxmltree::Document::parse(&markup).unwrap();
@@ -55,33 +55,33 @@ fn page_is_whole(page: &str, study: &Value) {
 }
 
 #[test]
-fn the_designs_are_as_the_documents_weigh_them() {
+fn the_designs_study_holds() {
     holds("designs");
 }
 
 #[test]
-fn an_autoscaler_grows_a_cluster_as_the_kep_says() {
+fn the_autoscaler_study_holds() {
     holds("autoscaler");
 }
 
 #[test]
-fn scoring_does_what_it_is_wanted_for() {
+fn the_scoring_study_holds() {
     holds("scoring");
 }
 
 #[test]
-fn tracking_costs_what_the_kep_says() {
+fn the_cost_study_holds() {
     holds("cost");
 }
 
 #[test]
-fn a_burst_of_pods_finds_its_places_with_tracking() {
+fn the_burst_study_holds() {
     holds("burst");
 }
 
-/// Two variants are enough: the others differ in what they ask for, not in how they are run.
+/// Two variants suffice: the others differ in their scenario, not in how they run.
 #[test]
-fn a_burst_runs_in_real_time_and_only_what_is_wanted_of_it() {
+fn a_burst_runs_in_real_time_with_the_selected_variants_only() {
     let wanted = ["--variant=plain", "--variant=tracked"];
     let asked = [
         &["study", "burst", "--small", "--json", "--real-time"][..],
@@ -104,7 +104,7 @@ fn a_burst_runs_in_real_time_and_only_what_is_wanted_of_it() {
 }
 
 #[test]
-fn a_burst_skips_what_programs_do_not_have() {
+fn a_burst_skips_variants_that_programs_do_not_support() {
     let folder = tempfile::tempdir().unwrap();
     let manifest = folder.path().join("sut.yaml");
     let cleaner = "name: other\nversion: '1'\nfeatures: []\nroles:\n  cleaner:\n    argv: [/bin/false]\n";
@@ -119,7 +119,7 @@ fn a_burst_skips_what_programs_do_not_have() {
 }
 
 #[test]
-fn a_burst_without_figures_is_seen() {
+fn a_burst_without_published_capacity_fails_its_findings() {
     let defect = "--defect=publisher-never-refreshes";
     let (told, _) = ended(1, &["study", "burst", "--small", "--json", defect]);
     let study: Value = serde_json::from_str(&told).unwrap();
@@ -132,7 +132,7 @@ fn a_burst_without_figures_is_seen() {
 }
 
 #[test]
-fn what_a_broken_publisher_or_cleaner_costs_is_seen() {
+fn defects_of_publisher_and_cleaner_fail_their_cost_findings() {
     for (defect, statements) in [
         (
             "publisher-makes-duplicates",
@@ -155,7 +155,7 @@ fn what_a_broken_publisher_or_cleaner_costs_is_seen() {
 }
 
 #[test]
-fn a_cluster_is_answered_for() {
+fn the_cost_of_a_given_cluster_is_calculated() {
     let asked = [
         "study",
         "cost",
@@ -184,14 +184,14 @@ fn a_cluster_is_answered_for() {
 }
 
 #[test]
-fn an_unknown_study_is_told_with_those_that_there_are() {
+fn an_unknown_study_is_an_error_that_lists_the_valid_ones() {
     let (_, said) = ended(2, &["study", "design"]);
     assert!(said.contains("designs"), "{said}");
 }
 
-/// A picture that was made before a line got another name says so here.
+/// Fails if a line was renamed after its picture was made.
 #[test]
-fn the_pictures_of_the_readme_show_what_the_studies_draw() {
+fn the_pictures_of_the_readme_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let readme = std::fs::read_to_string(root.join("docs/studies.md")).unwrap();
     for name in ["autoscaler", "burst", "cost", "designs", "scoring"] {
@@ -209,7 +209,7 @@ fn the_pictures_of_the_readme_show_what_the_studies_draw() {
         let lines = plot["lines"].as_array().unwrap().iter();
         let names: Vec<&str> = lines.map(|line| line["name"].as_str().unwrap()).collect();
         let shown = names.iter().filter(|name| said.contains(**name)).count();
-        // Of a burst only some variants are shown.
+        // The picture of a burst shows only some variants.
         let wanted = if name == "burst" { 4 } else { names.len() };
         assert_eq!(shown, wanted, "{path} lacks some of {names:?}");
         for axis in ["x", "y"] {

@@ -1,5 +1,5 @@
-//! A machine that lacks something, and a user who ends the run: what is said, with which exit code, and what is left behind. Never is a
-//! system under test blamed for it.
+//! A deficient environment, and interrupted runs: messages, exit codes and remaining files. Such a run must never blame a system under
+//! test.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const PASSING: &str = "scheduler/filter/limit/exactly";
 const FAILING: &str = "scheduler/filter/limit/maximum-refuses";
 
-/// Runs the program below a shell that sets limits first.
+/// Runs the program in a shell with resource limits.
 fn limited(limits: &str, args: &str) -> (i32, String, String) {
     let line = format!("{limits}; exec {} {args}", env!("CARGO_BIN_EXE_csi-capacity"));
     said(Command::new("sh").args(["-c", &line]))
@@ -45,7 +45,7 @@ fn the_soft_limit_of_open_files_is_raised() {
 }
 
 #[test]
-fn cases_at_once_follow_the_number_of_open_files() {
+fn the_number_of_concurrent_cases_follows_the_open_file_limit() {
     let (code, out, error) = limited("ulimit -n 256", "e2e scheduler/filter --jobs 64");
     assert_eq!(code, 0, "{out}{error}");
     assert!(
@@ -55,7 +55,7 @@ fn cases_at_once_follow_the_number_of_open_files() {
 }
 
 #[test]
-fn too_few_open_files_are_the_environments_fault() {
+fn a_low_open_file_limit_is_an_environment_error() {
     let (code, out, error) = limited("ulimit -n 90", "e2e scheduler/filter/limit");
     assert_eq!(code, 3, "{out}{error}");
     assert!(
@@ -65,7 +65,7 @@ fn too_few_open_files_are_the_environments_fault() {
 }
 
 #[test]
-fn folders_that_cannot_be_written_are_named_before_anything_runs() {
+fn folders_that_are_not_writable_are_reported_before_anything_runs() {
     let cases = [
         (
             xtask(&["e2e", PASSING, "--output", "/dev/null/report"]),
@@ -109,7 +109,7 @@ fn folders_that_cannot_be_written_are_named_before_anything_runs() {
     }
 }
 
-/// A run of a case that passes and one that takes its time to fail.
+/// A run of a case that passes and of one that fails slowly.
 struct Run {
     child: std::process::Child,
     report: TempDir,
@@ -118,7 +118,7 @@ struct Run {
 }
 
 impl Run {
-    /// Started, and one case has passed.
+    /// Starts the run, and waits until the first case has passed.
     fn halfway() -> Self {
         let (report, temporary) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let args = [
@@ -150,7 +150,7 @@ impl Run {
         }
     }
 
-    /// Ends it with a signal; what is left of it.
+    /// Sends a signal; returns the report folder and the output.
     fn end(self, signal: &str) -> (TempDir, String) {
         let pid = self.child.id().to_string();
         assert!(
@@ -169,7 +169,7 @@ impl Run {
     }
 }
 
-/// Whether this process was started to outlive its terminal, as by nohup: its children are then, too.
+/// Whether this process ignores SIGHUP, as under nohup; its children inherit that.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -177,7 +177,7 @@ fn ignores_hangup() -> bool {
 }
 
 #[test]
-fn what_an_interrupted_run_has_finished_is_kept_and_the_rest_can_be_run_again() {
+fn an_interrupted_run_keeps_its_results_and_the_rest_can_be_rerun() {
     for signal in ["-INT", "-TERM", "-HUP"] {
         if signal == "-HUP" && ignores_hangup() {
             continue;
@@ -194,7 +194,7 @@ fn what_an_interrupted_run_has_finished_is_kept_and_the_rest_can_be_run_again() 
         assert!(page.contains("interrupted after 1 of 2 cases"));
         if signal == "-HUP" {
             let again = tempfile::tempdir().unwrap();
-            // Without the defect, so that it takes no time.
+            // Without the defect, which makes the case slow.
             let path = report.path().join("report.json");
             let text = std::fs::read_to_string(&path).unwrap();
             std::fs::write(
@@ -214,7 +214,7 @@ fn what_an_interrupted_run_has_finished_is_kept_and_the_rest_can_be_run_again() 
 }
 
 #[test]
-fn whoever_ignores_that_its_terminal_goes_away_runs_on() {
+fn a_run_that_ignores_sighup_continues_after_its_terminal_closes() {
     let line = format!(
         "trap '' HUP; {} e2e {PASSING} --output $0 & kill -HUP $!; wait $!",
         env!("CARGO_BIN_EXE_csi-capacity")
@@ -224,7 +224,7 @@ fn whoever_ignores_that_its_terminal_goes_away_runs_on() {
     assert_eq!(code, 0, "{out}{error}");
 }
 
-/// A case of its own name, which fails at once.
+/// A case with a unique name that fails at once.
 fn impossible(folder: &Path, name: &str) -> String {
     let text = format!(
         "id: mine/{name}\ntitle: t\ncluster: {{nodes: [n1], classes: [fast], backend: {{n1: 1Gi}}}}\nsteps:\n- id: s\n  \
@@ -235,7 +235,7 @@ fn impossible(folder: &Path, name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The folder of the run that a failure names.
+/// The folder of the run in a failure message.
 fn folder_of(out: &str) -> String {
     let mut lines = out.lines();
     let folder = lines.find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
@@ -259,7 +259,7 @@ fn with_an_output_folder_nothing_is_written_elsewhere() {
 }
 
 #[test]
-fn two_runs_of_one_checkout_at_the_same_time_keep_their_runs_apart() {
+fn concurrent_runs_of_one_checkout_use_separate_folders() {
     let folder = tempfile::tempdir().unwrap();
     let file = impossible(folder.path(), &format!("twice-{}", std::process::id()));
     let kubeconfig = folder.path().join("kubeconfig");
@@ -275,7 +275,7 @@ fn two_runs_of_one_checkout_at_the_same_time_keep_their_runs_apart() {
     let (_, second, _) = said(&mut xtask(&["repro", &file, "--simulate=1"]));
     let (one, two) = (folder_of(&first.said.join("\n")), folder_of(&second));
     assert_ne!(one, two);
-    // The first one lives in real time, in which a busy machine may decide nothing.
+    // The first run is in real time and may be inconclusive on a busy machine.
     for (run, codes) in [(one, &[1, 5][..]), (two, &[1])] {
         let code = said(&mut xtask(&["judge", &run])).0;
         assert!(codes.contains(&code), "{run}: {code}");
@@ -285,7 +285,7 @@ fn two_runs_of_one_checkout_at_the_same_time_keep_their_runs_apart() {
 }
 
 #[test]
-fn two_runs_do_not_write_one_report() {
+fn two_runs_cannot_write_the_same_report() {
     let run = Run::halfway();
     let (code, out, error) = said(xtask(&["e2e", PASSING, "--output"]).arg(run.report.path()));
     assert_eq!(code, 3, "{out}{error}");

@@ -1,4 +1,4 @@
-//! `sweep`: the references hold in every cell, a mistake that only a fault shows is found, and what is found can be run alone.
+//! `sweep`: the references pass in every cell, a defect that needs a fault to show is found, and its cell can be run alone.
 
 use tempfile::TempDir;
 
@@ -8,7 +8,7 @@ const CASE: &str = "publisher/value/maximum";
 const DEFECT: &str = "--defect=publisher-connects-once";
 
 #[test]
-fn the_references_hold_in_every_cell() {
+fn the_references_pass_in_every_cell() {
     let (said, _) = ended(0, &["sweep", "scheduler/filter/tracking/class-of-another-driver"]);
     assert!(said.contains(" 0 fail"), "{said}");
     for row in [
@@ -21,7 +21,7 @@ fn the_references_hold_in_every_cell() {
 }
 
 #[test]
-fn a_mistake_that_only_a_fault_shows_is_found_and_kept_and_run_alone() {
+fn a_defect_that_needs_a_fault_is_found_stored_and_run_alone() {
     let folder = TempDir::new().unwrap();
     let output = format!("--output={}", folder.path().display());
     ended(0, &["e2e", "--simulate", DEFECT, CASE]);
@@ -46,7 +46,7 @@ fn a_mistake_that_only_a_fault_shows_is_found_and_kept_and_run_alone() {
 }
 
 #[test]
-fn what_is_no_cell_is_wrong_use_and_what_the_specification_does_not_know_is_left_out() {
+fn an_unknown_cell_is_a_usage_error_and_unmodelled_cases_are_skipped() {
     let (_, said) = ended(2, &["sweep", CASE, "--cell=publisher-flies-1-cut"]);
     assert!(said.contains("has no such cell"), "{said}");
     let (said, _) = ended(0, &["sweep", "scheduler/extender/bind"]);
@@ -62,9 +62,9 @@ fn what_is_no_cell_is_wrong_use_and_what_the_specification_does_not_know_is_left
 }
 
 #[test]
-fn a_row_of_axes_with_a_release_is_swept_too() {
+fn a_row_of_axes_with_a_release_can_be_swept() {
     let case = "matrix/publisher/central+recreated+joining+exact+flipping+1.20-on";
-    // That call is asked before a class is made anew, and given up when all has come to rest.
+    // These requests come before a class is recreated, and are given up before the cluster is idle.
     for cell in ["publisher-list-nodes-1-cut", "publisher-getcapacity-1-hangs"] {
         let (said, _) = ended(0, &["sweep", case, &format!("--cell={cell}")]);
         assert!(said.contains("1 cells, 1 hold"), "{said}");

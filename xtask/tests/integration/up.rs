@@ -1,4 +1,4 @@
-//! `up` as a user meets it: what it prints, what it writes, who it lets in, and how it ends.
+//! `up`: output, written files, authentication, and termination.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
@@ -29,7 +29,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-/// The client that a kubeconfig file describes, perhaps with another token.
+/// A client for a kubeconfig file, optionally with another token.
 async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
     let file = Kubeconfig::read_from(kubeconfig).unwrap();
     let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
@@ -41,14 +41,14 @@ async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// The kubeconfig that `up` names.
+/// The kubeconfig that `up` prints.
 fn named(up: &Serving) -> PathBuf {
     let mut lines = up.said.iter().filter_map(|line| line.strip_prefix("kubeconfig"));
     PathBuf::from(lines.next().unwrap().trim())
 }
 
 #[test]
-fn clusters_that_are_served_at_once_have_a_kubeconfig_each_until_their_end() {
+fn clusters_served_at_the_same_time_have_separate_temporary_kubeconfigs() {
     let (one, other) = (Serving::start(&["up"]), Serving::start(&["up"]));
     let (first, second) = (named(&one), named(&other));
     assert_ne!(first, second);
@@ -67,7 +67,7 @@ fn clusters_that_are_served_at_once_have_a_kubeconfig_each_until_their_end() {
 }
 
 #[test]
-fn it_serves_whoever_has_the_kubeconfig_until_it_is_told_to_stop() {
+fn the_api_server_is_served_until_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("up/kubeconfig");
     let up = up(&[], &path);
@@ -96,14 +96,14 @@ fn it_serves_whoever_has_the_kubeconfig_until_it_is_told_to_stop() {
         let own: Api<ServiceAccount> = Api::namespaced(client, "mine");
         assert!(
             own.get("default").await.is_ok(),
-            "every namespace has its account"
+            "every namespace has a default service account"
         );
     });
     assert_eq!(up.end("-TERM").code(), Some(0));
 }
 
 #[test]
-fn other_tokens_come_from_a_file_and_have_no_rights_of_their_own() {
+fn tokens_from_a_file_authenticate_but_have_no_rights() {
     let folder = tempfile::tempdir().unwrap();
     let (path, tokens) = (folder.path().join("kubeconfig"), folder.path().join("tokens.csv"));
     std::fs::write(&tokens, "secret,bob,1\nroot,eve,2,\"system:masters\"\n").unwrap();
@@ -122,7 +122,7 @@ fn other_tokens_come_from_a_file_and_have_no_rights_of_their_own() {
 }
 
 #[test]
-fn without_tls_everyone_is_administrator() {
+fn without_tls_every_client_is_administrator() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
     let up = up(&["--plain-http"], &path);
@@ -137,7 +137,7 @@ fn without_tls_everyone_is_administrator() {
 }
 
 #[test]
-fn wrong_use_ends_with_2_and_says_what_to_do() {
+fn invalid_arguments_exit_with_2_and_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let wrong = folder.path().join("wrong.csv");
     std::fs::write(&wrong, "token\n").unwrap();
@@ -163,12 +163,12 @@ fn wrong_use_ends_with_2_and_says_what_to_do() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(words), "{said}");
-        assert!(!kubeconfig.exists(), "nothing is written before all is well");
+        assert!(!kubeconfig.exists(), "no kubeconfig is written on an error");
     }
 }
 
 #[test]
-fn a_taken_address_ends_with_3() {
+fn an_address_in_use_exits_with_3() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
@@ -183,7 +183,7 @@ fn a_taken_address_ends_with_3() {
     );
 }
 
-/// Two nodes of a driver with storage, in a file of its own.
+/// A scenario of two nodes with storage.
 const SCENARIO: &str = "
 id: mine/two-nodes
 title: two nodes
@@ -195,7 +195,7 @@ steps:
 ";
 
 #[test]
-fn a_scenario_is_served_as_it_is_before_its_steps_and_its_programs_run() {
+fn a_scenario_is_served_before_its_steps_with_its_programs_running() {
     let folder = tempfile::tempdir().unwrap();
     let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
     std::fs::write(&file, SCENARIO).unwrap();
@@ -222,11 +222,11 @@ fn a_scenario_is_served_as_it_is_before_its_steps_and_its_programs_run() {
         "by the publisher"
     );
     assert!(up.end("-TERM").success());
-    assert!(!Path::new(&socket).exists(), "nothing is left behind");
+    assert!(!Path::new(&socket).exists(), "the socket is removed");
 }
 
 #[test]
-fn a_file_with_a_cluster_alone_is_served_and_is_no_case() {
+fn a_file_with_only_a_cluster_is_served_but_is_no_case() {
     let folder = tempfile::tempdir().unwrap();
     let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
     let file = file.to_str().unwrap();
@@ -250,7 +250,7 @@ fn a_file_with_a_cluster_alone_is_served_and_is_no_case() {
 }
 
 #[test]
-fn a_scenario_that_makes_no_sense_is_refused() {
+fn an_invalid_scenario_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("two.yaml");
     for (text, expected) in [
@@ -272,7 +272,7 @@ fn a_scenario_that_makes_no_sense_is_refused() {
     }
 }
 
-/// `up FILE`, with both of its outputs line by line.
+/// A running `up FILE`, with both of its outputs by line.
 struct Up {
     /// The kubeconfig that it writes.
     path: PathBuf,
@@ -309,7 +309,7 @@ fn up_file(folder: &TempDir) -> Up {
     }
 }
 
-/// Waits for a line that begins so, and returns it.
+/// Waits for a line with this prefix, and returns it.
 fn line_of(lines: &mut impl Iterator<Item = std::io::Result<String>>, beginning: &str) -> String {
     lines
         .map(Result::unwrap)
@@ -318,7 +318,7 @@ fn line_of(lines: &mut impl Iterator<Item = std::io::Result<String>>, beginning:
 }
 
 #[test]
-fn an_edit_of_the_file_changes_the_cluster_and_a_broken_one_is_told_and_changes_nothing() {
+fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let Up {
         path,
@@ -349,7 +349,7 @@ fn an_edit_of_the_file_changes_the_cluster_and_a_broken_one_is_told_and_changes_
     let error = line_of(&mut errors, "error: ");
     assert!(error.contains("two.yaml:4:11: unknown field `noods`"), "{error}");
     line_of(&mut errors, "the cluster stays as it was");
-    // What programs read at their start is named, and the rest of the same edit is done.
+    // Settings that programs read only at their start are reported, and the rest of the edit is applied.
     let restart = edited
         .replace("cluster: {", "cluster: {mode: distributed, ")
         .replace("[n1, n2, n3]", "[n1, n2]");
@@ -359,7 +359,7 @@ fn an_edit_of_the_file_changes_the_cluster_and_a_broken_one_is_told_and_changes_
     assert_eq!(up.end("-TERM").code(), Some(0));
 }
 
-/// Creates these objects, each below its namespace.
+/// Creates these objects, each in its namespace.
 async fn create(client: &Client, objects: &[serde_json::Value]) {
     for object in objects {
         let (group, version) = match object["apiVersion"].as_str().unwrap().split_once('/') {
@@ -378,7 +378,7 @@ async fn create(client: &Client, objects: &[serde_json::Value]) {
 }
 
 #[test]
-fn claims_are_bound_in_every_namespace_and_what_nobody_acts_upon_is_told() {
+fn claims_are_bound_in_every_namespace_and_objects_without_a_controller_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let Up {
         path,

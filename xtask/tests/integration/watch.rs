@@ -1,4 +1,4 @@
-//! `e2e --watch`: the cases of a file again at each save, until Ctrl-C.
+//! `e2e --watch`: runs the cases of a file at each save, until Ctrl-C.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ steps:
         why: it is what the driver says
 ";
 
-/// Two rows, of which the second says what is published.
+/// Two rows; the second one sets the published capacity.
 const TABLE: &str = "id: publisher/mine/table
 title: what the driver reports is published
 requirements: [PUB-04]
@@ -40,7 +40,7 @@ steps:
         why: it is what the driver says
 ";
 
-/// The program, watching a file.
+/// A program that watches a file.
 struct Watching {
     file: PathBuf,
     _folder: TempDir,
@@ -74,7 +74,7 @@ impl Watching {
         std::fs::write(&self.file, text).unwrap();
     }
 
-    /// How many passed, as the next line says that does.
+    /// The result in the next output line.
     fn verdict(&mut self) -> String {
         let mut lines = self.lines.by_ref().map(|line| line.unwrap());
         let line = lines.find(|line| line.contains(" passed in ")).unwrap();
@@ -94,7 +94,7 @@ impl Watching {
 }
 
 #[test]
-fn each_save_is_judged_and_ctrl_c_ends_it() {
+fn each_save_is_evaluated_until_ctrl_c() {
     let mut watching = Watching::of(CASE);
     assert_eq!(watching.verdict(), "1 of 1 passed");
     watching.save(&CASE.replace("{n1: 10Gi}}\n        why", "{n1: 11Gi}}\n        why"));
@@ -105,12 +105,12 @@ fn each_save_is_judged_and_ctrl_c_ends_it() {
 }
 
 #[test]
-fn rows_that_have_passed_run_again_only_if_they_say_something_else() {
+fn passed_rows_run_again_only_if_they_changed() {
     let mut watching = Watching::of(TABLE);
     assert_eq!(watching.verdict(), "2 of 2 passed");
     watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi]"));
     assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
-    // What failed runs again, whatever was changed.
+    // Failed rows run again after any change.
     watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi] # why"));
     assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
     watching.save(&TABLE.replace("nodes: [n1]", "nodes: [n1, n2]"));

@@ -1,4 +1,4 @@
-//! `why` as somebody with a pending pod meets it: from a case, from files, and from a running cluster.
+//! `why` for a pending pod: from a case, from files, and from a running cluster.
 
 use std::process::{Command, Output};
 
@@ -41,7 +41,7 @@ fn a_case_is_run_and_its_pending_pod_explained() {
 }
 
 #[test]
-fn json_has_the_same_for_programs() {
+fn json_has_the_same_content() {
     let text = told(&[
         "claim",
         "--class",
@@ -95,12 +95,12 @@ fn files_are_linted_and_explained() {
     assert!(text.contains("nodeTopology is unset: no node"), "{text}");
     assert!(
         text.contains("[topology-unset]"),
-        "the lint tells of it too: {text}"
+        "the lint reports it too: {text}"
     );
 }
 
 #[test]
-fn what_does_not_exist_is_said_with_what_to_do() {
+fn unknown_objects_are_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bad.yaml");
     std::fs::write(&path, "kind: Node\nmetadata: 7\n").unwrap();
@@ -135,7 +135,7 @@ fn what_does_not_exist_is_said_with_what_to_do() {
 }
 
 #[test]
-fn without_a_cluster_it_says_how_one_is_named() {
+fn without_a_cluster_the_error_names_kubeconfig() {
     let home = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_csi-capacity"));
     command.args(["why", "pod", "p"]).env("HOME", home.path());
@@ -152,8 +152,8 @@ fn without_a_cluster_it_says_how_one_is_named() {
 }
 
 #[test]
-fn a_cluster_that_does_not_answer_is_no_mistake_of_the_command() {
-    // Nothing listens at a port that was just given back.
+fn an_unreachable_cluster_is_an_environment_error() {
+    // No server listens on a port that was just released.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -197,7 +197,7 @@ fn a_running_cluster_is_explained() {
         let class = serde_json::from_value(class).unwrap();
         let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(client.clone());
         classes.create(&PostParams::default(), &class).await.unwrap();
-        // More than a page of them.
+        // More than one page of a list.
         let nodes: Api<Node> = Api::all(client);
         for number in 0..501 {
             let node = serde_json::from_value(json!({"metadata": {"name": format!("n{number}")}})).unwrap();
@@ -219,9 +219,9 @@ fn a_running_cluster_is_explained() {
     assert!(text.contains("no CSIDriver is named d"), "{text}");
 }
 
-/// The last example of KEP-1472 of 2019 has a status twice, which no program can read as it was meant.
+/// The last example of KEP-1472 of 2019 has `status` twice, so it cannot be read as intended.
 #[test]
-fn a_field_that_stands_twice_is_an_error_with_its_place() {
+fn a_duplicate_field_is_an_error_with_its_position() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pools.yaml");
     let text = "kind: CSIStoragePool\nmetadata: {name: east}\nstatus: {classes: []}\nspec: {}\nstatus: {classes: []}\n";
@@ -232,7 +232,7 @@ fn a_field_that_stands_twice_is_an_error_with_its_place() {
     }
 }
 
-/// What a publisher and an API server tell at /metrics. The server runs since the beginning of time.
+/// Metrics of a publisher and an API server whose start time is 0.
 const METRICS: &str = "\
 csistoragecapacities_desired_goal{driver_name=\"disk.example.com\"} 1
 csi_sidecar_operations_seconds_count{method_name=\"/csi.v1.Controller/GetCapacity\",grpc_status_code=\"OK\"} 6
@@ -245,7 +245,7 @@ apiserver_request_total{resource=\"pods\",verb=\"POST\",code=\"500\"} 1000
 ";
 
 #[test]
-fn a_report_says_what_an_operator_would_have_seen() {
+fn a_report_has_the_health_indicators_at_the_end_of_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
     let case = "fail/publisher/one-verb/create";
@@ -263,7 +263,7 @@ fn a_report_says_what_an_operator_would_have_seen() {
 }
 
 #[test]
-fn health_is_told_of_a_run_of_files_and_of_a_cluster() {
+fn health_is_reported_for_runs_files_and_clusters() {
     let text = told(&["health", "--scenario", "publisher/refresh/poll/central"]);
     for line in [
         "  good     driver disk.example.com: in use: storageCapacity is true, 2 objects",

@@ -1,8 +1,8 @@
-//! The words that a user reads: what was waited for, what became of a node, what is meant by a mistake, and what to run next.
+//! Messages for users: timeouts, what happened to a node, suggestions for typos, and the next command to run.
 
 use crate::program::ended;
 
-/// A case of one pod on two nodes, with this table, place and bound.
+/// A case of one pod on two nodes, with this table, placement and time limit.
 fn case(table: &str, place: &str, within: &str) -> String {
     format!(
         "
@@ -37,7 +37,7 @@ fn repro(code: i32, text: &str) -> (String, String) {
 }
 
 #[test]
-fn a_failure_says_how_long_it_waited_and_what_became_of_the_node() {
+fn a_failure_reports_how_long_it_waited_and_what_happened_to_the_node() {
     let (out, _) = repro(1, &case("", "n2", "1 refresh"));
     for words in [
         "verdict timed out after ",
@@ -50,7 +50,7 @@ fn a_failure_says_how_long_it_waited_and_what_became_of_the_node() {
 }
 
 #[test]
-fn mistakes_in_a_case_are_told_with_what_is_meant() {
+fn errors_in_a_case_have_suggestions() {
     let listed = "table:\n  - {row: a, place: n1}\n";
     let maps = "table:\n  columns: [row, place]\n  rows: [{row: a, place: n1}]\n";
     for (text, words) in [
@@ -86,7 +86,7 @@ fn mistakes_in_a_case_are_told_with_what_is_meant() {
 }
 
 #[test]
-fn slips_are_told_where_they_stand_with_what_may_be_meant() {
+fn typos_are_reported_with_position_and_suggestion() {
     let text = case("", "n1", "10s");
     let cluster = |entry: &str| text.replacen("cluster: {", &format!("cluster: {{{entry}, "), 1);
     for (text, words) in [
@@ -144,7 +144,7 @@ fn slips_are_told_where_they_stand_with_what_may_be_meant() {
 }
 
 #[test]
-fn what_is_no_case_is_told_in_words_of_cases() {
+fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
     let text = case("", "n1", "10s");
     let whole = "do: [{pod: {name: app, claims: [{class: fast, size: 10Gi}]}}]";
     let step = |action: &str| text.replacen(whole, &format!("do:\n      - {action}"), 1);
@@ -225,7 +225,7 @@ fn what_is_no_case_is_told_in_words_of_cases() {
 }
 
 #[test]
-fn arguments_that_mean_nothing_are_told_with_an_example() {
+fn invalid_arguments_are_reported_with_an_example() {
     for (args, words) in [
         (
             &["e2e", "--simulate=abc"][..],
@@ -290,7 +290,7 @@ fn the_text_of_a_case_runs_and_a_row_of_a_file_is_explained() {
 }
 
 #[test]
-fn a_case_is_explained_with_what_it_expects_and_without_repetitions() {
+fn a_case_is_explained_without_repetitions() {
     let (out, _) = ended(0, &["explain", "publisher/value/maximum"]);
     assert!(
         out.contains("expect  capacities: {fast: {n1: {capacity: 10Gi, maximum: 4Gi}}}"),
@@ -315,7 +315,7 @@ fn a_case_is_explained_with_what_it_expects_and_without_repetitions() {
 }
 
 #[test]
-fn a_run_that_is_judged_again_is_rerun_with_its_defect() {
+fn a_judged_run_is_rerun_with_its_defect() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
     let report = report.to_str().unwrap();
@@ -339,7 +339,7 @@ fn a_run_that_is_judged_again_is_rerun_with_its_defect() {
 }
 
 #[test]
-fn failures_with_the_same_first_missing_link_are_one_group() {
+fn failures_with_the_same_first_missing_link_form_one_group() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let table = "table:\n  columns: [row]\n  rows: [[one], [two]]\n";

@@ -1,5 +1,4 @@
-//! The action and the workflows, as far as they can be checked without the service that runs them: they are what that service takes, and
-//! what they name is there.
+//! The GitHub action and the workflows, as far as they can be checked locally: valid syntax, and existing names and files.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +16,7 @@ fn read(name: &str) -> (String, Value) {
     (text, value)
 }
 
-/// The names behind `prefix` in expressions such as `${{ inputs.sut }}`.
+/// The names after `prefix` in expressions such as `${{ inputs.sut }}`.
 fn named<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
     let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     let expressions = text
@@ -38,7 +37,7 @@ fn steps(value: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn the_action_uses_every_input_and_no_other() {
+fn the_action_uses_exactly_its_inputs() {
     let (text, action) = read("action.yml");
     assert_eq!(action["runs"]["using"], "composite");
     let declared: BTreeSet<&str> = action["inputs"]
@@ -60,7 +59,7 @@ fn the_action_uses_every_input_and_no_other() {
             step["uses"].is_string() != (step["run"].is_string() && step["shell"].is_string()),
             "{step}"
         );
-        // An input in the text of a script could be a command of somebody else's.
+        // An input in the text of a script would allow command injection.
         assert!(
             !step["run"].as_str().unwrap_or_default().contains("${{"),
             "{step}"
@@ -69,7 +68,7 @@ fn the_action_uses_every_input_and_no_other() {
 }
 
 #[test]
-fn what_the_pages_hand_to_the_action_is_an_input() {
+fn inputs_of_the_action_in_pages_exist() {
     let page = include_str!("../../../docs/manifest.md");
     let (_, action) = read("action.yml");
     let usage = page
@@ -92,7 +91,7 @@ fn what_the_pages_hand_to_the_action_is_an_input() {
 }
 
 #[test]
-fn workflows_have_steps_that_can_be_run_and_files_that_are_there() {
+fn workflows_have_runnable_steps_and_existing_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.github/workflows");
     for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -107,7 +106,7 @@ fn workflows_have_steps_that_can_be_run_and_files_that_are_there() {
         }
         for script in text.split_whitespace().filter(|word| word.starts_with(".ci/")) {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(script);
-            assert!(path.is_file(), "{name} runs {script}, which is not there");
+            assert!(path.is_file(), "{name} runs {script}, which does not exist");
         }
         for key in named(&text, "matrix.") {
             let jobs = workflow["jobs"].as_object().unwrap().values();
@@ -125,7 +124,7 @@ fn workflows_have_steps_that_can_be_run_and_files_that_are_there() {
     }
 }
 
-/// Packs the program into a folder, under that name.
+/// Packs the program into an archive of this name in a folder.
 fn packed(folder: &Path, name: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/package");
     let mut command = Command::new(script);
@@ -137,7 +136,7 @@ fn packed(folder: &Path, name: &str) {
 }
 
 #[test]
-fn a_package_has_the_program_with_its_pages_and_a_checksum_that_holds() {
+fn a_package_has_the_program_its_pages_and_a_valid_checksum() {
     let folder = tempfile::tempdir().unwrap();
     packed(folder.path(), "csi-capacity-test");
     let run = |program: &str, args: &[&str]| {
@@ -167,11 +166,11 @@ fn a_package_has_the_program_with_its_pages_and_a_checksum_that_holds() {
     }
 }
 
-/// Installs a release that is in a folder, which stands for where releases are.
+/// Installs a release from a folder that replaces the download.
 fn install(release: &Path, runner: &Path) -> Output {
     let programs = runner.join("programs");
     std::fs::create_dir_all(&programs).unwrap();
-    // What comes after `--dir` is where the files are wanted.
+    // The argument after `--dir` is the target folder.
     let gh = "#!/bin/sh\nwhile [ \"$1\" != --dir ]; do shift; done\ncp \"$RELEASE\"/* \"$2\"\n";
     for (name, text) in [("gh", gh), ("cargo", "#!/bin/sh\nexit 99\n")] {
         let path = programs.join(name);
@@ -192,7 +191,7 @@ fn install(release: &Path, runner: &Path) -> Output {
 
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn the_action_installs_a_release_only_if_its_checksum_holds() {
+fn the_action_installs_a_release_only_if_its_checksum_matches() {
     let (release, runner) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let name = "csi-capacity-v0.1.0-x86_64-unknown-linux-musl";
     packed(release.path(), name);
@@ -203,7 +202,7 @@ fn the_action_installs_a_release_only_if_its_checksum_holds() {
     assert!(installed.status.success(), "{}", text(&installed.stderr));
     let path = std::fs::read_to_string(runner.path().join("path")).unwrap();
     assert!(Path::new(path.trim()).join("csi-capacity").is_file());
-    // Of another package, and of none.
+    // Checksums of another package, and of none.
     for wrong in [
         sums.replacen(|letter: char| letter.is_ascii_hexdigit(), "x", 1),
         String::new(),

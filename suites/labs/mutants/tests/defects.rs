@@ -1,7 +1,7 @@
 //! Each defect makes the case that claims it fail with the expected first missing link, and the catalogue of defects matches the existing
 //! defects and cases.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ async fn holds(claim: &Claim) {
     let Some(failure) = outcome.verdict.failure() else {
         let found = findings(&plan, &outcome.journal.since(0));
         let named = |it: &Finding| words.are_in(&format!("finding/{}: {}", it.rule, it.text));
-        assert!(found.iter().any(named), "{defect} is not caught by {case}");
+        assert!(found.iter().any(named), "{defect} is not detected by {case}");
         return;
     };
     let text = match failure.chain.first_missing() {
@@ -90,7 +90,7 @@ async fn every_defect_is_caught_with_its_link() {
 fn the_catalogue_lists_every_defect_and_every_mutant_exactly_once() {
     let catalogue = Defects::load();
     let named: BTreeSet<&str> = catalogue.iter().map(|defect| defect.name.as_str()).collect();
-    assert_eq!(named.len(), catalogue.iter().count(), "a defect is there twice");
+    assert_eq!(named.len(), catalogue.iter().count(), "a defect is listed twice");
     let mutants: BTreeSet<&str> = named
         .iter()
         .copied()
@@ -114,10 +114,13 @@ fn every_defect_has_a_text_a_claim_and_a_violated_requirement() {
     } in Defects::load().iter()
     {
         assert!(!text.is_empty() && !text.ends_with('.'), "{name}: {text}");
-        assert!(!claims.is_empty(), "no case claims to catch {name}");
-        assert!(!violates.is_empty(), "{name} violates nothing");
+        assert!(!claims.is_empty(), "no case claims to detect {name}");
+        assert!(!violates.is_empty(), "{name} violates no requirement");
         for id in violates {
-            assert!(requirements.get(id).is_some(), "{name}: {id} is no requirement");
+            assert!(
+                requirements.get(id).is_some(),
+                "{name}: {id} is not in requirements.yaml"
+            );
         }
     }
 }
@@ -130,7 +133,7 @@ fn every_case_is_listed_for_a_defect_and_every_listed_case_exists() {
     idle.retain(|case| !defects.iter().any(|defect| defect.names(case)));
     assert!(
         idle.is_empty(),
-        "named for no defect, though `cargo xtask selftest --full CASE` may know one: {idle:#?}"
+        "listed for no defect; `cargo xtask selftest --full CASE` may find one: {idle:#?}"
     );
     for defect in defects.iter() {
         for case in defect.claims.keys().chain(&defect.cases) {

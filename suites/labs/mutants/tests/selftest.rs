@@ -1,6 +1,6 @@
 //! The `selftest` command: output, files and exit codes.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::process::Command;
 

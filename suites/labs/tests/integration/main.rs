@@ -1,6 +1,6 @@
 //! Studies, sweeps and the self-test as libraries. The commands are tested in xtask.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod selftest;
 mod study;

@@ -82,11 +82,11 @@ fn a_file_needs_one_row_that_can_fail_and_each_row_counts_alone() {
         .collect();
     assert!(
         open.contains(&("FAIL-09", false)),
-        "a defect that the case missed shows nothing: {open:?}"
+        "a missed defect does not count: {open:?}"
     );
     assert!(
         open.contains(&("SCHED-08", true)),
-        "nor does one that another case was held against: {open:?}"
+        "a defect that ran with another case does not count: {open:?}"
     );
     assert!(!open.iter().any(|(id, _)| *id == "SCHED-10"), "{open:?}");
     let file = &files
@@ -164,6 +164,6 @@ fn a_program_that_fails_without_a_defect_detects_nothing() {
     assert_eq!(
         caught_by(Found::Failed, None),
         [exactly],
-        "a reference that fails is a problem of its own"
+        "a failing reference is a separate problem"
     );
 }

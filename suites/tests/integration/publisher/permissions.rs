@@ -152,11 +152,7 @@ async fn publishing_waits_until_nodes_may_be_read() {
     cluster
         .until(|cluster| cluster.count("refused csinodes") >= 3)
         .await;
-    assert_eq!(
-        cluster.count("GetCapacity OK"),
-        0,
-        "what is not known is not asked for"
-    );
+    assert_eq!(cluster.count("GetCapacity OK"), 0, "no call for unknown segments");
     assert_eq!(cluster.count("ADDED csistoragecapacities"), 0);
     grant(
         &cluster,
@@ -243,10 +239,7 @@ async fn the_documented_rules_suffice_to_publish() {
         .until(|cluster| cluster.count("DELETED csistoragecapacities") == 2)
         .await;
     let refused = cluster.refused();
-    assert!(
-        refused.is_empty(),
-        "no request may be denied: {refused:?}"
-    );
+    assert!(refused.is_empty(), "no request may be denied: {refused:?}");
     publisher.stop().await;
 }
 

@@ -192,9 +192,6 @@ fn only_folders_of_runs_are_removed() {
     std::fs::write(cases.join("publisher/x.yaml"), "id: publisher/x").unwrap();
     forget_runs(folder.path()).unwrap();
     assert!(!exists(&folder, "cases/a.b.c"));
-    assert!(
-        exists(&folder, "cases/publisher/x.yaml"),
-        "other files stay"
-    );
+    assert!(exists(&folder, "cases/publisher/x.yaml"), "other files stay");
     forget_runs(&folder.path().join("not-there")).unwrap();
 }

@@ -88,7 +88,10 @@ fn a_tested_program_is_annotated_in_its_manifest() {
     report.command = vec!["conformance".to_owned(), format!("--sut={}", manifest.display())];
     let (_, properties, _) = read_command(&annotations(&report)[0]);
     assert_eq!(properties[0].1, manifest.display().to_string());
-    assert_eq!(properties[1].1, "3", "the line of the feature that obliges");
+    assert_eq!(
+        properties[1].1, "3",
+        "the line of the feature that selects the case"
+    );
 }
 
 #[test]

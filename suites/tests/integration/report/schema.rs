@@ -180,7 +180,7 @@ fn values_that_no_run_writes_are_invalid() {
     ] {
         let mut record = record();
         *record.pointer_mut(place).unwrap() = value;
-        assert!(!is_valid(&record), "{place} can be anything");
+        assert!(!is_valid(&record), "{place} accepts any value");
     }
 }
 

@@ -14,7 +14,7 @@ fn every_requirement_of_a_rule_is_in_the_catalogue() {
         assert_eq!(
             distinct.len(),
             rule.requirements.len(),
-            "{} names one twice",
+            "{} names a requirement twice",
             rule.id
         );
         for id in rule.requirements {

@@ -32,7 +32,7 @@ fn objects_left_by_external_provisioner_are_demanded_or_allowed() {
     let mut tally = Tally::default();
     for (_, recording) in recordings::read::<Recording>("worlds", "WORLDS", "worlds.json") {
         for recorded in &recording.worlds {
-            assert!(recorded.alive, "{} ended early", recorded.name);
+            assert!(recorded.alive, "{} exited early", recorded.name);
             replay(&recording, recorded, &mut tally);
         }
     }
@@ -135,7 +135,7 @@ fn act(recording: &Recording, world: &mut World, step: &Step) {
         Step::CreateClass(class) => put(world, "storageclasses", named(class, None)),
         Step::DeleteClass(name) => world.apply(Change::Class(name.clone(), None)),
         Step::DeleteObjects(all) => {
-            assert!(all, "some objects are meant, and nothing says which");
+            assert!(all, "the recording does not list the selected objects");
             world
                 .objects
                 .retain(|_, object| !object.labels.contains_key(MANAGED));

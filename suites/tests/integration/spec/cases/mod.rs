@@ -56,5 +56,5 @@ async fn expectations_of_cases_match_the_specification() {
     assert_eq!(differ.join("\n"), "");
     let left_out: usize = left_out.values().sum();
     assert!(agree >= AGREE_MIN, "only {agree} agree");
-    assert!(left_out <= LEFT_OUT_MAX, "{left_out} are left out");
+    assert!(left_out <= LEFT_OUT_MAX, "{left_out} are skipped");
 }
