@@ -31,7 +31,7 @@ pub(super) fn release(dice: &mut Dice) -> event::Release {
     }
 }
 
-/// Feature gates of a release that has the gate, set to the opposite of the default or unset.
+/// Feature gates of a release that has the gate of KEP-1472: on, off, or its default.
 pub(super) fn gates(dice: &mut Dice, minor: u8) -> Option<BTreeMap<String, bool>> {
     if !(19..=23).contains(&minor) {
         return None;
