@@ -29,7 +29,7 @@ pub(crate) struct E2eArgs {
     /// Inject a defect into a reference implementation, to see which cases detect it
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
-    /// Behaviour of the references where the specifications leave a choice, such as `update=patch`; see `list --dialects`
+    /// Choices of the references where the specifications leave one, such as `update=patch`; see `list --dialects`
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = Dialect::parse, conflicts_with = "defect")]
     pub(crate) dialect: Option<Dialect>,
     /// Run the core cases in simulated time with every dialect, one choice at a time and in pairwise combinations
@@ -107,7 +107,7 @@ pub(crate) struct PartArgs {
     /// Run only shard M/N, such as 1/4; `index/N` takes M from JOB_COMPLETION_INDEX (Indexed Job)
     #[arg(long, value_name = "M/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Id shared by all shards of a run; `report merge` refuses to join others [default in GitHub Actions: the workflow run]
+    /// Id of the run, shared by its shards; `report merge` joins no others [default in GitHub Actions: the run id]
     #[arg(long, value_name = "ID", env = "GITHUB_RUN_ID", hide_env_values = true)]
     pub(crate) run_id: Option<String>,
 }

@@ -27,7 +27,7 @@ pub(crate) struct ConformanceArgs {
     select: SelectArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Write the failures as `knownFailures` entries into FILE [default: beside the manifest], to start gating a program that fails today
+    /// Write failures as `knownFailures` entries into FILE [default: beside the manifest], to gate a failing program
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with = "shard")]
     accept: Option<Option<PathBuf>>,
     /// Run each case N times and report the failure rate per message; --output stores the failed runs

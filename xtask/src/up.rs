@@ -24,7 +24,7 @@ use references::built_in;
 /// Arguments of `up`.
 #[derive(Args)]
 pub(crate) struct UpArgs {
-    /// A scenario, or a file with only a `cluster`: starts the cluster with driver, publisher and scheduler, without steps
+    /// A scenario, or a file with only a `cluster`: its driver, publisher and scheduler run, but no steps
     scenario: Option<PathBuf>,
     /// Row of the scenario's table
     #[arg(long, requires = "scenario")]

@@ -49,7 +49,7 @@ pub(crate) struct ExploreArgs {
     /// Inject a defect into a reference implementation, to see whether exploration finds it
     #[arg(long, value_parser = Defect::named)]
     defect: Option<Defect>,
-    /// Explore with each defect of the catalogue for the budget, and with none; print the number of clusters until found
+    /// Explore with each defect of the catalogue, and with none, for the budget; print how soon each is found
     #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time", "shard"])]
     defects: bool,
     /// Write a case for each finding, and the reports, into this folder

@@ -33,7 +33,7 @@ use references::built_in;
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
     select: SelectArgs,
-    /// Inject traffic defects into the programs of this manifest instead of the references; needs no source code of them
+    /// Inject traffic defects into the programs of this manifest instead of the references; needs no source code
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     sut: Option<PathBuf>,
     /// Only this defect; can be repeated
@@ -48,7 +48,7 @@ pub(crate) struct SelftestArgs {
     /// Run in real time, on sockets [default: simulated time, unless --sut needs real time]
     #[arg(long)]
     real_time: bool,
-    /// Runs to execute concurrently; in real time most wait for a timeout [default: 1 per CPU; in real time 32, 4 with --sut]
+    /// Runs to execute concurrently; in real time most only wait [default: 1 per CPU; in real time 32, 4 with --sut]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
     /// Scale all timeouts by this factor, for slow machines
