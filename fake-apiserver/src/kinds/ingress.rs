@@ -2,7 +2,7 @@
 
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, Row, ingress_rules};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, first, or, text};
@@ -16,9 +16,7 @@ pub(super) static INGRESS_CLASS: Row = Row {
     namespaced: false,
     generation: Generation::FromCreation,
     hooks: Hooks {
-        default: ingress_rules::class_default,
-        validate_create: ingress_rules::validate_class,
-        validate_update: ingress_rules::validate_class_update,
+        default: class_default,
         ..NO_HOOKS
     },
     columns: &[
@@ -40,13 +38,6 @@ pub(super) static INGRESS: Row = Row {
     short_names: &["ing"],
     status: true,
     generation: Generation::FromCreation,
-    hooks: Hooks {
-        validate_create: ingress_rules::validate_create,
-        validate_update: |new, _, faults| ingress_rules::validate(new, faults),
-        validate_status: ingress_rules::validate_status,
-        warn: ingress_rules::warn,
-        ..NO_HOOKS
-    },
     columns: &[
         NAME,
         text("Class", Of(ingress_class)),
@@ -69,6 +60,16 @@ pub(super) static INGRESS: Row = Row {
     ..NETWORKING
 };
 
+/// The annotation that names the class of older ingresses.
+const CLASS: &str = "kubernetes.io/ingress.class";
+
+fn class_default(class: &mut Value) {
+    let parameters = class.pointer_mut("/spec/parameters");
+    if let Some(parameters) = parameters.filter(|parameters| parameters.is_object()) {
+        json::default_member(parameters, "scope", "Cluster");
+    }
+}
+
 fn class_parameters(class: &Value) -> Value {
     let parameters = &class["spec"]["parameters"];
     if !parameters.is_object() {
@@ -83,7 +84,7 @@ fn class_parameters(class: &Value) -> Value {
 }
 
 fn ingress_class(ingress: &Value) -> Value {
-    let annotated = ingress["metadata"]["annotations"][ingress_rules::CLASS].as_str();
+    let annotated = ingress["metadata"]["annotations"][CLASS].as_str();
     let class = ingress["spec"]["ingressClassName"].as_str().or(annotated);
     or(class.unwrap_or_default(), "<none>")
 }

@@ -3,7 +3,7 @@
 use super::row::not_supported;
 use super::service_parts::{has_node_ports, is_balanced, is_reached};
 use super::workload::SELECTOR;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource, service_changes, service_rules, service_warnings};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource, service_changes, service_rules};
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::json::{self, string};
@@ -26,8 +26,6 @@ pub(super) static SERVICE: Row = Row {
         update: service_changes::update,
         validate_create: service_rules::validate,
         validate_update: service_rules::validate_update,
-        validate_status: service_rules::validate_status,
-        warn: service_warnings::warn,
         ..NO_HOOKS
     },
     selectable: &[

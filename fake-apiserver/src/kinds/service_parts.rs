@@ -3,9 +3,6 @@
 use crate::machinery::json::{list, string, texts};
 use serde_json::Value;
 
-/// The annotation that has a successor.
-pub(super) const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
-
 /// It is a name for something outside, without addresses and ports of its own.
 pub(super) fn is_external(service: &Value) -> bool {
     service["spec"]["type"] == "ExternalName"

@@ -58,12 +58,6 @@ pub fn bump_generation(object: &mut Value) {
     }
 }
 
-/// The rules for `metadata` of a new or changed object (`ValidateObjectMeta` of core/v1).
-pub fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
-    validate_common(object, name_rule, faults);
-    known_finalizers(object, faults);
-}
-
 /// The names of finalizers, which the rules of core/v1 know.
 pub fn known_finalizers(object: &Value, faults: &mut Faults) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {

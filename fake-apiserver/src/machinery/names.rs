@@ -16,10 +16,6 @@ const UNDERSCORED_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must \
-    consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. \
-    '*.example.com', regex used for validation is \
-    '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
     and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for \
     validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -59,16 +55,6 @@ pub fn underscored_subdomain(value: &str) -> Complaints {
     let mut out = too_long(value, 253, "characters");
     if !value.split('.').all(is_part) {
         out.push(UNDERSCORED_SUBDOMAIN.to_owned());
-    }
-    out
-}
-
-/// A lower case DNS subdomain after a star.
-pub fn wildcard_subdomain(value: &str) -> Complaints {
-    let mut out = too_long(value, 253, "characters");
-    let rest = value.strip_prefix("*.");
-    if !rest.is_some_and(|rest| rest.split('.').all(is_dns_label)) {
-        out.push(WILDCARD.to_owned());
     }
     out
 }

@@ -22,7 +22,7 @@ const TEXTS: [(&str, Fits); 26] = [
     ("hostname", is_host),
     ("ipv4", |text| text.contains('.') && ip::parse(text).is_some()),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
-    ("cidr", |text| ip::Range::parse(text).is_some()),
+    ("cidr", ip::is_range),
     ("mac", |text| matches(&MAC, text)),
     ("uuid", |text| matches(&UUID, text)),
     ("uuid3", |text| is_uuid(text, "3", "")),
