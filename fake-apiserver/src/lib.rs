@@ -95,7 +95,6 @@ pub use config::admission::{Admission, NoPlugin};
 pub use config::network::{Cidr, Network, NoCidr};
 pub use config::options::{Authorization, Limits, ServerOptions};
 pub use config::release::{Release, UnknownRelease};
-pub use config::signer::Signer;
 pub use http::PANICKED;
 pub use http::tls::{Certificate, Tls, TlsError};
 pub use local::{Listed, LocalClient, ResourceRef};

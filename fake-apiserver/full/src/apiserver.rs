@@ -4,7 +4,7 @@ use super::flags::{self, Parsed, Typed};
 use super::options::{self, FLAGS, IDLE};
 use super::{out, signals};
 use fake_apiserver::{
-    AccountTokens, ApiServer, Certificate, KeyError, PublicKey, ServerOptions, Signer, SigningKey, Tls,
+    AccountTokens, ApiServer, Certificate, KeyError, PublicKey, ServerOptions, SigningKey, Tls,
 };
 use std::fs;
 use std::net::SocketAddr;
@@ -58,7 +58,6 @@ async fn serve(typed: &Typed) -> Result<(), String> {
     let tls = Tls::of(&certificate(typed, listen)?, authority.as_deref());
     let tls = tls.map_err(|why| why.to_string())?;
     let options = ServerOptions {
-        signer: signer(typed)?,
         account_tokens: account_tokens(typed)?,
         ..options::server(typed, listen, authority)?
     };
@@ -86,22 +85,6 @@ fn read(file: &str) -> Result<String, String> {
     fs::read_to_string(file).map_err(|why| format!("{file}: {why}; name a file that can be read"))
 }
 
-/// Who signs certificates, if anybody is to.
-fn signer(typed: &Typed) -> Result<Option<Signer>, String> {
-    let files = ["cluster-signing-cert-file", "cluster-signing-key-file"].map(|flag| typed.last(flag));
-    match files {
-        [Some(certificate), Some(key)] => Ok(Some(Signer {
-            certificate_pem: read(certificate)?,
-            key_pem: read(key)?,
-        })),
-        [None, None] => Ok(None),
-        _ => {
-            let flags = "--cluster-signing-cert-file and --cluster-signing-key-file";
-            Err(format!("{flags} go together; give both"))
-        }
-    }
-}
-
 /// How tokens of service accounts are signed.
 fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
     let texts = |name: &str| -> Vec<String> { typed.list(name).into_iter().map(str::to_owned).collect() };
@@ -121,7 +104,6 @@ fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
         audiences: texts("api-audiences"),
         signing_key: signing_key.transpose()?,
         keys,
-        keys_url: typed.last("service-account-jwks-uri").map(str::to_owned),
     })
 }
 

@@ -62,11 +62,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "The authority that has signed the certificates of clients.",
     ),
     value(
-        "cluster-signing-cert-file",
-        "The authority that signs client certificates that are granted; kube-controller-manager's flag.",
-    ),
-    value("cluster-signing-key-file", "The key of that authority."),
-    value(
         "api-audiences",
         "Whom tokens have to be for to be good here; the issuers where it is not given.",
     ),
@@ -86,10 +81,6 @@ pub(super) const FLAGS: &[Flag] = &[
     value(
         "service-account-issuer",
         "Whom tokens of service accounts are from; may be given again for others that were.",
-    ),
-    value(
-        "service-account-jwks-uri",
-        "Where others are told that the keys are.",
     ),
     value(
         "service-account-key-file",
@@ -164,6 +155,7 @@ pub(super) const IDLE: &[Flag] = &[
     taken("requestheader-group-headers"),
     taken("requestheader-username-headers"),
     taken("runtime-config"),
+    taken("service-account-jwks-uri"),
     switch("service-account-lookup"),
     taken("service-account-max-token-expiration"),
     taken("shutdown-delay-duration"),

@@ -1,8 +1,6 @@
 //! The program with kube-apiserver's command line, as envtest and scripts call it.
 
-use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceAccount};
-use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Client;
 use kube::api::{Api, ListParams, PostParams};
 use rcgen::{
@@ -214,8 +212,6 @@ async fn users_come_with_certificates_and_objects_outlive_the_program() {
             .as_deref(),
         Some("10.1.0.1")
     );
-    let told = text(&admin, "/flagz").await.unwrap_or_default();
-    assert!(told.contains("\nallow-privileged: true\n"), "{told}");
     let maps = Api::<ConfigMap>::default_namespaced(admin);
     let map = serde_json::from_value(json!({"metadata": {"name": "kept"}, "data": {"a": "b"}}))
         .expect("the machine of the test has what it takes");
@@ -274,27 +270,15 @@ async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
     let running = Running::start(folder, &flags);
     let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
     let token = token_of_an_account(&admin).await;
-    let keys = text(&admin, "/openid/v1/jwks").await.expect("it is served");
-    let keys: Value = serde_json::from_str(&keys).expect("it is JSON");
     use base64::Engine;
     let part = |at: usize| -> Value {
         let part = token.split('.').nth(at).expect("it has three parts");
         let encoding = &base64::engine::general_purpose::URL_SAFE_NO_PAD;
         serde_json::from_slice(&encoding.decode(part).expect("it is base64")).expect("it is JSON")
     };
-    assert_eq!(part(0), json!({"alg": "RS256", "kid": keys["keys"][0]["kid"]}));
+    assert_eq!(part(0)["alg"], "RS256");
     assert_eq!(part(1)["iss"], "https://accounts.example.com");
     assert_eq!(part(1)["aud"], json!(["here", "there"]));
-    let nobody = running.client(folder, None);
-    assert_eq!(text(&nobody, "/openid/v1/jwks").await, Err(403));
-    let told = text(&nobody, "/.well-known/openid-configuration").await;
-    let expected = format!(
-        "{{\"issuer\":\"https://accounts.example.com\",\"jwks_uri\":\"https://{}/openid/v1/jwks\",\
-         \"response_types_supported\":[\"id_token\"],\"subject_types_supported\":[\"public\"],\
-         \"id_token_signing_alg_values_supported\":[\"RS256\"]}}",
-        running.address
-    );
-    assert_eq!(told, Ok(expected));
     let mut config = kube::Config::new(
         format!("https://{}", running.address)
             .parse()
@@ -348,67 +332,6 @@ async fn envtest_names_a_certificate_where_a_key_is_asked_for() {
     let told: Value = admin.request(asked).await.expect("it is served");
     assert_eq!(told["status"]["authenticated"], true, "{told}");
     assert_eq!(running.end(), Some(0));
-}
-
-#[tokio::test]
-async fn a_certificate_that_was_granted_makes_a_user() {
-    let authority = Authority::new();
-    let folder = folder_with(&authority);
-    let folder = folder.path();
-    std::fs::write(folder.join("ca.key"), authority.0.key().serialize_pem())
-        .expect("the machine of the test has what it takes");
-    let files = ["cert", "key"].map(|what| {
-        let file = folder.join(if what == "cert" { "ca.crt" } else { "ca.key" });
-        format!("--cluster-signing-{what}-file={}", file.display())
-    });
-    let running = Running::start(folder, &[&files[0], &files[1]]);
-    let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
-    let key = KeyPair::generate().expect("the machine of the test has what it takes");
-    let mut params = CertificateParams::default();
-    params.distinguished_name = rcgen::DistinguishedName::new();
-    params
-        .distinguished_name
-        .push(DnType::OrganizationName, "newcomers");
-    params.distinguished_name.push(DnType::CommonName, "newcomer");
-    let request = params.serialize_request(&key).and_then(|request| request.pem());
-    let request = request.expect("the machine of the test has what it takes");
-    use base64::Engine;
-    let encoding = &base64::engine::general_purpose::STANDARD;
-    let binding = json!({
-        "metadata": {"name": "newcomers"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "newcomers"}],
-    });
-    let binding = serde_json::from_value(binding).expect("it is well formed");
-    let bound = Api::<ClusterRoleBinding>::all(admin.clone())
-        .create(&PostParams::default(), &binding)
-        .await;
-    bound.expect("it is accepted");
-    let requests = Api::<CertificateSigningRequest>::all(admin);
-    let spec = json!({
-        "request": encoding.encode(request), "signerName": "kubernetes.io/kube-apiserver-client",
-        "usages": ["client auth"],
-    });
-    let request = serde_json::from_value(json!({"metadata": {"name": "r"}, "spec": spec}));
-    let request = request.expect("it is well formed");
-    let mut made = requests
-        .create(&PostParams::default(), &request)
-        .await
-        .expect("it is accepted");
-    let condition = json!({"type": "Approved", "status": "True", "reason": "x", "message": "y"});
-    made.status = serde_json::from_value(json!({"conditions": [condition]})).expect("it is well formed");
-    let granted = requests
-        .replace_subresource("approval", "r", &PostParams::default(), &made)
-        .await;
-    granted.expect("it is accepted");
-    let signed = requests.get("r").await.expect("it is there").status;
-    let signed = signed
-        .and_then(|status| status.certificate)
-        .expect("it is signed");
-    let certificate = String::from_utf8(signed.0).expect("it is PEM");
-    let newcomer = running.client(folder, Some(&(certificate, key.serialize_pem())));
-    assert!(text(&newcomer, "/api/v1/nodes").await.is_ok());
-    running.end();
 }
 
 trait Uid {

@@ -3,6 +3,5 @@
 //! Decides about users and attributes. Does not know requests or storage: it is handed the objects to judge by.
 
 pub(crate) mod auth;
-pub(crate) mod flows;
 pub(crate) mod rbac;
 pub(crate) mod usage;

@@ -11,10 +11,8 @@ pub struct AccountTokens {
     pub audiences: Vec<String>,
     /// What tokens are signed with; unset: a new key on P-256.
     pub signing_key: Option<SigningKey>,
-    /// What tokens are known by, and what others are told of; empty: the other half of the key that signs.
+    /// What tokens are known by; empty: the other half of the key that signs.
     pub keys: Vec<PublicKey>,
-    /// Where others are told that the keys are (`jwks_uri`); unset: at this server.
-    pub keys_url: Option<String>,
 }
 
 impl Default for AccountTokens {
@@ -24,7 +22,6 @@ impl Default for AccountTokens {
             audiences: Vec::new(),
             signing_key: None,
             keys: Vec::new(),
-            keys_url: None,
         }
     }
 }

@@ -5,4 +5,3 @@ pub(crate) mod admission;
 pub(crate) mod network;
 pub(crate) mod options;
 pub(crate) mod release;
-pub(crate) mod signer;

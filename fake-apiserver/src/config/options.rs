@@ -4,7 +4,6 @@ use crate::config::account_tokens::AccountTokens;
 use crate::config::admission::Admission;
 use crate::config::network::Network;
 use crate::config::release::Release;
-use crate::config::signer::Signer;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -45,8 +44,6 @@ pub struct ServerOptions {
     /// The authority that has signed the certificates of clients, in PEM: extension servers read it from the config map
     /// `kube-system/extension-apiserver-authentication`.
     pub client_authority: Option<String>,
-    /// Signs the client certificates that are asked for and granted, as the controller manager does; unset: nobody does.
-    pub signer: Option<Signer>,
     /// What peers are granted.
     pub limits: Limits,
     /// The release of Kubernetes whose API is served. Where KEP-1472 is not concerned, 1.36 is served whatever is set.
@@ -141,7 +138,6 @@ impl Default for ServerOptions {
             account_tokens: AccountTokens::default(),
             network: Network::default(),
             client_authority: None,
-            signer: None,
             removed_versions: false,
             seed: None,
             latency: Duration::ZERO,

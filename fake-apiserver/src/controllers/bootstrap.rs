@@ -1,6 +1,5 @@
 //! What kube-apiserver makes when it starts: priority classes, namespaces, its record of tokens, default roles.
 
-use super::flows;
 use super::itself::{self, SERVER};
 use super::namespaces::add_account;
 use super::roles;
@@ -34,7 +33,6 @@ fn create_all(txn: &mut Txn<'_>) {
     }
     track_tokens(txn);
     itself::create(txn);
-    flows::create(txn);
     if txn.options().authorization == Authorization::Rbac {
         create_roles(txn);
     }

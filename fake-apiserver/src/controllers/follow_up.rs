@@ -1,6 +1,6 @@
 //! What follows from the changes of a transaction.
 
-use super::{definitions, flows, namespaces, policies, services, signer};
+use super::{definitions, namespaces, policies, services};
 use crate::store::{FollowUp, Txn};
 
 /// Does what the changes of a transaction have left to the controllers, under the same lock.
@@ -14,8 +14,6 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
                 let [old, new] = [&old, &new].map(|object| object.as_ref().map(|object| object.value()));
                 services::settle(txn, old, new);
             }
-            FollowUp::Flow => flows::settle(txn),
-            FollowUp::Signing(key) => signer::settle(txn, &key),
             FollowUp::Definition(name) => definitions::settle(txn, &name),
             FollowUp::Policy(name) => policies::settle(txn, &name),
             FollowUp::InstanceGone { group, plural } => {

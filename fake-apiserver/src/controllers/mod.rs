@@ -7,7 +7,6 @@
 mod bootstrap;
 mod definitions;
 mod expiry;
-mod flows;
 mod follow_up;
 mod garbage;
 mod itself;
@@ -15,7 +14,6 @@ mod namespaces;
 mod policies;
 mod roles;
 mod services;
-mod signer;
 
 pub(crate) use bootstrap::create as bootstrap;
 pub(crate) use expiry::expire;

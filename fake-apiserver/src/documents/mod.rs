@@ -3,7 +3,6 @@
 //! Everything follows from the kind table, the schema and the release. Does not know HTTP.
 
 pub(crate) mod discovery;
-pub(crate) mod issuer;
 pub(crate) mod openapi;
 pub(crate) mod root;
 pub(crate) mod served;

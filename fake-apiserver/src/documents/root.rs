@@ -1,6 +1,5 @@
 //! `/` and `/version`.
 
-use super::issuer;
 use super::served::groups;
 use crate::kinds::Api;
 use serde_json::{Value, json};
@@ -51,7 +50,6 @@ pub(crate) fn paths(api: &Api, own: impl IntoIterator<Item = String>) -> Value {
     }
     paths.extend(["/metrics", "/metrics/slis", "/version"].map(str::to_owned));
     paths.extend(["/openapi/v2", "/openapi/v3", "/openapi/v3/"].map(str::to_owned));
-    paths.extend([issuer::CONFIGURATION, issuer::KEYS].map(|path| format!("/{path}")));
     paths.sort_unstable();
     json!({ "paths": paths })
 }

@@ -33,12 +33,6 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// Which headers say where a request would have been queued.
-const FLOW: [HeaderName; 2] = [
-    HeaderName::from_static("x-kubernetes-pf-flowschema-uid"),
-    HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid"),
-];
-
 /// Under which a request would stand in an audit log.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
@@ -107,9 +101,6 @@ pub(super) async fn answer(
         let private = HeaderValue::from_static("no-cache, private");
         response.headers_mut().entry(CACHE_CONTROL).or_insert(private);
         response.headers_mut().insert(AUDIT_ID, audit_id);
-        for (name, uid) in FLOW.into_iter().zip(head.flow.iter().flatten()) {
-            response.headers_mut().insert(name, uid.clone());
-        }
         response
     });
     drop(flight);

@@ -13,7 +13,6 @@ use crate::request::{ResourcePath, Verb};
 use crate::verbs::call::Params;
 use hyper::Request;
 use hyper::body::Incoming;
-use hyper::header::HeaderValue;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -22,8 +21,6 @@ pub(super) struct RequestHead {
     pub(super) user: Arc<User>,
     pub(super) verb: Verb,
     pub(super) resource: Option<ResourcePath>,
-    /// The uids of the flow schema and of the priority level that the request belongs to.
-    pub(super) flow: Option<[HeaderValue; 2]>,
     /// The path, where it is no resource and shows which version of an API was looked for.
     pub(super) group_path: Option<String>,
     pub(super) accept: Accept,
@@ -54,10 +51,8 @@ impl RequestHead {
             .ok()
             .and_then(|form| form.misfit(request.headers(), route.offer()));
         let wish = Wish::of(route, request, params);
-        let flow = user.as_ref().ok().and_then(|user| flow(endpoint, user, &wish));
         let head = Self {
             misfit,
-            flow,
             user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
             resource: route.resource(),
@@ -112,14 +107,6 @@ impl RequestHead {
             self.began,
         );
     }
-}
-
-/// Where the real server would have queued a request.
-fn flow(endpoint: &Endpoint, user: &User, wish: &Wish) -> Option<[HeaderValue; 2]> {
-    let (flows, number) = endpoint.service.store.flow(user, wish.attributes())?;
-    let flow = &flows[number];
-    let uid = |text: &str| HeaderValue::from_str(text).ok();
-    Some([uid(&flow.schema_uid)?, uid(&flow.level_uid)?])
 }
 
 /// The path of discovery for a group or version, for the observer; none for other paths.

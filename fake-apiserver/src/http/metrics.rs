@@ -61,7 +61,6 @@ enum RequestKind {
 /// All counters of a server.
 pub(crate) struct Metrics {
     registry: Registry,
-    started: Timestamp,
     requests: Family<Answered, Counter>,
     durations: Family<Labels, Histogram>,
     in_flight: Family<InFlight, Gauge>,
@@ -109,17 +108,11 @@ impl Metrics {
         );
         Self {
             registry,
-            started,
             requests,
             durations,
             in_flight,
             watches,
         }
-    }
-
-    /// When the server started.
-    pub(crate) fn started(&self) -> Timestamp {
-        self.started
     }
 
     /// Begins anew to count requests and to time them. What is going on at the moment goes on.
@@ -155,20 +148,11 @@ impl Metrics {
         }
     }
 
-    /// Everything, in the text format of Prometheus. Seats are those of priority levels, which come and go.
-    pub(crate) fn text(&self, seats: &[(String, i64)]) -> String {
-        let mut text = String::new();
-        let name = "apiserver_flowcontrol_nominal_limit_seats";
-        text.push_str(&format!(
-            "# HELP {name} Seats of a priority level by its shares.\n# TYPE {name} gauge\n"
-        ));
-        for (level, seats) in seats {
-            text.push_str(&format!("{name}{{priority_level={level:?}}} {seats}\n"));
-        }
+    /// Everything, in the text format of Prometheus.
+    pub(crate) fn text(&self) -> String {
         let mut metrics = String::new();
         encode(&mut metrics, &self.registry).expect("a String takes all that is written to it");
-        text.push_str(&of_prometheus(&metrics));
-        text
+        of_prometheus(&metrics)
     }
 }
 

@@ -35,7 +35,6 @@ mod table;
 pub(crate) mod tls;
 mod untaken;
 mod warnings;
-mod zpages;
 
 pub use answer::PANICKED;
 pub(crate) use listener::{Listening, serve, serve_connection};

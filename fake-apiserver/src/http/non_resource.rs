@@ -7,16 +7,12 @@ use super::head::RequestHead;
 use super::negotiate::Accept;
 use super::respond::{self, Plain};
 use super::route::NonResource;
-use super::zpages::About;
-use super::{gzip, health, negotiate, openapi};
-use crate::config::account_tokens::AccountTokens;
-use crate::documents::{discovery, issuer, root};
+use super::{gzip, health, openapi};
+use crate::documents::{discovery, root};
 use crate::http::metrics;
-use crate::kinds::Api;
-use crate::machinery::jws::PublicKey;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
-use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, IF_NONE_MATCH, VARY};
+use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode};
 
@@ -39,26 +35,13 @@ pub(super) fn answer(
             endpoint.service.metrics.reset();
             respond::text(200, "metrics reset\n")
         }
-        NonResource::Metrics => {
-            let limits = endpoint.service.store.limits();
-            let seats = endpoint.service.store.seats(limits.reading + limits.changing);
-            respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text(&seats))
-        }
+        NonResource::Metrics => respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text()),
         NonResource::Indicators => {
             let text = health::indicators(&endpoint.service.store, &endpoint.stop);
             respond::typed(200, metrics::MEDIA, text)
         }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
-        NonResource::Page(page) => about(endpoint, api).answer(*page, request.headers(), head.pretty),
-        NonResource::Issuer => issued(endpoint, negotiate::JSON, |tokens, keys| {
-            issuer::configuration(tokens, keys, address(request))
-        }),
-        NonResource::Keys => issued(endpoint, issuer::KEYS_MEDIA, |_, keys| issuer::keys(keys)),
-        NonResource::Paths => {
-            let pages = about(endpoint, api);
-            let own = health::paths().chain(pages.pages().map(str::to_owned));
-            respond::json(200, &root::paths(api, own), head.pretty)
-        }
+        NonResource::Paths => respond::json(200, &root::paths(api, health::paths()), head.pretty),
         NonResource::Swagger => openapi::swagger(api, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
             .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
@@ -80,31 +63,6 @@ pub(super) fn answer(
             document.zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
         }
     }
-}
-
-/// What the pages about the server itself tell.
-fn about<'a>(endpoint: &'a Endpoint, api: &Api) -> About<'a> {
-    About {
-        release: api.profile.release,
-        options: endpoint.service.store.options(),
-        started: endpoint.service.metrics.started(),
-    }
-}
-
-/// What others need to judge tokens of service accounts.
-fn issued(
-    endpoint: &Endpoint,
-    media: &'static str,
-    text: impl FnOnce(&AccountTokens, &[PublicKey]) -> String,
-) -> Plain {
-    let store = &endpoint.service.store;
-    let tokens = &store.options().account_tokens;
-    // OpenID Connect knows no others.
-    if !tokens.issuer().starts_with("https://") {
-        return respond::not_found_text();
-    }
-    let found = respond::typed(200, media, text(tokens, store.authenticator().keys()));
-    found.header(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"))
 }
 
 /// How the client has reached this server: HTTP/2 has it in the place of a header.

@@ -4,10 +4,9 @@
 
 use super::body_reader;
 use super::negotiate::{self, Document, Offer};
-use super::zpages::Page;
 use crate::config::options::ServerOptions;
 use crate::documents::discovery::DiscoveryDocument;
-use crate::documents::{issuer, served};
+use crate::documents::served;
 use crate::http::metrics::Labels;
 use crate::kinds::{Api, Catalogue, Part, Subresource};
 use crate::machinery::status::Status;
@@ -41,12 +40,6 @@ pub(super) enum NonResource {
     /// `/metrics/slis`: the checks of health as indicators.
     Indicators,
     Version,
-    /// What the server is, or how it was started.
-    Page(Page),
-    /// `/.well-known/openid-configuration`.
-    Issuer,
-    /// `/openid/v1/jwks`.
-    Keys,
     Paths,
     Discovery(DiscoveryDocument),
     /// `/openapi/v2`.
@@ -70,7 +63,6 @@ impl Route {
                 let rest = rest.iter().map(|part| (*part).to_owned()).collect();
                 Self::NonResource(NonResource::Health(which, rest))
             }
-            [page] if let Some(page) = Page::named(page) => Self::NonResource(NonResource::Page(page)),
             ["metrics"] => Self::NonResource(NonResource::Metrics),
             ["metrics", "slis"] => Self::NonResource(NonResource::Indicators),
             ["openapi", "v2"] => Self::NonResource(NonResource::Swagger),
@@ -85,17 +77,11 @@ impl Route {
         let segments: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let document = |document| Self::NonResource(NonResource::Discovery(document));
         match segments.as_slice() {
-            ["version"] | ["api"] | [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"]
-                if method != Method::GET =>
-            {
+            ["version"] | ["api"] if method != Method::GET => {
                 Self::nowhere(method, Status::method_not_allowed())
             }
             ["version"] => Self::NonResource(NonResource::Version),
-            [".well-known", "openid-configuration"] => Self::NonResource(NonResource::Issuer),
-            ["openid", "v1", "jwks"] => Self::NonResource(NonResource::Keys),
-            ["version", ..] | [".well-known", "openid-configuration", ..] | ["openid", "v1", "jwks", ..] => {
-                Self::nowhere(method, Status::no_such_resource())
-            }
+            ["version", ..] => Self::nowhere(method, Status::no_such_resource()),
             ["api"] => document(DiscoveryDocument::Core),
             ["apis"] => document(DiscoveryDocument::Groups),
             ["api", version, rest @ ..] => Self::versioned(method, params, catalogue, ("", version), rest),
@@ -171,7 +157,7 @@ impl Route {
     }
 
     /// The same route as a release serves it: by the row that is served in that place, or not at all.
-    pub(super) fn served_by(self, api: &Api, options: &ServerOptions) -> Self {
+    pub(super) fn served_by(self, api: &Api, _options: &ServerOptions) -> Self {
         match self {
             Self::Resource { verb, target } => match api.catalogue.served(&target.kind, api.profile).cloned()
             {
@@ -197,9 +183,6 @@ impl Route {
             Self::NonResource(NonResource::Discovery(DiscoveryDocument::Group(group)))
                 if !served::has(group, None, api) =>
             {
-                Self::Unknown
-            }
-            Self::NonResource(NonResource::Page(page)) if !page.is_served(api.profile.release, options) => {
                 Self::Unknown
             }
             route => route,
@@ -237,10 +220,7 @@ impl Route {
     pub(super) fn offer(&self) -> Offer<'_> {
         Offer {
             document: match self {
-                Self::NonResource(NonResource::Version | NonResource::Issuer) => {
-                    Some(Document::One(negotiate::JSON))
-                }
-                Self::NonResource(NonResource::Keys) => Some(Document::One(issuer::KEYS_MEDIA)),
+                Self::NonResource(NonResource::Version) => Some(Document::One(negotiate::JSON)),
                 Self::NonResource(NonResource::Discovery(document)) => Some(match document {
                     DiscoveryDocument::Groups | DiscoveryDocument::Group(_) => Document::Groups,
                     DiscoveryDocument::Core | DiscoveryDocument::Resources(..) => Document::Resources,

@@ -1,14 +1,12 @@
 //! Horizontal pod autoscalers: stored and shown; nothing runs them.
 //!
-//! They are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in the real
-//! server.
+//! They are stored as autoscaling/v2. What autoscaling/v1 has no fields for is not shown there.
 
-use super::autoscaler_annotations::HELD;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, View, autoscaler_rules};
+use super::{Hooks, NO_HOOKS, PLAIN, Row, View};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Number, Of};
 use crate::kinds::columns::{AGE, NAME, first, text};
-use crate::machinery::{go, json, metadata};
+use crate::machinery::{go, json};
 use serde_json::{Value, json};
 
 const ANY_AUTOSCALER: Row = Row {
@@ -19,13 +17,7 @@ const ANY_AUTOSCALER: Row = Row {
     short_names: &["hpa"],
     categories: &["all"],
     status: true,
-    hooks: Hooks {
-        default: autoscaler_rules::default,
-        validate_create: |new, faults| autoscaler_rules::validate(new, &Value::Null, faults),
-        validate_update: autoscaler_rules::validate,
-        validate_status: autoscaler_rules::validate_status,
-        ..NO_HOOKS
-    },
+    hooks: Hooks { default, ..NO_HOOKS },
     columns: &[
         NAME,
         text("Reference", Of(scale_target)),
@@ -53,6 +45,16 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Row = Row {
     }),
     ..ANY_AUTOSCALER
 };
+
+fn default(object: &mut Value) {
+    let spec = json::slot(object, "spec");
+    json::default_member(spec, "minReplicas", 1);
+    if json::list(&spec["metrics"]).is_empty() {
+        let target = json!({"type": "Utilization", "averageUtilization": 80});
+        let metric = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
+        json::assign(spec, "metrics", json!([metric]));
+    }
+}
 
 /// The one metric that v1 has fields for: where it is, what it is called in v1, and its value in v2.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
@@ -96,14 +98,11 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
             object[part][field] = found;
         }
     }
-    for held in &HELD {
-        let part = object[held.part].as_object_mut();
-        let taken = part.and_then(|part| part.remove(held.field)).unwrap_or_default();
-        if let Some(text) = held.text(&taken) {
-            json::member(&mut object["metadata"], "annotations")
-                .insert(held.annotation.to_owned(), text.into());
-        }
+    for (part, list, ..) in CPU {
+        json::assign(&mut object[part], list, Value::Null);
     }
+    json::assign(&mut object["spec"], "behavior", Value::Null);
+    json::assign(&mut object["status"], "conditions", Value::Null);
     json::member(&mut object, "status")
         .entry("currentReplicas")
         .or_insert_with(|| 0.into());
@@ -113,22 +112,6 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
 fn autoscaler_from_v1(shown: &Value) -> Value {
     let mut object = shown.clone();
     object["apiVersion"] = "autoscaling/v2".into();
-    for held in &HELD {
-        let annotations = object["metadata"]
-            .get_mut("annotations")
-            .and_then(Value::as_object_mut);
-        let text = annotations.and_then(|annotations| annotations.remove(held.annotation));
-        let text = text.as_ref().and_then(Value::as_str);
-        if let Some(value) = text.and_then(|text| held.value(text)) {
-            json::member(&mut object, held.part).insert(held.field.to_owned(), value);
-        }
-    }
-    if object["metadata"]["annotations"]
-        .as_object()
-        .is_some_and(serde_json::Map::is_empty)
-    {
-        metadata::set(&mut object, "annotations", None);
-    }
     for (part, list, field, side, value) in CPU {
         let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
         let is_told = |object: &Value| {

@@ -1,9 +1,7 @@
-//! certificates.k8s.io: what becomes of requests, and what is shown. Whoever signs them is elsewhere.
+//! certificates.k8s.io: requests are stored with who sent them; nothing signs them.
 
 use super::row::not_supported;
-use super::{
-    Hooks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Row, Setting, Subresource, certificate_rules,
-};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -32,19 +30,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     hooks: Hooks {
         create: name_requester,
         // What was asked for, and by whom, stays.
-        update: |new, old, setting| {
-            json::assign(new, "spec", old["spec"].clone());
-            certificate_rules::date_conditions(new, old, setting);
-        },
-        parts: &[PartHooks {
-            of: Subresource::Approval,
-            separate: certificate_rules::only_conditions,
-            validate: certificate_rules::validate_approval,
-            resets: &[&["spec"], &["status", "certificate"]],
-        }],
-        separate_status: certificate_rules::keep_decisions,
-        validate_create: certificate_rules::validate_create,
-        validate_status: certificate_rules::validate_status,
+        update: |new, old, _| json::assign(new, "spec", old["spec"].clone()),
         ..NO_HOOKS
     },
     columns: &[

@@ -1,9 +1,7 @@
 //! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. Those of other servers are stored and shown, and never
 //! served.
 
-use super::{
-    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata, api_service_rules, definition,
-};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata, definition};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -74,9 +72,6 @@ pub(super) static API_SERVICE: Row = Row {
                 json::default_member(service, "port", 443);
             }
         },
-        create: |api, setting| api_service_rules::create(api, setting.now),
-        validate: api_service_rules::validate,
-        validate_status: api_service_rules::validate_status,
         ..NO_HOOKS
     },
     columns: &[

@@ -1,8 +1,6 @@
-//! flowcontrol.apiserver.k8s.io: requests are told which flow they belong to, and never queued.
+//! flowcontrol.apiserver.k8s.io: stored with its defaults; requests are never queued.
 
-use super::{
-    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata, flow_rules, level_rules,
-};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
@@ -27,8 +25,6 @@ pub(super) static FLOW_SCHEMA: Row = Row {
     singular: "flowschema",
     hooks: Hooks {
         default: |object| fill(&mut object["spec"], &[("matchingPrecedence", 1000)]),
-        validate: flow_rules::validate,
-        validate_status: flow_rules::validate_status,
         ..NO_HOOKS
     },
     columns: &[
@@ -51,8 +47,6 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: Row = Row {
     singular: "prioritylevelconfiguration",
     hooks: Hooks {
         default: level_default,
-        validate: level_rules::validate,
-        validate_status: flow_rules::validate_status,
         ..NO_HOOKS
     },
     columns: &[

@@ -5,13 +5,8 @@
 
 mod admission;
 mod ages;
-mod api_service_rules;
 mod autoscaler;
-mod autoscaler_annotations;
-mod autoscaler_metrics;
-mod autoscaler_rules;
 mod catalogue;
-mod certificate_rules;
 mod certificates;
 pub(crate) mod columns;
 mod component_status;
@@ -28,14 +23,12 @@ mod endpoints;
 mod event;
 mod extension;
 mod flow;
-mod flow_rules;
 mod hooks;
 mod ingress;
 mod internal_form;
 mod job;
 mod kind;
 mod lease;
-mod level_rules;
 mod namespace;
 mod network;
 mod network_policy;
@@ -75,11 +68,9 @@ mod workload_rules;
 pub(crate) use catalogue::{Api, Catalogue};
 pub(crate) use defined::{Conversion, Defined, ScalePaths};
 pub(crate) use endpoints::{first_ready, port_named};
-pub(crate) use flow_rules::mandatory as mandatory_schemas;
 pub(crate) use hooks::{PartHooks, Paths, Requester, Setting};
 pub use kind::Kind;
 pub(crate) use kind::Shape;
-pub(crate) use level_rules::mandatory as mandatory_levels;
 pub use part::{Part, Subresource};
 pub(crate) use pod::containers::LISTS as CONTAINER_LISTS;
 pub(crate) use pod::{drop_disabled, forbid_privileged};
@@ -190,11 +181,6 @@ pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
 pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_CLASS);
 pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
-/// The kind of requests for certificates.
-pub(crate) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind::table(&certificates::CERTIFICATE_SIGNING_REQUEST);
-/// Kinds that say which flow a request belongs to.
-pub(crate) static FLOW_SCHEMA: Kind = Kind::table(&flow::FLOW_SCHEMA);
-pub(crate) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION);
 /// The kind of service accounts, which tokens are about.
 pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
 /// The kinds that say which webhooks are asked about requests.

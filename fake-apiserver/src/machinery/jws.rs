@@ -182,11 +182,6 @@ impl PublicKey {
         })
     }
 
-    /// The name of its algorithm.
-    pub(crate) fn algorithm(&self) -> &'static str {
-        self.algorithm.name
-    }
-
     /// The claims of a statement that was signed with the key.
     pub(crate) fn verify(&self, statement: &str) -> Option<Value> {
         let (signed, signature) = statement.rsplit_once('.')?;

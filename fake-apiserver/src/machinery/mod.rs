@@ -25,5 +25,4 @@ pub(crate) mod unified_diff;
 pub(crate) mod url;
 pub(crate) mod versions;
 pub(crate) mod x509;
-pub(crate) mod x509_request;
 pub(crate) mod yaml;

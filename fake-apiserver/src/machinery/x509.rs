@@ -3,15 +3,12 @@
 //! Does not know whether they are good.
 
 use yasna::models::ObjectIdentifier;
-use yasna::tags::TAG_PRINTABLESTRING;
 use yasna::{ASN1Result, BERReader, BERReaderSeq, Tag};
 
 /// One attribute of a name.
 pub(crate) struct Attribute {
     pub(crate) kind: ObjectIdentifier,
     pub(crate) text: String,
-    /// It is written as a `PrintableString`: names are compared as they are written.
-    pub(crate) is_printable: bool,
 }
 
 /// Attributes by their numbers.
@@ -115,7 +112,6 @@ pub(crate) fn name(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
                 attributes.push(Attribute {
                     kind,
                     text: String::from_utf8_lossy(value.value()).into_owned(),
-                    is_printable: value.tag() == TAG_PRINTABLESTRING,
                 });
                 Ok(())
             })

@@ -57,7 +57,6 @@ impl Alike {
             admission: _,
             event_ttl: _,
             compaction: _,
-            signer: _,
             limits: _,
             release: _,
             gates: _,

@@ -3,7 +3,7 @@
 //! Owns which change calls for what. Does not do it.
 
 use super::history::Logged;
-use crate::kinds::{CERTIFICATE_SIGNING_REQUEST, FLOW_SCHEMA, Kind, PRIORITY_LEVEL_CONFIGURATION, SERVICE};
+use crate::kinds::{Kind, SERVICE};
 use crate::machinery::metadata;
 use crate::object::Object;
 use crate::observe::Change;
@@ -19,10 +19,6 @@ pub(crate) enum FollowUp {
     NamespaceEnding(String),
     /// An object has gone from a namespace, which may only have waited for that.
     Gone { namespace: String },
-    /// A request for a certificate may have been granted.
-    Signing(String),
-    /// A flow schema or a priority level has changed.
-    Flow,
     /// A service was written, or has gone: its addresses may be others.
     Service {
         old: Option<Arc<Object>>,
@@ -53,12 +49,6 @@ impl FollowUp {
         let key = || (*logged.key).to_owned();
         let now = || Some(logged.object()).filter(|_| !is_gone);
         let mut owed = Vec::new();
-        if Self::is_of_flows(kind) {
-            owed.push(Self::Flow);
-        }
-        if *kind == CERTIFICATE_SIGNING_REQUEST && logged.change == Change::Modified {
-            owed.push(Self::Signing(key()));
-        }
         if *kind == SERVICE {
             let (old, new) = (logged.old(), now());
             owed.push(Self::Service { old, new });
@@ -74,10 +64,5 @@ impl FollowUp {
             owed.push(Self::InstanceGone { group, plural });
         }
         owed
-    }
-
-    /// Whether objects of a kind say which flow a request belongs to.
-    pub(super) fn is_of_flows(kind: &Kind) -> bool {
-        *kind == FLOW_SCHEMA || *kind == PRIORITY_LEVEL_CONFIGURATION
     }
 }

@@ -39,15 +39,14 @@ use self::clock::Clock;
 use self::compaction::Compaction;
 use self::parsed::Parsed;
 use crate::access::auth::{Authenticator, User};
-use crate::access::flows::{Flow, Flows};
 use crate::access::rbac::{self, Authorizer, Decision, Sources};
 use crate::admission::Registrar;
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
 use crate::kinds::definition::TakenNames;
-use crate::kinds::{Api, Catalogue, FLOW_SCHEMA, Kind, PRIORITY_LEVEL_CONFIGURATION};
+use crate::kinds::{Api, Catalogue, Kind};
 use crate::machinery::status::Status;
-use crate::object::{Object, Objects};
+use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::outbound::Connections;
 use crate::perturb::Rules;
@@ -73,7 +72,6 @@ pub(crate) struct Store {
     options: ServerOptions,
     authenticator: Authenticator,
     authorizer: Authorizer,
-    flows: Flows,
     registrar: Registrar,
     plugins: Plugins,
     /// Those to webhooks.
@@ -154,7 +152,6 @@ impl Store {
             plugins,
             connections: Connections::default(),
             api: RwLock::new(Api::built_in(profile)),
-            flows: Flows::default(),
             clock: Clock::new(options.clock),
             options,
             committed: Notify::new(),
@@ -214,38 +211,6 @@ impl Store {
     pub(crate) fn authorize(&self, user: &User, attributes: rbac::Attributes<'_>) -> Decision {
         self.authorizer
             .decide(user, attributes, || self.state.lock().policy_sources())
-    }
-
-    /// The flow that a request belongs to: its number among those that are returned.
-    pub(crate) fn flow(
-        &self,
-        user: &User,
-        attributes: rbac::Attributes<'_>,
-    ) -> Option<(Arc<Vec<Flow>>, usize)> {
-        self.flows.of(user, attributes, || {
-            let state = self.state.lock();
-            let objects = |kind: &Kind| state.shelves[kind.shelf()].objects.clone();
-            (objects(&FLOW_SCHEMA), objects(&PRIORITY_LEVEL_CONFIGURATION))
-        })
-    }
-
-    /// The priority levels with the seats that each has by its shares, of so many altogether.
-    pub(crate) fn seats(&self, altogether: usize) -> Vec<(String, i64)> {
-        let levels = self.state.lock().shelves[PRIORITY_LEVEL_CONFIGURATION.shelf()]
-            .objects
-            .clone();
-        let shares = |spec: &serde_json::Value| {
-            let limited = spec["limited"]["nominalConcurrencyShares"].as_i64();
-            limited.or(spec["exempt"]["nominalConcurrencyShares"].as_i64())
-        };
-        let of = |level: &Object| shares(&level.value()["spec"]).unwrap_or_default();
-        let all: i64 = levels.values().map(|level| of(level)).sum();
-        let altogether = i64::try_from(altogether).unwrap_or(i64::MAX);
-        let seats = |share: i64| (altogether.saturating_mul(share) + all - 1) / all.max(1);
-        let levels = levels.iter();
-        levels
-            .map(|(name, level)| ((**name).to_owned(), seats(of(level))))
-            .collect()
     }
 
     pub(crate) fn profile(&self) -> Profile {

@@ -286,9 +286,6 @@ impl Txn<'_> {
             old.clone(),
         ));
         state.history.push(shelf_number, logged.clone());
-        if FollowUp::is_of_flows(kind) {
-            self.store.flows.outdate();
-        }
         self.owed.extend(FollowUp::of(kind, &logged));
         if kind.registers {
             self.store.registrar.outdate();

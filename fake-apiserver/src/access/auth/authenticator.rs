@@ -4,7 +4,6 @@ use super::account::{Claim, Signatures};
 use super::token_file::{self, TokenFileError};
 use super::user::{ANONYMOUS, Authenticated, Lookup, UNAUTHENTICATED, User};
 use crate::config::account_tokens::AccountTokens;
-use crate::machinery::jws::PublicKey;
 use crate::machinery::status::Status;
 use parking_lot::RwLock;
 use rand::RngExt;
@@ -77,11 +76,6 @@ impl Authenticator {
             return (!audiences.is_empty()).then_some(Authenticated { user, audiences });
         }
         self.accounts.verify(token, audiences, lookup)
-    }
-
-    /// The keys that tokens of service accounts are known by.
-    pub(crate) fn keys(&self) -> &[PublicKey] {
-        self.accounts.keys()
     }
 
     /// Signs a token for a service account.

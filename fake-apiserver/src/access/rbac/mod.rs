@@ -11,7 +11,7 @@ pub(crate) use authorizer::Authorizer;
 pub(crate) use defaults::{
     DefaultObject, bindings as default_bindings, default_rules, roles as default_roles,
 };
-pub(crate) use rule::{PolicyRule, is_path};
+pub(crate) use rule::PolicyRule;
 
 use crate::access::auth::{User, account_user};
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, RBAC_GROUP as GROUP, ROLE, ROLE_BINDING};

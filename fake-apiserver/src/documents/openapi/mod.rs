@@ -13,7 +13,7 @@ mod schemas;
 mod texts;
 mod version2;
 
-use super::{issuer, served};
+use super::served;
 use crate::kinds::{Api, Kind};
 use crate::machinery::json;
 use crate::protobuf::gnostic;
@@ -103,9 +103,7 @@ pub(super) fn place(group: &str, version: &str) -> String {
 
 /// All places of the index.
 pub(crate) fn places(api: &Api) -> Vec<String> {
-    let mut places = [issuer::CONFIGURATION, issuer::KEYS, "api", "apis", "version"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut places = ["api", "apis", "version"].map(str::to_owned).to_vec();
     for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
         // Of groups that definitions have made, only the versions are described.
@@ -228,18 +226,6 @@ fn of_root(place: &str, schemas: &mut Schemas) -> (String, Value) {
         answer,
     };
     let told = match place {
-        issuer::CONFIGURATION => told(
-            "getServiceAccountIssuerOpenIDConfiguration",
-            "WellKnown",
-            "tell who issues tokens of service accounts (OpenID Connect Discovery)",
-            Answer::Text("application/json"),
-        ),
-        issuer::KEYS => told(
-            "getServiceAccountIssuerOpenIDKeyset",
-            "openid",
-            "list the keys that tokens of service accounts are known by",
-            Answer::Text(issuer::KEYS_MEDIA),
-        ),
         "api" => told(
             "getCoreAPIVersions",
             "core",

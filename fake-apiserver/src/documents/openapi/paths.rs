@@ -175,8 +175,6 @@ pub(super) enum Answer<'a> {
     Kind(&'a str),
     /// The version of the server.
     Version,
-    /// A text of that media type.
-    Text(&'static str),
 }
 
 /// The path of a document of discovery.
@@ -191,7 +189,6 @@ pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry 
             (schemas.kind("", "v1", kind), medias)
         }
         Answer::Version => (schemas.version(), &["application/json"]),
-        Answer::Text(media) => (json!({"type": "string"}), std::slice::from_ref(media)),
     };
     let operation = json!({
         "tags": [told.tag],

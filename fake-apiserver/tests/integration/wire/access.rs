@@ -123,65 +123,6 @@ async fn a_wrong_token_is_unknown_and_no_bearer_token_is_anonymous() {
 }
 
 #[tokio::test]
-async fn issuer_and_keys_are_told_each_in_its_form() {
-    const ISSUER: &str = "/.well-known/openid-configuration";
-    const KEYS: &str = "/openid/v1/jwks";
-    let wire = guarded().await;
-    let admin = wire
-        .server
-        .add_user(User::new("admin").in_group("system:masters"));
-    for (path, media) in [(ISSUER, "application/json"), (KEYS, "application/jwk-set+json")] {
-        for accept in [media, "*/*", "text/plain, */*;q=0.1"] {
-            let headers = [("accept", accept)];
-            let answer = ask_with(&wire, Some(&admin), "GET", path, Value::Null, &headers).await;
-            assert_eq!(
-                (
-                    answer.code,
-                    answer.headers["content-type"].to_str().unwrap_or_default()
-                ),
-                (200, media),
-                "{path} {accept}"
-            );
-            assert_eq!(answer.headers["cache-control"], "public, max-age=3600");
-        }
-        let headers = [("accept", "text/plain")];
-        let answer = ask_with(&wire, Some(&admin), "GET", path, Value::Null, &headers).await;
-        let why = format!("406: Not Acceptable\n\nAvailable representations: {media}");
-        assert_eq!((answer.code, &answer.body["message"]), (406, &json!(why)));
-        for method in ["POST", "DELETE"] {
-            assert_eq!(
-                ask(&wire, Some(&admin), method, path, Value::Null).await.code,
-                405
-            );
-        }
-    }
-    for (path, code) in [
-        (ISSUER, 200),
-        ("/.well-known/x", 404),
-        ("/.well-knownx", 403),
-        (KEYS, 403),
-    ] {
-        assert_eq!(
-            ask(&wire, None, "GET", path, Value::Null).await.code,
-            code,
-            "{path}"
-        );
-    }
-    let keys = ask(&wire, Some(&admin), "GET", KEYS, Value::Null).await;
-    assert_eq!(keys.body["keys"][0]["crv"], "P-256", "{}", keys.text);
-    let described = ask(
-        &wire,
-        Some(&admin),
-        "GET",
-        &format!("/openapi/v3{KEYS}"),
-        Value::Null,
-    )
-    .await;
-    let operation = &described.body["paths"][format!("{KEYS}/")]["get"];
-    assert_eq!(operation["operationId"], "getServiceAccountIssuerOpenIDKeyset");
-}
-
-#[tokio::test]
 async fn a_service_account_token_lives_as_long_as_its_account() {
     let wire = guarded().await;
     wire.create(ACCOUNTS, json!({"metadata": {"name": "robot"}}))

@@ -1,8 +1,8 @@
 //! Health endpoints and metrics.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client};
-use fake_apiserver::{Effect, Match, Release, Rule, ServerOptions, Verb};
-use serde_json::{Value, json};
+use fake_apiserver::{Effect, Match, Rule, Verb};
+use serde_json::json;
 
 #[tokio::test]
 async fn health_can_be_asked_check_by_check() {
@@ -40,102 +40,6 @@ async fn the_checks_are_indicators_too() {
     );
     let total = "\nkubernetes_healthchecks_total{name=\"ping\",type=\"livez\",status=\"success\"} 1\n";
     assert!(text.contains(total), "{text}");
-}
-
-/// The answer of a page in a form.
-async fn page(wire: &Wire, path: &str, accept: &str) -> (u16, String, Value) {
-    let answer = wire.send("GET", path, &[("accept", accept)], String::new()).await;
-    let media = answer.headers["content-type"].to_str().unwrap_or_default();
-    (answer.code, media.to_owned(), answer.body)
-}
-
-#[tokio::test]
-async fn the_server_tells_what_it_is_as_text_and_as_an_object() {
-    let wire = Wire::start().await;
-    let text = wire.get("/statusz").await;
-    assert_eq!(text.headers["content-type"], "text/plain; charset=utf-8");
-    assert!(
-        text.text.starts_with("\napiserver statusz\nWarning: "),
-        "{}",
-        text.text
-    );
-    assert!(text.text.contains("\nBinary version: 1.36\n"), "{}", text.text);
-    for (version, is_deprecated) in [("v1beta1", false), ("v1alpha1", true)] {
-        let form = format!("application/json;g=config.k8s.io;v={version};as=Statusz");
-        let headers = [("accept", form.as_str())];
-        let answer = wire.send("GET", "/statusz", &headers, String::new()).await;
-        assert_eq!(answer.headers["content-type"], form);
-        assert_eq!(answer.body["apiVersion"], format!("config.k8s.io/{version}"));
-        assert_eq!(answer.body["metadata"], json!({"name": "apiserver"}));
-        let paths = [
-            "/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version",
-        ];
-        assert_eq!(answer.body["paths"], json!(paths));
-        assert!(answer.body["uptimeSeconds"].is_u64(), "{}", answer.text);
-        assert_eq!(answer.headers.contains_key("warning"), is_deprecated);
-    }
-    let object = "application/json;g=config.k8s.io;v=v1beta1;as=Statusz";
-    for (accept, expected) in [
-        ("*/*", 200),
-        ("text/*", 200),
-        ("text/html, */*;q=0.1", 200),
-        ("*/*;g=config.k8s.io;v=v1beta1;as=Statusz", 200),
-        ("application/yaml;g=config.k8s.io;v=v1beta1;as=Statusz", 200),
-        ("application/json", 406),
-        ("text/html", 406),
-        ("application/json;as=Statusz", 406),
-        ("application/json;g=config.k8s.io;v=v1beta1", 406),
-        ("application/json;g=config.k8s.io;v=v1beta1;as=Flagz", 406),
-        ("application/json;g=config.k8s.io;v=v2;as=Statusz", 406),
-        ("application/cbor;g=config.k8s.io;v=v1beta1;as=Statusz", 406),
-    ] {
-        let (code, _, body) = page(&wire, "/statusz", accept).await;
-        assert_eq!(code, expected, "{accept}");
-        if code == 406 {
-            let forms =
-                "only the following media types are accepted: application/json, application/yaml, text/plain";
-            assert_eq!(body["message"], forms);
-        }
-    }
-    let liked = format!("text/plain;q=0.5, {object}");
-    assert_eq!(page(&wire, "/statusz", &liked).await.1, object);
-    assert_eq!(wire.get("/statusz/").await.code, 404);
-}
-
-#[tokio::test]
-async fn flags_are_told_where_there_are_any() {
-    let without = Wire::start().await;
-    assert_eq!(without.get("/flagz").await.code, 404);
-    let flags = [("secure-port".to_owned(), "0".to_owned())];
-    let options = ServerOptions {
-        flags: Some(flags.into()),
-        ..ServerOptions::default()
-    };
-    let wire = Wire::with(options.clone(), None).await;
-    let text = wire.get("/flagz").await.text;
-    assert!(text.ends_with("purposes only.\nsecure-port: 0\n"), "{text}");
-    let form = "application/json;g=config.k8s.io;v=v1beta1;as=Flagz";
-    assert_eq!(
-        page(&wire, "/flagz", form).await.2["flags"],
-        json!({"secure-port": "0"})
-    );
-    let paths = wire.get("/").await.body["paths"].clone();
-    for path in ["/flagz", "/statusz", "/readyz/shutdown", "/apis/", "/openapi/v3"] {
-        let paths = paths.as_array().into_iter().flatten();
-        assert_eq!(paths.filter(|known| *known == path).count(), 1, "{path}");
-    }
-    let before = Release::new(35).expect("it is known");
-    let wire = Wire::with(
-        ServerOptions {
-            release: before,
-            ..options
-        },
-        None,
-    )
-    .await;
-    for path in ["/flagz", "/statusz"] {
-        assert_eq!(wire.get(path).await.code, 404, "{path}");
-    }
 }
 
 #[tokio::test]

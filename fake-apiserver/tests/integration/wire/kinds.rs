@@ -297,43 +297,6 @@ async fn texts_of_a_secret_go_into_its_data() {
 }
 
 #[tokio::test]
-async fn an_autoscaler_is_the_same_in_both_versions() {
-    let wire = Wire::start().await;
-    let path =
-        |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
-    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "w"});
-    let old = json!({
-        "metadata": {"name": "h"},
-        "spec": {"scaleTargetRef": target, "maxReplicas": 3, "targetCPUUtilizationPercentage": 80},
-    });
-    wire.create(&path("v1"), old).await;
-    let new = wire.get(&format!("{}/h", path("v2"))).await.body;
-    assert_eq!(new["spec"]["minReplicas"], 1);
-    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}});
-    assert_eq!(new["spec"]["metrics"], json!([cpu]));
-    let memory = json!({"type": "Resource", "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}}});
-    let both = wire
-        .merge(
-            &format!("{}/h", path("v2")),
-            json!({"spec": {"metrics": [cpu, memory]}}),
-        )
-        .await;
-    assert_eq!(both.code, 200, "{}", both.text);
-    // A client of the old version changes what it knows, and nothing else is lost. The metric that it knows comes last then.
-    let scaled = wire
-        .merge(&format!("{}/h", path("v1")), json!({"spec": {"maxReplicas": 9}}))
-        .await
-        .body;
-    assert_eq!(scaled["spec"]["targetCPUUtilizationPercentage"], 80);
-    let new = wire.get(&format!("{}/h", path("v2"))).await.body;
-    assert_eq!(
-        (&new["spec"]["metrics"], &new["spec"]["maxReplicas"]),
-        (&json!([memory, cpu]), &json!(9))
-    );
-    assert!(new["metadata"]["annotations"].is_null());
-}
-
-#[tokio::test]
 async fn a_pod_has_the_priority_of_its_class() {
     let wire = Wire::start().await;
     let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";

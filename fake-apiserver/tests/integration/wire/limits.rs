@@ -2,11 +2,7 @@
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Observer, ServerOptions, WatchEnd};
-use http_body_util::{BodyExt, Empty};
-use hyper::Request;
-use hyper::body::Bytes;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -115,28 +111,6 @@ async fn http2_without_tls_is_spoken() {
     let mut frame = [0; 9];
     socket.read_exact(&mut frame).await.unwrap();
     assert_eq!(frame[3], 4, "the first frame is SETTINGS");
-}
-
-#[tokio::test]
-async fn documents_over_http2_name_the_authority_of_the_request() {
-    let wire = Wire::start().await;
-    let address = wire.running.address();
-    let socket = TcpStream::connect(address).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(socket))
-            .await
-            .unwrap();
-    let connection = tokio::spawn(connection);
-    let request = Request::get(format!("http://{address}/.well-known/openid-configuration"));
-    let request = request.body(Empty::<Bytes>::new()).unwrap();
-    let answer = sender.send_request(request).await.unwrap();
-    assert_eq!(answer.status(), 200);
-    let body = answer.into_body().collect().await.unwrap().to_bytes();
-    let told: Value = serde_json::from_slice(&body).unwrap();
-    // There is no header that says where the client takes the server to be.
-    assert_eq!(told["jwks_uri"], format!("https://{address}/openid/v1/jwks"));
-    drop(sender);
-    connection.await.unwrap().unwrap();
 }
 
 /// Passes on how watches end.

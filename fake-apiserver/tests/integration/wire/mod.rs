@@ -18,7 +18,6 @@ mod envelope;
 mod eviction;
 mod fields;
 mod flight;
-mod flows;
 mod garbage;
 mod gzip;
 mod health;
