@@ -32,6 +32,7 @@
 //! - `types`: the table of what the API types consist of.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by that table.
 //! - `schema`: what the API types consist of, and how they merge.
+//! - `cel`: expressions of custom resources, policies and webhooks.
 //! - `structural`: schemas of custom resources, and what becomes of objects by them.
 //! - `kinds`: the table of resources, and definitions of others. Everything that differs between kinds is there.
 //! - `object`: an object with the bytes that all its readers share.
@@ -52,6 +53,7 @@
 
 mod access;
 mod admission;
+mod cel;
 mod config;
 mod consult;
 mod controllers;
@@ -69,7 +71,6 @@ mod perturb;
 mod plugin;
 mod protobuf;
 mod request;
-mod rules;
 mod schema;
 mod server;
 mod store;

@@ -2,14 +2,15 @@
 //!
 //! Owns what becomes of an object, and the texts of the refusal.
 
+use super::inputs::evaluate;
 use super::policy::{Mutation, Policy, Read};
 use super::scene::{Case, Scene, variables};
+use crate::cel::Scope as Variables;
 use crate::kinds::Kind;
 use crate::machinery::faults::Cause;
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::patch::{json_patch, managed};
-use crate::rules::{Budget, Inputs, Variables};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -149,46 +150,32 @@ fn step(
 ) -> Result<Result<Value, String>, Status> {
     let (view, asker) = (scene.view(kind, Some(object))?, scene.asker());
     let inputs = view.inputs(policy, params, &asker);
-    let mut budget = Budget::POLICY;
-    let variables = variables(policy, &inputs, &mut budget);
+    let variables = variables(policy, &inputs);
     let document = view.object.clone();
     let changed = match mutation {
-        Mutation::Apply(read) => applied(read, kind, document, (&inputs, &variables), &mut budget),
-        Mutation::Patch(read) => patched(read, document, (&inputs, &variables), &mut budget),
+        Mutation::Apply(read) => applied(read, kind, document, &variables),
+        Mutation::Patch(read) => patched(read, document, &variables),
     };
     Ok(changed.and_then(|changed| scene.forms.received(kind, object, changed)))
 }
 
-type Known<'k, 'a> = (&'k Inputs<'a>, &'k Variables<'a>);
-
-fn value<'a>(
-    read: &'a Read,
-    (inputs, variables): Known<'_, 'a>,
-    budget: &mut Budget,
-) -> Result<Value, String> {
-    let expression = read.as_ref().map_err(Clone::clone)?;
-    expression.evaluate(inputs, variables, budget)
+fn value(read: &Read, variables: &Variables<'_>) -> Result<Value, String> {
+    evaluate(read.as_ref().map_err(Clone::clone)?, variables)
 }
 
-fn applied<'a>(
-    read: &'a Read,
+fn applied(
+    read: &Read,
     kind: &Kind,
     mut document: Value,
-    known: Known<'_, 'a>,
-    budget: &mut Budget,
+    variables: &Variables<'_>,
 ) -> Result<Value, String> {
-    let made = value(read, known, budget)?;
+    let made = value(read, variables)?;
     managed::overlay(kind, &mut document, &made).map_err(|why| format!("error applying patch: {why}"))?;
     Ok(document)
 }
 
-fn patched<'a>(
-    read: &'a Read,
-    mut document: Value,
-    known: Known<'_, 'a>,
-    budget: &mut Budget,
-) -> Result<Value, String> {
-    let patch = value(read, known, budget)?;
+fn patched(read: &Read, mut document: Value, variables: &Variables<'_>) -> Result<Value, String> {
+    let patch = value(read, variables)?;
     let (operations, _) = json_patch::read(&patch).map_err(|why| format!("JSON Patch: {why}"))?;
     let before = document.clone();
     match json_patch::apply(&mut document, &operations) {

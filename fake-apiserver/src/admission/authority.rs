@@ -4,7 +4,7 @@ use super::question::Subject;
 use super::surroundings::Surroundings;
 use crate::access::auth::{User, account_groups, account_user};
 use crate::access::rbac::{Attributes, ResourceOrPath};
-use crate::rules::{Authority, Check};
+use crate::cel::{Authority, Check};
 
 /// Decides what the user of a request may do, or a service account that an expression names.
 pub(crate) struct Asker<'a> {

@@ -1,7 +1,8 @@
 //! Conditions under which somebody is asked about a request (`matchConditions`).
 
+use super::inputs::{Inputs, evaluate};
+use crate::cel::{Budget, Expression};
 use crate::machinery::json::{list, string};
-use crate::rules::{Budget, Expression, Inputs, Variables};
 use serde_json::Value;
 
 /// Conditions that must all hold.
@@ -28,12 +29,15 @@ impl Conditions {
     }
 
     /// Whether all conditions hold. Why that cannot be said, otherwise.
-    pub(crate) fn hold<'a>(&'a self, inputs: &Inputs<'a>) -> Result<bool, String> {
-        let mut budget = Budget::CONDITIONS;
+    pub(crate) fn hold(&self, inputs: &Inputs<'_>) -> Result<bool, String> {
+        if self.is_empty() {
+            return Ok(true);
+        }
+        let scope = inputs.scope(&Budget::conditions());
         let mut failures = Vec::new();
         for condition in &self.all {
             let outcome = match condition {
-                Ok(expression) => expression.evaluate(inputs, &Variables::default(), &mut budget),
+                Ok(expression) => evaluate(expression, &scope),
                 Err(why) => Err(format!("compilation error: {why}")),
             };
             match outcome {

@@ -2,11 +2,12 @@
 //!
 //! Owns what a policy decides, and the texts of the refusal.
 
+use super::inputs::evaluate;
 use super::policy::{Policy, Read, Validation};
 use super::scene::{Scene, View, variables};
+use crate::cel::Scope as Variables;
 use crate::machinery::faults::Cause;
 use crate::machinery::status::Status;
-use crate::rules::{Budget, Inputs, Variables};
 use serde_json::Value;
 
 /// Bytes of a message that an expression makes.
@@ -105,14 +106,13 @@ fn judge(policy: &Policy, scene: &Scene<'_>, view: &View, params: &Value) -> Vec
         Ok(false) => return Vec::new(),
         Err(why) => return failed(why).into_iter().collect(),
     }
-    let mut budget = Budget::POLICY;
-    let variables = variables(policy, &inputs, &mut budget);
+    let variables = variables(policy, &inputs);
     let mut objections = Vec::new();
     for validation in &policy.validations {
-        match value(&validation.expression, &inputs, &variables, &mut budget) {
+        match value(&validation.expression, &variables) {
             Ok(Value::Bool(true)) => {}
             Ok(_) => objections.push(Objection {
-                message: message(validation, &inputs, &variables, &mut budget),
+                message: message(validation, &variables),
                 reason: validation.reason,
                 always: false,
             }),
@@ -120,7 +120,7 @@ fn judge(policy: &Policy, scene: &Scene<'_>, view: &View, params: &Value) -> Vec
         }
     }
     for note in &policy.notes {
-        if let Err(why) = value(note, &inputs, &variables, &mut budget) {
+        if let Err(why) = value(note, &variables) {
             objections.extend(failed(why).map(|objection| Objection {
                 always: true,
                 ..objection
@@ -130,32 +130,17 @@ fn judge(policy: &Policy, scene: &Scene<'_>, view: &View, params: &Value) -> Vec
     objections
 }
 
-fn value<'a>(
-    expression: &'a Read,
-    inputs: &Inputs<'a>,
-    variables: &Variables<'a>,
-    budget: &mut Budget,
-) -> Result<Value, String> {
-    let expression = expression.as_ref().map_err(Clone::clone)?;
-    expression.evaluate(inputs, variables, budget)
+fn value(expression: &Read, variables: &Variables<'_>) -> Result<Value, String> {
+    evaluate(expression.as_ref().map_err(Clone::clone)?, variables)
 }
 
-/// What is said of an object for which a validation does not hold.
-fn message<'a>(
-    validation: &'a Validation,
-    inputs: &Inputs<'a>,
-    variables: &Variables<'a>,
-    budget: &mut Budget,
-) -> String {
-    let inputs = Inputs {
-        authority: None,
-        ..*inputs
-    };
-    let said = validation.message_expression.as_ref();
-    let said = said.and_then(|expression| expression.evaluate(&inputs, variables, budget).ok());
-    let said = said.as_ref().and_then(Value::as_str).map(str::trim);
+/// The message of a refusal.
+fn message(validation: &Validation, variables: &Variables<'_>) -> String {
+    let message = validation.message_expression.as_ref();
+    let message = message.and_then(|expression| expression.evaluate(variables).ok());
+    let message = message.as_ref().and_then(Value::as_str).map(str::trim);
     let fits = |text: &&str| !text.is_empty() && text.len() <= MESSAGE_MAX && !text.contains('\n');
-    match said.filter(fits) {
+    match message.filter(fits) {
         Some(text) => text.to_owned(),
         None if !validation.message.is_empty() => validation.message.clone(),
         None => format!("failed expression: {}", validation.text),

@@ -2,12 +2,12 @@
 
 use super::conditions::Conditions;
 use super::matching::Selection;
+use crate::cel::Expression;
 use crate::machinery::intern;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::metadata;
 use crate::machinery::selector::LabelSelector;
 use crate::object::Objects;
-use crate::rules::Expression;
 use serde_json::Value;
 
 /// An expression, or why it cannot be read.

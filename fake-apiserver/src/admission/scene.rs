@@ -1,15 +1,16 @@
 //! One request as policies see it: whether they hold there, with which parameters, and what their expressions see.
 
 use super::authority::Asker;
+use super::inputs::Inputs;
 use super::policy::{Binding, Policy, Reference};
 use super::question::{Question, Requester};
 use super::review;
 use super::surroundings::Surroundings;
+use crate::cel::{Budget, Check, Scope as Variables};
 use crate::kinds::{Kind, NAMESPACE};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::{Object, namespace_range};
-use crate::rules::{Budget, Check, Inputs, Variables};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -197,19 +198,16 @@ impl View {
             request: &self.request,
             params: policy.params.is_some().then_some(params),
             namespace: &self.namespace,
-            authority: Some((asker, &self.check)),
+            authority: (asker, &self.check),
         }
     }
 }
 
-/// The values of a policy's variables.
-pub(super) fn variables<'a>(policy: &'a Policy, inputs: &Inputs<'a>, budget: &mut Budget) -> Variables<'a> {
-    let mut variables = Variables::default();
+/// The variables of a policy's expressions.
+pub(super) fn variables<'a>(policy: &Policy, inputs: &Inputs<'a>) -> Variables<'a> {
+    let mut variables = inputs.scope(&Budget::validation());
     for (name, expression) in &policy.variables {
-        match expression {
-            Ok(expression) => variables.compute(name, expression, inputs, budget),
-            Err(why) => variables.fail(name, why),
-        }
+        variables.compute(name, expression);
     }
     variables
 }

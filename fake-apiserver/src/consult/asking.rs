@@ -2,11 +2,10 @@
 
 use super::{address, convert};
 use crate::admission::{
-    Asker, Question, Registry, Reply, Requester, Surroundings, Webhook, read_review, review_request,
+    Asker, Inputs, Question, Registry, Reply, Requester, Surroundings, Webhook, read_review, review_request,
 };
 use crate::kinds::{Kind, NAMESPACE};
 use crate::machinery::status::Status;
-use crate::rules::Inputs;
 use crate::store::Store;
 use crate::verbs::sent;
 use serde_json::{Value, json};
@@ -79,7 +78,7 @@ impl Asking<'_> {
             request: &request,
             params: None,
             namespace: &namespace,
-            authority: Some((&asker, &check)),
+            authority: (&asker, &check),
         })
     }
 

@@ -8,7 +8,7 @@ use super::printer::PrinterColumn;
 use super::row::{NAME, NAMESPACE, Row, not_supported};
 use crate::machinery::json;
 use crate::machinery::selector::Selectable;
-use crate::rules::Rules;
+use crate::structural::Rules;
 use crate::structural::Schema;
 use serde_json::Value;
 use std::sync::Arc;

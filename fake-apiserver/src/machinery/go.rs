@@ -72,21 +72,6 @@ pub(crate) fn member_name(name: &str) -> String {
     name
 }
 
-/// A number as Go writes it (`%g`): with an exponent where it is large or very small.
-pub(crate) fn float(number: f64) -> String {
-    let shown = format!("{number:e}");
-    let (digits, power) = shown.split_once('e').unwrap_or((&shown, "0"));
-    match power.parse::<i32>() {
-        _ if number.is_nan() => "NaN".to_owned(),
-        _ if number.is_infinite() => if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned(),
-        Ok(power) if !(-4..6).contains(&power) => {
-            let sign = if power < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", power.abs())
-        }
-        _ => number.to_string(),
-    }
-}
-
 /// Whether Go counts a character as printable.
 pub(crate) fn is_print(c: char) -> bool {
     if c.is_ascii() {

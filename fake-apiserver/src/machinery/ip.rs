@@ -40,14 +40,6 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// Whether it is of a group on one link alone.
-pub(crate) fn is_link_local_group(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.octets().starts_with(&[224, 0, 0]),
-        IpAddr::V6(address) => address.segments()[0] & 0xff0f == 0xff02,
-    }
-}
-
 /// Whether it is of one machine, and of use beyond one link.
 pub(crate) fn is_global_unicast(address: IpAddr) -> bool {
     let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);

@@ -9,7 +9,6 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json_path::member_at;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata, names};
-use crate::rules;
 use crate::structural::{self, Before};
 use serde_json::Value;
 
@@ -145,9 +144,7 @@ fn expressions(defined: &Defined, new: &Value, old: Before<'_>, faults: &mut Fau
         faults.invalid("<nil>", Value::Null, why);
         return Vec::new();
     }
-    let outcome = rules::validate(new, &defined.schema, &defined.rules, old);
-    faults.append(outcome.faults);
-    outcome.warnings
+    defined.rules.validate(new, &defined.schema, old, faults)
 }
 
 /// The rules for a change of an object, or of its status; returns warnings.

@@ -14,7 +14,7 @@ use crate::config::release::Life;
 use crate::machinery::json_path::JsonPath;
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{intern, json, versions};
-use crate::rules::Rules;
+use crate::structural::Rules;
 use crate::structural::Schema;
 use serde_json::{Value, json};
 use std::sync::Arc;

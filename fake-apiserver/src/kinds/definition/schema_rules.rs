@@ -7,8 +7,7 @@ use super::super::internal_form;
 use super::{default_rules, structure_rules};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
-use crate::rules;
-use crate::structural::{TYPES, unreadable};
+use crate::structural::{self, TYPES, unreadable};
 use serde_json::Value;
 
 /// What may be said of a whole object that has a status of its own.
@@ -83,7 +82,7 @@ pub(super) fn validate(schema: &Value, at: &str, has_status: bool, faults: &mut 
     }
     match unreadable {
         Some(why) => faults.invalid(at, "", &why),
-        None => rules::validate_definition(schema, at, faults),
+        None => structural::validate_expressions(schema, at, faults),
     }
 }
 
@@ -175,7 +174,7 @@ fn visit(schema: &Value, at: &str, place: &Place, faults: &mut Faults) {
     }
     map_type(schema, at, faults);
     list_type(schema, at, faults);
-    rules::validate_definition_words(schema, at, faults);
+    structural::validate_rules(schema, at, faults);
 }
 
 /// The rules for the words of one schema.

@@ -1,9 +1,9 @@
 //! The rules for conditions under which a webhook or policy is asked, and for expressions as such.
 
+use crate::cel::Expression;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
-use crate::rules::{Declarations, Expression, Returns};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 const CONDITIONS_MAX: usize = 64;
 
 /// The rules for conditions that know such variables.
-pub(super) fn conditions(all: &Value, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
+pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut Faults) {
     let all = list(all);
     if all.len() > CONDITIONS_MAX {
         faults.too_many(at, all.len(), CONDITIONS_MAX);
@@ -25,7 +25,7 @@ pub(super) fn conditions(all: &Value, known: &Declarations<'_>, at: &str, faults
         if text.is_empty() {
             faults.required(field, "");
         } else {
-            expression(text, known, Returns::Bool, &field, faults);
+            expression(text, known, &["bool"], &field, faults);
         }
         let (name, field) = (string(condition, "name"), format!("{at}[{i}].name"));
         if name.is_empty() {
@@ -39,20 +39,30 @@ pub(super) fn conditions(all: &Value, known: &Declarations<'_>, at: &str, faults
     }
 }
 
-/// The rules for an expression.
-pub(super) fn expression(
-    text: &str,
-    known: &Declarations<'_>,
-    returns: Returns,
-    at: &str,
-    faults: &mut Faults,
-) {
-    let read = Expression::read(text);
-    let judged = match &read {
-        Ok(expression) => expression.check(known, returns),
-        Err(why) => Err(why.clone()),
-    };
-    if let Err(why) = judged {
+/// The rules for an expression of one of these types that may use these variables.
+pub(super) fn expression(text: &str, known: &[String], types: &[&str], at: &str, faults: &mut Faults) {
+    let checked = Expression::read(text).and_then(|expression| {
+        expression.check(known)?;
+        let wrong = expression.check_type(types);
+        wrong.map_err(|of| match types {
+            [one] => format!("must evaluate to {one} but got {of}"),
+            several => format!("must evaluate to one of [{}] but got {of}", several.join(" ")),
+        })
+    });
+    if let Err(why) = checked {
         faults.invalid(at, text, &why);
     }
+}
+
+/// The variables of the expressions of all webhooks and policies.
+pub(super) fn variables() -> Vec<String> {
+    let names = [
+        "object",
+        "oldObject",
+        "request",
+        "namespaceObject",
+        "authorizer",
+        "authorizer.requestResource",
+    ];
+    names.map(str::to_owned).into()
 }

@@ -1,12 +1,12 @@
 //! The rules for policies.
 
 use super::super::conditions::validate as judge_conditions;
-use super::conditions::{conditions, expression};
+use super::conditions::{self, conditions, expression};
 use super::matching::{self, FAILURES};
+use crate::cel::RESERVED;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::{metadata, names};
-use crate::rules::{Declarations, Expression, ObjectForm, RESERVED, Returns};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -38,9 +38,7 @@ pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mu
 
 /// The rules for a policy that refuses.
 pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
-    let read = variables(policy);
-    let mut known = declared(policy);
-    common(policy, &mut known, &read, faults);
+    let known = common(policy, faults);
     let spec = &policy["spec"];
     let (validations, notes) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
     if validations.is_empty() && notes.is_empty() {
@@ -66,9 +64,7 @@ pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
 
 /// The rules for a policy that changes.
 pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
-    let read = variables(policy);
-    let mut known = declared(policy);
-    common(policy, &mut known, &read, faults);
+    let mut known = common(policy, faults);
     let spec = &policy["spec"];
     let rules = list(&spec["matchConstraints"]["resourceRules"]).iter();
     for operation in rules.flat_map(|rule| texts(&rule["operations"])) {
@@ -79,36 +75,22 @@ pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
     if mutations.is_empty() {
         faults.required("spec.mutations", "mutations must contain at least one item");
     }
-    let known = known.making();
+    // Expressions of mutations construct objects of these types.
+    known.extend(["Object", "JSONPatch"].map(str::to_owned));
     for (i, one) in mutations.iter().enumerate() {
         mutation(one, &known, &format!("spec.mutations[{i}]"), faults);
     }
     matching::choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, faults);
 }
 
-/// The variables of a policy, as far as they can be read.
-fn variables(policy: &Value) -> Vec<Result<Expression, String>> {
-    let all = list(&policy["spec"]["variables"]).iter();
-    all.map(|variable| Expression::read(string(variable, "expression")))
-        .collect()
-}
-
-fn declared<'a>(policy: &Value) -> Declarations<'a> {
-    let has_params = policy["spec"]["paramKind"].is_object();
-    Declarations::new().with_params(has_params.then_some(ObjectForm::Any))
-}
-
-/// What both kinds of policies have; the variables are known afterwards.
-fn common<'a>(
-    policy: &'a Value,
-    known: &mut Declarations<'a>,
-    read: &'a [Result<Expression, String>],
-    faults: &mut Faults,
-) {
+/// The rules for what both kinds of policies have; returns the variables of their expressions.
+fn common(policy: &Value, faults: &mut Faults) -> Vec<String> {
+    let mut known = conditions::variables();
     let spec = &policy["spec"];
     matching::choice(spec, "failurePolicy", "spec", &FAILURES, faults);
     if spec["paramKind"].is_object() {
         matching::param_kind(&spec["paramKind"], "spec.paramKind", faults);
+        known.push("params".to_owned());
     }
     let constraints = &spec["matchConstraints"];
     if constraints.is_object() {
@@ -119,8 +101,8 @@ fn common<'a>(
     } else {
         faults.required("spec.matchConstraints", "");
     }
-    conditions(&spec["matchConditions"], known, "spec.matchConditions", faults);
-    for (i, (variable, read)) in list(&spec["variables"]).iter().zip(read).enumerate() {
+    conditions(&spec["matchConditions"], &known, "spec.matchConditions", faults);
+    for (i, variable) in list(&spec["variables"]).iter().enumerate() {
         let (name, text) = (string(variable, "name"), string(variable, "expression"));
         let at = format!("spec.variables[{i}]");
         if name.trim().is_empty() {
@@ -132,14 +114,10 @@ fn common<'a>(
             faults.required(format!("{at}.expression"), "expression is not specified");
             continue;
         }
-        let judged = match read {
-            Ok(expression) => known.compute(name, expression),
-            Err(why) => Err(why.clone()),
-        };
-        if let Err(why) = judged {
-            faults.invalid(format!("{at}.expression"), text, &why);
-        }
+        expression(text, &known, &[], &format!("{at}.expression"), faults);
+        known.push(format!("variables.{name}"));
     }
+    known
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -153,12 +131,12 @@ fn is_identifier(name: &str) -> bool {
         && name != LOOP
 }
 
-fn validation(of: &Value, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
+fn validation(of: &Value, known: &[String], at: &str, faults: &mut Faults) {
     let text = string(of, "expression");
     if text.trim().is_empty() {
         faults.required(format!("{at}.expression"), "expression is not specified");
     } else {
-        expression(text, known, Returns::Bool, &format!("{at}.expression"), faults);
+        expression(text, known, &["bool"], &format!("{at}.expression"), faults);
     }
     let text = string(of, "messageExpression");
     if !text.is_empty() && text.trim().is_empty() {
@@ -166,7 +144,9 @@ fn validation(of: &Value, known: &Declarations<'_>, at: &str, faults: &mut Fault
         faults.invalid(format!("{at}.messageExpression"), text, why);
     } else if !text.is_empty() {
         let field = format!("{at}.messageExpression");
-        expression(text, &known.unauthorized(), Returns::Text, &field, faults);
+        let known = known.iter().filter(|name| !name.starts_with("authorizer"));
+        let known: Vec<String> = known.cloned().collect();
+        expression(text, &known, &["string"], &field, faults);
     }
     let text = string(of, "message");
     if !text.is_empty() && text.trim().is_empty() {
@@ -179,7 +159,7 @@ fn validation(of: &Value, known: &Declarations<'_>, at: &str, faults: &mut Fault
     }
 }
 
-fn note(of: &Value, policy: &str, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
+fn note(of: &Value, policy: &str, known: &[String], at: &str, faults: &mut Faults) {
     let key = string(of, "key");
     if policy.is_empty() {
         faults.invalid(format!("{at}.key"), key, "requires metadata.name be non-empty");
@@ -197,16 +177,20 @@ fn note(of: &Value, policy: &str, known: &Declarations<'_>, at: &str, faults: &m
         let why = format!("must not exceed {NOTE_BYTES_MAX} bytes in length");
         faults.required(field, &why);
     } else {
-        expression(text, known, Returns::TextOrNull, &field, faults);
+        expression(text, known, &["string", "null_type"], &field, faults);
     }
 }
 
-fn mutation(of: &Value, known: &Declarations<'_>, at: &str, faults: &mut Faults) {
+fn mutation(of: &Value, known: &[String], at: &str, faults: &mut Faults) {
     let (style, field) = (string(of, "patchType"), format!("{at}.patchType"));
-    let (own, other, returns) = match style {
+    let (own, other, made) = match style {
         "" => return faults.required(field, ""),
-        "JSONPatch" => ("jsonPatch", "applyConfiguration", Returns::Patch),
-        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", Returns::Object),
+        "JSONPatch" => (
+            "jsonPatch",
+            "applyConfiguration",
+            &["list(JSONPatch)", "list"][..],
+        ),
+        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", &["Object"][..]),
         _ => return faults.not_supported(field, style, &PATCHES),
     };
     let field = format!("{at}.{own}.expression");
@@ -217,7 +201,7 @@ fn mutation(of: &Value, known: &Declarations<'_>, at: &str, faults: &mut Faults)
     } else if text.is_empty() {
         faults.required(field, "");
     } else {
-        expression(text, known, returns, &field, faults);
+        expression(text, known, made, &field, faults);
     }
     if !of[other].is_null() {
         let why = format!("must not be specified when patchType is {style}");

@@ -6,7 +6,6 @@ use super::{clients, conditions};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::names;
-use crate::rules::Declarations;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -25,7 +24,7 @@ pub(in crate::kinds) fn validate(new: &Value, old: &Value, mutating: bool, fault
         one(hook, mutating, &at, faults);
         if have_changed {
             let at = format!("{at}.matchConditions");
-            conditions::conditions(&hook["matchConditions"], &Declarations::new(), &at, faults);
+            conditions::conditions(&hook["matchConditions"], &conditions::variables(), &at, faults);
         }
         reviews(hook, &format!("{at}.admissionReviewVersions"), faults);
         let name = string(hook, "name");

@@ -151,7 +151,7 @@ async fn the_libraries_are_there() {
         "isIP(self.ip) && ip(self.ip).family() == 4",
         "self.at < timestamp('2030-01-01T00:00:00Z') && self.at.getFullYear() == 2026",
         "type(self.either) == int ? self.either == 5 : self.either == '5'",
-        "self.set == ['b', 'a'] && sets.contains(self.set, ['a'])",
+        "sets.equivalent(self.set, ['b', 'a']) && sets.contains(self.set, ['a'])",
         "self.?missing.orValue('d') == 'd' && !has(self.missing)",
         "self.a__dash__b == 'x' && self.__if__ == 'y'",
         "self.list.isSorted() && self.list.indexOf('b') == 1 && 'a%sc%d'.format(['b', 1]) == 'abc1'",
@@ -161,15 +161,6 @@ async fn the_libraries_are_there() {
     let mut all = properties.clone();
     all["missing"] = text.clone();
     let rules: Vec<Value> = rules.iter().map(|rule| json!({"rule": rule})).collect();
-    // Without bounds, some of these could cost too much.
-    for name in ["t", "q", "ip", "a-b", "if", "missing"] {
-        all[name]["maxLength"] = 20.into();
-    }
-    for name in ["list", "set"] {
-        all[name]["maxItems"] = 5.into();
-        all[name]["items"] = json!({"type": "string", "maxLength": 5});
-    }
-    all["map"]["maxProperties"] = 5.into();
     foos(&wire, ruled(all, rules.into())).await;
     let spec = json!({"t": "abc", "list": ["a", "b"], "map": {"k": "v"}, "q": "2Gi", "ip": "10.0.0.1",
         "at": "2026-05-05T05:05:05Z", "either": 5, "set": ["a", "b"], "a-b": "x", "if": "y"});
@@ -184,18 +175,12 @@ async fn rules_that_make_no_sense_are_refused_with_the_definition() {
     for (rule, expected) in [
         ("self.z == 1", "undefined field 'z'"),
         ("self.x +", "Syntax error"),
-        ("self.x", "cel expression must evaluate to a bool"),
-        (
-            "self.x == 'a'",
-            "found no matching overload for '_==_' applied to '(int, string)'",
-        ),
+        ("1 + self.x", "cel expression must evaluate to a bool"),
+        ("other == 1", "undeclared reference to 'other' (in container '')"),
+        ("self.metadata.name == 'a'", "undefined field 'metadata'"),
         (
             "nothing(self.x)",
             "undeclared reference to 'nothing' (in container '')",
-        ),
-        (
-            "self.list.all(x, self.list.all(y, x == y))",
-            "exceeds budget by factor of more than 100x",
         ),
     ] {
         let answer = defined(&wire, ruled(properties.clone(), json!([{ "rule": rule }]))).await;
@@ -225,4 +210,43 @@ async fn what_costs_too_much_is_given_up() {
     let long: Vec<u32> = vec![1; 300_000];
     let told = refused(&wire, json!({"list": long})).await;
     assert!(told[0].contains("call cost exceeds limit for rule"), "{told:?}");
+}
+
+/// Each of these takes hours, or more memory than a machine has, where nothing stops it.
+#[tokio::test]
+async fn a_rule_without_an_end_is_stopped() {
+    let text = "a".repeat(100_000);
+    let list: Vec<u32> = (0..700).collect();
+    let object = json!({"text": text, "list": list});
+    let quote = format!("{}self.text{}", "strings.quote(".repeat(60), ")".repeat(60));
+    let copies = format!("size([{}self]) > 0", "self,".repeat(5_000));
+    for rule in [
+        "self.list.all(a, self.list.all(b, self.list.all(c, self.list.all(d, a + b + c + d >= 0))))",
+        "self.list.all(a, self.list.all(b, self.text != string(a) + string(b)))",
+        "size(self.list.map(a, self.list.map(b, self))) > 0",
+        "size(self.text.replace('', self.text)) > 0",
+        "size(self.list.map(a, string(a)).join(self.text)) > 0",
+        "lists.range(1000000000000).size() > 0",
+        "size('%.1000000000f'.format([1.0])) >= 0",
+        &format!("size({quote}) > 0"),
+        &copies,
+    ] {
+        let wire = Wire::start().await;
+        let properties =
+            json!({"text": {"type": "string"}, "list": {"type": "array", "items": {"type": "integer"}}});
+        foos(
+            &wire,
+            ruled(properties, json!([{"rule": rule, "message": "stopped"}])),
+        )
+        .await;
+        let began = std::time::Instant::now();
+        let told = refused(&wire, object.clone()).await;
+        assert!(began.elapsed().as_secs() < 20, "{rule}: {:?}", began.elapsed());
+        assert!(
+            told[0].contains("cost") || told[0].contains("the evaluation failed"),
+            "{rule}: {}",
+            &told[0][..told[0].len().min(300)]
+        );
+        assert_eq!(wire.get("/readyz").await.code, 200);
+    }
 }

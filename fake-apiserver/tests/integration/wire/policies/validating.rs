@@ -2,8 +2,7 @@
 
 use super::{DEPLOYMENTS, GROUP, deployment, refuses};
 use crate::wire::client::{CONFIG_MAPS, Wire};
-use crate::wire::custom::{DEFINITIONS, definition, with_spec};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const DENIED: &str = "ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com' denied request";
 
@@ -197,99 +196,38 @@ async fn deletions_are_judged_by_the_old_object() {
 }
 
 #[tokio::test]
-async fn expressions_are_checked_against_the_types_that_they_are_about() {
+async fn the_status_of_a_policy_is_written_for_its_generation() {
     let wire = Wire::start().await;
     let policies = format!("{GROUP}/validatingadmissionpolicies");
-    let make = |name: &str, validations: Value| {
-        json!({"metadata": {"name": name}, "spec": {"matchConstraints": super::deployments(),
-            "validations": validations}})
-    };
-    let fine = make("fine", json!([{"expression": "object.spec.replicas > 1"}]));
-    wire.create(&policies, fine).await;
-    let found = wire.get(&format!("{policies}/fine")).await.body;
+    let validations = json!([{"expression": "object.spec.replicas > 1"}]);
+    let policy = json!({"metadata": {"name": "a"}, "spec": {"matchConstraints": super::deployments(),
+        "validations": validations}});
+    wire.create(&policies, policy).await;
+    let found = wire.get(&format!("{policies}/a")).await.body;
     assert_eq!(
         found["status"],
         json!({"observedGeneration": 1, "typeChecking": {}})
     );
-    let confused = make(
-        "confused",
-        json!([
-            {"expression": "object.spec.replicas > '1'",
-                "messageExpression": "'wants replicas > 1, got ' + object.spec.replicas"},
-            {"expression": "object.spec.missing < 10"},
-        ]),
-    );
-    wire.create(&policies, confused).await;
-    let found = wire.get(&format!("{policies}/confused")).await.body;
-    let warnings = found["status"]["typeChecking"]["expressionWarnings"]
-        .as_array()
-        .unwrap();
-    let told: Vec<(&str, &str)> = warnings
-        .iter()
-        .map(|warning| {
-            (
-                warning["fieldRef"].as_str().unwrap(),
-                warning["warning"].as_str().unwrap(),
-            )
-        })
-        .collect();
-    for ((at, warning), (place, part)) in told.iter().zip([
-        (
-            "spec.validations[0].expression",
-            "found no matching overload for '_>_' applied to '(int, string)'",
-        ),
-        (
-            "spec.validations[0].messageExpression",
-            "found no matching overload for '_+_' applied to '(string, int)'",
-        ),
-        ("spec.validations[1].expression", "undefined field 'missing'"),
-    ]) {
-        assert_eq!(*at, place);
-        assert!(
-            warning.starts_with("apps/v1, Kind=Deployment: compilation failed: ERROR: <input>:1:"),
-            "{warning}"
-        );
-        assert!(warning.contains(part), "{warning}");
-    }
-    assert_eq!(told.len(), 3);
 }
 
+/// Each member of `variables` is twice as long as the one before.
 #[tokio::test]
-async fn expressions_are_checked_against_custom_resources_too() {
+async fn variables_that_double_are_stopped() {
     let wire = Wire::start().await;
-    let version = with_spec(json!({"replicas": {"type": "integer"}}));
-    wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
-    let policies = format!("{GROUP}/validatingadmissionpolicies");
-    let rules = json!([{"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["foos"]}]);
-    let make = |name: &str, validations: Value| {
-        json!({"metadata": {"name": name}, "spec": {"matchConstraints": {"resourceRules": rules},
-            "validations": validations}})
-    };
-    wire.create(
-        &policies,
-        make("fine", json!([{"expression": "object.spec.replicas > 1"}])),
+    let mut variables = vec![json!({"name": "v0", "expression": "object.metadata.name"})];
+    for i in 1..60 {
+        let sum = format!("variables.v{} + variables.v{}", i - 1, i - 1);
+        variables.push(json!({"name": format!("v{i}"), "expression": sum}));
+    }
+    let validations = json!([{"expression": "size(variables.v59) > 0"}]);
+    refuses(
+        &wire,
+        json!({"variables": variables, "validations": validations}),
+        json!({}),
     )
     .await;
-    let found = wire.get(&format!("{policies}/fine")).await.body;
-    assert_eq!(found["status"]["typeChecking"], json!({}));
-    let validations = json!([
-        {"expression": "object.spec.replicas > '1'"},
-        {"expression": "object.spec.maxRetries < 10"},
-    ]);
-    wire.create(&policies, make("confused", validations)).await;
-    let found = wire.get(&format!("{policies}/confused")).await.body;
-    let warnings = found["status"]["typeChecking"]["expressionWarnings"]
-        .as_array()
-        .unwrap();
-    for (warning, part) in warnings.iter().zip([
-        "found no matching overload for '_>_' applied to '(int, string)'",
-        "undefined field 'maxRetries'",
-    ]) {
-        let told = warning["warning"].as_str().unwrap();
-        assert!(
-            told.starts_with("example.com/v1, Kind=Foo: ") && told.contains(part),
-            "{told}"
-        );
-    }
-    assert_eq!(warnings.len(), 2);
+    let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
+    assert_eq!(refused.code, 422, "{}", refused.text);
+    assert!(refused.text.contains("cost"), "{}", refused.text);
+    assert_eq!(wire.get("/readyz").await.code, 200);
 }

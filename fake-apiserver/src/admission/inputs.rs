@@ -1,0 +1,49 @@
+//! The variables of the expressions about one request.
+
+use crate::cel::{Authority, Budget, Check, Expression, Failure, Scope, from_json};
+use serde_json::Value;
+
+const SPENT: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/// The values of the variables.
+#[derive(Clone, Copy)]
+pub(crate) struct Inputs<'a> {
+    pub(crate) object: &'a Value,
+    pub(crate) old_object: &'a Value,
+    pub(crate) request: &'a Value,
+    /// None: the policy has no `paramKind`.
+    pub(crate) params: Option<&'a Value>,
+    pub(crate) namespace: &'a Value,
+    pub(crate) authority: (&'a dyn Authority, &'a Check),
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn scope(&self, budget: &Budget) -> Scope<'a> {
+        let mut scope = Scope::new(budget);
+        scope.bind("object", from_json(self.object));
+        scope.bind("oldObject", from_json(self.old_object));
+        scope.bind("request", from_json(self.request));
+        scope.bind("namespaceObject", from_json(self.namespace));
+        if let Some(params) = self.params {
+            scope.bind("params", from_json(params));
+        }
+        let (authority, request) = self.authority;
+        scope.authorize(authority, request.clone());
+        scope
+    }
+}
+
+/// Evaluates an expression about a request. The text of the error, otherwise.
+pub(super) fn evaluate(expression: &Expression, scope: &Scope<'_>) -> Result<Value, String> {
+    let why = match expression.evaluate(scope) {
+        Ok(value) => return Ok(value),
+        Err(Failure::Spent) => return Err(SPENT.to_owned()),
+        Err(Failure::TooExpensive) => "operation cancelled: actual cost limit exceeded".to_owned(),
+        Err(Failure::Error(why)) => why,
+    };
+    Err(format!(
+        "expression '{}' resulted in error: {why}",
+        expression.text()
+    ))
+}

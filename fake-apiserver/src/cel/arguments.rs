@@ -1,0 +1,56 @@
+//! What functions read from their call: the receiver, strings, and the budget.
+
+use super::budget::State;
+use kube_cel::cel::{ExecutionError, FunctionContext, Value};
+use std::sync::Arc;
+
+/// Bytes that cost as much as one node (upstream: `StringTraversalCostFactor`).
+const BYTES: usize = 10;
+
+/// Uses the state of the evaluation that calls a function.
+pub(super) fn with_state<T>(
+    with: &FunctionContext<'_, '_>,
+    work: impl FnOnce(&State) -> Result<T, ExecutionError>,
+) -> Result<T, ExecutionError> {
+    let found = with.ptx.get_variable(State::VARIABLE);
+    let found = found.map(|found| Value::try_from(found.as_ref()));
+    let state = match &found {
+        Some(Ok(Value::Opaque(opaque))) => opaque.downcast_ref::<State>(),
+        _ => None,
+    };
+    work(state.ok_or_else(|| with.error("there is no budget"))?)
+}
+
+/// Charges the bytes of a result.
+pub(super) fn charge(with: &FunctionContext<'_, '_>, bytes: usize) -> Result<(), ExecutionError> {
+    with_state(with, |state| state.charge(1 + bytes / BYTES))
+}
+
+/// Bytes of a value, roughly.
+pub(super) fn size(value: &Value) -> usize {
+    const ENTRY: usize = 16;
+    match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.iter().map(|item| ENTRY + size(item)).sum(),
+        Value::Map(map) => map.map.values().map(|item| 2 * ENTRY + size(item)).sum(),
+        _ => 1,
+    }
+}
+
+pub(super) fn texts(values: &[Value]) -> Result<Vec<Arc<String>>, ExecutionError> {
+    let texts = values.iter().map(|value| match value {
+        Value::String(text) => Ok(text.clone()),
+        _ => Err(ExecutionError::NoSuchOverload),
+    });
+    texts.collect()
+}
+
+/// The receiver, of a type that no literal has.
+pub(super) fn receiver<T: 'static>(this: &Value) -> Result<&T, ExecutionError> {
+    let found = match this {
+        Value::Opaque(opaque) => opaque.downcast_ref::<T>(),
+        _ => None,
+    };
+    found.ok_or(ExecutionError::NoSuchOverload)
+}
