@@ -16,7 +16,6 @@ type Fits = fn(&str) -> bool;
 
 /// The formats of texts, without dashes.
 const TEXTS: [(&str, Fits); 26] = [
-    ("bsonobjectid", |text| matches(&BSON, text)),
     ("uri", is_uri),
     ("email", is_email),
     ("hostname", is_host),
@@ -28,15 +27,17 @@ const TEXTS: [(&str, Fits); 26] = [
     ("uuid3", |text| is_uuid(text, "3", "")),
     ("uuid4", |text| is_uuid(text, "4", "89ab")),
     ("uuid5", |text| is_uuid(text, "5", "89ab")),
-    ("isbn", |text| is_isbn10(text) || is_isbn13(text)),
-    ("isbn10", is_isbn10),
-    ("isbn13", is_isbn13),
-    ("creditcard", is_credit_card),
-    ("ssn", |text| matches(&SSN, text)),
-    ("hexcolor", |text| matches(&HEX_COLOR, text)),
-    ("rgbcolor", |text| matches(&RGB_COLOR, text)),
     ("byte", |text| !text.is_empty() && BASE64.decode(text).is_ok()),
     ("password", |_| true),
+    // Known, so that no warning names them, and not checked.
+    ("bsonobjectid", |_| true),
+    ("isbn", |_| true),
+    ("isbn10", |_| true),
+    ("isbn13", |_| true),
+    ("creditcard", |_| true),
+    ("ssn", |_| true),
+    ("hexcolor", |_| true),
+    ("rgbcolor", |_| true),
     ("date", is_date),
     ("duration", is_duration),
     ("datetime", is_date_time),
@@ -64,7 +65,6 @@ macro_rules! pattern {
         static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("it is a pattern"));
     };
 }
-pattern!(BSON, "^[0-9a-fA-F]{24}$");
 pattern!(
     MAC,
     "^([0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5,7}|[0-9a-fA-F]{4}(\\.[0-9a-fA-F]{4}){2,3})$"
@@ -72,12 +72,6 @@ pattern!(
 pattern!(
     UUID,
     "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
-);
-pattern!(SSN, "^\\d{3}[- ]?\\d{2}[- ]?\\d{4}$");
-pattern!(HEX_COLOR, "^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$");
-pattern!(
-    RGB_COLOR,
-    "^rgb\\(\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*,\\s*(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*\\)$"
 );
 pattern!(SHORT_NAME, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$");
 pattern!(
@@ -161,51 +155,6 @@ fn is_uuid(text: &str, version: &str, variants: &str) -> bool {
     let at = |index: usize| plain.get(index..=index).unwrap_or_default();
     let is_variant = variants.is_empty() || (!at(16).is_empty() && variants.contains(at(16)));
     matches(&UUID, text) && at(12) == version && is_variant
-}
-
-fn digits(text: &str) -> String {
-    text.chars().filter(|c| !" -".contains(*c)).collect()
-}
-
-fn is_isbn10(text: &str) -> bool {
-    let text = digits(text);
-    let value = |(at, c): (usize, char)| match c {
-        'X' if at == 9 => Some(10),
-        c => c.to_digit(10),
-    };
-    let values: Option<Vec<u32>> = text.chars().enumerate().map(value).collect();
-    let weighed = |values: Vec<u32>| {
-        (1..)
-            .zip(values)
-            .map(|(weight, value)| weight * value)
-            .sum::<u32>()
-    };
-    text.len() == 10 && values.is_some_and(|values| weighed(values) % 11 == 0)
-}
-
-fn is_isbn13(text: &str) -> bool {
-    let text = digits(text);
-    let values: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(10)).collect();
-    let weighed = |values: Vec<u32>| {
-        let weights = [1, 3].into_iter().cycle();
-        weights
-            .zip(values)
-            .map(|(weight, value)| weight * value)
-            .sum::<u32>()
-    };
-    let is_book = text.starts_with("978") || text.starts_with("979");
-    text.len() == 13 && is_book && values.is_some_and(|values| weighed(values) % 10 == 0)
-}
-
-fn is_credit_card(text: &str) -> bool {
-    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
-    let doubled = |(at, digit): (usize, &u32)| match at % 2 {
-        0 => *digit,
-        _ if *digit > 4 => digit * 2 - 9,
-        _ => digit * 2,
-    };
-    let sum: u32 = digits.iter().rev().enumerate().map(doubled).sum();
-    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
 }
 
 fn is_date(text: &str) -> bool {

@@ -3,7 +3,6 @@
 //! Owns which expressions are accepted: they parse, use known variables and functions, and select members that the schema declares.
 //! Expressions have no types here, so that a rule of another type than `bool` is reported for the object instead.
 
-use super::readable::unreadable;
 use super::schema::{Additional, ListType, Schema};
 use crate::cel::Expression;
 use crate::machinery::faults::Faults;
@@ -145,9 +144,9 @@ fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> 
 
 /// Reports what is invalid in the rules of one schema beside their expressions.
 pub(crate) fn validate_rules(schema: &Value, at: &str, faults: &mut Faults) {
-    // Of a schema that cannot be read, no path is checked.
-    let read = LazyCell::new(|| unreadable(schema).is_none().then(|| Schema::read(schema)));
-    let is_path = |path: &str| read.as_ref().is_none_or(|schema| leads_somewhere(path, schema));
+    // Only paths need it.
+    let read = LazyCell::new(|| Schema::read(schema));
+    let is_path = |path: &str| leads_somewhere(path, &read);
     let rules = json::list(&schema["x-kubernetes-validations"]);
     for (index, rule) in rules.iter().enumerate() {
         let at = format!("{at}.x-kubernetes-validations[{index}]");

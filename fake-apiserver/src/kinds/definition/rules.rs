@@ -2,14 +2,12 @@
 //!
 //! Fields are named as the real server names them, which moves what all versions share to the top of the spec.
 
-use super::super::internal_form;
 use super::super::registration::client_place;
 use super::conditions::is_true;
 use super::schema_rules;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
-use crate::structural::unreadable;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -134,18 +132,21 @@ fn versions(spec: &Value, faults: &mut Faults) {
         }
     }
     for (index, version) in versions.iter().enumerate() {
-        self::version(spec, version, &format!("spec.versions[{index}]"), faults);
+        self::version(version, &format!("spec.versions[{index}]"), faults);
     }
     let names: Vec<&str> = versions.iter().map(|version| string(version, "name")).collect();
-    let shown = || internal_form::shown("[]CustomResourceDefinitionVersion", &spec["versions"]);
     let mut known = HashSet::new();
     if !names.iter().all(|name| known.insert(name)) {
-        faults.invalid_as("spec.versions", &shown(), "must contain unique version names");
+        faults.invalid(
+            "spec.versions",
+            spec["versions"].clone(),
+            "must contain unique version names",
+        );
     }
     let is_stored = |version: &&Value| version["storage"] == true;
     if versions.iter().filter(is_stored).count() != 1 {
         let text = "must have exactly one version marked as storage version";
-        faults.invalid_as("spec.versions", &shown(), text);
+        faults.invalid("spec.versions", spec["versions"].clone(), text);
     }
     // Inside the real server the first version is one of the definition, too.
     let first = names.first().copied().unwrap_or_default();
@@ -155,17 +156,15 @@ fn versions(spec: &Value, faults: &mut Faults) {
     }
 }
 
-fn version(spec: &Value, version: &Value, at: &str, faults: &mut Faults) {
+fn version(version: &Value, at: &str, faults: &mut Faults) {
     let name = string(version, "name");
     let complaints = names::label_1035(name);
     if !complaints.is_empty() {
         faults.invalid(format!("{at}.name"), name, &complaints.join(","));
     }
     deprecation(version, at, faults);
-    // What is shared is no version's own.
-    let has_status = [version, spec].into_iter().any(has_status);
     let schema = &version["schema"];
-    self::schema(schema, &format!("{at}.schema"), has_status, faults);
+    self::schema(schema, &format!("{at}.schema"), faults);
     parts(version, at, faults);
     let without = schema["openAPIV3Schema"]
         .is_null()
@@ -175,9 +174,8 @@ fn version(spec: &Value, version: &Value, at: &str, faults: &mut Faults) {
 
 /// What all versions share.
 fn shared(spec: &Value, faults: &mut Faults) {
-    let has_status = has_status(spec) || list(&spec["versions"]).iter().any(has_status);
     let schema = &spec["validation"];
-    self::schema(schema, "spec.validation", has_status, faults);
+    self::schema(schema, "spec.validation", faults);
     parts(spec, "spec", faults);
     let without = schema
         .is_null()
@@ -185,15 +183,10 @@ fn shared(spec: &Value, faults: &mut Faults) {
     selectable(spec, schema, "spec", without, faults);
 }
 
-/// Whether a version, or all, have a status of their own.
-fn has_status(of: &Value) -> bool {
-    of["subresources"]["status"].is_object()
-}
-
-fn schema(schema: &Value, at: &str, has_status: bool, faults: &mut Faults) {
+fn schema(schema: &Value, at: &str, faults: &mut Faults) {
     let schema = &schema["openAPIV3Schema"];
     if !schema.is_null() {
-        schema_rules::validate(schema, &format!("{at}.openAPIV3Schema"), has_status, faults);
+        schema_rules::validate(schema, &format!("{at}.openAPIV3Schema"), faults);
     }
 }
 
@@ -210,22 +203,11 @@ fn parts(of: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn deprecation(version: &Value, at: &str, faults: &mut Faults) {
-    let Some(warning) = version["deprecationWarning"].as_str() else {
-        return;
-    };
-    let mut complain = |text: &str| faults.invalid(format!("{at}.deprecationWarning"), warning, text);
-    if version["deprecated"] != true {
-        return complain("can only be set for deprecated versions");
-    }
-    if warning.len() > 256 {
-        complain("must be <= 256 characters long");
-    }
-    if warning.is_empty() {
-        complain("must not be an empty string");
-    }
-    if let Some((index, _)) = warning.char_indices().find(|(_, c)| c.is_control()) {
-        let what = "must only contain printable UTF-8 characters; non-printable character found at index";
-        complain(&format!("{what} {index}"));
+    if let Some(warning) = version["deprecationWarning"].as_str()
+        && version["deprecated"] != true
+    {
+        let text = "can only be set for deprecated versions";
+        faults.invalid(format!("{at}.deprecationWarning"), warning, text);
     }
 }
 
@@ -293,12 +275,6 @@ fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, fault
     if let Some(why) = without {
         return faults.invalid(all, "", why);
     }
-    let unreadable = unreadable(root);
-    if let Some(why) = &unreadable {
-        faults.invalid(format!("{at}.schema.openAPIV3Schema"), "", why);
-    }
-    // Then there is nothing that a path could lead to.
-    let root = if unreadable.is_some() { &Value::Null } else { root };
     let mut seen: Vec<&str> = Vec::new();
     for (number, field) in fields.iter().enumerate() {
         let (path, place) = (string(field, "jsonPath"), format!("{all}[{number}].jsonPath"));
@@ -306,12 +282,10 @@ fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, fault
             faults.required(place, "");
             continue;
         }
-        let found = match led_to(path, root) {
-            Ok(found) => found,
-            Err(why) => {
-                faults.invalid(place, path, &format!("is an invalid path: {why}"));
-                continue;
-            }
+        let Some(found) = led_to(path, root) else {
+            let why = "is an invalid path: does not refer to a valid field";
+            faults.invalid(place, path, why);
+            continue;
         };
         if path.starts_with(".metadata") {
             faults.invalid(place.as_str(), path, "must not point to fields in metadata");
@@ -333,32 +307,14 @@ fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, fault
 }
 
 /// The schema of the field that a path of members (`.spec.name`) leads to.
-fn led_to<'s>(path: &str, root: &'s Value) -> Result<&'s Value, String> {
-    let token = |rest: &str| {
-        let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
-        if end == 0 { 1.min(rest.len()) } else { end }
-    };
-    let (mut schema, mut rest) = (root, path);
-    while !rest.is_empty() {
-        let (sign, after) = rest.split_at(token(rest));
-        match sign {
-            "." => {}
-            "[" => return Err("array notation is not allowed".to_owned()),
-            other => return Err(format!("expected [ or . but got: {other}")),
-        }
-        let (name, after) = after.split_at(token(after));
-        if name.is_empty() {
-            return Err("unexpected end of JSON path".to_owned());
-        }
-        let members = schema["properties"].as_object().filter(|all| !all.is_empty());
-        let inner = match members {
-            Some(members) => members.get(name),
-            None => Some(&schema["additionalProperties"]).filter(|inner| !inner.is_null()),
-        };
-        schema = inner.ok_or("does not refer to a valid field")?;
-        rest = after;
-    }
-    Ok(schema)
+fn led_to<'s>(path: &str, root: &'s Value) -> Option<&'s Value> {
+    let mut names = path.strip_prefix('.')?.split('.');
+    names.try_fold(root, |schema, name| {
+        let found = schema["properties"]
+            .get(name)
+            .or_else(|| schema.get("additionalProperties"));
+        found.filter(|found| found.is_object())
+    })
 }
 
 fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {

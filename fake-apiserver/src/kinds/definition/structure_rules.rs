@@ -36,7 +36,6 @@ const NOT_NESTED: [(&str, &str); 12] = [
 pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
     let mut found = Faults::default();
     visit(schema, at, Level::Root, &mut found);
-    complete(schema, schema, at, &mut found);
     faults.extend_sorted(found);
 }
 
@@ -71,26 +70,8 @@ fn visit(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
             faults,
         );
     }
-    extensions(schema, at, faults);
     combined(schema, at, is_int_or_string(schema), faults);
     types(schema, at, level, faults);
-    if level == Level::Root || schema["x-kubernetes-embedded-resource"] == true {
-        object(schema, at, level, faults);
-    }
-}
-
-fn extensions(schema: &Value, at: &str, faults: &mut Faults) {
-    if schema["x-kubernetes-int-or-string"] == true {
-        for word in [
-            "x-kubernetes-preserve-unknown-fields",
-            "x-kubernetes-embedded-resource",
-        ] {
-            if schema[word] == true {
-                let text = "must be false if x-kubernetes-int-or-string is true";
-                faults.invalid(format!("{at}.{word}"), true, text);
-            }
-        }
-    }
 }
 
 fn types(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
@@ -119,52 +100,6 @@ fn types(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
     if level == Level::Root && !of.is_empty() && of != "object" {
         faults.invalid(format!("{at}.type"), of, "must be object at the root");
     }
-}
-
-/// An object with type and metadata, of which little need be said.
-fn object(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
-    let properties = &schema["properties"];
-    for name in ["kind", "apiVersion"] {
-        let property = &properties[name];
-        if !property.is_null() && property["type"] != "string" {
-            let place = format!("{at}.properties[{name}].type");
-            faults.invalid(place, string(property, "type"), "must be string");
-        }
-    }
-    let metadata = &properties["metadata"];
-    if !metadata.is_null() {
-        let place = format!("{at}.properties[metadata]");
-        if metadata["type"] != "object" {
-            faults.invalid(
-                format!("{place}.type"),
-                string(metadata, "type"),
-                "must be object",
-            );
-        }
-        if level == Level::Root && says_more_than_names(metadata) {
-            let text = "must not specify anything other than name and generateName, but metadata is implicitly specified";
-            faults.forbidden(place, text);
-        }
-    }
-    let is_kept = schema["x-kubernetes-preserve-unknown-fields"] == true;
-    let is_empty = properties.as_object().is_none_or(serde_json::Map::is_empty);
-    if level != Level::Root && !is_kept && is_empty {
-        let text = "must not be empty if x-kubernetes-embedded-resource is true without \
-                    x-kubernetes-preserve-unknown-fields";
-        faults.required(format!("{at}.properties"), text);
-    }
-}
-
-fn says_more_than_names(metadata: &Value) -> bool {
-    let mut words = metadata.as_object().into_iter().flatten();
-    words.any(|(word, value)| match word.as_str() {
-        "type" | "default" => false,
-        "properties" => {
-            let mut names = value.as_object().into_iter().flatten();
-            names.any(|(name, _)| !["name", "generateName"].contains(&name.as_str()))
-        }
-        _ => true,
-    })
 }
 
 /// The one way to say that a value is a whole number or a string by combining schemas.
@@ -226,63 +161,5 @@ fn nested(schema: &Value, at: &str, faults: &mut Faults) {
     if schema["properties"].get("metadata").is_some() {
         let place = format!("{at}.properties[metadata]");
         faults.forbidden(place, "must not be specified in a nested context");
-    }
-}
-
-/// What is said inside of combined schemas is about members that are told of outside.
-fn complete(schema: &Value, whole: &Value, at: &str, faults: &mut Faults) {
-    for word in ["allOf", "anyOf", "oneOf"] {
-        for (index, inner) in list(&whole[word]).iter().enumerate() {
-            covered(inner, schema, &format!("{at}.{word}[{index}]"), at, faults);
-        }
-    }
-    if whole["not"].is_object() {
-        covered(&whole["not"], schema, &format!("{at}.not"), at, faults);
-    }
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        complete(property, property, &format!("{at}.properties[{name}]"), faults);
-    }
-    if schema["items"].is_object() {
-        complete(&schema["items"], &schema["items"], &format!("{at}.items"), faults);
-    }
-    if schema["additionalProperties"].is_object() {
-        let inner = &schema["additionalProperties"];
-        complete(inner, inner, &format!("{at}.additionalProperties"), faults);
-    }
-}
-
-fn covered(inner: &Value, outer: &Value, at: &str, outside: &str, faults: &mut Faults) {
-    let missing = |place: String, from: &str, faults: &mut Faults| {
-        faults.required(place, &format!("because it is defined in {from}"));
-    };
-    if inner["items"].is_object() {
-        match outer["items"].is_object() {
-            true => covered(
-                &inner["items"],
-                &outer["items"],
-                &format!("{at}.items"),
-                &format!("{outside}.items"),
-                faults,
-            ),
-            false => missing(format!("{outside}.items"), &format!("{at}.items"), faults),
-        }
-    }
-    for (name, property) in inner["properties"].as_object().into_iter().flatten() {
-        let (from, place) = (
-            format!("{at}.properties[{name}]"),
-            format!("{outside}.properties[{name}]"),
-        );
-        match outer["properties"].get(name) {
-            Some(outer) => covered(property, outer, &from, &place, faults),
-            None => missing(place, &from, faults),
-        }
-    }
-    for word in ["allOf", "anyOf", "oneOf"] {
-        for (index, inner) in list(&inner[word]).iter().enumerate() {
-            covered(inner, outer, &format!("{at}.{word}[{index}]"), outside, faults);
-        }
-    }
-    if inner["not"].is_object() {
-        covered(&inner["not"], outer, &format!("{at}.not"), outside, faults);
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::string;
-use crate::machinery::names;
 use crate::machinery::url::Url;
 use serde_json::Value;
 
@@ -36,15 +35,6 @@ fn url(text: &str, at: &str, faults: &mut Faults) {
     if url.host.is_empty() {
         faults.invalid(at, "", &format!("host must be specified{FORM}"));
     }
-    if let Some(user) = url.user {
-        faults.invalid(at, user, "user information is not permitted in the URL");
-    }
-    if !url.fragment.is_empty() {
-        faults.invalid(at, url.fragment, "fragments are not permitted in the URL");
-    }
-    if !url.query.is_empty() {
-        faults.invalid(at, url.query, "query parameters are not permitted in the URL");
-    }
 }
 
 fn service(service: &Value, at: &str, faults: &mut Faults) {
@@ -56,29 +46,4 @@ fn service(service: &Value, at: &str, faults: &mut Faults) {
     }
     let port = service["port"].as_i64().unwrap_or(443);
     faults.service_port(&format!("{at}.port"), port);
-    if let Some(text) = service["path"].as_str() {
-        path(text, &format!("{at}.path"), faults);
-    }
-}
-
-fn path(text: &str, at: &str, faults: &mut Faults) {
-    if text.is_empty() || text == "/" {
-        return;
-    }
-    if text == "//" {
-        return faults.invalid(at, text, "segment[0] may not be empty");
-    }
-    if !text.starts_with('/') {
-        faults.invalid(at, text, "must start with a '/'");
-    }
-    let inner = text.get(1..).unwrap_or_default();
-    for (i, step) in inner.strip_suffix('/').unwrap_or(inner).split('/').enumerate() {
-        if step.is_empty() {
-            faults.invalid(at, text, &format!("segment[{i}] may not be empty"));
-            continue;
-        }
-        for complaint in names::subdomain(step) {
-            faults.invalid(at, text, &format!("segment[{i}]: {complaint}"));
-        }
-    }
 }

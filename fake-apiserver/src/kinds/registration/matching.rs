@@ -69,103 +69,22 @@ pub(super) fn operations(rule: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn resources_of(rule: &Value, at: &str, faults: &mut Faults) {
-    for (name, what) in [("apiGroups", "API groups"), ("apiVersions", "API versions")] {
+    for name in ["apiGroups", "apiVersions", "resources"] {
         let (field, given) = (format!("{at}.{name}"), texts(&rule[name]));
         if given.is_empty() {
             faults.required(field.as_str(), "");
         }
-        if given.len() > 1 && given.contains(&"*") {
-            let why = format!("if '*' is present, must not specify other {what}");
-            faults.invalid(field.as_str(), rule[name].clone(), &why);
-        }
-        if name == "apiVersions" {
-            for (i, _) in given.iter().enumerate().filter(|(_, version)| version.is_empty()) {
-                faults.required(format!("{field}[{i}]"), "");
-            }
-        }
     }
-    resources(&rule["resources"], &format!("{at}.resources"), faults);
     if let Some(scope) = rule["scope"].as_str() {
         faults.one_of(&format!("{at}.scope"), scope, &SCOPES);
     }
 }
 
-fn resources(of: &Value, at: &str, faults: &mut Faults) {
-    let all = texts(of);
-    if all.is_empty() {
-        faults.required(at, "");
-    }
-    let (mut any_part, mut any_resource, mut is_plain) = (HashSet::new(), HashSet::new(), false);
-    for (i, name) in all.iter().enumerate() {
-        let field = format!("{at}[{i}]");
-        if name.is_empty() {
-            faults.required(field, "");
-            continue;
-        }
-        let Some((resource, part)) = name.split_once('/') else {
-            is_plain = *name != "*";
-            continue;
-        };
-        if any_part.contains(resource) {
-            let why = format!("if '{resource}/*' is present, must not specify {name}");
-            faults.invalid(field.as_str(), *name, &why);
-        }
-        if any_resource.contains(part) {
-            let why = format!("if '*/{part}' is present, must not specify {name}");
-            faults.invalid(field, *name, &why);
-        }
-        if part == "*" {
-            any_part.insert(resource);
-        }
-        if resource == "*" {
-            any_resource.insert(part);
-        }
-    }
-    if all.len() > 1 && all.contains(&"*/*") {
-        let why = "if '*/*' is present, must not specify other resources";
-        faults.invalid(at, of.clone(), why);
-    }
-    if all.contains(&"*") && is_plain {
-        let why = "if '*' is present, must not specify other resources without subresources";
-        faults.invalid(at, of.clone(), why);
-    }
-}
-
 /// The rules for the kind of parameters.
 pub(super) fn param_kind(of: &Value, at: &str, faults: &mut Faults) {
-    let (version, kind) = (string(of, "apiVersion"), string(of, "kind"));
-    let field = format!("{at}.apiVersion");
-    match version.split('/').collect::<Vec<_>>().as_slice() {
-        [""] => faults.required(field, ""),
-        [_, _, _, ..] => {
-            let why = format!("unexpected GroupVersion string: {version}");
-            faults.invalid(field, version, &why);
+    for name in ["apiVersion", "kind"] {
+        if string(of, name).is_empty() {
+            faults.required(format!("{at}.{name}"), "");
         }
-        parts => {
-            let (short, group) = parts.split_last().map_or(("", ""), |(last, rest)| {
-                (*last, rest.first().copied().unwrap_or_default())
-            });
-            let group_faults = if group.is_empty() {
-                Vec::new()
-            } else {
-                names::subdomain(group)
-            };
-            if !group_faults.is_empty() {
-                faults.invalid(field.as_str(), group, &group_faults.join(","));
-            }
-            let why = names::label_1035(short).join(",");
-            if short.is_empty() {
-                faults.invalid(field, version, "version must be specified");
-            } else if !why.is_empty() {
-                faults.invalid(field, short, &why);
-            }
-        }
-    }
-    let why = names::label_1035(&kind.to_lowercase()).join(",");
-    if kind.is_empty() {
-        faults.required(format!("{at}.kind"), "");
-    } else if !why.is_empty() {
-        let why = format!("may have mixed case, but should otherwise match: {why}");
-        faults.invalid(format!("{at}.kind"), kind, &why);
     }
 }

@@ -110,6 +110,16 @@ async fn faulty_definitions_are_refused_with_the_place_of_the_fault() {
         causes(&answer),
         ["metadata.name: Invalid value: \"bars.example.com\": must be spec.names.plural+\".\"+spec.group"]
     );
+    let mut unstored = definition("foos", "Foo", any());
+    unstored["spec"]["versions"][0]["storage"] = false.into();
+    let answer = wire.post(DEFINITIONS, unstored).await;
+    assert_eq!(answer.code, 422, "{}", answer.text);
+    let cause = &causes(&answer)[0];
+    assert!(cause.starts_with("spec.versions: Invalid value"), "{cause}");
+    assert!(
+        cause.ends_with("must have exactly one version marked as storage version"),
+        "{cause}"
+    );
 }
 
 #[tokio::test]
