@@ -1,10 +1,13 @@
-//! The nesting depth of a CEL expression, measured before it is parsed: parser, type checker and evaluation recurse to that depth.
+//! The nesting depth of a CEL expression, measured before it is parsed: parser and evaluation recurse to that depth.
 
 /// Code points of an expression at most (cel-go: `ExpressionSizeCodePointLimit`).
 const SIZE: usize = 100_000;
 
 /// Nested parts at most (cel-go: `MaxRecursionDepth`).
 const DEPTH: usize = 250;
+const TOO_DEEP: &str = "expression recursion limit exceeded: 250";
+/// The parser of `cel` 0.13 reads any number of `!` as one.
+const NOT_NOT: &str = "'!' before '!' is not supported";
 
 /// The nesting depth of an expression, or the error text of cel-go for one that is too long or too deep.
 ///
@@ -16,8 +19,7 @@ pub(super) fn of(text: &str) -> Result<usize, String> {
         let why = format!("expression code point size exceeds limit: size: {size}, limit {SIZE}");
         return Err(failure(&why));
     }
-    let why = || failure(&format!("expression recursion limit exceeded: {DEPTH}"));
-    measure(text.as_bytes()).ok_or_else(why)
+    measure(text.as_bytes()).map_err(failure)
 }
 
 fn failure(why: &str) -> String {
@@ -54,8 +56,8 @@ impl Level {
     }
 }
 
-/// The depth; none: it exceeds the limit.
-fn measure(text: &[u8]) -> Option<usize> {
+/// The depth, or why the expression is not parsed.
+fn measure(text: &[u8]) -> Result<usize, &'static str> {
     // The current pair of brackets, the enclosing pairs, and the depth of those.
     let (mut level, mut outer, mut outside) = (Level::default(), Vec::new(), 0);
     let (mut at, mut deepest) = (0, 0);
@@ -94,17 +96,18 @@ fn measure(text: &[u8]) -> Option<usize> {
             // The second sign of an operator that was counted.
             b'=' if at > 0 && matches!(text[at - 1], b'<' | b'>' | b'=') => {}
             b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' => level.operator(),
+            b'!' if text[at + 1..].trim_ascii_start().starts_with(b"!") => return Err(NOT_NOT),
             b'!' if text.get(at + 1) == Some(&b'=') => {}
             b'i' if is_in(text, at) => level.operator(),
             _ => {}
         }
         deepest = deepest.max(outside + level.depth());
         if deepest > DEPTH {
-            return None;
+            return Err(TOO_DEEP);
         }
         at += 1;
     }
-    Some(deepest)
+    Ok(deepest)
 }
 
 /// Whether the operator `in` begins there.

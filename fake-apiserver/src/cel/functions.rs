@@ -1,11 +1,11 @@
 //! The functions of expressions: those of `cel` and `kube-cel`, and what they lack or do without a bound.
 
-use super::arguments::{charge, size, texts, with_state};
+use super::arguments::{charge, receiver, size, texts, with_state};
 use super::{authorizer, urls};
 use kube_cel::KubeCelExt;
 use kube_cel::cel::common::ast::{CallExpr, Expr, LiteralValue};
 use kube_cel::cel::extractors::{Arguments, This};
-use kube_cel::cel::objects::ValueType;
+use kube_cel::cel::objects::{OptionalValue, ValueType};
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, ResolveResult, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
@@ -14,6 +14,9 @@ use std::sync::{Arc, LazyLock};
 pub(super) const TICK: &str = "@tick";
 /// Charges the size of a value, and returns it.
 pub(super) const SIZED: &str = "@sized";
+
+/// The value of an optional in a list, which is empty if there is none.
+pub(super) const ITEMS: &str = "@items";
 
 /// Names of types, which the values of `type` are compared with.
 pub(super) const TYPES: [(&str, &str); 9] = [
@@ -28,6 +31,9 @@ pub(super) const TYPES: [(&str, &str); 9] = [
     ("uint", "uint"),
 ];
 
+/// The functions of the crates.
+static ORIGINALS: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
+
 /// All functions, and no variables but the names of types.
 pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut context = Context::default().with_all();
@@ -41,9 +47,15 @@ pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
         charge(with, size(&value))?;
         Ok(value)
     });
+    context.add_function(ITEMS, |value: Value| -> ResolveResult {
+        let value = receiver::<OptionalValue>(&value)?.value();
+        Ok(value.cloned().into_iter().collect::<Vec<_>>().into())
+    });
     context.add_function("dyn", |value: Value| -> ResolveResult { Ok(value) });
     context.add_function("type", |value: Value| type_name(&value).to_owned());
     context.add_function("bool", to_bool);
+    context.add_function("int", to_int);
+    context.add_function("string", to_string);
     context.add_function("size", length);
     context.add_function("replace", replace);
     context.add_function("join", join);
@@ -114,6 +126,30 @@ fn to_bool(with: &FunctionContext<'_, '_>, value: Value) -> ResolveResult {
         },
         _ => Err(ExecutionError::NoSuchOverload),
     }
+}
+
+/// Seconds since 1970, or of a duration: `cel` converts neither.
+fn to_int(value: Value) -> ResolveResult {
+    match value {
+        Value::Timestamp(time) => Ok(time.timestamp().into()),
+        Value::Duration(duration) => Ok(duration.num_seconds().into()),
+        other => original("int", other),
+    }
+}
+
+fn to_string(This(value): This<Value>) -> ResolveResult {
+    match value {
+        Value::Bool(value) => Ok(value.to_string().into()),
+        Value::Timestamp(time) => Ok(time.to_rfc3339().replace("+00:00", "Z").into()),
+        other => original("string", other),
+    }
+}
+
+fn original(name: &str, argument: Value) -> ResolveResult {
+    let mut context = ORIGINALS.new_inner_scope();
+    context.add_variable_from_value("@argument", argument);
+    let argument = node(Expr::Ident("@argument".to_owned()));
+    Value::resolve(&call(name, None, vec![argument]), &context)
 }
 
 /// Strings have as many characters as code points; `cel` counts bytes.

@@ -1,10 +1,10 @@
 //! The changes that a syntax tree needs before it is evaluated.
 //!
 //! Selections become indices, which `cel` evaluates without copying the operand, and where a string is no map it reports an error.
-//! Names of fields lose their escapes, objects that are constructed become maps, `optMap` becomes conditionals, and the calls that
+//! Names of fields lose their escapes, objects that are constructed become maps, `optMap` becomes a macro over a list, and the calls that
 //! charge the budget are added.
 
-use super::functions::{self, SIZED, TICK, call, node, text_literal};
+use super::functions::{self, ITEMS, SIZED, TICK, call, node, text_literal};
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::operators as op;
 use kube_cel::cel::common::ast::{
@@ -234,6 +234,14 @@ impl Rewrite {
         if called.func_name == "size" && called.target.is_none() {
             called.target = called.args.pop().map(Box::new);
         }
+        // `cel` has no equality of optionals.
+        if [op::EQUALS, op::NOT_EQUALS].contains(&called.func_name.as_str())
+            && called.args.iter().any(is_optional)
+        {
+            for argument in &mut called.args {
+                *argument = call(ITEMS, None, vec![take(argument)]);
+            }
+        }
         let mut nodes = 1;
         let mut name = called.func_name.clone();
         if let Some(target) = &mut called.target {
@@ -319,6 +327,24 @@ pub(super) fn undeclared(name: &str) -> String {
     format!("undeclared reference to '{name}' (in container '')")
 }
 
+/// Whether an operand is an optional by its outermost part.
+fn is_optional(operand: &IdedExpr) -> bool {
+    let Expr::Call(called) = &operand.expr else {
+        return false;
+    };
+    let target = called.target.as_ref().map(|target| &target.expr);
+    matches!(target, Some(Expr::Ident(name)) if name == "optional")
+        || [
+            op::OPT_INDEX,
+            op::OPT_SELECT,
+            "first",
+            "last",
+            "optMap",
+            "optFlatMap",
+        ]
+        .contains(&called.func_name.as_str())
+}
+
 /// Whether a sum with this operand needs no charge: numbers do not grow, and the results of macros are charged by element.
 fn adds_little(operand: &IdedExpr) -> bool {
     match &operand.expr {
@@ -332,36 +358,23 @@ fn is_type(name: &str) -> bool {
     functions::TYPES.iter().any(|(known, _)| *known == name)
 }
 
-/// `target.optMap(name, body)`: an optional of the body where the target has a value.
+/// `target.optMap(name, body)`: a macro over the value of the target, if it has one. Lists hold the values on the way, since variables
+/// of `cel` that are set in a macro cannot be optional.
 fn opt_map(target: IdedExpr, name: &str, body: IdedExpr, wraps: bool) -> IdedExpr {
-    const TARGET: &str = "@target";
-    let target_name = || node(Expr::Ident(TARGET.to_owned()));
-    let body = match wraps {
-        true => call("of", Some(node(Expr::Ident("optional".to_owned()))), vec![body]),
-        false => body,
+    let step = match wraps {
+        true => node(Expr::List(ListExpr::new(vec![body]))),
+        false => call(ITEMS, None, vec![body]),
     };
-    let value = call("value", Some(target_name()), Vec::new());
-    let none = call("none", Some(node(Expr::Ident("optional".to_owned()))), Vec::new());
-    let has_value = call("hasValue", Some(target_name()), Vec::new());
-    let found = call(
-        op::CONDITIONAL,
-        None,
-        vec![has_value, bind(name, value, body), none],
-    );
-    bind(TARGET, target, found)
-}
-
-/// An expression with one more variable.
-fn bind(name: &str, value: IdedExpr, body: IdedExpr) -> IdedExpr {
+    let result = node(Expr::Ident(RESULT.to_owned()));
     node(Expr::Comprehension(Box::new(ComprehensionExpr {
-        iter_range: node(Expr::List(ListExpr::default())),
-        iter_var: "@unused".to_owned(),
+        iter_range: call(ITEMS, None, vec![target]),
+        iter_var: name.to_owned(),
         iter_var2: None,
-        accu_var: name.to_owned(),
-        accu_init: value,
-        loop_cond: node(Expr::Literal(LiteralValue::Boolean(false.into()))),
-        loop_step: node(Expr::Ident(name.to_owned())),
-        result: body,
+        accu_var: RESULT.to_owned(),
+        accu_init: node(Expr::List(ListExpr::default())),
+        loop_cond: node(Expr::Literal(LiteralValue::Boolean(true.into()))),
+        loop_step: step,
+        result: call("first", Some(result), Vec::new()),
     })))
 }
 

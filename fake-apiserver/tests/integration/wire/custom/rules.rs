@@ -156,6 +156,8 @@ async fn the_libraries_are_there() {
         "self.a__dash__b == 'x' && self.__if__ == 'y'",
         "self.list.isSorted() && self.list.indexOf('b') == 1 && 'a%sc%d'.format(['b', 1]) == 'abc1'",
         "duration('1h') + duration('30m') == duration('90m') && [1, 3, 2].max() == 3",
+        "self.?t.optMap(t, t.size()).orValue(0) == 3 && self.?missing.optMap(t, t) == optional.none()",
+        "string(true) == 'true' && int(self.at) > 0 && dyn(self.t) == 'abc'",
         "'a b'.split(' ').size() == 2 && 'abc'.find('b.') == 'bc' && 'abc'.substring(1) == 'bc'",
     ];
     let mut all = properties.clone();
