@@ -8,15 +8,15 @@
 use super::authority::Decisions;
 use kube_cel::cel::ExecutionError;
 use kube_cel::cel::objects::Opaque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Cost of one evaluation at most (upstream: `PerCallLimit`).
 const CALL: i64 = 1_000_000;
 
 /// Time that all evaluations of one budget may take together. They run while the store is locked.
-const TIME: Duration = Duration::from_secs(1);
+const TIME: Duration = Duration::from_secs(3);
 
 /// The budget of expressions that are evaluated together.
 #[derive(Clone, Debug)]
@@ -28,7 +28,8 @@ pub(crate) struct State {
     left: AtomicI64,
     /// Left of the current evaluation.
     call: AtomicI64,
-    deadline: Instant,
+    /// Set when the first evaluation starts: a slow machine takes long to prepare a large object.
+    deadline: OnceLock<Instant>,
     pub(super) decisions: Decisions,
 }
 
@@ -47,7 +48,7 @@ impl Budget {
         Self(Arc::new(State {
             left: cost.into(),
             call: CALL.into(),
-            deadline: Instant::now() + TIME,
+            deadline: OnceLock::new(),
             decisions: Decisions::default(),
         }))
     }
@@ -57,6 +58,7 @@ impl Budget {
     }
 
     pub(super) fn start_call(&self) {
+        self.0.deadline.get_or_init(|| Instant::now() + TIME);
         self.0.call.store(CALL, Ordering::Relaxed);
     }
 
@@ -71,7 +73,7 @@ impl State {
     /// Takes a cost from the budget; evaluation ends where nothing is left.
     pub(super) fn charge(&self, cost: usize) -> Result<(), ExecutionError> {
         let cost = i64::try_from(cost).unwrap_or(i64::MAX / 4);
-        if Instant::now() >= self.deadline {
+        if self.deadline.get().is_some_and(|end| Instant::now() >= *end) {
             self.left.store(-1, Ordering::Relaxed);
         }
         let left = self.left.fetch_sub(cost, Ordering::Relaxed) - cost;

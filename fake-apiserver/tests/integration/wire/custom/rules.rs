@@ -211,7 +211,9 @@ async fn what_costs_too_much_is_given_up() {
     foos(&wire, ruled(json!({"list": list}), rules)).await;
     let long: Vec<u32> = vec![1; 300_000];
     let told = refused(&wire, json!({"list": long})).await;
-    assert!(told[0].contains("call cost exceeds limit for rule"), "{told:?}");
+    // On a slow machine the time runs out first.
+    let texts = ["call cost exceeds limit for rule", "running out of cost budget"];
+    assert!(texts.iter().any(|text| told[0].contains(text)), "{told:?}");
 }
 
 /// Each of these takes hours, or more memory than a machine has, where nothing stops it.
