@@ -29,8 +29,6 @@ pub(crate) struct Hooks {
     pub(crate) parts: &'static [PartHooks],
     /// What a write to `/status` leaves of the new status; the second is the old object.
     pub(crate) separate_status: fn(&mut Value, &Value),
-    /// Warnings about a new object as it was sent, before the server completes it.
-    pub(crate) warn_of_sent: fn(&Value) -> Vec<String>,
     /// Warnings about a written object; the second value is the old object, or null.
     pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
     /// The rules for a change that not all releases have.
@@ -89,7 +87,6 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     validate_status: |_, _, _| {},
     parts: &[],
     separate_status: |_, _| {},
-    warn_of_sent: |_| Vec::new(),
     warn: |_, _| Vec::new(),
     validate_update_then: |_, _, _, _| {},
 };

@@ -73,7 +73,7 @@ pub use kind::Kind;
 pub(crate) use kind::Shape;
 pub use part::{Part, Subresource};
 pub(crate) use pod::containers::LISTS as CONTAINER_LISTS;
-pub(crate) use pod::{drop_disabled, forbid_privileged};
+pub(crate) use pod::forbid_privileged;
 pub use pod_resources::{pod_limits, pod_requests};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;

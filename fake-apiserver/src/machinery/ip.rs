@@ -96,20 +96,6 @@ pub(crate) fn canonical(text: &str) -> Complaints {
     }
 }
 
-/// The warning about an address that passes in a field that takes all forms.
-pub(crate) fn warning(text: &str, field: &str) -> Option<String> {
-    let address = parse(text)?;
-    let best = address.to_canonical().to_string();
-    match text.parse::<IpAddr>() {
-        Ok(read) if !is_mapped(read) => (read.is_ipv6() && read.to_string() != text).then(|| {
-            format!("{field}: IPv6 address {text:?} should be in RFC 5952 canonical format ({best:?})")
-        }),
-        _ => Some(format!(
-            "{field}: non-standard IP address {text:?} is invalid: use {best:?}"
-        )),
-    }
-}
-
 fn is_mapped(address: IpAddr) -> bool {
     address.is_ipv6() && is_ipv4(address)
 }
@@ -149,15 +135,6 @@ mod tests {
             canonical("2001:DB8::1"),
             ["must be in canonical form (\"2001:db8::1\")"]
         );
-        assert_eq!(
-            warning("010.0.0.1", "f").unwrap(),
-            "f: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\""
-        );
-        assert_eq!(
-            warning("2001:DB8::1", "f").unwrap(),
-            "f: IPv6 address \"2001:DB8::1\" should be in RFC 5952 canonical format (\"2001:db8::1\")"
-        );
-        assert_eq!(warning("10.0.0.1", "f"), None);
     }
 
     #[test]

@@ -9,10 +9,6 @@ pub type Complaints = Vec<String>;
 /// A rule for names.
 pub type NameRule = fn(&str) -> Complaints;
 
-const UNDERSCORED_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', \
-    and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
-    '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
-
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -41,22 +37,6 @@ pub fn subdomain(value: &str) -> Complaints {
 
 fn not_subdomain(value: &str) -> Option<String> {
     (!value.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
-}
-
-/// A subdomain whose parts may have underscores, as where names are looked for.
-pub fn underscored_subdomain(value: &str) -> Complaints {
-    let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let is_part = |part: &str| {
-        let part = part.strip_prefix('_').unwrap_or(part);
-        part.starts_with(is_alphanumeric)
-            && part.ends_with(is_alphanumeric)
-            && part.chars().all(|c| is_alphanumeric(c) || c == '-' || c == '_')
-    };
-    let mut out = too_long(value, 253, "characters");
-    if !value.split('.').all(is_part) {
-        out.push(UNDERSCORED_SUBDOMAIN.to_owned());
-    }
-    out
 }
 
 /// A lower case DNS label, the rule for namespaces.
@@ -160,37 +140,11 @@ pub fn port(value: &str) -> Complaints {
 /// Protocols of ports, in the order in which most refusals list them.
 pub const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
-/// The rules for the name of a header of HTTP.
-pub fn http_header(value: &str) -> Complaints {
-    let is_legal = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    if !value.is_empty() && value.chars().all(is_legal) {
-        return Complaints::new();
-    }
-    vec![
-        "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is \
-         '[-A-Za-z0-9]+')"
-            .to_owned(),
-    ]
-}
-
 /// The number of a port.
 pub fn port_number(number: i64) -> Complaints {
     let outside = !(1..=65_535).contains(&number);
     let text = outside.then(|| "must be between 1 and 65535, inclusive".to_owned());
     text.into_iter().collect()
-}
-
-/// The name of a variable of an environment.
-pub fn variable(value: &str) -> Complaints {
-    if value
-        .bytes()
-        .all(|byte| (0x20..0x7f).contains(&byte) && byte != b'=')
-    {
-        return Complaints::new();
-    }
-    let text =
-        "a valid environment variable name must consist only of printable ASCII characters other than '='";
-    vec![text.to_owned()]
 }
 
 /// A key of a config map or secret, which is the name of a file.

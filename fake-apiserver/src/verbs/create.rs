@@ -12,7 +12,7 @@ use super::generate::generate_name;
 use super::options::WriteOptions;
 use super::write::setting;
 use super::{addresses, admission, escalation};
-use crate::kinds::{Generation, Kind, Setting, drop_disabled, forbid_privileged};
+use crate::kinds::{Generation, Kind, Setting, forbid_privileged};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
@@ -130,9 +130,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
         metadata::set(object, "generation", Some(1.into()));
     }
     generate_name(txn, kind, object);
-    txn.warnings.extend((judged.hooks.warn_of_sent)(object));
     (judged.hooks.create)(object, &setting(txn));
-    drop_disabled(kind, object);
     Ok(())
 }
 

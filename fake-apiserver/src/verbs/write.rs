@@ -11,9 +11,7 @@ use super::custom;
 use super::decode::forget_empties;
 use super::remove::is_finished;
 use super::{addresses, admission, escalation};
-use crate::kinds::{
-    Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, drop_disabled, forbid_privileged,
-};
+use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, forbid_privileged};
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
@@ -118,7 +116,6 @@ pub(super) fn replace_reviewed(
         addresses::assign(txn, target, &mut new, Some(before))?;
     }
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
-    drop_disabled(kind, &mut new);
     count_generation(target, &mut new, before);
     escalation::check(txn, target, Some(before), &new)?;
     let empties = std::mem::take(&mut txn.empties);

@@ -1,15 +1,13 @@
 //! The rules for a pod's containers (`validateContainers` of core/v1).
 
 use super::files::descending_path;
+use super::resources;
 use super::volumes::Mountable;
-use super::{environment, probes, resources, security, settings};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-
-const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
 
 /// Where the containers of a pod are, in the order in which the real server visits them.
 pub(crate) const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
@@ -25,7 +23,6 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
 
 /// The rules for containers and init containers. The volumes are those that can be mounted.
 pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
-    let grace = &spec["terminationGracePeriodSeconds"];
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
         faults.required(format!("{at}.containers"), "");
@@ -38,8 +35,6 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
         if !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
-        probes::validate(container, grace, &at, faults);
-        settings::restarts(container, false, &at, faults);
     }
     host_ports(containers, &format!("{at}.containers"), faults);
     let inits = list(&spec["initContainers"]);
@@ -47,7 +42,6 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
     for (i, container) in inits.iter().enumerate() {
         let at = format!("{list_at}[{i}]");
         common(container, spec, &at, volumes, faults);
-        settings::restarts(container, true, &at, faults);
         let name = string(container, "name");
         let is_known = seen.contains(name);
         if !name.is_empty() {
@@ -58,22 +52,6 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
         }
         // They run one after the other, and the real server calls each the first.
         host_ports(std::slice::from_ref(container), &list_at, faults);
-        if container["restartPolicy"] == "Always" {
-            probes::validate(container, grace, &at, faults);
-            continue;
-        }
-        for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
-            if !container[field].is_null() {
-                faults.forbidden(format!("{at}.{field}"), NOT_INIT);
-            }
-        }
-        for (j, policy) in list(&container["resizePolicy"]).iter().enumerate() {
-            if policy["restartPolicy"] == "RestartContainer" {
-                let field = format!("{at}.resizePolicy[{j}].restartPolicy");
-                let text = "must not be set to 'RestartContainer' for non-sidecar initContainers";
-                faults.invalid(field, "RestartContainer", text);
-            }
-        }
     }
 }
 
@@ -114,28 +92,6 @@ fn host_ports(containers: &[Value], at: &str, faults: &mut Faults) {
     }
 }
 
-/// The files that variables come from are in volumes of the pod that begin empty.
-pub(super) fn validate_files(spec: &Value, at: &str, faults: &mut Faults) {
-    for (container, here) in all(spec, at) {
-        for (i, variable) in list(&container["env"]).iter().enumerate() {
-            let source = &variable["valueFrom"]["fileKeyRef"];
-            if source.is_null() {
-                continue;
-            }
-            let name = string(source, "volumeName");
-            let mut volumes = list(&spec["volumes"]).iter();
-            let field = format!("{here}.env[{i}].valueFrom.fileKeyRef.volumeName");
-            match volumes.rfind(|volume| string(volume, "name") == name) {
-                None => faults.not_found(field, name),
-                Some(volume) if volume["emptyDir"].is_null() => {
-                    faults.invalid(field, name, "referenced volume must be of type emptyDir");
-                }
-                Some(_) => {}
-            }
-        }
-    }
-}
-
 /// What pods are judged by that templates are not.
 pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     for name in ["containers", "initContainers"] {
@@ -149,13 +105,7 @@ pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     }
 }
 
-pub(super) fn common(
-    container: &Value,
-    spec: &Value,
-    at: &str,
-    volumes: &Mountable<'_>,
-    faults: &mut Faults,
-) {
+fn common(container: &Value, spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let name = string(container, "name");
     faults.needed(&format!("{at}.name"), name, names::label);
     if string(container, "image").is_empty() {
@@ -165,21 +115,12 @@ pub(super) fn common(
     let field = format!("{at}.terminationMessagePolicy");
     faults.one_of(&field, policy, &["File", "FallbackToLogsOnError"]);
     ports(container, at, faults);
-    environment::validate(container, at, faults);
     mounts(container, at, volumes, faults);
     devices(container, at, volumes, faults);
     let policy = string(container, "imagePullPolicy");
     let field = format!("{at}.imagePullPolicy");
     faults.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
     resources::of_container(container, spec, &format!("{at}.resources"), faults);
-    settings::resizes(container, spec["restartPolicy"] == "Never", at, faults);
-    let own_users = spec["hostUsers"] == false;
-    security::container(
-        &container["securityContext"],
-        own_users,
-        &format!("{at}.securityContext"),
-        faults,
-    );
 }
 
 fn ports(container: &Value, at: &str, faults: &mut Faults) {
@@ -245,7 +186,6 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
         }
         descending_path(expression, &format!("{at}.subPathExpr"), faults);
         propagation(mount, container, &format!("{at}.mountPropagation"), faults);
-        recursive(mount, &format!("{at}.recursiveReadOnly"), faults);
     }
 }
 
@@ -257,22 +197,6 @@ fn propagation(mount: &Value, container: &Value, field: &str, faults: &mut Fault
     if propagation == "Bidirectional" && container["securityContext"]["privileged"] != true {
         let text = "Bidirectional mount propagation is available only to privileged containers";
         faults.forbidden(field, text);
-    }
-}
-
-fn recursive(mount: &Value, field: &str, faults: &mut Faults) {
-    match mount["recursiveReadOnly"].as_str() {
-        None | Some("Disabled") => {}
-        Some("Enabled" | "IfPossible") => {
-            if mount["readOnly"] != true {
-                faults.forbidden(field, "may only be specified when readOnly is true");
-            }
-            if !["", "None"].contains(&string(mount, "mountPropagation")) {
-                let text = "may only be specified when mountPropagation is None or not specified";
-                faults.forbidden(field, text);
-            }
-        }
-        Some(word) => faults.not_supported(field, word, &["Disabled", "Enabled", "IfPossible"]),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The rules for files that a volume shows: keys of secrets and config maps, and what pods tell of themselves.
 
-use super::environment;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
 use serde_json::Value;
@@ -37,29 +36,8 @@ pub(super) fn shown(item: &Value, at: &str, faults: &mut Faults) {
         faults.required(format!("{at}.path"), "");
     }
     inner_path(path, &format!("{at}.path"), faults);
-    let (field, resource) = (&item["fieldRef"], &item["resourceFieldRef"]);
-    if !field.is_null() {
-        environment::field_reference(field, &SHOWN_IN_FILES, &format!("{at}.fieldRef"), faults);
-        if !resource.is_null() {
-            let text = "fieldRef and resourceFieldRef can not be specified simultaneously";
-            faults.invalid(at, "resource", text);
-        }
-    } else if !resource.is_null() {
-        environment::resource_reference(resource, true, &format!("{at}.resourceFieldRef"), faults);
-    } else {
-        faults.required(at, "one of fieldRef and resourceFieldRef is required");
-    }
     mode(&item["mode"], &format!("{at}.mode"), faults);
 }
-
-/// Fields of a pod that a file may show.
-const SHOWN_IN_FILES: [&str; 5] = [
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-];
 
 pub(super) fn mode(mode: &Value, field: &str, faults: &mut Faults) {
     if let Some(mode) = mode.as_i64().filter(|mode| !(0..=0o777).contains(mode)) {

@@ -1,34 +1,21 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
-pub(super) mod annotations;
 mod cells;
 pub(super) mod containers;
 mod defaults;
-mod disabled;
-mod environment;
-mod ephemeral;
 mod files;
 mod label_keys;
-mod overlaps;
 mod parts;
 mod placement;
 mod privileged;
-mod probes;
-mod projected;
 mod quality;
 pub(super) mod resources;
-mod security;
-mod settings;
 mod spec;
 mod states;
 mod status;
-mod system;
 mod update;
 mod volumes;
-pub(super) mod warn;
-mod windows;
 
-pub(crate) use disabled::drop_disabled;
 pub(super) use placement::tolerations;
 pub(crate) use privileged::forbid_privileged;
 
@@ -77,7 +64,6 @@ pub(super) static POD: Row = Row {
         update: |new, old, setting| {
             tolerate(new, setting);
             keep_priority(new, old, setting);
-            status::drop_disabled(new);
         },
         validate: spec::validate,
         validate_create: spec::validate_create,
@@ -91,11 +77,6 @@ pub(super) static POD: Row = Row {
         },
         validate_status: status::validate,
         parts: parts::PARTS,
-        warn: |new, old| match old {
-            Value::Null => warn::pod(new),
-            old => status::warnings(new, old),
-        },
-        warn_of_sent: annotations::warn_of_profiles,
         validate_update: update::validate,
         ..NO_HOOKS
     },
@@ -238,7 +219,6 @@ fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option
 }
 
 fn pod_create(object: &mut Value, setting: &Setting<'_>) {
-    annotations::take_profiles(object);
     let class = quality::of(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     let spec = json::member(object, "spec");

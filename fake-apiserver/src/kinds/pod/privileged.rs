@@ -1,6 +1,6 @@
 //! What a server that is not started with `--allow-privileged` forbids: containers that may do to their host whatever they like.
 
-use super::{containers, system};
+use super::containers;
 use crate::config::options::ServerOptions;
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
@@ -23,8 +23,5 @@ pub(crate) fn forbid_privileged(kind: &Kind, object: &Value, options: &ServerOpt
                 "disallowed by cluster policy",
             );
         }
-    }
-    if system::host_processes(spec, at).any(|(_, is_one)| is_one) {
-        faults.forbidden(at, "hostProcess containers are disallowed by cluster policy");
     }
 }

@@ -1,15 +1,13 @@
 //! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
 
-use super::{annotations, containers, ephemeral, placement, resources, security, settings, system, volumes};
+use super::{containers, placement, resources, volumes};
 use crate::machinery::faults::Faults;
-use crate::machinery::json::{self, string};
+use crate::machinery::json::string;
 use crate::machinery::{metadata, names};
 use serde_json::Value;
-use std::net::IpAddr;
 
 /// The rules for a new pod and a changed one.
 pub(super) fn validate(pod: &Value, faults: &mut Faults) {
-    annotations::validate(pod, "metadata.annotations", faults);
     spec(&pod["spec"], metadata::text(pod, "name"), "spec", faults);
     containers::validate_images(&pod["spec"], faults);
 }
@@ -27,22 +25,17 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
             "cannot be set until all schedulingGates have been cleared",
         );
     }
-    annotations::validate_fields(pod, "spec", faults);
 }
 
 /// The rules for the spec of a pod of that name, or of a template.
 pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Faults) {
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
-    settings::claims(spec, at, faults);
     containers::validate(spec, at, &mountable, faults);
-    ephemeral::validate(spec, at, &mountable, faults);
     resources::of_pod(spec, at, faults);
     containers::ports_of_host(spec, at, faults);
     policies(spec, at, faults);
     metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
-    security::pod(spec, &format!("{at}.securityContext"), faults);
     placement::affinity(&spec["affinity"], &format!("{at}.affinity"), faults);
-    settings::dns(spec, at, faults);
     for (i, gate) in spec["readinessGates"]
         .as_array()
         .into_iter()
@@ -56,9 +49,6 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), faults);
     let field = format!("{at}.topologySpreadConstraints");
     placement::spread(&spec["topologySpreadConstraints"], &field, faults);
-    system::validate_host_processes(spec, at, faults);
-    system::validate_users(spec, at, faults);
-    host_name(spec, &format!("{at}.hostnameOverride"), faults);
     let rules: [(&str, names::NameRule); 2] = [
         ("serviceAccountName", names::subdomain),
         ("nodeName", names::subdomain),
@@ -78,7 +68,6 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
         faults,
     );
     placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), faults);
-    aliases(&spec["hostAliases"], &format!("{at}.hostAliases"), faults);
     named(spec, &[("priorityClassName", names::subdomain)], at, faults);
     if let Some(class) = spec["runtimeClassName"].as_str() {
         faults.complain(&format!("{at}.runtimeClassName"), class, names::subdomain(class));
@@ -91,8 +80,6 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
         }
     }
     resources::overhead(&spec["overhead"], &format!("{at}.overhead"), faults);
-    system::validate(spec, at, faults);
-    containers::validate_files(spec, at, faults);
 }
 
 fn policies(spec: &Value, at: &str, faults: &mut Faults) {
@@ -106,45 +93,12 @@ fn policies(spec: &Value, at: &str, faults: &mut Faults) {
     faults.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
-/// How long a host name may be.
-const HOST_NAME_BYTES_MAX: usize = 64;
-
-/// The rules for a name that a pod has instead of its own.
-fn host_name(spec: &Value, field: &str, faults: &mut Faults) {
-    let Some(name) = spec["hostnameOverride"].as_str() else {
-        return;
-    };
-    for other in ["setHostnameAsFQDN", "hostNetwork"] {
-        if spec[other] == true {
-            faults.forbidden(field, &format!("may not be specified when {other} is true"));
-        }
-    }
-    if name.len() > HOST_NAME_BYTES_MAX {
-        faults.too_long(field, HOST_NAME_BYTES_MAX);
-    }
-    faults.complain(field, name, names::subdomain(name));
-}
-
 /// Names, where there are any.
 fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, faults: &mut Faults) {
     for (field, rule) in rules {
         let name = string(spec, field);
         if !name.is_empty() {
             faults.complain(&format!("{at}.{field}"), name, rule(name));
-        }
-    }
-}
-
-fn aliases(aliases: &Value, at: &str, faults: &mut Faults) {
-    for (i, alias) in aliases.as_array().into_iter().flatten().enumerate() {
-        let ip = string(alias, "ip");
-        if ip.parse::<IpAddr>().is_err() {
-            let text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-            faults.invalid(format!("{at}[{i}].ip"), ip, text);
-        }
-        for (j, name) in json::texts(&alias["hostnames"]).into_iter().enumerate() {
-            let field = format!("{at}[{i}].hostnames[{j}]");
-            faults.complain(&field, name, names::subdomain(name));
         }
     }
 }

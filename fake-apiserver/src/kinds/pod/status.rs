@@ -7,7 +7,6 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{ip, names};
 use serde_json::{Value, json};
-use std::collections::HashSet;
 
 /// Conditions of the system, whose names need no rule.
 const SYSTEM: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
@@ -27,27 +26,6 @@ pub(super) fn default(pod: &mut Value) {
     }
 }
 
-/// Takes out what belongs to features that are off, such as DRANodeAllocatableResources.
-pub(super) fn drop_disabled(pod: &mut Value) {
-    if let Some(status) = pod.get_mut("status") {
-        json::assign(status, "nodeAllocatableResourceClaimStatuses", Value::Null);
-    }
-    states::drop_disabled(pod);
-}
-
-/// The warnings for a changed status: addresses that are not in canonical form.
-pub(super) fn warnings(new: &Value, old: &Value) -> Vec<String> {
-    if new["status"] == old["status"] {
-        return Vec::new();
-    }
-    let of = |name: &'static str| {
-        let entries = list(&new["status"][name]).iter().enumerate();
-        entries
-            .filter_map(move |(i, entry)| ip::warning(string(entry, "ip"), &format!("status.{name}[{i}].ip")))
-    };
-    of("podIPs").chain(of("hostIPs")).collect()
-}
-
 pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     let (status, before) = (&new["status"], &old["status"]);
     conditions(status, faults);
@@ -55,11 +33,8 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     observed_generation(status, "status", faults);
     faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
     states::transitions(status, old, faults);
-    claims(new, faults);
-    extended_resources(new, faults);
     addresses(status, before, "podIPs", faults);
     host_addresses(status, before, faults);
-    states::validate(new, faults);
 }
 
 fn conditions(status: &Value, faults: &mut Faults) {
@@ -93,81 +68,6 @@ fn nominated(status: &Value, old: &Value, faults: &mut Faults) {
     if !string(&old["spec"], "nodeName").is_empty() {
         faults.forbidden(field, "may not be set on pods that are already bound to a node");
     }
-}
-
-/// The claims of devices that were made for the pod.
-fn claims(pod: &Value, faults: &mut Faults) {
-    let asked: Vec<&str> = list(&pod["spec"]["resourceClaims"])
-        .iter()
-        .map(|claim| string(claim, "name"))
-        .collect();
-    let mut seen = HashSet::new();
-    for (i, claim) in list(&pod["status"]["resourceClaimStatuses"]).iter().enumerate() {
-        let (at, name) = (
-            format!("status.resourceClaimStatuses[{i}]"),
-            string(claim, "name"),
-        );
-        if !asked.contains(&name) {
-            let why = "must match the name of an entry in `spec.resourceClaims`";
-            faults.invalid(format!("{at}.name"), name, why);
-        }
-        if !seen.insert(name) {
-            faults.duplicate(format!("{at}.name"), name);
-        }
-        if let Some(claim) = claim["resourceClaimName"].as_str() {
-            faults.complain(&format!("{at}.resourceClaimName"), claim, names::subdomain(claim));
-        }
-    }
-}
-
-/// The claim that was made for resources that a driver of devices provides.
-fn extended_resources(pod: &Value, faults: &mut Faults) {
-    let (claim, at) = (
-        &pod["status"]["extendedResourceClaimStatus"],
-        "status.extendedResourceClaimStatus",
-    );
-    if claim.is_null() {
-        return;
-    }
-    let mappings = list(&claim["requestMappings"]);
-    if mappings.is_empty() {
-        let why = "at least one request mapping is required";
-        faults.required(format!("{at}.requestMappings"), why);
-    }
-    let mut seen = HashSet::new();
-    for (i, mapping) in mappings.iter().enumerate() {
-        let here = format!("{at}.requestMappings[{i}]");
-        let names = ["containerName", "resourceName", "requestName"].map(|field| string(mapping, field));
-        let [container, resource, request] = names;
-        let mut all = states::CONTAINERS
-            .iter()
-            .flat_map(|(_, containers)| list(&pod["spec"][*containers]));
-        match all.find(|one| one["name"] == container) {
-            None => {
-                let why =
-                    "must match the name of an entry in spec.initContainers.name or spec.containers.name";
-                faults.invalid(format!("{here}.containerName"), container, why);
-            }
-            Some(one) if one["resources"]["requests"].get(resource).is_none() => {
-                let why = "must match the extended resource name of an entry in spec.initContainers.resources.requests or \
-                           spec.containers.resources.requests";
-                faults.invalid(format!("{here}.resourceName"), resource, why);
-            }
-            Some(_) => {}
-        }
-        faults.complain(&format!("{at}.requestName"), request, names::label(request));
-        if !seen.insert(names) {
-            for (field, name) in ["containerName", "resourceName", "requestName"]
-                .into_iter()
-                .zip(names)
-            {
-                faults.duplicate(format!("{here}.{field}"), name);
-            }
-        }
-    }
-    let name = string(claim, "resourceClaimName");
-    let field = format!("{at}.resourceClaimName");
-    faults.needed(&field, name, names::subdomain);
 }
 
 /// Addresses: one, or one of each family. One that was there before may stay as it is.

@@ -5,7 +5,7 @@
 use super::super::volume::{
     Owner, SourceRule, another_source, claim_validate, driver_name, host_path, one_source, template_metadata,
 };
-use super::{files, projected};
+use super::files;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
@@ -49,7 +49,7 @@ const SOURCES: [&str; 29] = [
 ];
 
 /// Rules for those that are of pods alone, and for paths of the host; plugins have the others.
-const RULES: [(&str, SourceRule); 10] = [
+const RULES: [(&str, SourceRule); 9] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
     ("gitRepo", repository),
@@ -57,7 +57,6 @@ const RULES: [(&str, SourceRule); 10] = [
     ("persistentVolumeClaim", claim),
     ("downwardAPI", downward),
     ("configMap", config_map),
-    ("projected", projected::validate),
     ("csi", csi),
     ("ephemeral", ephemeral),
 ];

@@ -9,7 +9,7 @@ mod source;
 
 pub(super) use persistent_volume::{PERSISTENT_VOLUME, inline_validate, source_default};
 pub(super) use persistent_volume_claim::{
-    PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate, spec_warn as claim_warn,
+    PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate,
 };
 pub(super) use plugins::Owner;
 pub(super) use rules::{protect, template_metadata};

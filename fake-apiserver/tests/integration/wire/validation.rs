@@ -338,11 +338,11 @@ async fn the_place_of_an_object_must_agree_with_the_request() {
 #[tokio::test]
 async fn a_pod_chooses_among_what_there_is() {
     let wire = Wire::start().await;
-    let mut pod = json!({"metadata": {"name": "p"}, "spec": {
+    let pod = json!({"metadata": {"name": "p"}, "spec": {
         "dnsPolicy": "A", "restartPolicy": "B",
         "containers": [{"name": "c", "image": "i", "imagePullPolicy": "C", "terminationMessagePolicy": "D"}],
     }});
-    let refused = wire.post(PODS, pod.clone()).await;
+    let refused = wire.post(PODS, pod).await;
     assert_eq!(refused.code, 422);
     let causes = refused.body["details"]["causes"].as_array().unwrap();
     let fields: Vec<&str> = causes
@@ -360,9 +360,4 @@ async fn a_pod_chooses_among_what_there_is() {
     );
     let text = "Unsupported value: \"B\": supported values: \"Always\", \"OnFailure\", \"Never\"";
     assert_eq!(causes[2]["message"], text);
-    pod["spec"] =
-        json!({"dnsPolicy": "None", "restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]});
-    assert_eq!(wire.post(PODS, pod.clone()).await.code, 422);
-    pod["spec"]["dnsConfig"] = json!({"nameservers": ["10.0.0.1"]});
-    assert_eq!(wire.post(PODS, pod).await.code, 201);
 }

@@ -1,6 +1,6 @@
 //! `pods/ephemeralcontainers`: containers come to look into a pod, and stay as they are.
 
-use super::super::super::{PartHooks, Subresource, internal_form};
+use super::super::super::{PartHooks, Subresource};
 use super::super::spec;
 use super::common::{is_static, put_back};
 use crate::machinery::faults::Faults;
@@ -36,8 +36,7 @@ fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         let text = match present.iter().find(|container| string(container, "name") == name) {
             None => format!("existing ephemeral containers {name:?} may not be removed\n"),
             Some(after) if after != before => {
-                let diff = internal_form::diff("EphemeralContainer", before, after);
-                format!("existing ephemeral containers {name:?} may not be changed\n{diff}")
+                format!("existing ephemeral containers {name:?} may not be changed\n")
             }
             Some(_) => continue,
         };
