@@ -4,9 +4,7 @@
 
 use crate::kinds::token_lifetime;
 use crate::machinery::json;
-use regex::Regex;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
 
 /// The handlers and probes of a container that may hold an HTTP request.
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
@@ -102,26 +100,48 @@ fn default_number(object: &mut Value, name: &str, value: i64) {
     }
 }
 
-/// The name of an image, with the tag and the digest that it may have. What looks like a host may have capital letters.
-static IMAGE: LazyLock<Regex> = LazyLock::new(|| {
-    let host = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9])(?::[0-9]+)?";
-    let part = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*";
-    let digest = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}";
-    let image = format!(
-        r"^(?:{host}/)?{part}(?:/{part})*(?::(?<tag>[\w][\w.-]{{0,127}}))?(?:@(?<digest>{digest}))?$"
-    );
-    Regex::new(&image).expect("it is a pattern")
-});
-
-/// Images that change under their name are pulled each time.
+/// The default `imagePullPolicy` of an image: `Always` if it has the tag `latest`, or neither tag nor digest. References that cannot be parsed
+/// have `IfNotPresent`, as kube-apiserver does. Parsed by hand because the regular expression of the reference grammar takes longer to compile
+/// than a server takes to start.
 pub(super) fn pull_policy(image: &str) -> &'static str {
-    let floats = IMAGE
-        .captures(image)
-        .is_some_and(|parts| match parts.name("tag") {
-            Some(tag) => tag.as_str() == "latest",
-            None => parts.name("digest").is_none(),
-        });
-    if floats { "Always" } else { "IfNotPresent" }
+    let path = image.rfind('/').map_or(0, |slash| slash + 1);
+    let name = match image[path..].split_once(':') {
+        _ if image.contains('@') => None,
+        Some((name, "latest")) => Some(&image[..path + name.len()]),
+        Some(_) => None,
+        None => Some(image),
+    };
+    match name.is_some_and(is_image_name) {
+        true => "Always",
+        false => "IfNotPresent",
+    }
+}
+
+/// Whether a text is an image name without tag and digest: `[HOST[:PORT]/]PART[/PART]...`.
+fn is_image_name(name: &str) -> bool {
+    let (first, rest) = name.split_once('/').unwrap_or(("", name));
+    let is_host = || {
+        let (host, port) = first.split_once(':').unwrap_or((first, "0"));
+        let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
+        host.bytes().all(is_legal)
+            && host.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && host.ends_with(|c: char| c.is_ascii_alphanumeric())
+            && !port.is_empty()
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    rest.split('/').all(is_image_part)
+        && (first.is_empty() && !name.starts_with('/') || is_image_part(first) || is_host())
+}
+
+/// Lower case letters and digits with single separators in between: `.`, `_`, `__` or dashes.
+fn is_image_part(part: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let separators = part.split(is_plain).filter(|text| !text.is_empty());
+    part.starts_with(is_plain)
+        && part.ends_with(is_plain)
+        && separators
+            .into_iter()
+            .all(|text| matches!(text, "." | "_" | "__") || text.bytes().all(|byte| byte == b'-'))
 }
 
 #[cfg(test)]
@@ -130,12 +150,20 @@ mod tests {
 
     #[test]
     fn images_whose_name_may_come_to_mean_another_are_pulled_each_time() {
-        for image in ["a", "a/b:latest", "localhost:5000/a", "Host.example.com/a/b-c__d"] {
+        for image in [
+            "a",
+            "a/b:latest",
+            "localhost:5000/a",
+            "Host.example.com/a/b-c__d",
+            "a/b.c/d--e",
+        ] {
             assert_eq!(pull_policy(image), "Always", "{image}");
         }
         let digest = format!("a@sha256:{}", "0".repeat(64));
         // What is no name of an image is left to whoever pulls it.
-        for image in ["a:1", "a:1.0/b", &digest, "A", "a.", "a/b C", "", "1Gi"] {
+        for image in [
+            "a:1", "a:1.0/b", &digest, "A", "a.", "a/b C", "", "1Gi", "a..b", "/a", "a//b", "h:p/a",
+        ] {
             assert_eq!(pull_policy(image), "IfNotPresent", "{image}");
         }
     }
