@@ -1,7 +1,7 @@
-//! What is under way: requests in flight and watch events not yet handed over.
+//! Counts unfinished work: requests in flight and watch events not yet delivered.
 //!
-//! Owns the count that `ApiServer::quiet` waits for. Event driven: whoever ends the last piece of work wakes the
-//! waiters. Does not know what the work is.
+//! Owns the count that `ApiServer::quiet` waits for. Wakes the waiters when the count drops to 0; nothing polls. Does
+//! not know what the work is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,11 +17,11 @@ struct Inner {
     idle: Notify,
 }
 
-/// One piece of unfinished work; dropping it finishes it.
+/// One unit of unfinished work, finished on drop.
 pub(crate) struct Busy(Activity);
 
 impl Activity {
-    /// Begins one piece of work.
+    /// Starts one unit of work.
     pub(crate) fn begin(&self) -> Busy {
         self.add(1);
         Busy(self.clone())
@@ -37,7 +37,7 @@ impl Activity {
         }
     }
 
-    /// Resolves at the next instant without unfinished work, which may be now.
+    /// Resolves once no work is unfinished, possibly at once.
     pub(crate) async fn idle(&self) {
         let mut idle = std::pin::pin!(self.0.idle.notified());
         idle.as_mut().enable();

@@ -1,4 +1,4 @@
-//! What admission sees of the state, and what it needs of it. Does not know who is asked about requests.
+//! Access of admission to the state of the server. Does not know webhooks and policies.
 
 use super::Store;
 use super::txn::Txn;
@@ -13,12 +13,12 @@ use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
 impl Store {
-    /// Connections to webhooks.
+    /// Client connections to webhooks.
     pub(crate) fn connections(&self) -> &Connections {
         &self.connections
     }
 
-    /// Who is asked about requests; none if there is nobody.
+    /// The webhooks and policies that are configured. None if there are none.
     pub(crate) fn registry(&self) -> Option<Arc<Registry>> {
         self.registrar.current(|| {
             let state = self.state.lock();
@@ -28,7 +28,7 @@ impl Store {
 }
 
 impl Txn<'_> {
-    /// Has webhooks asked about the request. Time and chance are those of the first time that it is carried out.
+    /// Attaches the admission session of the request. Time and random seed stay those of the first attempt when the request is repeated.
     pub(crate) fn consult(&mut self, mut consultation: Box<Consultation>) {
         self.now = consultation.now.get_or_insert(self.now.clone()).clone();
         let seed = consultation.seed.get_or_insert_with(|| self.state.rng.random());

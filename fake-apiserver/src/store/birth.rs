@@ -1,7 +1,7 @@
-//! What a cluster starts with, shared by servers that are born alike.
+//! The initial objects of a cluster, shared by servers with equal options.
 //!
-//! Most servers of a simulation differ in nothing but their seed, and to make some fifty objects takes longer than a short case. Does not
-//! know what the objects are.
+//! Most servers of a simulation differ only in their seed, and creating the 50 or so initial objects takes longer than
+//! a short case. Does not know what the objects are.
 
 use super::history::Logged;
 use super::owners::Owners;
@@ -17,18 +17,18 @@ use rand::rngs::StdRng;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Makes what a cluster starts with.
+/// Creates the initial objects of a cluster.
 pub(crate) type Make = fn(&mut Txn<'_>);
 
-/// How many births are kept: one for each release, with and without roles.
+/// Limit of cached initial states: one for each release, with and without roles.
 const KEPT: usize = 64;
 
-/// The uids of what servers with a seed start with follow from this one, whatever theirs is.
+/// Seed of the initial objects' uids for all servers with a seed, whatever their own seed is.
 const SEED: u64 = 0;
 
 static BIRTHS: Mutex<VecDeque<(Alike, Arc<Birth>)>> = Mutex::new(VecDeque::new());
 
-/// All that decides what a server starts with.
+/// All options that determine the initial objects: the cache key.
 #[derive(Debug, PartialEq)]
 struct Alike {
     now: Arc<str>,
@@ -42,7 +42,7 @@ struct Alike {
 
 impl Alike {
     fn of(options: &ServerOptions, profile: Profile, now: Arc<str>) -> Self {
-        // By name, so that a new option has to be thought of here.
+        // Destructured in full, so that a new option does not compile until it is considered here.
         let ServerOptions {
             history,
             parsed_bytes: _,
@@ -80,17 +80,17 @@ impl Alike {
     }
 }
 
-/// The state of a server that has just begun.
+/// The state of a server with only its initial objects.
 struct Birth {
     revision: u64,
     shelves: Vec<Objects>,
     owners: Owners,
-    /// In the order of their revisions, with the numbers of their resources.
+    /// Oldest revision first, each with the table index of its resource.
     changes: Vec<(usize, Arc<Logged>)>,
 }
 
 impl Store {
-    /// Makes what a cluster starts with, as that client. Servers whose uids follow from a seed share it where they are alike.
+    /// Creates the initial objects as `client`. Servers with a seed and equal options share them.
     pub(crate) fn begin_with(&self, client: &Arc<str>, make: Make) {
         let now = self.clock.now();
         if self.options.seed.is_none() {

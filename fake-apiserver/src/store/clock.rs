@@ -1,6 +1,6 @@
-//! The time as `metadata` writes it, in seconds.
+//! The current time in the format of `metadata` timestamps, in seconds.
 //!
-//! Owns one text that all requests of a second share: writing it out costs more than looking a small object up.
+//! Caches the text for the requests of the same second: formatting costs more than reading a small object.
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -13,13 +13,13 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that tells the time that `read` returns.
+    /// A clock that reads the time from `read`.
     pub(crate) fn new(read: fn() -> Timestamp) -> Self {
         let second = Mutex::default();
         Self { read, second }
     }
 
-    /// The present second, such as `2026-01-02T03:04:05Z`.
+    /// The current second, such as `2026-01-02T03:04:05Z`.
     pub(crate) fn now(&self) -> Arc<str> {
         let now = (self.read)();
         let mut known = self.second.lock();
@@ -39,11 +39,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_tells_the_present_second_and_goes_on() {
+    fn it_returns_the_current_second_and_replaces_a_cached_one() {
         let clock = Clock::new(Timestamp::now);
         *clock.second.lock() = Some((0, "1970-01-01T00:00:00Z".into()));
         let before = Timestamp::now().as_second();
-        let told: Timestamp = clock.now().parse().expect("it is a time");
+        let told: Timestamp = clock.now().parse().expect("the clock returns an RFC 3339 time");
         assert!((before..=Timestamp::now().as_second()).contains(&told.as_second()));
     }
 }

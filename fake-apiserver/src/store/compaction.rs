@@ -1,17 +1,17 @@
-//! The end of old states by time: lists go on from a revision for a while only.
+//! Time-based compaction: after an interval, lists can no longer continue from an old revision.
 //!
-//! Owns which revision is the oldest that may still be read. Watches go on from the log, which has a bound of its own.
+//! Owns the oldest revision that can still be read. Watches resume from the log, which has its own limit.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Which states may still be read.
+/// Which revisions can still be read.
 pub(super) struct Compaction {
     interval: Duration,
-    /// When the revision to which the next compaction goes was noted.
+    /// When `next`, the revision of the next compaction, was recorded.
     noted: Instant,
     next: u64,
-    /// States before this one are gone.
+    /// States before this revision are compacted.
     oldest: u64,
 }
 
@@ -25,17 +25,17 @@ impl Compaction {
         }
     }
 
-    /// Moves on with time; `revision` is the newest. Like the compactor of the real server, which comes round at
-    /// intervals, and compacts what it saw the last time: a state lives for one interval at least, and for two at most.
+    /// Advances to `now`; `revision` is the newest. Like kube-apiserver's etcd compactor, each round compacts up to the
+    /// revision seen by the previous round: a state lives for one to two intervals.
     ///
-    /// Returns the newest revision from now on. The real server renews a lease of its own all the time, so that each round
-    /// finds a later revision than the last round and than every list before it, and a list ends though nobody writes.
+    /// Returns the newest revision, advanced by each round. kube-apiserver keeps renewing a lease in etcd, so each round sees a
+    /// later revision than the last round and every list before it, and continue tokens expire even without writes.
     pub(super) fn advance(&mut self, now: Instant, revision: u64) -> u64 {
         let rounds = now.duration_since(self.noted).as_nanos() / self.interval.as_nanos().max(1);
         let mut revision = revision;
         if rounds > 0 {
             revision = revision.max(self.next) + 1;
-            // Nothing was written in the meantime that somebody has looked at.
+            // After several missed rounds, no state before the newest is retained: no request read one in between.
             self.oldest = if rounds == 1 { self.next } else { revision };
             self.next = revision;
             self.noted = now;
@@ -43,7 +43,7 @@ impl Compaction {
         revision
     }
 
-    /// Whether the state at a revision is gone.
+    /// Whether the state at a revision is compacted.
     pub(super) fn has_taken(&self, revision: u64) -> bool {
         revision < self.oldest
     }
@@ -63,24 +63,24 @@ mod tests {
             compaction.has_taken(asked)
         };
         assert!(!gone_at(9, 5, 4));
-        assert!(!gone_at(10, 7, 4), "what there is by now is noted");
+        assert!(!gone_at(10, 7, 4), "the first round only records the revision");
         assert!(!gone_at(19, 8, 4));
         assert!(gone_at(21, 9, 7) && !gone_at(21, 10, 8));
         assert!(
             gone_at(60, 10, 10) && !gone_at(60, 11, 11),
-            "nobody came for long"
+            "several rounds at once compact all older states"
         );
     }
 
     #[test]
-    fn a_state_ends_though_nobody_writes() {
+    fn a_state_is_compacted_even_without_writes() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut compaction = Compaction::new(Duration::from_secs(10), start);
         assert_eq!(compaction.advance(at(10), 5), 6);
         assert!(!compaction.has_taken(5));
         assert_eq!(compaction.advance(at(20), 6), 7);
-        assert!(compaction.has_taken(5), "it was there before both rounds");
+        assert!(compaction.has_taken(5), "it is older than both rounds");
         assert!(!compaction.has_taken(6));
     }
 }

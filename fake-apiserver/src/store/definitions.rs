@@ -1,6 +1,6 @@
-//! What definitions make of the state: resources that come and go.
+//! Changes of the state by CustomResourceDefinitions: resources that are added and removed.
 //!
-//! Owns their numbers, and what becomes of watches and of objects when a definition changes. Does not read definitions.
+//! Owns the table indexes of custom resources, and ends watches and converts objects when a definition changes. Does not read definitions.
 
 use super::txn::Txn;
 use super::{Shelf, State};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 impl State {
-    /// The number of a resource that a definition makes.
+    /// The table index of a custom resource, allocated if it is new.
     fn number(&mut self, group: &str, plural: &str) -> usize {
         let place = (intern::name(group), intern::name(plural));
         let next = self.shelves.len();
@@ -26,22 +26,22 @@ impl State {
 }
 
 impl Txn<'_> {
-    /// The names that definitions other than this one have, in its group.
+    /// The names of all other definitions in the group of this one.
     pub(crate) fn names_of_others(&self, definition: &Value) -> Others<'_> {
         self.state.names.of_others(definition)
     }
 
-    /// The definitions of a group that have not been given all names that they want.
+    /// Keys of the definitions of a group that still wait for names in use by another definition.
     pub(crate) fn definitions_without_names(&self, group: &str) -> Vec<String> {
         self.state.names.waiting(group)
     }
 
-    /// The number that a resource has, or gets now.
+    /// The table index of a resource, allocated if it is new.
     pub(crate) fn resource_number(&mut self, group: &str, plural: &str) -> usize {
         self.state.number(group, plural)
     }
 
-    /// Serves what a definition has made, in all its versions. Watches of what it had made before end.
+    /// Starts serving all versions of a custom resource. Ends watches of its previous versions.
     pub(crate) fn define(&mut self, kinds: Vec<Kind>) {
         let Some(shelf) = kinds.first().map(Kind::shelf) else {
             return;
@@ -49,7 +49,7 @@ impl Txn<'_> {
         self.change(shelf, |api| api.catalogue = Arc::new(api.catalogue.with(kinds)));
     }
 
-    /// Serves no longer what a definition had made. Watches of it end.
+    /// Stops serving a custom resource and ends its watches.
     pub(crate) fn undefine(&mut self, group: &str, plural: &str) {
         let shelf = self.api().catalogue.find_resource(group, plural).map(Kind::shelf);
         if let Some(shelf) = shelf {
@@ -59,7 +59,7 @@ impl Txn<'_> {
         }
     }
 
-    /// Brings the objects of a resource into another form, which is no change that anybody is told of.
+    /// Rewrites the stored objects of a resource in another form. Watches see no event, and revisions do not change.
     pub(crate) fn reform(&mut self, shelf: usize, form: impl Fn(&Value) -> Option<Value>) {
         let objects = &mut self.state.shelves[shelf].objects;
         let formed = objects.iter().filter_map(|(key, object)| {

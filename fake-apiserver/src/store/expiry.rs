@@ -1,17 +1,17 @@
-//! When events end: each is kept for a while after it was last written.
+//! Expiry of events: each is removed a fixed time after its last write.
 //!
-//! Owns the order in which they end. Does not remove anything.
+//! Owns the order of expiry. Does not remove objects.
 
 use super::owners::Spot;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The last writes of objects that are kept for a while.
+/// Last writes of the objects that expire.
 pub(super) struct Expiry {
     keep: Duration,
     written: HashMap<Spot, Instant>,
-    /// When to look at an object again, earliest first. One that was written since is put back.
+    /// When to check an object, earliest first. An object that was written since is enqueued again.
     due: VecDeque<(Instant, Spot)>,
 }
 
@@ -34,7 +34,7 @@ impl Expiry {
         self.written.remove(spot);
     }
 
-    /// An object whose time has come.
+    /// The next expired object.
     pub(super) fn next(&mut self, now: Instant) -> Option<Spot> {
         while self.due.front().is_some_and(|(due, _)| *due <= now) {
             let (_, spot) = self.due.pop_front()?;
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_again_is_kept_longer() {
+    fn a_later_write_postpones_expiry() {
         let spot = |key: &str| (0, key.into());
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);

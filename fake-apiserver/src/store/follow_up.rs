@@ -1,6 +1,6 @@
-//! What changes leave to the controllers.
+//! Work for the controllers that results from a change.
 //!
-//! Owns which change calls for what. Does not do it.
+//! Owns which change requires which work. Does not do the work.
 
 use super::history::Logged;
 use crate::kinds::{Kind, SERVICE};
@@ -10,25 +10,25 @@ use crate::observe::Change;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What a change leaves to the controllers.
+/// Work for a controller.
 #[derive(Debug)]
 pub(crate) enum FollowUp {
-    /// A namespace is there: it gets what every namespace has.
+    /// A namespace was created: add its default objects.
     NamespaceCreated(String),
-    /// The deletion of a namespace has begun: its content goes.
+    /// A namespace is being deleted: delete its content.
     NamespaceEnding(String),
-    /// An object has gone from a namespace, which may only have waited for that.
+    /// An object was deleted from a namespace: a terminating namespace may now be empty.
     Gone { namespace: String },
-    /// A service was written, or has gone: its addresses may be others.
+    /// A service was written or deleted: update the allocated addresses.
     Service {
         old: Option<Arc<Object>>,
         new: Option<Arc<Object>>,
     },
-    /// A definition was written, or has gone.
+    /// A definition was written or deleted.
     Definition(String),
-    /// A policy was written that the server judges.
+    /// An admission policy with a status was written.
     Policy(String),
-    /// An object has gone whose definition may only have waited for that.
+    /// A custom resource was deleted: its terminating definition may now be removable.
     InstanceGone {
         group: &'static str,
         plural: &'static str,
@@ -36,14 +36,14 @@ pub(crate) enum FollowUp {
 }
 
 impl FollowUp {
-    /// What an object leaves to be done that has gone.
+    /// The work that results from deleting an object.
     pub(crate) fn gone(object: &Value) -> Self {
         Self::Gone {
             namespace: metadata::text(object, "namespace").to_owned(),
         }
     }
 
-    /// What the change of an object calls for.
+    /// The work that results from a change.
     pub(super) fn of(kind: &Kind, logged: &Logged) -> Vec<Self> {
         let is_gone = logged.change == Change::Deleted;
         let key = || (*logged.key).to_owned();

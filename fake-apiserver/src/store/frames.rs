@@ -1,6 +1,6 @@
-//! What one change looks like on the wire: rendered by the first watch that sends it, shared by all others.
+//! Serialized watch events: each change is rendered by the first watch that sends it and shared by all others.
 //!
-//! Lives as long as some watch has the change in its queue. Does not know how a form is rendered.
+//! Lives as long as a watch has the change in its queue. Does not know how events are serialized.
 
 use crate::kinds::Kind;
 use crate::object::Object;
@@ -9,33 +9,32 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// One event for the client.
+/// One watch event.
 #[derive(Clone)]
 pub(crate) struct Delivered {
     pub(crate) change: Change,
     pub(crate) object: Arc<Object>,
-    /// What the watches that were open when it happened share.
+    /// Shared by all watches that were open at the change. None for initial events and backlog.
     pub(crate) frames: Option<Arc<Frames>>,
 }
 
-/// A form in which watches send events. It is compared for every event that a watch sends, so it is made of what is
-/// compared at once.
+/// The form in which a watch sends events. Compared for every sent event, so its fields are cheap to compare.
 #[derive(Clone, PartialEq)]
 pub(crate) struct FrameForm {
-    /// The resource that the object is read through.
+    /// The resource and version of the request.
     pub(crate) kind: Kind,
-    /// What the event is called: watches of a selection see other events than watches of everything.
+    /// The type of the event: a watch with a selector can see another type than a watch of all objects.
     pub(crate) change: Change,
-    /// The media type and what it is narrowed to, by number.
+    /// Number of the media type with its parameters.
     pub(crate) form: u8,
 }
 
-/// The forms of one change that were rendered so far.
+/// The rendered forms of one change.
 #[derive(Default)]
 pub(crate) struct Frames(Mutex<Vec<(FrameForm, Bytes)>>);
 
 impl Frames {
-    /// The change in a form; `render` is called only once for each form, and again where it fails.
+    /// The change in a form. Calls `render` once per form, and again after an error.
     pub(crate) fn get<E>(
         &self,
         form: FrameForm,

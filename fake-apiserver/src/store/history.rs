@@ -1,7 +1,7 @@
-//! The log of changes, from which watches go on and earlier states are rebuilt.
+//! The log of changes, from which watches resume and earlier states are rebuilt.
 //!
-//! Owns the bound on how much is kept, and of how much the values. Deletions are logged like all else: a watch that starts between a list and a
-//! deletion still learns of it.
+//! Owns the limits of retained changes and of their parsed values. Deletions are logged too: a watch that starts
+//! between a list and a deletion still sees the event.
 
 use crate::kinds::Kind;
 use crate::machinery::metadata;
@@ -19,49 +19,49 @@ pub(crate) struct Logged {
     pub(crate) key: Arc<str>,
     pub(crate) change: Change,
     pub(crate) revision: u64,
-    /// The new state; for a deletion the last state, at the revision of the deletion.
+    /// The new state; for a deletion, the last state with the revision of the deletion.
     object: State,
-    /// The state before.
+    /// The previous state. None for a created object.
     old: Option<State>,
-    /// The state before, at the revision of this change: what watches see of an object that leaves their selector.
+    /// The previous state with the revision of this change: the object of the DELETED event if it leaves a selector.
     left: OnceLock<Arc<Object>>,
 }
 
-/// A change with the states before and after it, for those who look at both again and again.
+/// A change with the states before and after it, for repeated access without locks.
 pub(crate) struct Transition<'l> {
     pub(crate) logged: &'l Logged,
-    /// The new state; for a deletion the last state, at the revision of the deletion.
+    /// The new state; for a deletion, the last state with the revision of the deletion.
     pub(crate) object: Arc<Object>,
-    /// The state before.
+    /// The previous state.
     pub(crate) old: Option<Arc<Object>>,
 }
 
-/// One state of an object in the log; in the place of it may come the same as bytes alone.
+/// One state of an object in the log. Can be replaced by the same state without its parsed value.
 #[derive(Debug)]
 struct State(Mutex<Arc<Object>>);
 
-/// How many of the newest changes keep the values of superseded states. Watches that begin anew go on from one of them; from an older one
-/// they cost parsing it again.
+/// Number of newest changes that retain the parsed values of superseded states. New watches usually resume from one of
+/// them; resuming from an older one parses the objects again.
 const PARSED: usize = 2048;
 
-/// Bytes of a superseded state above which its value is dropped at once.
+/// Size of a superseded state, in bytes, above which its value is dropped at once.
 const PARSED_BYTES_EACH: usize = 32 * 1024;
-/// Bytes of JSON that the logged changes may have together. kube-apiserver keeps far less: about 1,000 events per resource in its watch
-/// cache, and what etcd has not compacted.
+/// Limit of the total JSON bytes of logged changes. kube-apiserver retains far less: about 1,000 events per resource in
+/// its watch cache, and what etcd has not compacted.
 const BYTES_MAX: usize = 512 << 20;
 
-/// A revision that is no longer in the log.
+/// The requested revision is no longer in the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gone {
     pub(crate) asked: u64,
-    /// The oldest revision from which one can go on.
+    /// The oldest revision from which a watch can resume.
     pub(crate) oldest: u64,
 }
 
 /// Changes of one resource by revision. Cloning is cheap.
 pub(crate) type Log = OrdMap<u64, Arc<Logged>>;
 
-/// The logs of all resources, bounded together.
+/// The logs of all resources, with a common limit.
 pub(crate) struct History {
     logs: Vec<(Log, u64)>,
     /// Every logged change, oldest first: revision, resource and bytes.
@@ -89,12 +89,12 @@ impl Logged {
         }
     }
 
-    /// The new state; for a deletion the last state, at the revision of the deletion.
+    /// The new state; for a deletion, the last state with the revision of the deletion.
     pub(crate) fn object(&self) -> Arc<Object> {
         self.object.get()
     }
 
-    /// The state before.
+    /// The previous state.
     pub(crate) fn old(&self) -> Option<Arc<Object>> {
         self.old.as_ref().map(State::get)
     }
@@ -107,7 +107,7 @@ impl Logged {
         }
     }
 
-    /// What a watch sees whose selector the object has left: the old content at the new revision.
+    /// The object of the DELETED event if it leaves a selector: old content, new revision.
     pub(crate) fn left(&self) -> Arc<Object> {
         let old = || self.old().unwrap_or_else(|| self.object());
         self.left
@@ -140,7 +140,7 @@ impl State {
         self.0.lock().clone()
     }
 
-    /// Keeps no more than bytes, and returns that.
+    /// Drops the parsed value and returns the object.
     fn unparse(&self) -> Arc<Object> {
         let mut kept = self.0.lock();
         *kept = kept.unparsed();
@@ -159,7 +159,7 @@ impl History {
         }
     }
 
-    /// Makes room for another resource.
+    /// Adds the log of another resource.
     pub(super) fn grow(&mut self) {
         self.logs.push((Log::new(), 0));
     }
@@ -181,7 +181,7 @@ impl History {
         self.unparse_superseded();
     }
 
-    /// All changes that are kept, oldest first, each with the number of its resource.
+    /// All retained changes, oldest first, each with the table index of its resource.
     pub(super) fn into_changes(self) -> Vec<(usize, Arc<Logged>)> {
         let logged = |(revision, shelf, _): (u64, usize, usize)| {
             Some((shelf, self.logs[shelf].0.get(&revision)?.clone()))
@@ -189,7 +189,7 @@ impl History {
         self.order.into_iter().filter_map(logged).collect()
     }
 
-    /// Drops the values of what the change has superseded that is no longer one of the newest.
+    /// Drops the parsed values superseded by the change that has just left the `PARSED` newest.
     fn unparse_superseded(&self) {
         let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
             return;
@@ -200,7 +200,7 @@ impl History {
         }
     }
 
-    /// Drops the value of a large state that a change has superseded. The watches have seen the change.
+    /// Drops the parsed value of a large superseded state. Called after the watches have seen the change.
     pub(super) fn unparse_large(&self, shelf: usize, logged: &Logged) {
         if logged
             .old()
@@ -219,14 +219,14 @@ impl History {
         }
     }
 
-    /// Keeps that object in the change that made it, in the place of the same with its value.
+    /// Replaces the state in the log by an equal object, so that both share memory.
     pub(super) fn share(&self, shelf: usize, object: &Arc<Object>) {
         if let Some(made) = self.logs[shelf].0.get(&object.revision) {
             *made.object.0.lock() = object.clone();
         }
     }
 
-    /// Forgets the changes of a resource up to a revision.
+    /// Removes the changes of a resource up to a revision.
     pub(super) fn compact(&mut self, shelf: usize, revision: u64) {
         self.order.retain(|(at, of, _)| *of != shelf || *at > revision);
         self.bytes = self.order.iter().map(|(.., bytes)| bytes).sum();
@@ -238,7 +238,7 @@ impl History {
         *compacted = revision.max(*compacted);
     }
 
-    /// The changes after `revision`, or where they can be had from at the earliest.
+    /// The log of a resource if it contains all changes after `revision`.
     pub(super) fn since(&self, shelf: usize, revision: u64) -> Result<Log, Gone> {
         let (log, compacted) = &self.logs[shelf];
         if revision < *compacted {
@@ -250,7 +250,7 @@ impl History {
         Ok(log.clone())
     }
 
-    /// Takes back all changes after `revision`.
+    /// Reverts all changes after `revision`.
     pub(super) fn rewind(&self, shelf: usize, revision: u64, objects: &mut Objects) -> Result<(), Gone> {
         let log = self.since(shelf, revision)?;
         for (_, logged) in log.range(revision + 1..).rev() {
@@ -263,7 +263,7 @@ impl History {
     }
 }
 
-/// The same content under another resourceVersion.
+/// The same content with another resourceVersion.
 pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
     let mut value = object.value().clone();
     metadata::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
@@ -285,7 +285,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn changes_are_bounded_by_bytes_as_well() {
+    fn the_log_is_limited_by_bytes_as_well() {
         let object = |revision| Object::new(json!({"kind": "K", "apiVersion": "v1"}), revision);
         let mut history = History::new(1, 100);
         history.bytes_max = 2 * object(1).bytes().len();

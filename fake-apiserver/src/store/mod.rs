@@ -1,7 +1,7 @@
-//! The state of the server: all objects, the log of what happened to them, and who watches.
+//! The state of the server: all objects, the log of their changes, and open watches.
 //!
-//! The single write path is `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and
-//! does not know what a valid object is; `verbs` decides that while holding a transaction.
+//! The single write path is `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and does
+//! not validate objects; `verbs` does that while it holds a transaction.
 
 pub(crate) mod activity;
 mod admission;
@@ -61,10 +61,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How long a request waits for a revision that is not written yet, as in the real server.
+/// How long a request waits for a revision that does not exist yet, as in kube-apiserver.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
-/// Everything that the server holds.
+/// All state of the server.
 pub(crate) struct Store {
     state: Mutex<State>,
     observer: Option<Arc<dyn Observer>>,
@@ -74,29 +74,29 @@ pub(crate) struct Store {
     authorizer: Authorizer,
     registrar: Registrar,
     plugins: Plugins,
-    /// Those to webhooks.
+    /// Client connections to webhooks.
     connections: Connections,
     clock: Clock,
-    /// Wakes those who wait for a revision.
+    /// Notified at each commit, for requests that wait for a revision.
     committed: Notify,
-    /// Whether any perturbation is installed.
+    /// Whether any fault rule is installed.
     perturbed: AtomicBool,
-    /// What is served. Only written while the state is locked.
+    /// The served resources and release. Written only while `state` is locked.
     api: RwLock<Api>,
 }
 
 struct State {
     revision: u64,
-    /// By the numbers of the kinds.
+    /// Indexed by resource (`Kind::shelf`).
     shelves: Vec<Shelf>,
-    /// The numbers of what definitions have made, by group and plural name. A name that comes again has its old number.
+    /// Table indexes of custom resources, by group and plural name. A recreated definition gets its old index.
     numbers: HashMap<(&'static str, &'static str), usize>,
-    /// The names that definitions have.
+    /// The names in use by definitions.
     names: TakenNames,
     history: History,
     owners: Owners,
     parsed: Parsed,
-    /// The ends of events.
+    /// Expiry of events.
     expiry: Expiry,
     compaction: Compaction,
     watches: u64,
@@ -104,14 +104,14 @@ struct State {
     perturbations: Rules,
 }
 
-/// One stored resource.
+/// The objects and watches of one resource.
 #[derive(Default)]
 struct Shelf {
     objects: Objects,
     watchers: Watchers,
 }
 
-/// A consistent view of one resource, free of the lock.
+/// A consistent view of one resource that holds no lock.
 pub(crate) struct Snapshot {
     pub(crate) objects: Objects,
     pub(crate) revision: u64,
@@ -128,7 +128,7 @@ impl Store {
         let built_in = Catalogue::built_in_count();
         let profile = Profile::new(options.release, &options.gates).with_removed(options.removed_versions);
         let state = State {
-            // Nothing has revision 1, so that a watch "from 1" sees all that ever happened.
+            // No object has revision 1, so that a watch from 1 sees all changes.
             revision: 1,
             shelves: std::iter::repeat_with(Shelf::default).take(built_in).collect(),
             numbers: HashMap::new(),
@@ -159,7 +159,7 @@ impl Store {
         }
     }
 
-    /// Resolves when a revision has been written, or after a while even if it has not.
+    /// Resolves when the revision is committed, at latest after `FUTURE_WAIT`.
     pub(crate) async fn reached(&self, revision: u64) {
         let written = async {
             loop {
@@ -171,7 +171,7 @@ impl Store {
                 committed.await;
             }
         };
-        // Whoever gave up finds out from the revision.
+        // After the timeout, the caller reads the revision and sees that it is too old.
         drop(tokio::time::timeout(FUTURE_WAIT, written).await);
     }
 
@@ -179,7 +179,7 @@ impl Store {
         &self.activity
     }
 
-    /// Takes the lock for one request of `client`.
+    /// Locks the state for one request of `client`.
     pub(crate) fn begin<'a>(&'a self, client: &'a Arc<str>) -> Txn<'a> {
         Txn::begin(self, client)
     }
@@ -200,14 +200,14 @@ impl Store {
         &self.authenticator
     }
 
-    /// The user that an `Authorization` header stands for; none where it holds no bearer token.
+    /// Authenticates an `Authorization` header. None if it has no bearer token.
     pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
         let lookup =
             |kind: &Kind, key: &str| self.state.lock().shelves[kind.shelf()].objects.get(key).cloned();
         self.authenticator.header(header, &lookup)
     }
 
-    /// Decides about a request that holds no lock.
+    /// Authorizes a request outside of a transaction.
     pub(crate) fn authorize(&self, user: &User, attributes: rbac::Attributes<'_>) -> Decision {
         self.authorizer
             .decide(user, attributes, || self.state.lock().policy_sources())
@@ -217,12 +217,12 @@ impl Store {
         self.api.read().profile
     }
 
-    /// What is served, as it is now.
+    /// The served resources and release at this moment.
     pub(crate) fn api(&self) -> Api {
         self.api.read().clone()
     }
 
-    /// Serves another release, or the same one with other gates. Watches of what is no longer served end.
+    /// Switches to another release or other feature gates. Ends watches of resources that are no longer served.
     pub(crate) fn set_profile(&self, profile: Profile) {
         let mut state = self.state.lock();
         self.api.write().profile = profile;
@@ -233,7 +233,7 @@ impl Store {
         }
     }
 
-    /// Reports what a watch's connection has taken.
+    /// Reports events to the observer after the watch's connection has accepted them.
     pub(crate) fn delivered(&self, watcher: &Watcher, events: &[Delivered]) {
         let Some(observer) = &self.observer else { return };
         let _order = self.state.lock();
@@ -242,20 +242,20 @@ impl Store {
         }
     }
 
-    /// The revision that a bookmark may name: everything up to it has been sent.
+    /// The current revision for a bookmark. None if the watch has unsent events.
     pub(crate) fn bookmark(&self, watcher: &Watcher) -> Option<u64> {
         let state = self.state.lock();
         watcher.is_drained().then_some(state.revision)
     }
 
-    /// A number for a watch that could not start.
+    /// Allocates an id for a watch that failed to start.
     pub(crate) fn number_watch(&self) -> u64 {
         let mut state = self.state.lock();
         state.watches += 1;
         state.watches
     }
 
-    /// Reports the end of a watch that could not start.
+    /// Reports the end of a watch that failed to start.
     pub(crate) fn watch_failed(&self, client: &Arc<str>, watch: u64, kind: &Kind) {
         let Some(observer) = &self.observer else { return };
         let _order = self.state.lock();
@@ -268,14 +268,14 @@ impl Store {
         });
     }
 
-    /// Takes a watch out of the index that nobody was told of.
+    /// Removes a watch that was never reported to the observer.
     pub(crate) fn forget(&self, watcher: &Arc<Watcher>) {
         let mut state = self.state.lock();
         state.shelves[watcher.kind.shelf()].watchers.remove(watcher);
         self.activity.done(watcher.discard());
     }
 
-    /// Takes a watch out of the index.
+    /// Removes a watch and reports its end.
     pub(crate) fn unwatch(&self, watcher: &Arc<Watcher>, why: WatchEnd) {
         let mut state = self.state.lock();
         state.shelves[watcher.kind.shelf()].watchers.remove(watcher);
@@ -293,7 +293,7 @@ impl Store {
 }
 
 impl State {
-    /// Keeps objects as bytes alone whose values are too many.
+    /// Drops parsed values beyond the memory limit.
     pub(super) fn bound_values(&mut self) {
         while let Some((shelf, key)) = self.parsed.excess() {
             if let Some(object) = self.shelves[shelf].objects.get_mut(&key) {

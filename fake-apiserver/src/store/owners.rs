@@ -1,6 +1,6 @@
-//! Who owns what: an index from owners to their dependents, and the objects that garbage collection has to look at.
+//! Index from owners to their dependents, and the work queue of the garbage collector.
 //!
-//! Kept up to date by every commit. Decides nothing: `verbs::garbage` does.
+//! Updated by every commit. Does not collect: `controllers::garbage` does.
 
 use crate::kinds::Catalogue;
 use crate::machinery::metadata;
@@ -9,27 +9,27 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// The finalizers by which dependents are dealt with before their owner goes.
+/// Finalizers of an owner until its dependents are deleted or orphaned.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 
-/// A stored object: number of its resource, and key.
+/// A stored object: table index of its resource, and key.
 pub(super) type Spot = (usize, Arc<str>);
 
-/// Owners, dependents, and what is to be looked at.
+/// Owners, dependents and the garbage collector's queue.
 #[derive(Clone, Default)]
 pub(super) struct Owners {
     /// Dependents by the uid of their owner.
     dependents: HashMap<String, BTreeSet<Spot>>,
-    /// What may have become garbage, or waits for its dependents; oldest first.
+    /// Objects that may be garbage or wait for their dependents, oldest first.
     queue: VecDeque<Spot>,
     queued: BTreeSet<Spot>,
-    /// What can't be looked at before other resources are served.
+    /// Objects with owners of resources that are not served. Enqueued again when other resources are served.
     parked: BTreeSet<Spot>,
 }
 
 impl Owners {
-    /// Takes in a change of an object.
+    /// Updates the index for a change of an object.
     pub(super) fn note(
         &mut self,
         catalogue: &Catalogue,
@@ -56,7 +56,7 @@ impl Owners {
             if !after.is_null() {
                 self.enqueue(spot());
             }
-            // Owners may have waited for this.
+            // Owners in foreground deletion may have waited for this change.
             for owner in owners(catalogue, old, before) {
                 self.enqueue(owner);
             }
@@ -78,19 +78,19 @@ impl Owners {
         }
     }
 
-    /// Puts aside what can't be judged by the resources that are served.
+    /// Parks an object whose owners cannot be resolved with the served resources.
     pub(super) fn park(&mut self, spot: Spot) {
         self.parked.insert(spot);
     }
 
-    /// Looks again at all that was put aside.
+    /// Enqueues all parked objects.
     pub(super) fn unpark(&mut self) {
         for spot in std::mem::take(&mut self.parked) {
             self.enqueue(spot);
         }
     }
 
-    /// What is to be looked at next.
+    /// Takes the next object from the queue.
     pub(super) fn next(&mut self) -> Option<Spot> {
         let spot = self.queue.pop_front()?;
         self.queued.remove(&spot);
@@ -107,7 +107,7 @@ impl Owners {
     }
 }
 
-/// Whether an object is being deleted, but not before something was done to its dependents.
+/// Whether an object is being deleted and a finalizer makes it wait for its dependents.
 pub(crate) fn waits(object: &Value) -> bool {
     metadata::is_deleting(object)
         && metadata::finalizers(object)
@@ -122,7 +122,7 @@ fn references(object: Option<&Object>) -> &Value {
     )
 }
 
-/// Where the owners are that an object refers to.
+/// Locations of the owners that an object refers to.
 fn owners<'a>(
     catalogue: &'a Catalogue,
     of: Option<&'a Object>,

@@ -1,13 +1,13 @@
-//! Which objects are kept parsed as well as in bytes: the ones that were written last.
+//! Which objects are cached in parsed form as well as in bytes: the ones written last.
 //!
-//! Owns the order and the bound. A value takes five times the bytes that it is made of; without a bound a server of many
-//! objects would be full of values that nobody looks at.
+//! Owns the order and the limit. A parsed value takes five times the memory of its bytes; without a limit, a server
+//! with many objects would fill up with unused values.
 
 use super::owners::Spot;
 use crate::object::Object;
 use std::collections::BTreeMap;
 
-/// The objects whose values are kept, by the revisions that wrote them.
+/// Objects with cached values, by the revision that wrote them.
 pub(super) struct Parsed {
     spots: BTreeMap<u64, (Spot, usize)>,
     bytes: usize,
@@ -15,7 +15,7 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// For values of so many bytes of JSON.
+    /// `limit` is in bytes of JSON.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             spots: BTreeMap::new(),
@@ -30,14 +30,14 @@ impl Parsed {
         self.spots.insert(object.revision, (spot, bytes));
     }
 
-    /// Takes an object out that is not the newest state any more.
+    /// Removes a state that is no longer the newest of its object.
     pub(super) fn superseded(&mut self, object: &Object) {
         if let Some((_, bytes)) = self.spots.remove(&object.revision) {
             self.bytes -= bytes;
         }
     }
 
-    /// The object that was written first, where there are more than may be.
+    /// The object written longest ago, if the limit is exceeded. Returned once.
     pub(super) fn excess(&mut self) -> Option<Spot> {
         if self.bytes <= self.limit {
             return None;
@@ -54,7 +54,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_newest_objects_are_kept_parsed() {
+    fn the_newest_objects_stay_parsed() {
         let object = |revision| Object::new(json!({"kind": "A", "apiVersion": "v1"}), revision);
         let size = object(1).bytes().len();
         let mut parsed = Parsed::new(2 * size);
@@ -67,8 +67,8 @@ mod tests {
         parsed.superseded(&object(2));
         parsed.wrote(spot("b"), &object(4));
         parsed.wrote(spot("d"), &object(5));
-        assert_eq!(parsed.excess(), Some(spot("c")), "b has been written since");
+        assert_eq!(parsed.excess(), Some(spot("c")), "b was written again");
         parsed.superseded(&object(1));
-        assert_eq!(parsed.excess(), None, "a had gone before");
+        assert_eq!(parsed.excess(), None, "a was evicted before");
     }
 }

@@ -1,7 +1,7 @@
-//! Perturbations and the state: rules are installed, met and removed under the lock that orders everything else, so a
-//! rule, the watches that it holds and the writes that they miss have one order.
+//! Fault injection in the state: rules are installed, applied and removed under the lock that orders all else, so that
+//! a rule, the watches that it holds and the writes that they miss have one order.
 //!
-//! Does not decide what a rule matches, and does not touch connections.
+//! Does not match rules to requests, and does not access connections.
 
 use super::{Snapshot, State, Store, Watcher};
 use crate::kinds::Kind;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 impl Store {
-    /// Installs a rule. What it does to open watches and to the history is done when this returns.
+    /// Installs a rule. Its effects on open watches and on the log are complete on return.
     pub(crate) fn perturb(&self, mut rule: Rule) -> Result<RuleId, RuleError> {
         let mut state = self.state.lock();
         let now = state.revision;
@@ -33,7 +33,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Removes a rule and lets go of what it held; whether there was one.
+    /// Removes a rule and releases the watches that it holds. Returns whether it existed.
     pub(crate) fn unperturb(&self, id: RuleId) -> bool {
         let mut state = self.state.lock();
         let removed = state.perturbations.remove(id);
@@ -49,7 +49,7 @@ impl Store {
         self.state.lock().perturbations.list()
     }
 
-    /// The fate of a request, and its report.
+    /// Evaluates the rules for a request and reports the injected fault.
     pub(crate) fn meet(
         &self,
         client: &Arc<str>,
@@ -57,7 +57,7 @@ impl Store {
         resource: Option<&ResourcePath>,
         revision: &str,
     ) -> Fate {
-        // Without rules, requests do not wait for the lock.
+        // Without rules, requests do not take the lock.
         if !self.perturbed.load(Ordering::Acquire) {
             return Fate::default();
         }
@@ -73,7 +73,7 @@ impl Store {
         fate
     }
 
-    /// Applies the rules to a watch that begins.
+    /// Applies the rules to a new watch.
     pub(super) fn perturb_new(&self, state: &mut State, watcher: &Watcher) {
         if state.perturbations.is_empty() {
             return;
@@ -155,14 +155,14 @@ impl Watcher {
 }
 
 impl super::Txn<'_> {
-    /// The resource as it was at an earlier revision; as it is now where the log no longer reaches back so far.
+    /// The resource at an earlier revision, or in its current state if the log does not reach back that far.
     pub(crate) fn snapshot_as_of(&self, kind: &Kind, revision: Option<u64>) -> Snapshot {
         let stale = revision.and_then(|revision| self.snapshot_at(kind, revision).ok());
         stale.unwrap_or_else(|| self.snapshot(kind))
     }
 }
 
-/// The collection of all objects of a kind.
+/// The path of all objects of a kind.
 fn whole(kind: &Kind) -> ResourcePath {
     ResourcePath {
         group: kind.group.to_owned(),

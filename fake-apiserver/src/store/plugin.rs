@@ -1,4 +1,4 @@
-//! What admission plugins of other crates see of a transaction.
+//! The state of a transaction that admission plugins of other crates can access.
 
 use super::txn::Txn;
 use crate::kinds::Kind;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 impl Txn<'_> {
-    /// The registered plugins that are switched on.
+    /// The registered plugins that are enabled.
     pub(crate) fn plugins(&self) -> Plugins {
         self.store.plugins.clone()
     }

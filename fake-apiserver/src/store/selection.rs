@@ -1,4 +1,4 @@
-//! Which objects of a resource a list or a watch is about.
+//! Which objects of a resource a list or watch selects.
 
 use super::frames::{Delivered, Frames};
 use super::history::Transition;
@@ -8,25 +8,25 @@ use crate::object::{Object, Objects, place_of};
 use crate::observe::Change;
 use std::sync::Arc;
 
-/// Which objects of a resource are meant.
+/// Namespace, name and selectors of a list or watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) namespace: Option<String>,
-    /// A single name, of the old watch paths.
+    /// A single name, from the deprecated `watch/…/NAME` paths.
     pub(crate) name: Option<String>,
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
 }
 
 impl Selection {
-    /// Whether an object is meant that has this key.
+    /// Whether the object with this key is selected.
     pub(crate) fn matches(&self, key: &str, object: &Object) -> bool {
         self.is_placed(key) && self.picks(object)
     }
 
-    /// Whether a key is in the place, of many names or one, that is looked at.
+    /// Whether a key is in the selected namespace and has the selected name.
     pub(super) fn is_placed(&self, key: &str) -> bool {
-        // Lists are long.
+        // Fast path for long lists.
         if self.namespace.is_none() && self.name.is_none() {
             return true;
         }
@@ -35,26 +35,26 @@ impl Selection {
         is(&self.namespace, namespace) && is(&self.name, name)
     }
 
-    /// Whether the selectors match an object of that place.
+    /// Whether the label and field selectors match an object.
     fn picks(&self, object: &Object) -> bool {
         let (labels, fields) = (&self.labels, &self.fields);
         let all = labels.is_empty() && fields.is_empty();
         all || object.look(|value| labels.matches(value) && fields.matches(value))
     }
 
-    /// The only namespace whose objects can match.
+    /// The only namespace whose objects can match. None if there can be several.
     pub(super) fn only_namespace(&self) -> Option<&str> {
         let own = self.namespace.as_deref();
         own.or_else(|| self.fields.only("/metadata/namespace"))
     }
 
-    /// The only name that objects that match can have.
+    /// The only name that matching objects can have. None if there can be several.
     pub(super) fn only_name(&self) -> Option<&str> {
         let own = self.name.as_deref();
         own.or_else(|| self.fields.only("/metadata/name"))
     }
 
-    /// The part of a resource in which all that matches is: often the only object that can.
+    /// The part of a resource that contains all matches: with a single name, at most one object.
     pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
         let (namespace, name) = (self.only_namespace(), self.only_name());
         match name {
@@ -68,7 +68,7 @@ impl Selection {
         }
     }
 
-    /// What a watch with this selection sees of a change in its place.
+    /// The event that a watch with this selection sees of a change in its namespace. None if it sees none.
     pub(super) fn sees(
         &self,
         transition: &Transition<'_>,

@@ -1,6 +1,6 @@
-//! How large and how deep objects may be. The size is what etcd takes of the real server.
+//! Limits of the size and depth of objects. The size limits are those of etcd and its client.
 //!
-//! Owns the limits and their texts. Objects are measured as the real server stores them: in protobuf, without their
+//! Owns the limits and their messages. Measures objects in kube-apiserver's storage format: protobuf without
 //! resourceVersion.
 
 use crate::kinds::Kind;
@@ -9,14 +9,14 @@ use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
 
-/// Bytes that etcd takes in one request (`--max-request-bytes`), and that its client sends in one.
+/// Limits, in bytes, of a request in etcd (`--max-request-bytes`) and in its gRPC client.
 const TAKEN_BYTES_MAX: usize = 1536 * 1024;
 const SENT_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Bytes of such a request besides the object and the key, which comes twice; as measured.
+/// Measured overhead, in bytes, of such a request beside the object and the key, which occurs twice.
 const TAKEN_FRAME_BYTES: usize = 40;
 const SENT_FRAME_BYTES: usize = 25;
 
-/// Refuses an object that nests deeper than stored objects are read, its field managers included.
+/// Rejects an object that nests deeper than the JSON reader's limit, managedFields included.
 pub(super) fn check_depth(object: &Object) -> Result<(), Status> {
     match json::text_nests_within(json::DEPTH_MAX, object.bytes()) {
         true => Ok(()),
@@ -27,10 +27,10 @@ pub(super) fn check_depth(object: &Object) -> Result<(), Status> {
     }
 }
 
-/// Refuses an object that the real server could not store.
+/// Rejects an object that kube-apiserver could not store.
 pub(super) fn check(kind: &Kind, key: &str, object: &Object) -> Result<(), Status> {
     let keys = 2 * kind.registry_key(key, false).len();
-    // In protobuf an object is smaller, so that this decides about nearly all.
+    // Protobuf is smaller than JSON, so this accepts nearly all objects without encoding them.
     if object.bytes().len() + keys + TAKEN_FRAME_BYTES <= TAKEN_BYTES_MAX {
         return Ok(());
     }

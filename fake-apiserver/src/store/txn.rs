@@ -1,7 +1,7 @@
-//! A transaction: one request's hold on the state.
+//! A transaction: exclusive access of one request to the state.
 //!
 //! Owns the single write path, `commit`: revision, objects, log, watchers and observer, in this order under one lock.
-//! Does not know what a valid object is.
+//! Does not validate objects.
 
 use super::follow_up::FollowUp;
 use super::history::{self, Gone, Logged};
@@ -30,34 +30,34 @@ use std::sync::Arc;
 use std::task::Waker;
 use tokio::time::Instant;
 
-/// One request's hold on the state. Everything observable is reported before it is dropped.
+/// Exclusive access of one request to the state. Reports all observable events before it is dropped.
 pub(crate) struct Txn<'a> {
     pub(super) store: &'a Store,
     pub(super) state: MutexGuard<'a, State>,
-    /// After the state, so that the lock is free when they wake.
+    /// Declared after the state, so that on drop the lock is released before the tasks wake.
     sleepers: Sleepers,
     client: &'a Arc<str>,
-    /// The user of the request; none where the server itself acts.
+    /// The user of the request. None for the server's own writes.
     pub(crate) user: Option<Arc<User>>,
-    /// What the user does; none where the server itself acts.
+    /// The verb of the request. None for the server's own writes.
     pub(crate) verb: Option<Verb>,
-    /// The time of the request, as `metadata` writes it.
+    /// The time of the request, in the format of `metadata` timestamps.
     pub(crate) now: Arc<str>,
-    /// Nothing is kept: commits only render.
+    /// Dry run: commits only render the object.
     pub(crate) dry_run: bool,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
-    /// What the object of the request was sent without entries in, until it is judged.
+    /// Empty values of the sent object, until it is validated.
     pub(crate) empties: Vec<Empty>,
-    /// What webhooks are asked about the request; none where nobody is asked.
+    /// The admission session of the request. None if no webhook or policy matches.
     pub(crate) consultation: Option<Box<Consultation>>,
-    /// Chance of the request's own, where it may be carried out several times.
+    /// The request's own random source, if it may be executed several times.
     pub(super) chance: Option<StdRng>,
-    /// What the changes leave to the controllers, in the order of the changes.
+    /// Work for the controllers, in the order of the changes.
     owed: VecDeque<FollowUp>,
 }
 
-/// Readers of watches that have something to send; they wake when this is dropped.
+/// Tasks of watches with events to send; woken on drop.
 #[derive(Default)]
 struct Sleepers(Vec<Waker>);
 
@@ -68,12 +68,12 @@ impl Drop for Sleepers {
 }
 
 impl<'a> Txn<'a> {
-    /// Takes the lock.
+    /// Locks the state.
     pub(super) fn begin(store: &'a Store, client: &'a Arc<str>) -> Self {
         Self::begin_at(store, client, store.clock.now())
     }
 
-    /// Takes the lock, at that time.
+    /// Locks the state, with `now` as time of the request.
     pub(super) fn begin_at(store: &'a Store, client: &'a Arc<str>, now: Arc<str>) -> Self {
         Self {
             store,
@@ -99,12 +99,12 @@ impl Txn<'_> {
         &self.store.options
     }
 
-    /// What is served; it does not change during a transaction.
+    /// The served release and feature gates; constant during a transaction.
     pub(crate) fn profile(&self) -> Profile {
         self.store.profile()
     }
 
-    /// What is served; it does not change while a verb is carried out.
+    /// The served resources and release; constant while a verb is executed.
     pub(crate) fn api(&self) -> Api {
         self.store.api()
     }
@@ -113,7 +113,7 @@ impl Txn<'_> {
         self.state.revision
     }
 
-    /// The user that a token stands for.
+    /// Authenticates a token.
     pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Option<Authenticated> {
         let lookup = |kind: &Kind, key: &str| self.get(kind, key);
         self.store.authenticator.token(token, audiences, &lookup)
@@ -124,21 +124,21 @@ impl Txn<'_> {
         self.store.authenticator.issue(claim)
     }
 
-    /// Decides whether a user may do something.
+    /// Authorizes a request of a user.
     pub(crate) fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
         self.store
             .authorizer
             .decide(user, attributes, || self.state.policy_sources())
     }
 
-    /// What a user may do in a namespace, and what could not be found out.
+    /// The rules that apply to a user in a namespace, and errors of their evaluation.
     pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> (Vec<PolicyRule>, Option<String>) {
         self.store
             .authorizer
             .rules_for(user, namespace, || self.state.policy_sources())
     }
 
-    /// The object with that key; None if it does not exist.
+    /// The object with that key. None if it does not exist.
     pub(crate) fn get(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
         self.state.shelves[kind.shelf()].objects.get(key).cloned()
     }
@@ -151,7 +151,7 @@ impl Txn<'_> {
         }
     }
 
-    /// The resource as it was at an earlier revision.
+    /// The resource at an earlier revision.
     pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Gone> {
         let shelf = kind.shelf();
         let mut objects = self.state.shelves[shelf].objects.clone();
@@ -159,25 +159,24 @@ impl Txn<'_> {
         Ok(Snapshot { objects, revision })
     }
 
-    /// Lets states become old.
+    /// Runs the time-based compaction.
     pub(crate) fn compact(&mut self) {
         let state = &mut *self.state;
         state.revision = state.compaction.advance(Instant::now(), state.revision);
     }
 
-    /// Whether the state at a revision is too old to be read.
+    /// Whether the state at a revision is compacted.
     pub(crate) fn is_compacted(&self, revision: u64) -> bool {
         self.state.compaction.has_taken(revision)
     }
 
-    /// Writes an object, new or changed. It gets its resourceVersion here, and unless it says who manages its fields,
-    /// that stays as it was.
+    /// Creates or updates an object and sets its resourceVersion. Retains the old managedFields if the value has none.
     pub(crate) fn put(&mut self, kind: &Kind, key: &str, value: Value) -> Arc<Object> {
         let object = self.render(kind, key, value);
         self.keep(kind, key, object)
     }
 
-    /// Like `put`, for what clients write: there is a limit to the size and depth of objects, which field managers yield to.
+    /// Like `put`, for writes of clients: checks the limits of size and depth, and drops managedFields to stay within them.
     pub(crate) fn put_limited(
         &mut self,
         kind: &Kind,
@@ -196,7 +195,7 @@ impl Txn<'_> {
         Ok(self.keep(kind, key, object))
     }
 
-    /// The object as it will be.
+    /// The object as it will be stored.
     fn render(&self, kind: &Kind, key: &str, mut value: Value) -> Arc<Object> {
         if value["metadata"].get("managedFields").is_none()
             && let Some(old) = self.get(kind, key)
@@ -221,7 +220,7 @@ impl Txn<'_> {
         object
     }
 
-    /// Removes an object. Watchers see its last state at a new revision.
+    /// Deletes an object. Watches see its last state with a new revision.
     pub(crate) fn remove(&mut self, kind: &Kind, key: &str) {
         if !self.dry_run {
             self.commit(kind, key, None);
@@ -315,19 +314,19 @@ impl Txn<'_> {
         }
     }
 
-    /// Leaves something to the controllers. Whoever holds the transaction lets them do it before it ends.
+    /// Enqueues work for the controllers. The owner of the transaction runs them before it ends.
     pub(crate) fn owe(&mut self, work: FollowUp) {
         self.owed.push_back(work);
     }
 
-    /// The next thing that the controllers have to do.
+    /// The next work item of the controllers.
     pub(crate) fn next_owed(&mut self) -> Option<FollowUp> {
         self.owed.pop_front()
     }
 
-    /// Opens a watch. What it starts with and what comes later meet without a gap, for the lock is held.
+    /// Opens a watch. The lock is held, so that no change is lost between initial and later events.
     ///
-    /// Where the log no longer reaches back far enough there is no watch, but a number for it.
+    /// If the log does not reach back far enough, returns only a watch id.
     pub(crate) fn watch(
         &mut self,
         kind: &Kind,
@@ -369,7 +368,7 @@ impl Txn<'_> {
         Ok(watcher)
     }
 
-    /// The objects of a namespace in a resource.
+    /// The objects of a resource in a namespace.
     pub(crate) fn in_namespace(&self, kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
         namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
             .map(|(_, object)| object.clone())
@@ -382,26 +381,26 @@ impl Txn<'_> {
         objects.next().is_some()
     }
 
-    /// Lets others have the state for a moment, in the middle of what need not look like one change. What was read
-    /// before may have changed since.
+    /// Releases the lock for a moment, in an operation that need not be atomic. State that was read before may have
+    /// changed.
     pub(crate) fn pause(&mut self) {
         let sleepers = std::mem::take(&mut self.sleepers);
         MutexGuard::unlocked_fair(&mut self.state, || drop(sleepers));
     }
 
-    /// The next object that garbage collection has to look at.
+    /// The next object in the garbage collector's queue.
     pub(crate) fn next_to_collect(&mut self) -> Option<(Kind, Arc<str>)> {
         let api = self.api();
         let (shelf, key) = self.state.owners.next()?;
         Some((api.catalogue.at(shelf)?.clone(), key))
     }
 
-    /// Leaves an object to garbage collection until other resources are served.
+    /// Parks an object for the garbage collector until other resources are served.
     pub(crate) fn collect_later(&mut self, kind: &Kind, key: &Arc<str>) {
         self.state.owners.park((kind.shelf(), key.clone()));
     }
 
-    /// The next object whose time has come, of those that are kept for a while only.
+    /// The next expired object.
     pub(crate) fn next_expired(&mut self) -> Option<(Kind, Arc<str>)> {
         let (shelf, key) = self.state.expiry.next(Instant::now())?;
         Some((self.api().catalogue.at(shelf)?.clone(), key))
@@ -411,7 +410,7 @@ impl Txn<'_> {
         self.state.owners.has_work()
     }
 
-    /// What refers to an owner of that uid.
+    /// The objects whose ownerReferences have that uid.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<(Kind, Arc<Object>)> {
         let api = self.api();
         let spots = self.state.owners.of(uid).into_iter();
@@ -429,7 +428,7 @@ impl Txn<'_> {
         }
     }
 
-    /// A uid that no other object has.
+    /// A new unique uid.
     pub(crate) fn new_uid(&mut self) -> String {
         uuid::Builder::from_random_bytes(self.random().random())
             .into_uuid()

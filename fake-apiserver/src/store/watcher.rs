@@ -1,7 +1,7 @@
-//! One watch: what it selects, what it still has to send, and in what order.
+//! One watch: its selection, the events not yet sent, and their order.
 //!
-//! Owns the bounded queue between writers and one reader. Writers never wait: a watch whose queue is full is closed.
-//! Does not know HTTP; the reader turns batches into frames and waits through a waker.
+//! Owns the bounded queue between writers and one reader. Writers never block: a watch whose queue is full is closed.
+//! Does not know HTTP; the reader serializes batches and waits with a waker.
 
 use super::frames::{Delivered, Frames};
 use super::history::{Log, Transition, place};
@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use tokio::time::Instant;
 
-/// Bytes of objects that the queue of a watch holds at most, whatever their number.
+/// Limit, in bytes of objects, of the queue of a watch.
 const QUEUE_BYTES_MAX: usize = 128 << 20;
-/// Bytes of objects after which a batch ends: a client that does not read holds one batch per watch in addition to the queue.
+/// Size, in bytes of objects, after which a batch ends: a client that does not read holds one batch per watch beside the queue.
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// Where a watch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// With the present state as ADDED events, then what changes.
+    /// With the current state as ADDED events, then later changes.
     State,
-    /// With what changed after a revision.
+    /// With the changes after a revision.
     After(u64),
-    /// With what changes from now on.
+    /// With the changes from now on.
     Now,
 }
 
@@ -40,36 +40,36 @@ pub(crate) struct Watcher {
     pub(crate) client: Arc<str>,
     pub(crate) kind: Kind,
     pub(super) selection: Selection,
-    /// The queue holds only changes after this revision.
+    /// Changes up to this revision are not enqueued.
     pub(super) after: u64,
-    /// How many events the queue holds.
+    /// Maximum number of events in the queue.
     pub(super) limit: usize,
     pub(super) inbox: Mutex<Inbox>,
 }
 
-/// What a watch still has to send.
+/// Events that the watch has not sent yet.
 pub(super) struct Inbox {
     head: Opening,
     queue: VecDeque<Delivered>,
     queue_bytes: usize,
     waker: Option<Waker>,
     closed: Option<WatchEnd>,
-    /// Held until the head is sent, so that the server is not quiet before.
+    /// Held until the head is sent, so that the server does not count as quiet before.
     starting: Option<Busy>,
-    /// Nothing is delivered for now. Meanwhile nothing counts as unfinished: the server may be quiet.
+    /// Set while a fault rule pauses delivery. Paused events do not count as unfinished work: the server may be quiet.
     held: Option<WatchHold>,
-    /// Events that are still delivered before the watch is ended.
+    /// Number of events still to be delivered before the watch ends. None: no such limit.
     left: Option<usize>,
 }
 
-/// A perturbation that keeps a watch from delivering.
+/// A fault rule that pauses the delivery of a watch.
 #[derive(Clone, Copy)]
 struct WatchHold {
     rule: RuleId,
     until: Option<Instant>,
 }
 
-/// What is sent before the queue.
+/// Events to send before the queue.
 pub(super) enum Opening {
     State {
         objects: Objects,
@@ -79,32 +79,32 @@ pub(super) enum Opening {
         log: Log,
         last: u64,
     },
-    /// The state is sent, but its end is not marked yet.
+    /// The initial state is sent; the bookmark that marks its end is not.
     Complete,
     Done,
 }
 
-/// What a reader gets.
+/// Result of `Watcher::take`.
 pub(crate) enum Batch {
-    /// Events, in order. The reader reports them, and ends the activity of queued ones.
+    /// Events in order. The reader reports their delivery and finishes the counted ones in `Activity`.
     Events {
         events: Vec<Delivered>,
-        /// How many of them were counted as unfinished work.
+        /// How many of them count as unfinished work.
         counted: usize,
     },
-    /// The initial state is complete, at this revision. Comes once, in a watch that starts with the state.
+    /// The initial state is complete, at this revision. Returned once, by a watch that starts with the state.
     Complete(u64),
-    /// Nothing yet; the waker is kept.
+    /// No event yet; the waker is stored.
     Pending,
-    /// Nothing until that time, for the watch is held. The waker is kept as well.
+    /// Delivery is paused until that time; the waker is stored.
     Held(Instant),
     /// The watch was closed.
     Closed(WatchEnd),
 }
 
 impl Watcher {
-    /// Takes a change in the watch's place into the queue, if the watch is meant to see it, and returns whom to wake:
-    /// waking takes longer than everything else here, and can be done without the lock of the store.
+    /// Enqueues a change if the watch selects it, and returns the waker of the reader: waking takes longer than the
+    /// rest of this function and needs no lock of the store.
     pub(super) fn offer(
         &self,
         transition: &Transition<'_>,
@@ -129,7 +129,7 @@ impl Watcher {
         inbox.waker.take()
     }
 
-    /// Ends the watch when it has delivered so many events more.
+    /// Ends the watch after the given number of further events.
     pub(super) fn end_after(&self, events: usize, activity: &Activity) {
         self.inbox.lock().left = Some(events);
         if events == 0 {
@@ -137,7 +137,7 @@ impl Watcher {
         }
     }
 
-    /// Ends the watch. What it has not sent is not sent any more.
+    /// Ends the watch and drops its unsent events.
     pub(super) fn end(&self, why: WatchEnd, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.closed.is_none() {
@@ -147,7 +147,7 @@ impl Watcher {
         }
     }
 
-    /// Delivers nothing until `release`, or until a time.
+    /// Pauses delivery until `release`, or until a time.
     pub(super) fn hold(&self, rule: RuleId, until: Option<Instant>, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_none() {
@@ -158,7 +158,7 @@ impl Watcher {
         inbox.wake();
     }
 
-    /// Delivers again what that rule has held.
+    /// Resumes delivery if that rule paused it.
     pub(super) fn release(&self, rule: RuleId, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_some_and(|held| held.rule == rule) {
@@ -166,7 +166,7 @@ impl Watcher {
         }
     }
 
-    /// The next events, at most `most` of them.
+    /// The next events, at most `most`.
     pub(crate) fn take(&self, most: usize, activity: &Activity, cx: &Context<'_>) -> Batch {
         let mut inbox = self.inbox.lock();
         if let Some(why) = inbox.closed {
@@ -199,13 +199,13 @@ impl Watcher {
         batch
     }
 
-    /// Whether there is nothing left to send.
+    /// Whether all events are sent.
     pub(super) fn is_drained(&self) -> bool {
         let inbox = self.inbox.lock();
         inbox.queue.is_empty() && matches!(inbox.head, Opening::Done) && inbox.held.is_none()
     }
 
-    /// Marks the watch as closed and returns why; the first reason counts.
+    /// Marks the watch as closed and returns the reason; the first reason wins.
     pub(super) fn close(&self, why: WatchEnd) -> WatchEnd {
         let mut inbox = self.inbox.lock();
         inbox.head = Opening::Done;
@@ -268,8 +268,8 @@ impl Inbox {
         self.wake();
     }
 
-    /// Empties the queue and returns how many of its events counted as unfinished. What precedes the queue goes as well: a client that
-    /// does not read may keep the stream of a closed watch open.
+    /// Empties the queue and returns how many of its events counted as unfinished. Also drops the events before the
+    /// queue: a client that does not read can hold the stream of a closed watch open.
     fn discard(&mut self) -> usize {
         self.finish_head(Opening::Done);
         self.queue_bytes = 0;
@@ -294,8 +294,8 @@ impl Inbox {
         }
     }
 
-    /// What precedes the queue, in pieces; `None` once all of it is out. A piece is bounded by what is looked at,
-    /// not by what matches, for writers wait for this lock.
+    /// The next piece of the events before the queue; `None` once all are sent. A piece is limited by the objects
+    /// examined, not by the matches, because writers wait for this lock.
     fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
         let (mut events, mut bytes) = (Vec::new(), 0);
         let next = match &mut self.head {
@@ -352,7 +352,7 @@ impl Inbox {
     }
 }
 
-/// The objects of a namespace (or all) that come after a key.
+/// The objects of a namespace (or of all) after a key.
 fn after_key<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_of_large_objects_ends_before_the_next_one() {
+    fn a_batch_ends_after_the_object_that_reaches_the_byte_limit() {
         let mut inbox = Inbox::new(Opening::Done, Activity::default().begin());
         for bytes in [10, BATCH_BYTES, 10, 10] {
             inbox.push(event(bytes));

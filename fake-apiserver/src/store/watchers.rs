@@ -1,20 +1,19 @@
-//! The open watches of one resource, by the namespace and the name that they are narrowed to.
+//! The open watches of one resource, by the namespace and name to which they are restricted.
 //!
-//! Owns the index that keeps a write from looking at watches of other objects. What else a watch selects is its own
-//! business.
+//! Owns the index that spares a write the watches of other objects. Does not evaluate selectors.
 
 use super::watcher::Watcher;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The watches of a resource.
+/// The watches of one resource.
 #[derive(Default)]
 pub(super) struct Watchers {
     everywhere: Names,
     by_namespace: HashMap<Box<str>, Names>,
 }
 
-/// Watches of the same place: of every name, and of one.
+/// Watches of the same namespace: of all names, and of a single name.
 #[derive(Default)]
 struct Names {
     every: Vec<Arc<Watcher>>,
@@ -46,7 +45,7 @@ impl Watchers {
         }
     }
 
-    /// All watches that may see an object.
+    /// All watches that may select an object.
     pub(super) fn of<'a>(&'a self, namespace: &str, name: &'a str) -> impl Iterator<Item = &'a Arc<Watcher>> {
         let places = [Some(&self.everywhere), self.by_namespace.get(namespace)];
         places.into_iter().flatten().flat_map(move |names| {
