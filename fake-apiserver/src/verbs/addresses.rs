@@ -1,7 +1,7 @@
-//! The addresses and ports of services: they are given out when a service is written, and no two services have the same.
+//! Allocates cluster IPs and node ports to services as they are written; no two services share one.
 //!
-//! An address that is taken is an IPAddress; ports are looked for in the services themselves. What a service keeps of what
-//! it has is in its kind.
+//! An IPAddress object reserves an allocated IP; ports in use are read from the services themselves. The kind of
+//! services decides which of its values an update may change.
 
 use super::call::Target;
 use crate::config::network::Network;
@@ -17,7 +17,7 @@ use std::net::IpAddr;
 
 const FULL: &str = "range is full";
 
-/// The object that says whose an address is.
+/// The IPAddress object that reserves an IP for a service.
 pub(crate) fn address(ip: &str, namespace: &str, service: &str) -> Value {
     let family = if ip.contains(':') { "IPv6" } else { "IPv4" };
     json!({
@@ -29,7 +29,7 @@ pub(crate) fn address(ip: &str, namespace: &str, service: &str) -> Value {
     })
 }
 
-/// Gives a service what it lacks, and reserves what it asks for.
+/// Allocates the missing addresses and ports of a service, and reserves the requested ones.
 pub(super) fn assign(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -64,7 +64,7 @@ fn cluster_ip(
     service: &mut Value,
     old: Option<&Value>,
 ) -> Result<(), Status> {
-    // What a service has it keeps; its kind refuses to change it. One that has none never gets one.
+    // An allocated IP stays: validation rejects a change. A service without one never gets one on update.
     let has = |service: &Value| !json::list(&service["spec"]["clusterIPs"]).is_empty();
     let asked = json::string(&service["spec"], "clusterIP").to_owned();
     if service["spec"]["type"] == "ExternalName" || asked == "None" || old.is_some_and(has) {
@@ -77,7 +77,7 @@ fn cluster_ip(
         (service["spec"]["clusterIP"], service["spec"]["clusterIPs"]) = (free.clone().into(), json!([free]));
         return Ok(());
     }
-    // What is no address has been refused.
+    // Validation has rejected invalid IPs.
     let Ok(ip) = asked.parse::<IpAddr>() else {
         return Ok(());
     };
@@ -100,11 +100,11 @@ fn cluster_ip(
     Err(refused(service, faults))
 }
 
-/// A free address, by chance. The first ones are left to those who ask for them, as long as there are others.
+/// A random free IP. The lower part of the range stays free for static allocation as long as the rest has free IPs.
 fn free_address(txn: &mut Txn<'_>, network: &Network) -> Option<String> {
     let range = network.services;
     if txn.dry_run {
-        // The address of the network stands for any.
+        // A dry run reserves nothing and returns a placeholder: the network's own address.
         return Some(range.at(0).to_string());
     }
     let size = range.size();
@@ -136,7 +136,7 @@ fn node_ports(
         stand_ins: 0,
     };
     let count = json::list(&service["spec"]["ports"]).len();
-    // Ports of a new service that have the same number differ in their protocol, and share a port of the node.
+    // Ports of a new service with the same number differ in protocol and share a node port.
     let mut given: Vec<(Value, u64)> = Vec::new();
     for i in 0..count {
         let port = &service["spec"]["ports"][i];
@@ -172,15 +172,15 @@ fn node_ports(
     Ok(())
 }
 
-/// The ports of nodes.
+/// Allocator of node ports.
 struct Ports<'a> {
     taken: HashSet<u64>,
-    /// Those that the service has already.
+    /// Ports that the service had before.
     own: HashSet<u64>,
     range: &'a Network,
-    /// The real server does not look at the range then, and takes nothing.
+    /// A dry run in kube-apiserver neither checks the range nor reserves ports.
     is_dry_run: bool,
-    /// How many ports of a dry run are none.
+    /// Number of placeholder ports returned in a dry run.
     stand_ins: u64,
 }
 
@@ -202,7 +202,7 @@ impl Ports<'_> {
         let range = &self.range.node_ports;
         let (first, last) = (u64::from(*range.start()), u64::from(*range.end()));
         if self.is_dry_run {
-            // Ports behind the range stand for any.
+            // Ports above the range serve as placeholders.
             self.stand_ins += 1;
             return Some(last + 1 + self.stand_ins);
         }
@@ -215,7 +215,7 @@ impl Ports<'_> {
     }
 }
 
-/// The ports that other services have.
+/// The node ports of all other services.
 fn taken(txn: &Txn<'_>, service: &Value) -> HashSet<u64> {
     let uid = metadata::text(service, "uid");
     let services = txn.snapshot(&SERVICE).objects;

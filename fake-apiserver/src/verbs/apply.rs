@@ -1,6 +1,6 @@
-//! Server-side apply: a patch with the intent of a field manager; it creates the object where there is none.
+//! Server-side apply: a patch with the intent of a field manager. Creates the object if it does not exist.
 //!
-//! Owns the order of what is checked. What is merged, and who owns it then, is for `managed`.
+//! Owns the order of checks. Merging and field ownership are in `managed`.
 
 use super::body::{check_name, place};
 use super::call::{Answer, Call};
@@ -67,7 +67,7 @@ pub(super) fn apply(
     })
 }
 
-/// A document with a uid applies to an existing object only.
+/// Rejects a document with a uid if the object does not exist.
 fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
     let uid = metadata::text(object, "uid");
     if uid.is_empty() {
@@ -82,7 +82,7 @@ fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
     ))
 }
 
-/// Judges fields that come twice; the other flaws of a document are errors anyway. Returns the warnings.
+/// Checks for duplicate fields and returns the warnings; any other strict-decoding error always fails an apply.
 fn judge(validation: FieldValidation, duplicates: &[String]) -> Result<&[String], Status> {
     match validation {
         FieldValidation::Ignore => Ok(&[]),

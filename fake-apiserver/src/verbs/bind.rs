@@ -1,4 +1,4 @@
-//! Bindings: assign a pod to a node, once. They are sent to pods/NAME/binding, or to `bindings`.
+//! Bindings assign a pod to a node, once. Clients create them at pods/NAME/binding, or at `bindings`.
 
 use super::call::{Answer, Call, Target};
 use super::consult::Write;
@@ -29,7 +29,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     carry_out(txn, call, target, &binding)
 }
 
-/// create of `bindings`: the binding names the pod. Who sends it there cannot say which of several that had the name.
+/// create of `bindings`: the binding names the pod. Its uid is ignored, so it binds any pod of that name.
 pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let mut binding = sent::read(txn, call, &BINDING, None)?;
     metadata::set(&mut binding, "uid", None);
@@ -47,7 +47,7 @@ pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Statu
     carry_out(txn, call, &target, &binding)
 }
 
-/// Binds the pod that a target names.
+/// Binds the pod of `target`.
 fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -> Result<Answer, Status> {
     validate(binding)?;
     Write::create(&call.target).approve(txn, binding)?;
@@ -76,7 +76,7 @@ fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -
     Ok(Answer::Status(Status::created()))
 }
 
-/// The rules for bindings (`ValidatePodBinding`). The real server answers with their texts alone.
+/// Validates a binding (`ValidatePodBinding`). kube-apiserver returns the bare messages.
 fn validate(binding: &Value) -> Result<(), Status> {
     let mut faults = Faults::default();
     let kind = binding["target"]["kind"].as_str().unwrap_or_default();
@@ -119,7 +119,7 @@ pub(super) fn node_of(pod: &Value) -> Option<&str> {
     pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
 }
 
-/// Sets the PodScheduled condition.
+/// Sets the PodScheduled condition to True.
 fn scheduled(pod: &mut Value, now: &str) {
     let condition =
         json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});

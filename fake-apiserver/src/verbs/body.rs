@@ -1,4 +1,4 @@
-//! What a body must agree on with the request that brings it: that there is one, its name and its namespace.
+//! Consistency between a request body and its request: presence, name and namespace.
 //!
 //! Does not decode bodies: `decode` does.
 
@@ -8,12 +8,12 @@ use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// The refusal of a request that needs a body and has none.
+/// The error for a missing request body.
 pub(super) fn no_body() -> Status {
     Status::bad_request("the request has no body; send the object as JSON")
 }
 
-/// Fills in the namespace from the request, or checks that the object agrees with it.
+/// Sets the namespace from the request, or checks that the object has the same.
 pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) -> Result<(), Status> {
     let requested = if kind.namespaced {
         namespace.unwrap_or_default()
@@ -36,7 +36,7 @@ pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) ->
     Ok(())
 }
 
-/// Checks that the object has the name that the URL names.
+/// Checks that the object has the name in the URL.
 pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> {
     let (name, requested) = (metadata::text(object, "name"), target.name());
     if name == requested {

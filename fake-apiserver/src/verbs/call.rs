@@ -1,6 +1,6 @@
-//! One request, however it came in: over HTTP or in process.
+//! One request, over HTTP or in process.
 //!
-//! Owns what a request is made of. Does not know how it was encoded or what it will do.
+//! Owns the parts of a request. Does not know its encoding or its execution.
 
 use crate::access::auth::User;
 use crate::kinds::{Kind, Part};
@@ -23,15 +23,15 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) params: Params,
     pub(crate) payload: Payload,
-    /// When the request had arrived.
+    /// When the request had been received.
     pub(crate) began: Instant,
-    /// What the client calls itself (`User-Agent`).
+    /// The `User-Agent` header.
     pub(crate) agent: String,
-    /// A perturbation has it read the state at this revision.
+    /// Set if a fault rule makes the request read the state at this revision.
     pub(crate) stale: Option<u64>,
 }
 
-/// What a request is for.
+/// The object, collection or subresource that a request addresses.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) kind: Kind,
@@ -46,15 +46,15 @@ pub(crate) enum Payload {
     None,
     /// An object or options.
     Object(Document),
-    /// A patch, or why it cannot be read.
+    /// A patch, or the error of parsing it.
     Patch(Patch, Result<Document, String>),
-    /// The document of a server-side apply, or why it cannot be read; repeated fields are reported in full.
+    /// The configuration of a server-side apply, or the error of parsing it, with all duplicate fields.
     Apply(Result<Document, String>),
-    /// The connection is to be used for another protocol.
+    /// The client wants to switch to another protocol.
     Upgrade,
 }
 
-/// How a patch is to be read.
+/// The format of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patch {
     Json,
@@ -62,37 +62,37 @@ pub(crate) enum Patch {
     Strategic,
 }
 
-/// Query parameters, as they came. Each verb reads and checks those that it knows.
+/// The query parameters as sent. Each verb parses those that it supports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
 
-/// What a request leads to.
+/// The result of a request.
 pub(crate) enum Answer {
-    /// An object, in the form of the requested resource.
+    /// An object in the version of the requested resource.
     Object {
         code: u16,
         object: Arc<Object>,
     },
     /// A success without an object.
     Status(Status),
-    /// A success of which there is nothing to say.
+    /// A success with an empty body.
     Nothing,
-    /// A list, still to be cut from its snapshot. Doing so needs no lock.
+    /// A list whose page is still to be taken from the snapshot, which needs no lock.
     List(ListPlan),
     Watch(WatchPlan),
 }
 
-/// An accepted list.
+/// A validated list request.
 pub(crate) struct ListPlan {
     pub(crate) kind: Kind,
     pub(crate) snapshot: Snapshot,
     pub(crate) selection: Selection,
     pub(crate) limit: usize,
-    /// Where the page begins: a storage key, or what follows the namespace in one.
+    /// Start of the page: a storage key, without the namespace if the list is of one.
     pub(crate) after: Option<String>,
 }
 
-/// A list as it is sent.
+/// A list as sent.
 pub(crate) struct Listing {
     pub(crate) objects: Vec<Arc<Object>>,
     pub(crate) revision: u64,
@@ -100,19 +100,19 @@ pub(crate) struct Listing {
     pub(crate) remaining: Option<usize>,
 }
 
-/// An accepted watch.
+/// A validated watch request.
 pub(crate) struct WatchPlan {
-    /// The open watch, or its number and the failure that its stream consists of.
+    /// The open watch, or the id and error of a failed one, whose stream contains only the error.
     pub(crate) watcher: Result<Arc<Watcher>, (u64, Status)>,
     pub(crate) bookmarks: bool,
-    /// Whether an annotated bookmark marks the end of the initial state.
+    /// Whether an annotated bookmark marks the end of the initial events.
     pub(crate) marks_end: bool,
     pub(crate) timeout_seconds: Option<u64>,
     pub(crate) revision: u64,
 }
 
 impl WatchPlan {
-    /// Ends a watch whose request is refused after all.
+    /// Closes the watch of a request that is rejected later.
     pub(crate) fn abandon(self, store: &Store) {
         if let Ok(watcher) = self.watcher {
             store.forget(&watcher);
@@ -120,7 +120,7 @@ impl WatchPlan {
     }
 }
 
-/// An answer with what belongs to it.
+/// The result of a request with its warnings.
 pub(crate) struct Reply {
     pub(crate) outcome: Result<Answer, Status>,
     /// Texts for `Warning` headers.
@@ -128,7 +128,7 @@ pub(crate) struct Reply {
 }
 
 impl Call {
-    /// The request as a write by a field manager: the one that it names, or what the client calls itself.
+    /// The field manager of the request: its `fieldManager` parameter, or the name in its User-Agent.
     pub(crate) fn field_manager(&self) -> FieldManager<'_> {
         let named = self.params.get("fieldManager");
         FieldManager {
@@ -138,7 +138,7 @@ impl Call {
         }
     }
 
-    /// What the client calls itself, without its version.
+    /// The name in the User-Agent, without the version.
     fn client(&self) -> &str {
         let name = self.agent.split('/').next().unwrap_or_default();
         let end = name.find(|c: char| !go::is_print(c)).unwrap_or(name.len());
@@ -147,7 +147,7 @@ impl Call {
 }
 
 impl Target {
-    /// The storage key; only for requests that name an object.
+    /// The storage key. Only for requests that name an object.
     pub(crate) fn key(&self) -> String {
         self.kind.key(self.namespace.as_deref(), self.name())
     }
@@ -156,12 +156,12 @@ impl Target {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// Whether the request leads through the server, to a node, a pod or a service.
+    /// Whether the request connects through the server to a node, pod or service.
     pub(crate) fn is_connection(&self) -> bool {
         matches!(self.part, Part::Sub(sub) if sub.is_connection())
     }
 
-    /// What an object is for a request that names it.
+    /// The target of a request for this object.
     pub(crate) fn of(kind: &Kind, object: &Value) -> Self {
         let text =
             |field: &str| Some(metadata::text(object, field).to_owned()).filter(|text| !text.is_empty());
@@ -185,7 +185,7 @@ impl Target {
     }
 }
 
-/// Whether each percent sign of a text begins an escape.
+/// Whether each percent sign of a text starts a valid escape.
 fn is_escaped(text: &str) -> bool {
     let mut parts = text.split('%').skip(1);
     parts.all(|part| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit))
@@ -202,10 +202,10 @@ impl<const N: usize> From<[(&str, &str); N]> for Params {
 }
 
 impl Params {
-    /// Parses a query string; empty pairs, as some clients send them, are no parameters. Go drops pairs with a
-    /// semicolon, which used to separate pairs as well.
+    /// Parses a query string. Ignores empty pairs, which some clients send. Like Go, drops pairs with a semicolon,
+    /// which was once a separator too.
     pub(crate) fn parse(query: &str) -> Self {
-        // As Go reads them: a pair that it can't read is none.
+        // Like Go, ignores pairs that cannot be decoded.
         let pairs = query
             .split('&')
             .filter(|pair| !pair.contains(';') && is_escaped(pair));
@@ -218,7 +218,7 @@ impl Params {
         )
     }
 
-    /// The first value of a parameter; empty where it is missing.
+    /// The first value of a parameter. Empty if it is missing.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.0
             .iter()
@@ -235,7 +235,7 @@ impl Params {
             .collect()
     }
 
-    /// A boolean as Go's decoder reads it: anything but `0` and `false` is true where the parameter is present.
+    /// A boolean as Go parses it: a parameter that is present is true, except for forms of `0` and `false`.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
         Some(!matches!(
@@ -244,7 +244,7 @@ impl Params {
         ))
     }
 
-    /// A whole number; absent as `None`.
+    /// An integer. `None` if absent.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some((_, text)) = self.0.iter().find(|(key, _)| key == name) else {
             return Ok(None);

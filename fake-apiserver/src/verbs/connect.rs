@@ -1,7 +1,7 @@
-//! Connections through the server: logs, commands, ports and HTTP requests to pods, services and nodes.
+//! Connections through the server: pod logs, exec, attach, port-forward, and proxying to pods, services and nodes.
 //!
-//! Owns what the server itself says of them. There is nothing behind it: no kubelet, no pod, no endpoint. Whatever would
-//! be reached refuses the connection, and no address is ever dialled.
+//! Owns the responses of the server itself. There are no kubelets, containers or endpoints: each connection is refused,
+//! and no address is ever dialled.
 
 use super::bind::node_of;
 use super::call::{Answer, Call, Payload};
@@ -18,10 +18,10 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::fmt::{self, Display, Formatter};
 
-/// Where kubelets listen that say nothing else.
+/// Port of a kubelet whose node status has none.
 const KUBELET_PORT: i64 = 10250;
 
-/// Which of a node's addresses are tried, in this order.
+/// Types of node addresses, in order of preference.
 const ADDRESS_TYPES: [&str; 5] = [
     "Hostname",
     "InternalDNS",
@@ -35,7 +35,7 @@ const LOG_OPTIONS: GroupResource<'static> = GroupResource {
     kind: "PodLogOptions",
 };
 
-/// As what a node that is gone is reported where somebody wants to reach a pod on it.
+/// The resource in the 404 for a pod whose node does not exist.
 const PODS: GroupResource<'static> = GroupResource {
     group: "",
     kind: "pods",
@@ -49,7 +49,7 @@ pub(super) fn connect(txn: &Txn<'_>, call: &Call, what: Subresource) -> Result<A
     }
 }
 
-/// The log of a container: empty as long as the pod is on no node.
+/// The log of a container. Empty for an unscheduled pod.
 fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     check_log_options(call)?;
     let pod = existing(txn, call)?;
@@ -69,7 +69,7 @@ fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     )))
 }
 
-/// The rules for the options of logs (`ValidatePodLogOptions`).
+/// Validates the log options (`ValidatePodLogOptions`).
 fn check_log_options(call: &Call) -> Result<(), Status> {
     let number = |name: &str| call.params.number(name);
     let (tail, bytes, seconds) = (
@@ -91,7 +91,7 @@ fn check_log_options(call: &Call) -> Result<(), Status> {
     }
     match seconds {
         Some(_) if !since.is_empty() => {
-            // It is about no field of its own.
+            // This error has no field path.
             faults.forbidden(
                 "[]",
                 "at most one of `sinceTime` or `sinceSeconds` may be specified",
@@ -109,9 +109,9 @@ fn check_log_options(call: &Call) -> Result<(), Status> {
     }
 }
 
-/// A command in a container, its process, or ports of a pod.
+/// exec, attach or port-forward.
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
-    // WebSockets start with a GET (`AuthorizePodWebsocketUpgradeCreatePermission`).
+    // WebSockets start with a GET, but require `create` (`AuthorizePodWebsocketUpgradeCreatePermission`).
     may_create(txn, &call.target)?;
     let pod = existing(txn, call)?;
     if names_container {
@@ -129,7 +129,7 @@ fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, S
     Err(Status::internal(format!("error dialing backend: {why}")))
 }
 
-/// The container that is meant: the only one, where a request names none.
+/// The requested container; without one in the request, the only container of the pod.
 fn container<'a>(pod: &'a Value, call: &'a Call) -> Result<&'a str, Status> {
     let pod_name = metadata::text(pod, "name");
     let wanted = call.params.get("container");
@@ -153,7 +153,7 @@ fn container<'a>(pod: &'a Value, call: &'a Call) -> Result<&'a str, Status> {
     }
 }
 
-/// A place that somebody wants to reach.
+/// A host and port to connect to.
 struct Address {
     host: String,
     port: i64,
@@ -165,7 +165,7 @@ impl Display for Address {
     }
 }
 
-/// Where the kubelet of a node is. A node that is not there is reported as `subject`.
+/// The address of a node's kubelet. If the node does not exist, the 404 names the resource `subject`.
 fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Address, Status> {
     let found = txn.get(&NODE, &NODE.key(None, node));
     let found = found.ok_or_else(|| Status::not_found(subject, node))?;
@@ -190,7 +190,7 @@ fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Addr
     })
 }
 
-/// An HTTP request to a node, a pod or a service.
+/// A proxied HTTP request to a node, pod or service.
 fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let named = Named::parse(call.target.name()).ok_or_else(|| {
@@ -222,7 +222,7 @@ fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     )))
 }
 
-/// The name of the port of a service that a request means, by that name or by its number.
+/// The name of a service port that is requested by name or number.
 fn service_port<'a>(service: &'a Value, named: &Named<'a>) -> Result<&'a str, Status> {
     let ports = list(&service["spec"]["ports"]);
     let name = |port: &'a Value| string(port, "name");
@@ -241,7 +241,7 @@ fn service_port<'a>(service: &'a Value, named: &Named<'a>) -> Result<&'a str, St
     })
 }
 
-/// What is named by `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
+/// A parsed `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
 struct Named<'a> {
     scheme: &'a str,
     name: &'a str,
@@ -268,7 +268,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The failure of a request to an address that nobody listens at; some addresses are not even tried.
+/// The error of proxying to an address without listener. Some addresses are rejected before dialling.
 fn unreachable(address: &Address) -> Status {
     let is_allowed = match address.host.parse() {
         Ok(ip) => ip::is_global_unicast(ip),

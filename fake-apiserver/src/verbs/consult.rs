@@ -1,8 +1,8 @@
-//! Where a verb has policies and webhooks asked: about an object before it is prepared, and before it is written. What is
-//! asked before it goes is in `consult_deletion`.
+//! Calls of admission policies and webhooks by verbs: mutating ones before an object is prepared, validating ones
+//! before it is written. Deletions are in `consult_deletion`.
 //!
-//! Owns what is asked at which point, and what becomes of the answer. A question without an answer ends the verb, which
-//! must not have changed anything yet; it is carried out again when the answer is there. Does not ask itself.
+//! Owns the points of these calls and the handling of results. A missing webhook response aborts the verb, which must
+//! not have changed anything yet; it is repeated with the response. Does not call webhooks itself.
 
 use super::call::Target;
 use super::policies;
@@ -16,11 +16,11 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a write does to which object.
+/// A write operation on an object, for admission.
 pub(super) struct Write<'a> {
     pub(super) target: &'a Target,
     pub(super) operation: Operation,
-    /// The object as it is, in the form in which writes are judged.
+    /// The current object, in the version in which writes are validated.
     pub(super) old: Option<&'a Arc<Object>>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// Fills in what a body of a subresource need not say of itself.
+    /// Fills in type and namespace, which the body of a subresource may omit.
     fn identify(&self, object: &mut Value) {
         let Target {
             kind,
@@ -85,8 +85,8 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// Completes an object: what the server itself does to it (`complete`), then policies, then webhooks; and the server
-    /// once more, and those of the others that want it, where an object was changed. True if they changed it.
+    /// Mutates an object: first built-in admission (`complete`), then policies, then webhooks. If these changed it, runs built-in admission
+    /// again and reinvokes policies and webhooks that request it. Returns true if policies or webhooks changed the object.
     pub(super) fn mutate(
         &self,
         txn: &mut Txn<'_>,
@@ -106,7 +106,7 @@ impl<'a> Write<'a> {
         Ok(true)
     }
 
-    /// Has policies and webhooks change an object; after a first round, only those that want to be asked again.
+    /// One round of mutating policies and webhooks. After a first round, only those due for reinvocation.
     fn round(&self, txn: &mut Txn<'_>, object: &mut Value, before: Option<&Round>) -> Result<Round, Status> {
         let mut round = Round::default();
         let policies = before.map(|before| before.policies.due(object));
@@ -140,7 +140,7 @@ impl<'a> Write<'a> {
         Ok(round)
     }
 
-    /// Lets policies and webhooks look at an object that is about to be written.
+    /// Runs validating policies and webhooks on an object about to be written.
     pub(super) fn approve(&self, txn: &mut Txn<'_>, object: &Value) -> Result<(), Status> {
         if !self.is_asked_about(txn) {
             return Ok(());
@@ -154,7 +154,7 @@ impl<'a> Write<'a> {
     }
 }
 
-/// Puts a question to which there is only yes or no: to policies, and then to webhooks.
+/// Runs validating policies, then webhooks, which can only allow or deny.
 pub(super) fn approved(txn: &mut Txn<'_>, question: Question) -> Result<(), Status> {
     let (outcome, warnings) = policies::judged(txn, &question);
     txn.warnings.extend(warnings);
@@ -165,7 +165,7 @@ pub(super) fn approved(txn: &mut Txn<'_>, question: Question) -> Result<(), Stat
     }
 }
 
-/// What was asked once about an object, and what came of it.
+/// Result of one round of mutating admission.
 #[derive(Default)]
 struct Round {
     policies: Asked<String>,
@@ -173,12 +173,12 @@ struct Round {
     changed: bool,
 }
 
-/// Who was asked, and wants to be asked again.
+/// Policies or webhooks to reinvoke, identified by `T`.
 struct Asked<T> {
     made: Value,
-    /// In any case.
+    /// Reinvoked in any case.
     again: BTreeSet<T>,
-    /// If the object is another one than they have left it.
+    /// Reinvoked only if the object has changed since.
     watching: BTreeSet<T>,
 }
 
@@ -193,7 +193,7 @@ impl<T> Default for Asked<T> {
 }
 
 impl<T: Clone + Ord> Asked<T> {
-    /// Who is to be asked again about what the object is now.
+    /// Policies or webhooks to reinvoke, given the current object.
     fn due(&self, object: &Value) -> BTreeSet<T> {
         let mut due = self.again.clone();
         if *object != self.made {
@@ -216,7 +216,7 @@ pub(super) fn subject(kind: &Kind, part: Part, namespace: Option<&str>, name: St
     }
 }
 
-/// The answer to a question; none where nobody wants to be asked. A question without an answer is kept for whoever asks.
+/// The verdict of webhooks; None if none matches. If it is missing, records the request for its webhooks to be called and returns an error.
 pub(super) fn ask(txn: &mut Txn<'_>, question: Question) -> Result<Option<Verdict>, Status> {
     if !is_concerned(txn, &question) {
         return Ok(None);
@@ -247,7 +247,7 @@ pub(super) fn is_concerned(txn: &Txn<'_>, question: &Question) -> bool {
     }
 }
 
-/// What ends a verb that waits. Nobody sees it.
+/// Internal error that aborts a verb until webhooks respond. Clients never see it.
 pub(super) fn waiting() -> Status {
     Status::internal("the request waits for the answer of a webhook; this is a bug if anybody reads it")
 }

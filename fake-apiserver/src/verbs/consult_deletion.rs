@@ -1,6 +1,6 @@
-//! Where a verb has policies and webhooks asked about objects that are to go.
+//! Calls of validating admission policies and webhooks before deletions.
 //!
-//! Owns how many of several may go. How questions are asked is in `consult`.
+//! Owns how many objects of a collection may be deleted. The calls are in `consult`.
 
 use super::consult::{approved, is_concerned, subject, waiting};
 use super::convert::judged;
@@ -13,8 +13,7 @@ use crate::object::Object;
 use crate::store::Txn;
 use std::sync::Arc;
 
-/// Lets policies and webhooks look at objects that are to go, one after the other. How many may go, and the refusal of the one after
-/// them.
+/// Runs admission on objects to delete, in order. Returns how many are allowed, and the error of the first denied one.
 pub(super) fn before_deletion(
     txn: &mut Txn<'_>,
     kind: &Kind,
@@ -59,7 +58,7 @@ pub(super) fn before_deletion(
     Err(waiting())
 }
 
-/// Whether an object may go, as far as webhooks have been asked.
+/// Runs admission on the deletion of one object.
 pub(super) fn may_go(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<(), Status> {
     if txn.consultation.is_none() || kind.registers {
         return Ok(());
@@ -72,7 +71,7 @@ pub(super) fn may_go(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Re
     approved(txn, question)
 }
 
-/// Objects in the form in which writes are judged; all that have to be converted are converted together.
+/// Objects in the version in which writes are validated. Requests all missing webhook conversions together.
 fn judged_all(txn: &mut Txn<'_>, kind: &Kind, objects: &[Arc<Object>]) -> Result<Vec<Arc<Object>>, Status> {
     if !objects
         .first()

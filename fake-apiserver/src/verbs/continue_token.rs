@@ -1,6 +1,6 @@
-//! Continue tokens: where a paged list goes on.
+//! Continue tokens of paged lists.
 //!
-//! Owns their form, which is the real server's, and the texts for tokens that are spoilt or too old.
+//! Owns their encoding, which is kube-apiserver's, and the errors for invalid and expired tokens.
 
 use crate::machinery::document::Document;
 use crate::machinery::go;
@@ -10,10 +10,10 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Serialize;
 
-/// The version that the real server writes into its tokens.
+/// The version in kube-apiserver's tokens.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
-/// As Go reads it: padding and stray bits at the end do not matter.
+/// Like Go's decoder, ignores padding and stray bits at the end.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -22,13 +22,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Where a paged list goes on.
+/// Position in a paged list.
 #[derive(Debug, Serialize)]
 pub(super) struct ContinueToken {
     v: String,
-    /// Revision of the list; -1 to go on in the present state.
+    /// Revision of the list; -1 to continue with the current state.
     pub(super) rv: i64,
-    /// Where the next page begins: a storage key, or what follows the namespace in one.
+    /// Start of the next page: a storage key, without the namespace if the list is of one.
     pub(super) start: String,
 }
 
@@ -38,13 +38,13 @@ impl ContinueToken {
         Self {
             v: TOKEN_VERSION.to_owned(),
             rv,
-            // The first key that there can be after the last one.
+            // The smallest key after the last one.
             start: format!("{last}\0"),
         }
     }
 
     pub(super) fn to_text(&self) -> String {
-        BASE64.encode(serde_json::to_vec(self).expect("a token is plain text and a number"))
+        BASE64.encode(serde_json::to_vec(self).expect("strings and integers serialize to JSON"))
     }
 
     pub(super) fn parse(text: &str) -> Result<Self, Status> {
@@ -73,7 +73,7 @@ impl ContinueToken {
         if start.is_empty() {
             return Err(format!("encoded start key empty (version {v})"));
         }
-        // A key is a path; it must not lead anywhere else.
+        // The key is a path below the resource's prefix and must not leave it.
         let rest = start.strip_prefix('/').unwrap_or(start);
         if rest.split('/').any(|part| ["", ".", ".."].contains(&part)) {
             return Err(start.clone());
@@ -82,7 +82,7 @@ impl ContinueToken {
         Ok(Self { start, ..token })
     }
 
-    /// 410 for a token whose revision is gone, with one to go on inconsistently.
+    /// 410 for a compacted revision, with a token to continue inconsistently.
     pub(super) fn expired(&self) -> Status {
         let text = "The provided continue parameter is too old to display a consistent list result. You can start a \
             new list without the continue parameter, or use the continue token in this response to retrieve the \

@@ -1,6 +1,6 @@
-//! Objects of a definition in the version that a request is about, and in the one that is stored.
+//! Versions of custom resources: the version of a request and the storage version.
 //!
-//! Does not know how bodies are read.
+//! Does not know how bodies are decoded.
 
 use super::call::Answer;
 use super::custom;
@@ -14,12 +14,12 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// An object in the form of the resource through which it is read. What a webhook has to convert, and has not, is left as
-/// it is: whoever answers has it converted.
+/// An object in the version of the requested resource. Left unchanged if a webhook still has to convert it: the sender
+/// of the response gets it converted.
 pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match (kind.view, kind.defined()) {
         (Some(view), _) => object.like(object.look(view.from_stored), object.revision),
-        // With one version there is nothing to convert, and lists are long.
+        // Fast path for long lists: with one version there is nothing to convert.
         (None, Some(defined)) if defined.versions.len() > 1 && !kind.has_version(object.api_version()) => {
             match kind.conversion() {
                 Some(conversion) => object
@@ -32,7 +32,7 @@ pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     }
 }
 
-/// Whether a webhook has still to convert an object.
+/// Whether a webhook still has to convert an object.
 pub(crate) fn is_unconverted(kind: &Kind, object: &Object) -> bool {
     kind.conversion().is_some_and(|conversion| {
         !kind.has_version(object.api_version()) && object.converted(conversion.number, kind.version).is_none()
@@ -40,7 +40,7 @@ pub(crate) fn is_unconverted(kind: &Kind, object: &Object) -> bool {
 }
 
 impl Answer {
-    /// What webhooks still have to convert for an answer about a resource.
+    /// The objects of an answer that webhooks still have to convert.
     pub(crate) fn unconverted(&self, kind: &Kind) -> Vec<Arc<Object>> {
         match self {
             Self::Object { object, .. }
@@ -53,7 +53,7 @@ impl Answer {
         }
     }
 
-    /// The same when it was converted.
+    /// The answer with the converted objects.
     pub(crate) fn converted(self, kind: &Kind) -> Self {
         match self {
             Self::Object { code, object }
@@ -69,8 +69,8 @@ impl Answer {
     }
 }
 
-/// A stored object in the form in which a write is judged: that of the request for what definitions have made, and the
-/// stored one for all else.
+/// A stored object in the version in which writes are validated: the request's for custom resources, the storage
+/// version for built-in ones.
 pub(super) fn judged(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<Arc<Object>, Status> {
     if kind.defined().is_none() {
         return Ok(object.clone());
@@ -83,7 +83,7 @@ pub(super) fn judged(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Re
     Ok(shown(kind, object.clone()))
 }
 
-/// A judged object in the form in which it is stored.
+/// A validated object in its storage version.
 pub(super) fn stored(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Value, Status> {
     let stored = kind.stored();
     if kind.defined().is_none() || is_in(&stored, &object) {
@@ -101,7 +101,7 @@ pub(super) fn stored(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Va
     }))
 }
 
-/// Has something converted before the verb is carried out again. What ends the verb for now, or for good.
+/// Records a conversion to do before the verb is repeated. Returns the error that aborts the verb, for now or finally.
 fn await_conversion(txn: &mut Txn<'_>, ask: impl FnOnce(&mut Consultation)) -> Status {
     let Some(consultation) = txn.consultation.as_mut() else {
         return Status::internal("the definition of the resource has just changed; send the request again");
@@ -113,8 +113,8 @@ fn await_conversion(txn: &mut Txn<'_>, ask: impl FnOnce(&mut Consultation)) -> S
     Status::internal("the request waits for a conversion; this is a bug if anybody reads it")
 }
 
-/// An object as a webhook sees it: whole, and in the form of a resource with the same objects, unless another webhook has
-/// to convert it. What has the form of another kind, as bodies of subresources, is left alone.
+/// An object as sent to a webhook, with managedFields and in the version of `kind`, unless another webhook has to
+/// convert it. Bodies of subresources have another kind and stay unchanged.
 pub(crate) fn sent(kind: &Kind, is_whole: bool, object: &Value) -> Value {
     let mut sent = match kind.view {
         _ if !is_whole => object.clone(),
@@ -132,8 +132,8 @@ pub(crate) fn sent(kind: &Kind, is_whole: bool, object: &Value) -> Value {
     sent
 }
 
-/// What a webhook has made of an object, in the form in which writes to `asked` are judged, unless another webhook has to
-/// convert it. Field managers stay as they were in `before`.
+/// The object returned by a webhook, in the version in which writes to `asked` are validated, unless another webhook
+/// has to convert it. Restores the managedFields of `before`.
 pub(crate) fn received(kind: &Kind, asked: &Kind, before: &Value, sent: Value) -> Result<Value, String> {
     let decoded = decode(kind, sent.into()).map_err(|why| why.text())?;
     let mut object = decoded.object;
@@ -145,21 +145,21 @@ pub(crate) fn received(kind: &Kind, asked: &Kind, before: &Value, sent: Value) -
     Ok(object)
 }
 
-/// Whether an object is in the version of a resource.
+/// Whether an object is in the version of `kind`.
 pub(crate) fn is_in(kind: &Kind, object: &Value) -> bool {
     object["apiVersion"]
         .as_str()
         .is_some_and(|version| kind.has_version(version))
 }
 
-/// An object in a version: the same, but for what that version does not know.
+/// An object in another version, pruned by that version's schema.
 fn to_version(kind: &Kind, object: &Value) -> Value {
     let mut changed = object.clone();
     changed["apiVersion"] = kind.api_version().into();
     if let Some(defined) = kind.defined() {
-        // Entries of managers are text here, and have a form of their own.
+        // Here managedFields is serialized text, which the schema must not prune.
         let managed = metadata::take(&mut changed, "managedFields");
-        // What is stored had a form when it was written; what has none any more is shown as it is.
+        // Stored objects were valid when written. One that no longer fits the schema is shown as far as it was converted.
         drop(custom::fit(&mut changed, defined, custom::Nulls::Dropped));
         metadata::set(&mut changed, "managedFields", managed);
     }

@@ -1,6 +1,6 @@
-//! create: a new object from a body.
+//! create: stores a new object.
 //!
-//! The order of checks is the real server's: decoding, namespace, admission, preparation, validation, existence.
+//! The order of checks is kube-apiserver's: decoding, namespace, admission, preparation, validation, existence.
 
 use super::body::{no_body, place};
 use super::call::{Answer, Call, Payload, Target};
@@ -52,14 +52,14 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     insert(txn, &call.target, object)
 }
 
-/// Makes an object of one whose owners are recorded.
+/// Creates an object whose managedFields are set.
 pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
     let kind = &target.kind;
     let write = Write::create(target);
     write.mutate(txn, &mut object, |txn, object| {
         admission::admit(txn, target, object)
     })?;
-    // A webhook may have moved it.
+    // A webhook may have changed the namespace.
     place(kind, target.namespace.as_deref(), &mut object)?;
     refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
@@ -73,9 +73,9 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     write.approve(txn, &object)?;
     forget_empties(kind, &mut object);
     let object = stored(txn, kind, object)?;
-    // A revision that is no number is none.
+    // A resourceVersion that is not a number counts as unset.
     let asked = metadata::text(&object, "resourceVersion").parse::<u64>();
-    // It is the storage that refuses one, and a dry run does not come that far.
+    // Checked by the storage layer, which a dry run does not reach.
     if !txn.dry_run && asked.is_ok_and(|revision| revision > 0) {
         return Err(Status::internal(
             "resourceVersion should not be set on objects to be created",
@@ -99,7 +99,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     })
 }
 
-/// No objects are made of a definition that is being deleted.
+/// Rejects custom resources of a definition that is being deleted.
 fn refuse_while_ending(kind: &Kind, object: &Value) -> Result<(), Status> {
     if !kind.defined().is_some_and(|defined| defined.is_ending) {
         return Ok(());
@@ -134,7 +134,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
     Ok(())
 }
 
-/// An object with what it was sent without entries in, as rules see it: some tell that apart from what was not sent.
+/// The object with its empty lists and maps restored: some validation distinguishes empty from absent.
 fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
     let mut object = Cow::Borrowed(object);
     if !empties.is_empty() {
@@ -143,7 +143,7 @@ fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
     object
 }
 
-/// The rules for a new object; returns warnings.
+/// Validates a new object and returns warnings.
 fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
     let mut faults = Faults::default();
     let warnings = match kind.defined() {

@@ -1,6 +1,6 @@
-//! Objects that a definition describes: what a body becomes, and what must hold of it.
+//! Custom resources: decoding and validation.
 //!
-//! Owns the order of the steps and their texts. What a schema means is in `structural`.
+//! Owns the order of steps and their messages. Schema semantics are in `structural`.
 
 use super::decoded::{Decoded, Undecodable, said};
 use crate::kinds::{Defined, Kind, Part, ScalePaths};
@@ -12,7 +12,7 @@ use crate::machinery::{json, metadata, names};
 use crate::structural::{self, Before};
 use serde_json::Value;
 
-/// Faults of an object's form: expressions about it would fail, or take too long.
+/// Error types after which CEL rules are not evaluated: they would fail or cost too much.
 const FORM: [&str; 5] = [
     "FieldValueRequired",
     "FieldValueTooLong",
@@ -21,16 +21,16 @@ const FORM: [&str; 5] = [
     "FieldValueNotSupported",
 ];
 
-/// What becomes of `null` where the schema does not allow it, and has no default.
+/// Handling of `null` where the schema neither allows it nor has a default.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// It goes.
+    /// Removed.
     Dropped,
-    /// It stays, and is a fault: who applies a document means all of it.
+    /// Retained, so that validation rejects it: an apply states an intent for each of its fields.
     Kept,
 }
 
-/// Decodes a body for a resource that a definition has made.
+/// Decodes the body of a custom resource.
 pub(super) fn decode(
     kind: &Kind,
     defined: &Defined,
@@ -55,7 +55,7 @@ pub(super) fn decode(
     })
 }
 
-/// Brings an object into the form that its schema wants; returns the paths of what was dropped.
+/// Prunes and coerces an object by its schema. Returns the paths of pruned fields.
 pub(super) fn fit(object: &mut Value, defined: &Defined, nulls: Nulls) -> Result<Vec<String>, Undecodable> {
     whole_numbers(object);
     let mut unknown = structural::coerce_metadata(object).map_err(Undecodable::Form)?;
@@ -69,7 +69,7 @@ pub(super) fn fit(object: &mut Value, defined: &Defined, nulls: Nulls) -> Result
     Ok(unknown)
 }
 
-/// An object as it would be if it were written now, by the schema of its version; none if it is that already.
+/// A stored object as it would be if written now, by the schema of its version. None if it would not change.
 pub(crate) fn reformed(kinds: &[Kind], object: &Value) -> Option<Value> {
     let version = json::string(object, "apiVersion");
     let kind = kinds.iter().find(|kind| kind.has_version(version))?;
@@ -80,7 +80,7 @@ pub(crate) fn reformed(kinds: &[Kind], object: &Value) -> Option<Value> {
     (changed != *object).then_some(changed)
 }
 
-/// Numbers that are whole are written without a fraction, as Go writes them.
+/// Converts integral floats to integers, as Go serializes them.
 fn whole_numbers(value: &mut Value) {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
@@ -90,7 +90,7 @@ fn whole_numbers(value: &mut Value) {
                 *value = (float as i64).into();
             }
         }
-        // What the largest whole number of Go does not hold is a float there.
+        // Go decodes an integer beyond int64 as a float.
         Value::Number(number) if number.as_i64().is_none() => {
             *value = number.as_f64().into();
         }
@@ -100,7 +100,7 @@ fn whole_numbers(value: &mut Value) {
     }
 }
 
-/// Checks that a body says what it is, and is of the version of the request.
+/// Checks that the body has a kind and the apiVersion of the request.
 fn identify(kind: &Kind, object: &Value) -> Result<(), Undecodable> {
     if json::string(object, "kind").is_empty() {
         let why = format!("Object 'Kind' is missing in '{object}'");
@@ -115,7 +115,7 @@ fn identify(kind: &Kind, object: &Value) -> Result<(), Undecodable> {
     ))))
 }
 
-/// The rules for a new object; returns warnings.
+/// Validates a new object and returns warnings.
 pub(super) fn validate(kind: &Kind, defined: &Defined, object: &Value, faults: &mut Faults) -> Vec<String> {
     if is_misnamed(kind, object, faults) {
         return Vec::new();
@@ -133,7 +133,7 @@ pub(super) fn validate(kind: &Kind, defined: &Defined, object: &Value, faults: &
     expressions(defined, object, None, faults)
 }
 
-/// Judges an object by the expressions of its schema, if it has the form for that; returns warnings.
+/// Evaluates the CEL rules of the schema unless structural errors prevent it. Returns warnings.
 fn expressions(defined: &Defined, new: &Value, old: Before<'_>, faults: &mut Faults) -> Vec<String> {
     if defined.rules.is_empty() {
         return Vec::new();
@@ -147,7 +147,7 @@ fn expressions(defined: &Defined, new: &Value, old: Before<'_>, faults: &mut Fau
     defined.rules.validate(new, &defined.schema, old, faults)
 }
 
-/// The rules for a change of an object, or of its status; returns warnings.
+/// Validates an update of an object or of its status, and returns warnings.
 pub(super) fn validate_update(
     kind: &Kind,
     defined: &Defined,
@@ -175,7 +175,7 @@ pub(super) fn validate_update(
     if !is_status {
         structural::validate_embedded(new, &defined.schema, faults);
     }
-    // What came twice before may come twice again.
+    // Duplicates in the old object allow duplicates in the new one (ratcheting).
     let mut before = Faults::default();
     structural::validate_lists(old, &defined.schema, &mut before);
     if before.is_empty() {
@@ -184,7 +184,7 @@ pub(super) fn validate_update(
     expressions(defined, new, Some(old), faults)
 }
 
-/// The rules for a status: those of its own schema alone.
+/// Validates a status by the schema of the status alone.
 fn status(defined: &Defined, new: &Value, old: &Value, faults: &mut Faults) {
     let schema = defined.schema.properties.get("status");
     let status = new.get("status").zip(schema);
@@ -195,7 +195,7 @@ fn status(defined: &Defined, new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-/// Whether an object says that it is something else.
+/// Whether kind or apiVersion differ from those of the resource; reports errors.
 fn is_misnamed(kind: &Kind, object: &Value, faults: &mut Faults) -> bool {
     let before = faults.len();
     for (field, expected) in [("kind", kind.kind.to_owned()), ("apiVersion", kind.api_version())] {
@@ -207,7 +207,7 @@ fn is_misnamed(kind: &Kind, object: &Value, faults: &mut Faults) -> bool {
     faults.len() > before
 }
 
-/// The rules for a number of replicas, and for the selector that goes with those that are observed.
+/// Validates a replica count of `scale`, and with the observed count the selector.
 fn replicas(object: &Value, scale: &ScalePaths, path: &[String], faults: &mut Faults) {
     let shown = |path: &[String]| format!(".{}", path.join("."));
     match member_at(object, path) {
@@ -256,7 +256,7 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// Warnings about finalizers that are new and have names that others may have.
+/// Warnings about new finalizers whose names may conflict with those of other writers.
 pub(super) fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
     let before = old.map(metadata::finalizers).unwrap_or_default();
     let mut added = metadata::finalizers(new);

@@ -1,6 +1,6 @@
-//! From a body to an object of one kind: type and version, form, defaults.
+//! Decodes a body to an object of a kind: type and version, structure, defaults.
 //!
-//! Owns the order of decoding and the identity of bodies. What a kind consists of comes from the schema.
+//! Owns the order of decoding and the check of kind and apiVersion. The fields of a kind are in the schema.
 
 use super::custom::{self, Nulls};
 use super::decoded::{Decoded, Undecodable, said};
@@ -12,15 +12,15 @@ use crate::machinery::status::Status;
 use crate::schema::{self, Conformed, conform};
 use serde_json::{Value, json};
 
-/// How large a body may be whose order is looked at.
+/// Size limit, in bytes, of bodies whose field errors are sorted by position.
 const ORDERED_BYTES_MAX: usize = 256 * 1024;
 
-/// Decodes a body for a resource.
+/// Decodes the body of a request.
 pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
     with_nulls(kind, document, Nulls::Dropped)
 }
 
-/// Decodes what somebody has applied.
+/// Decodes the configuration of a server-side apply.
 pub(super) fn decode_applied(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
     with_nulls(kind, document, Nulls::Kept)
 }
@@ -34,22 +34,22 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
         duplicates,
         source,
     } = document;
-    // Of larger bodies the order is not looked for: writers wait meanwhile.
+    // Larger bodies are not searched for positions: writers wait for the lock meanwhile.
     let source = source.filter(|source| source.len() <= ORDERED_BYTES_MAX);
     identify(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
-        // No entries at all say the same as an empty one, but would be lost with all that is empty.
+        // An empty list means the same as one empty entry, but would be dropped as an empty value.
         metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
     let Conformed { unknown, mut empties } = conform_to(kind, &mut object, source.as_deref())?;
     let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
-        // They were elsewhere.
+        // Their paths are those of the other version.
         empties.clear();
         conform_to(&stored, &mut object, None)?;
     }
-    // Links went away in 1.20.
+    // selfLink is never set since Kubernetes 1.20.
     metadata::set(&mut object, "selfLink", None);
     (stored.hooks.default)(&mut object);
     Ok(Decoded {
@@ -59,16 +59,15 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
     })
 }
 
-/// Makes no difference any more between lists and maps that were sent without entries and those that were not sent: who owns them is
-/// recorded.
+/// Replaces empty lists and maps of always-serialized fields by `null`, once managedFields has recorded their owners.
 pub(super) fn forget_empties(kind: &Kind, object: &mut Value) {
     if let Some(of) = kind.stored().object_type() {
         schema::forget_empties(of, object);
     }
 }
 
-/// What is told of fields that are unknown or come twice: as the body comes to them, where that is known. What is unknown is looked at
-/// no further.
+/// Strict-decoding errors for unknown and duplicate fields, in the order of the body if it is given. Omits duplicates
+/// inside unknown fields.
 fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<String> {
     let is_within = |path: &str, outer: &String| {
         let rest = path.strip_prefix(outer.as_str());
@@ -88,7 +87,7 @@ fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<
     placed.into_iter().map(|(_, flaw)| flaw).collect()
 }
 
-/// Brings an object into the form of its kind.
+/// Checks and normalizes an object by the schema of its kind.
 fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Conformed, Undecodable> {
     match kind.object_type() {
         Some(of) => conform(of, object, body).map_err(Undecodable::Form),
@@ -96,13 +95,13 @@ fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Co
     }
 }
 
-/// Where the real server registers its types, as its texts name it.
+/// Registration of the types in kube-apiserver, as its messages show it.
 const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
 
-/// Checks kind and version, or fills them in: some clients send neither.
+/// Checks kind and apiVersion, or sets missing ones: some clients send neither.
 fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
     let expected = kind.api_version();
-    // A patch may have made anything of them.
+    // A patch can turn them into values of any type.
     if let Some(why) = misfit(object) {
         let why = format!("couldn't get version/kind; json parse error: {why}");
         return Err(Undecodable::Nothing(why, object.to_string()));
@@ -112,7 +111,7 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
             "an object of JSON is expected",
         )));
     };
-    // Both are empty where the body has neither.
+    // Drops empty values, which count as missing.
     members.retain(|name, value| !["apiVersion", "kind"].contains(&name.as_str()) || *value != "");
     let version = members
         .entry("apiVersion")

@@ -1,6 +1,6 @@
-//! What decoding comes to: an object with its flaws, or the reason why there is none.
+//! Result of decoding: an object with strict-decoding errors, or the reason for failure.
 //!
-//! Owns the texts of both. Does not know how a body is decoded.
+//! Owns the messages of both. Does not decode.
 
 use super::call::Patch;
 use crate::kinds::Kind;
@@ -11,40 +11,40 @@ use crate::schema::FormError;
 use crate::structural::Unfit;
 use serde_json::Value;
 
-/// A decoded object, in the form in which it is stored.
+/// A decoded object in the version in which it is stored.
 pub(crate) struct Decoded {
     pub(crate) object: Value,
-    /// What strict decoding objects to, with its texts.
+    /// Strict-decoding errors: unknown and duplicate fields.
     pub(crate) flaws: Vec<String>,
-    /// Lists and maps that were sent without entries.
+    /// Lists and maps that were sent empty.
     pub(crate) empties: Vec<Empty>,
 }
 
-/// Why a document is no object of its kind.
+/// Why a document could not be decoded as its kind.
 pub(crate) enum Undecodable {
-    /// It is of this kind, in another version than the requested one.
+    /// It has the right kind in another version.
     Version(Status),
-    /// Its type cannot be read; with the document.
+    /// Its type cannot be determined: the reason, and the document.
     Nothing(String, String),
-    /// It is of another kind: kind and version, and the refusal.
+    /// It has another kind: kind, version, and the reason.
     Identity {
         kind: String,
         version: String,
         why: String,
     },
-    /// It does not have the form of its kind.
+    /// It does not match the schema of its kind.
     Form(FormError),
-    /// An object inside it does not have the form of one.
+    /// An embedded object has invalid metadata.
     Inside(Box<Unfit>),
 }
 
-/// Flaws with the texts of strict decoding.
+/// Strict-decoding errors for fields.
 pub(crate) fn said(fields: &[String], what: &str) -> impl Iterator<Item = String> {
     fields.iter().map(move |field| format!("{what} field {field:?}"))
 }
 
 impl Undecodable {
-    /// The refusal of a body.
+    /// The error for a request body.
     pub(crate) fn of_body(self, kind: &Kind) -> Status {
         match self {
             Self::Version(status) => status,
@@ -59,7 +59,7 @@ impl Undecodable {
         }
     }
 
-    /// The refusal of a patch; the text shows what was patched.
+    /// The error for a patch; `shown` is the patched object or the patch.
     pub(crate) fn of_patch(self, shown: &str, style: Patch) -> Status {
         match self {
             Self::Version(status) => status,
@@ -70,7 +70,7 @@ impl Undecodable {
         }
     }
 
-    /// The text alone.
+    /// The bare message.
     pub(crate) fn text(self) -> String {
         match self {
             Self::Version(status) => status.message,
@@ -81,12 +81,12 @@ impl Undecodable {
     }
 }
 
-/// What is wrong with an object inside another.
+/// The message for an invalid embedded object.
 fn inside(unfit: &Unfit) -> String {
     format!("{}: Invalid value: {}: {}", unfit.path, unfit.value, unfit.why)
 }
 
-/// The refusal of a body that does not have the form of its own kind and version.
+/// The error for a body that does not match its kind and version.
 fn unreadable((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
     let kind = kind.kind;
     Status::bad_request(format!(
@@ -100,7 +100,7 @@ fn bad_patch(shown: &str, why: &str) -> Status {
     Status::invalid(GroupResource { group: "", kind: "" }, "", faults)
 }
 
-/// What a request wants done about fields that are unknown or come twice.
+/// The `fieldValidation` of a request: handling of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -109,12 +109,12 @@ pub(crate) enum FieldValidation {
 }
 
 impl FieldValidation {
-    /// Judges the flaws of a body; returns the warnings.
+    /// Applies the policy to the strict-decoding errors of a body; returns the warnings.
     pub(crate) fn of_body(self, kind: &Kind, flaws: Vec<String>) -> Result<Vec<String>, Status> {
         self.judge(flaws, |why| unreadable((kind.kind, kind.version), kind, why))
     }
 
-    /// Judges the flaws of a patch and of what it leads to; returns the warnings.
+    /// Applies the policy to the strict-decoding errors of a patch and its result; returns the warnings.
     pub(crate) fn of_patch(
         self,
         shown: impl Fn() -> String,

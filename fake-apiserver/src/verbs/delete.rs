@@ -1,4 +1,4 @@
-//! delete and deletecollection: what is to go, and what is answered.
+//! delete and deletecollection: selects the objects to delete and builds the response.
 
 use super::call::{Answer, Call, ListPlan, Payload};
 use super::consult_deletion::{before_deletion, may_go};
@@ -26,7 +26,7 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     remove(txn, &call.target, &old, &options)
 }
 
-/// Deletes what is selected and answers with it; objects that are held back stay, marked.
+/// Deletes the selected objects and returns them as a list. Objects with finalizers are only marked.
 pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let (kind, selection) = (&call.target.kind, selection(call)?);
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;

@@ -1,4 +1,4 @@
-//! `DeleteOptions`: how they are read from a body or the query, what is wrong with them, and their preconditions.
+//! `DeleteOptions`: parsing from a body or the query, validation, and preconditions.
 
 use super::call::Params;
 use super::options::judge_dry_run;
@@ -11,16 +11,16 @@ use crate::store::{FOREGROUND, ORPHAN};
 use serde_json::{Value, json};
 
 const DELETE_OPTIONS: &str = "DeleteOptions";
-/// Where the real server registers the types of options, as its texts name it.
+/// Registration of the option types in kube-apiserver, as its messages show it.
 const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"";
 
-/// `DeleteOptions`, from the body and the query together.
+/// `DeleteOptions`, from the body or else from the query.
 pub(super) struct DeleteOptions {
     pub(super) grace_seconds: Option<i64>,
     pub(super) propagation: Option<&'static str>,
-    /// Nothing is said about dependents: the kind decides.
+    /// Neither propagationPolicy nor orphanDependents is set: the kind has a default.
     pub(super) is_silent: bool,
-    /// `orphanDependents` says that they go, too.
+    /// `orphanDependents` is explicitly false.
     pub(super) is_cascading: bool,
     pub(super) uid: Option<String>,
     pub(super) revision: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct DeleteOptions {
 }
 
 impl DeleteOptions {
-    /// Nothing special.
+    /// Default options.
     pub(super) fn plain(dry_run: bool) -> Self {
         Self {
             grace_seconds: None,
@@ -41,7 +41,7 @@ impl DeleteOptions {
         }
     }
 
-    /// Reads a body of that type, or the query where there is none.
+    /// Parses the body, or the query if there is no body.
     pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Status> {
         let body = match body {
             Value::Null => Self::of_query(params)?,
@@ -50,7 +50,7 @@ impl DeleteOptions {
         Self::of_body(&body)
     }
 
-    /// The query as a body.
+    /// The options of the query in the form of a body.
     fn of_query(params: &Params) -> Result<Value, Status> {
         let mut body = json!({});
         if let Some(seconds) = params.number("gracePeriodSeconds")? {
@@ -63,14 +63,14 @@ impl DeleteOptions {
             body["propagationPolicy"] = (*policy).into();
         }
         body["dryRun"] = params.all("dryRun").into();
-        // The revision counts twice where a collection is deleted: as that of the list, and as one of each object.
+        // For deletecollection, resourceVersion is both the revision of the list and a precondition of each object.
         for precondition in ["uid", "resourceVersion"] {
             body["preconditions"][precondition] = params.get(precondition).into();
         }
         Ok(body)
     }
 
-    /// A body that is of that type, in its form. It may say that it is of any group.
+    /// Checks type and structure of a body. Any group is accepted.
     fn checked(body: &Value) -> Result<Value, Status> {
         let mut body = body.clone();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
@@ -137,7 +137,7 @@ impl DeleteOptions {
     }
 }
 
-/// The rules for what becomes of dependents (`ValidateDeleteOptions`).
+/// Validates the propagation policy (`ValidateDeleteOptions`).
 fn propagation_faults(policy: Option<&str>, orphan: Option<bool>) -> Faults {
     const FIELD: &str = "propagationPolicy";
     const POLICIES: [&str; 4] = ["Foreground", "Background", "Orphan", "nil"];

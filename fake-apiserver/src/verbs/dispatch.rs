@@ -1,4 +1,4 @@
-//! From verb and part to what carries it out.
+//! Dispatches a request to its implementation, by verb and subresource.
 
 use super::call::{Answer, Call};
 use super::{
@@ -10,9 +10,9 @@ use crate::machinery::status::Status;
 use crate::request::Verb;
 use crate::store::Txn;
 
-/// Carries out a request within a transaction.
+/// Executes a request within a transaction.
 pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
-    // The release, or the definition of the resource, may have changed since the path was read.
+    // The served release or the definition may have changed since the path was parsed.
     let api = txn.api();
     match api.present(&call.target.kind) {
         Some(kind) => call.target.kind = kind.clone(),
@@ -42,7 +42,7 @@ pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     }
 }
 
-/// Whether the object itself is read and written there.
+/// Whether requests read and write the object in its own kind there.
 fn is_whole(part: Part) -> bool {
     match part {
         Part::Main | Part::Status => true,

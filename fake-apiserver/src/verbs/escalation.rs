@@ -1,7 +1,7 @@
-//! Privilege escalation: a user can grant only permissions that they have themselves, by rules and by bindings.
+//! Privilege escalation check: roles and bindings can grant only permissions that their author has.
 //!
-//! Owns the check and its texts. It holds only where RBAC decides at all; members of `system:masters`, and whoever has the
-//! verbs `escalate` or `bind`, are free of it.
+//! Owns the check and its messages. Applies only with RBAC authorization; members of `system:masters` and users with
+//! the verbs `escalate` or `bind` are exempt.
 
 use super::call::Target;
 use crate::access::auth::{MASTERS, User};
@@ -14,14 +14,14 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Permissions that rules may grant at once where they have to be looked at one by one: a rule has as many as its lists
-/// have combinations.
+/// Limit of permissions granted by one role: each is checked on its own, and a rule has one for each combination of its
+/// lists' entries.
 const PARTS_MAX: usize = 20_000;
 
-/// Checks an object before it is written.
+/// Checks a role or binding before it is written.
 pub(super) fn check(txn: &Txn<'_>, target: &Target, old: Option<&Value>, new: &Value) -> Result<(), Status> {
     let kind = &target.kind;
-    // What the server itself writes has no user.
+    // The server's own writes have no user.
     let Some(user) = txn.user.clone() else {
         return Ok(());
     };
@@ -43,8 +43,8 @@ pub(super) fn check(txn: &Txn<'_>, target: &Target, old: Option<&Value>, new: &V
     }
 }
 
-/// The object without the fields that the garbage collector changes (`IsOnlyMutatingGCFields`). Any other field counts: a label can
-/// add a role to an aggregated one.
+/// The object without the fields that the garbage collector changes (`IsOnlyMutatingGCFields`). All other fields count:
+/// a label can add a role to an aggregated one.
 fn without_gc_fields(object: &Value) -> Value {
     let mut object = object.clone();
     for field in ["ownerReferences", "finalizers", "managedFields"] {
@@ -53,7 +53,7 @@ fn without_gc_fields(object: &Value) -> Value {
     object
 }
 
-/// Refuses a user without the verb `create`, where a request with another verb creates an object or opens a connection to a pod.
+/// Requires the verb `create`, where a request with another verb creates an object or connects to a pod.
 pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     let Some(user) = &txn.user else { return Ok(()) };
     let path = target.path();
@@ -70,7 +70,7 @@ pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     txn.authorize(user, attributes).require(&attributes, user)
 }
 
-/// Who writes an object of which kind.
+/// The author of a role or binding.
 struct Grantor<'a, 'b> {
     txn: &'a Txn<'b>,
     user: &'a User,
@@ -127,7 +127,7 @@ impl Grantor<'_, '_> {
         self.txn.authorize(self.user, Attributes { verb, asked }).allowed
     }
 
-    /// Refuses where a rule goes beyond those that the user has in the namespace.
+    /// Rejects rules that exceed the permissions of the user in the namespace.
     fn confirm(&self, namespace: &str, name: &str, wanted: &[PolicyRule]) -> Result<(), Status> {
         let count = wanted
             .iter()
@@ -177,11 +177,11 @@ impl Grantor<'_, '_> {
     }
 }
 
-/// Groups, resources, names and paths with the verbs that are missing for them.
+/// Missing verbs by groups, resources, names and paths.
 type Missing = BTreeMap<(Vec<String>, Vec<String>, Vec<String>, Vec<String>), Vec<String>>;
 
 impl PolicyRule {
-    /// How many pieces of one verb for one thing the rule has.
+    /// Number of single permissions in the rule: one verb on one resource or path.
     fn part_count(&self) -> usize {
         let names = self.names.len().max(1);
         let things = [self.groups.len(), self.resources.len(), names];
@@ -191,7 +191,7 @@ impl PolicyRule {
             .saturating_mul(things.saturating_add(self.paths.len()))
     }
 
-    /// The rule in pieces of one verb for one thing each.
+    /// The single permissions of the rule: one verb on one resource or path each.
     fn parts(&self) -> impl Iterator<Item = Self> {
         let one = |text: &String| vec![text.clone()];
         let mut parts = Vec::new();
@@ -225,7 +225,7 @@ impl PolicyRule {
         parts.into_iter()
     }
 
-    /// The rule in one line, as refusals show it.
+    /// The rule on one line, as in error messages.
     fn compact(&self) -> String {
         let lists = [
             ("APIGroups", &self.groups),

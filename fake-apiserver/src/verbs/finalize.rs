@@ -1,4 +1,4 @@
-//! namespaces/NAME/finalize: sets `spec.finalizers`, which keep a namespace whose content is gone.
+//! namespaces/NAME/finalize: sets `spec.finalizers`, which hold a terminating namespace after its content is deleted.
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Payload};

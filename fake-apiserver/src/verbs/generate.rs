@@ -1,4 +1,4 @@
-//! Generated names: `metadata.generateName` and what the server itself needs a free name for.
+//! Generated names, for `metadata.generateName` and for objects that the server creates.
 
 use crate::kinds::Kind;
 use crate::machinery::metadata;
@@ -6,14 +6,14 @@ use crate::store::Txn;
 use rand::RngExt;
 use serde_json::Value;
 
-/// Characters of generated names: no vowels, so that no words come out.
+/// Characters of generated names: without vowels, to avoid words.
 const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-/// A generated name has at most 63 characters, 5 of them random.
+/// Generated names are limited to 63 characters, 5 of them random.
 const GENERATED_BASE: usize = 58;
 const GENERATED_SUFFIX: usize = 5;
 const GENERATE_ATTEMPTS: usize = 8;
 
-/// Completes `generateName`; whether the name is free is tried a few times, as the real server does.
+/// Sets the name from `generateName`. Like kube-apiserver, retries a few times if it exists.
 pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) {
     let base = metadata::text(object, "generateName").to_owned();
     if base.is_empty() || !metadata::text(object, "name").is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) 
     }
 }
 
-/// The random end of a generated name.
+/// The random suffix of a generated name.
 pub(super) fn suffix(txn: &mut Txn<'_>) -> String {
     (0..GENERATED_SUFFIX)
         .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))

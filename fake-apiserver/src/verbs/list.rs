@@ -1,7 +1,7 @@
-//! list: selection, revisions and pages.
+//! list: selectors, resourceVersion and pages.
 //!
-//! Pages are cut from the state at the revision of the first one, rebuilt from the log; what is no longer in the log
-//! is answered 410.
+//! All pages come from the state at the revision of the first one, rebuilt from the log; a revision that is no longer
+//! in the log is answered with 410.
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::continue_token::ContinueToken;
@@ -29,7 +29,7 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     }))
 }
 
-/// How many objects a list holds at most. One that any state may answer is never cut.
+/// The page size. Ignored with resourceVersion 0, which any cached state can serve.
 pub(super) fn limit(params: &Params) -> Result<usize, Status> {
     let limit = params
         .number("limit")?
@@ -38,7 +38,7 @@ pub(super) fn limit(params: &Params) -> Result<usize, Status> {
     Ok(limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX))
 }
 
-/// The requested state, and the key after which its page begins.
+/// The requested state and the start key of the page.
 pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = &call.target.kind;
     let token = call.params.get("continue");
@@ -66,14 +66,14 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
     }
 }
 
-/// The resource as it was at an earlier revision, unless that is too long ago.
+/// The resource at an earlier revision. None if it is compacted.
 fn readable(txn: &Txn<'_>, kind: &Kind, revision: u64) -> Option<Snapshot> {
     let found = txn.snapshot_at(kind, revision).ok();
     found.filter(|_| !txn.is_compacted(revision))
 }
 
-/// Whether a list is of one revision only: on demand, and by old custom where it is cut into pages, as it always is
-/// for a deletion.
+/// Whether a list requires exactly this revision: with match `Exact`, and as legacy behaviour for limited lists and
+/// deletecollection.
 fn is_exact(call: &Call, asked: u64) -> bool {
     let params = &call.params;
     let cut =
@@ -82,7 +82,7 @@ fn is_exact(call: &Call, asked: u64) -> bool {
 }
 
 impl ListPlan {
-    /// What webhooks still have to convert of the requested page.
+    /// The objects of the page that webhooks still have to convert.
     pub(crate) fn unconverted(&self) -> Vec<Arc<Object>> {
         if self.kind.conversion().is_none() {
             return Vec::new();
@@ -94,7 +94,7 @@ impl ListPlan {
             .collect()
     }
 
-    /// Cuts the requested page.
+    /// Takes the requested page from the snapshot.
     pub(crate) fn cut(self) -> Listing {
         let Self {
             kind,
@@ -104,7 +104,7 @@ impl ListPlan {
             after,
         } = self;
         let objects = selection.narrow(&kind, snapshot.objects);
-        // The real server looks for more before it looks what that is; only a name leads to one object directly.
+        // Like kube-apiserver, sets `continue` if any object is left, selected or not; only a name selector avoids that.
         let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
         let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| place_of(key).1 == name));
@@ -136,7 +136,7 @@ impl ListPlan {
     }
 }
 
-/// Everything that a selection names, in the order of keys, after one of them where it is a page.
+/// All selected objects in key order, starting at `after`.
 pub(super) fn selected<'a>(
     objects: &'a Objects,
     selection: &'a Selection,
@@ -161,13 +161,13 @@ fn keyed<'a>(
     Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
 }
 
-/// What the keys of a namespace begin with.
+/// The key prefix of a namespace.
 fn prefix(namespace: Option<&str>) -> String {
     namespace.map_or_else(String::new, |namespace| format!("{namespace}/"))
 }
 
-/// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then
-/// whether there are such fields.
+/// Parses the selectors of a request and validates its other options: first numbers, then combinations, then the
+/// supported field labels.
 pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     call.params.number("timeoutSeconds")?;
     call.params.number("limit")?;
@@ -186,7 +186,7 @@ pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     })
 }
 
-/// Reads a `resourceVersion` parameter; empty is `None`. The error is the text of the machinery.
+/// Parses a `resourceVersion` parameter; empty is `None`. The error has the message of apimachinery.
 pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -197,15 +197,15 @@ pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
     })
 }
 
-/// The refusal of what is no revision.
+/// The error for an invalid resourceVersion.
 pub(super) fn no_revision(why: &str) -> Status {
     Status::bad_request(format!("invalid resource version: {why}"))
 }
 
-/// Refuses a revision that is not written yet.
+/// Rejects a revision that does not exist yet.
 pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, asked: Option<u64>) -> Result<(), Status> {
     match asked.filter(|asked| *asked > txn.revision()) {
-        // Where nothing waits for it, nobody is told to come again.
+        // Expiring kinds are read without the watch cache in kube-apiserver, so the client gets no Retry-After.
         Some(asked) => Err(Status::revision_too_large(
             asked,
             txn.revision(),
@@ -215,7 +215,7 @@ pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, asked: Option<u64>) -> R
     }
 }
 
-/// The rules for combinations of list options (`ValidateListOptions`). Watches by the old path are judged as lists.
+/// Validates combinations of list options (`ValidateListOptions`). Requests to the deprecated watch paths are validated as lists.
 fn check_options(params: &Params) -> Result<(), Status> {
     let mut faults = Faults::default();
     if params.flag("watch") == Some(true) {
@@ -263,7 +263,7 @@ fn judge_watch(params: &Params, faults: &mut Faults) {
     let mut matching = params.get(MATCH);
     let mut initial = params.flag("sendInitialEvents").is_some();
     if !initial && matching.is_empty() && ["", "0"].contains(&params.get("resourceVersion")) {
-        // Since 1.34 this is a streamed list.
+        // Since 1.34, this is a streamed list.
         (initial, matching) = (true, "NotOlderThan");
     }
     if initial && matching != "NotOlderThan" {

@@ -1,7 +1,7 @@
-//! What each verb does, as functions over a transaction.
+//! The implementation of each verb, as functions over a transaction.
 //!
-//! `write` and `remove` are the only ways in which objects change and go. Does not know encodings, nor what follows from
-//! a change: the controllers do that.
+//! Objects change and are deleted only by `write` and `remove`. Does not know encodings, nor the reactions to a change,
+//! which are in the controllers.
 
 pub(crate) mod addresses;
 mod admission;

@@ -1,6 +1,6 @@
 //! The options of writes: `dryRun`, `fieldValidation`, `fieldManager`, `force`.
 //!
-//! Owns how they are read and the texts of what is wrong with them. All faults are reported at once.
+//! Owns their parsing and error messages. Reports all errors at once.
 
 use super::call::{Call, Params, Payload};
 use super::decoded::FieldValidation;
@@ -11,7 +11,7 @@ use crate::patch::managed::NAME_MAX;
 use crate::request::Verb;
 use serde_json::{Map, Value, json};
 
-/// The values of `fieldValidation`; to warn is the default.
+/// The values of `fieldValidation`; the default is Warn.
 const VALIDATIONS: [(&str, FieldValidation); 4] = [
     ("", FieldValidation::Warn),
     ("Ignore", FieldValidation::Ignore),
@@ -26,12 +26,12 @@ pub(super) struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Reads the options of a create or update, which are called `of`.
+    /// Parses the options of a create or update; `of` is their kind.
     pub(super) fn read(params: &Params, of: &'static str) -> Result<Self, Status> {
         Self::after(Faults::default(), params, of)
     }
 
-    /// Reads the options of a patch. Who applies must say who they are; only who applies can use force.
+    /// Parses the options of a patch. An apply requires a field manager; only an apply accepts `force`.
     pub(super) fn of_patch(params: &Params, applies: bool) -> Result<Self, Status> {
         let mut faults = Faults::default();
         if applies {
@@ -63,8 +63,8 @@ impl WriteOptions {
     }
 }
 
-/// The refusal of a write whose body is refused for `why`: its options are looked at before that, and where something is
-/// created only after the media type.
+/// The error of a write whose body fails with `why`. Like kube-apiserver, invalid options take precedence, except over
+/// an unsupported media type in a create.
 pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
     let options = match verb {
         Verb::Create if why.code != 415 => WriteOptions::read(params, "CreateOptions"),
@@ -74,7 +74,7 @@ pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
     options.err().unwrap_or(why)
 }
 
-/// Reads `dryRun` of some options: absent or `All`.
+/// Parses `dryRun`: absent or `All`.
 pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status> {
     let mut faults = Faults::default();
     judge_dry_run(values, &mut faults);
@@ -91,7 +91,7 @@ pub(super) fn judge_dry_run(values: &[&str], faults: &mut Faults) {
     }
 }
 
-/// The rules for the name of a field manager.
+/// Validates the name of a field manager.
 fn manager(name: &str, faults: &mut Faults) {
     if name.len() > NAME_MAX {
         faults.too_long("fieldManager", NAME_MAX);
@@ -102,7 +102,7 @@ fn manager(name: &str, faults: &mut Faults) {
     }
 }
 
-/// The options of a request, without their kind, as those see them who are asked about it.
+/// The options of a request without their kind, as in an AdmissionReview.
 pub(crate) fn of_call(call: &Call) -> Value {
     let params = &call.params;
     let mut options = match (&call.payload, call.verb) {

@@ -1,5 +1,5 @@
-//! patch: JSON patch, merge patch and strategic merge patch, applied to the newest object in the form of the
-//! requested resource. Server-side apply is in `apply`.
+//! patch: JSON patch, merge patch and strategic merge patch, applied to the latest object in the version of the
+//! request. Server-side apply is in `apply`.
 
 use super::apply::apply;
 use super::body::{check_name, no_body, place};
@@ -22,9 +22,9 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Operations that one JSON patch may have.
+/// Limit of operations in one JSON patch.
 const OPERATIONS_MAX: usize = 10_000;
-/// Where the field managers are.
+/// JSON pointer of the managed fields.
 const MANAGERS: &str = "/metadata/managedFields";
 
 pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
@@ -60,7 +60,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     })
 }
 
-/// The object in the form of the requested resource, to which the patch applies.
+/// The object in the version of the request, to which the patch applies.
 fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
     let object = if with_managers {
         object.document()
@@ -73,7 +73,7 @@ fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
     }
 }
 
-/// A patch that can be applied.
+/// A parsed patch.
 pub(super) enum ParsedPatch<'a> {
     Json(Vec<Operation>),
     Merge(&'a Value),
@@ -81,7 +81,7 @@ pub(super) enum ParsedPatch<'a> {
 }
 
 impl<'a> ParsedPatch<'a> {
-    /// Reads a patch, and what strict decoding objects to in it.
+    /// Parses a patch. Also returns its strict-decoding errors.
     pub(super) fn read(
         style: Patch,
         body: &'a Result<Document, String>,
@@ -104,7 +104,7 @@ impl<'a> ParsedPatch<'a> {
                 Self::Json(operations)
             }
             (Patch::Merge, patch @ Value::Object(_)) => Self::Merge(patch),
-            // Whoever wants to know what is wrong with fields is told more.
+            // With field validation, kube-apiserver reports a more specific error.
             (Patch::Merge, patch) if patch.is_null() || validation == FieldValidation::Ignore => {
                 return Err(Status::bad_request("Invalid JSON Patch"));
             }
@@ -117,7 +117,7 @@ impl<'a> ParsedPatch<'a> {
         Ok((change, flaws))
     }
 
-    /// Whether the patch can see or change `metadata.managedFields`. What does not name them leaves them alone.
+    /// Whether the patch can read or change `metadata.managedFields`. If not, they are left out of the patched document.
     fn speaks_of_managers(&self) -> bool {
         match self {
             Self::Merge(patch) | Self::Strategic(patch) => patch["metadata"].get("managedFields").is_some(),
@@ -125,7 +125,7 @@ impl<'a> ParsedPatch<'a> {
         }
     }
 
-    /// Applies the patch to a document of that type; only objects of types take strategic merge patches.
+    /// Applies the patch to a document of type `of`; custom resources (`None`) do not support strategic merge patches.
     pub(super) fn apply(&self, of: Option<&'static Type>, document: &mut Value) -> Result<(), Status> {
         match self {
             Self::Json(operations) => {
@@ -143,7 +143,7 @@ impl<'a> ParsedPatch<'a> {
                     Misuse::Form(text) => Status::bad_request(text),
                     Misuse::Fit(text) => Status::internal(text),
                 })?;
-                // Its type is known, and nobody looks at what the patch makes of it.
+                // kube-apiserver ignores changes of the type by a strategic merge patch.
                 for (name, value) in identity {
                     document[name] = value;
                 }
@@ -154,13 +154,13 @@ impl<'a> ParsedPatch<'a> {
 }
 
 impl ParsedPatch<'_> {
-    /// What a refusal shows: the patch, or what it makes of an object, all of it.
+    /// The object shown in errors: the whole patched object, or a strategic merge patch itself.
     fn shown(&self, kind: &Kind, before: &Object) -> String {
         if let Self::Strategic(patch) = self {
             return go::map(patch);
         }
         let mut document = present(kind, before, true);
-        // It was applied before.
+        // Succeeds: it has been applied before.
         drop(self.apply(kind.object_type(), &mut document));
         document.to_string()
     }

@@ -1,4 +1,4 @@
-//! Where a verb has policies judge an object, under the lock: they ask nobody outside.
+//! Evaluates admission policies for verbs, under the lock: policies call no network service.
 
 use super::convert::{received, sent};
 use crate::admission::{Amended, Forms, Question, Scene, amend, examine};
@@ -8,7 +8,7 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The forms of the objects that a question is about.
+/// Converts the objects of an admission request.
 struct Shapes<'a>(&'a Question);
 
 impl Forms for Shapes<'_> {
@@ -25,7 +25,7 @@ impl Forms for Shapes<'_> {
     }
 }
 
-/// Has policies change the object of a question; none where there are no such policies.
+/// Runs mutating policies on the object of a request. None if there are none.
 pub(super) fn changed(
     txn: &Txn<'_>,
     question: &Question,
@@ -47,7 +47,7 @@ pub(super) fn changed(
     amend(policies, &scene, object, only).map(Some)
 }
 
-/// Has policies look at the objects of a question; returns warnings.
+/// Runs validating policies on a request; returns warnings.
 pub(super) fn judged(txn: &Txn<'_>, question: &Question) -> (Result<(), Status>, Vec<String>) {
     let nothing = (Ok(()), Vec::new());
     let Some(consultation) = &txn.consultation else {

@@ -1,6 +1,6 @@
-//! The one way in which an object goes: marked first where a grace period, finalizers or content hold it, or at once.
+//! Deletion of objects: at once, or first marked if a grace period, finalizers or namespace content delay it.
 //!
-//! Does not know why: `delete`, `evict` and the controllers do.
+//! Does not know the reason: `delete`, `evict` and the controllers do.
 
 use super::call::{Answer, Target};
 use super::convert::shown;
@@ -14,10 +14,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Objects of many that are deleted before others get their turn.
+/// Number of objects of a collection to delete before the lock is released for other requests.
 const REMOVED_AT_ONCE: usize = 64;
 
-/// Deletes one object, or begins to.
+/// Deletes one object, or marks it as being deleted.
 pub(super) fn remove(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -62,7 +62,7 @@ pub(super) fn remove(
             txn.owe(FollowUp::NamespaceEnding(target.name().to_owned()));
         }
         return Ok(Answer::Object {
-            // By old custom, only those who want the dependents deleted are told that it takes a while.
+            // Legacy behaviour: only a request with `orphanDependents: false` gets 202.
             code: if options.is_cascading { 202 } else { 200 },
             object: shown(kind, marked),
         });
@@ -86,7 +86,7 @@ pub(super) fn remove(
     )))
 }
 
-/// Brings the finalizer of the propagation policy in.
+/// Adds the finalizer of the propagation policy.
 fn hold(object: &mut Value, propagation: Option<&str>) {
     if let Some(finalizer) = propagation
         && !metadata::finalizers(object).contains(&finalizer)
@@ -100,7 +100,7 @@ fn hold(object: &mut Value, propagation: Option<&str>) {
     }
 }
 
-/// Marks an object as being deleted. Once it is, its grace period can only get shorter.
+/// Marks an object as being deleted. A later mark can only shorten the grace period.
 fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
     let running = object["metadata"]["deletionGracePeriodSeconds"].as_i64();
     if metadata::is_deleting(object) && running.is_some_and(|running| running <= grace_seconds) {
@@ -121,7 +121,7 @@ fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
     metadata::set(object, "deletionGracePeriodSeconds", Some(grace_seconds.into()));
 }
 
-/// Whether an object that is being deleted has nothing left that holds it.
+/// Whether nothing delays the removal of an object that is being deleted.
 pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
     let content = kind.end.is_some() && !json::texts(&object["spec"]["finalizers"]).is_empty();
     metadata::is_deleting(object)
@@ -133,7 +133,7 @@ pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
             == 0
 }
 
-/// Deletes an object that is garbage.
+/// Deletes a garbage object.
 pub(crate) fn collect(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -144,12 +144,12 @@ pub(crate) fn collect(
         propagation,
         ..DeleteOptions::plain(txn.dry_run)
     };
-    // Without preconditions nothing refuses it.
+    // Cannot fail without preconditions.
     drop(remove(txn, target, object, &options));
 }
 
-/// Deletes many objects of a kind, as far as they are still there; what finalizers hold stays until they are gone. Others
-/// get their turn now and then: no more than in the real server need it look like one change.
+/// Deletes many objects of a kind if they still exist; those with finalizers are only marked. Releases the lock now and
+/// then: deletecollection is not atomic in kube-apiserver either.
 pub(super) fn remove_each(
     txn: &mut Txn<'_>,
     kind: &Kind,
@@ -168,23 +168,23 @@ pub(super) fn remove_each(
     Ok(())
 }
 
-/// Deletes every object of a kind.
+/// Deletes all objects of a kind.
 pub(crate) fn remove_everywhere(txn: &mut Txn<'_>, kind: &Kind) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects: Vec<_> = txn.snapshot(kind).objects.values().cloned().collect();
-    // Without preconditions nothing refuses it.
+    // Cannot fail without preconditions.
     drop(remove_each(txn, kind, &objects, &options));
 }
 
-/// Deletes every object of a kind in a namespace.
+/// Deletes all objects of a kind in a namespace.
 pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects = txn.in_namespace(kind, namespace);
-    // Without preconditions nothing refuses it.
+    // Cannot fail without preconditions.
     drop(remove_each(txn, kind, &objects, &options));
 }
 
-/// The present state of an object, unless it has gone.
+/// The current state of an object. None if it was deleted or recreated.
 fn still_there(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
     let found = txn.get(&target.kind, &target.key())?;
     (metadata::text(found.value(), "uid") == metadata::text(object.value(), "uid")).then_some(found)

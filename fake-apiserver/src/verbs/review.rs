@@ -1,6 +1,6 @@
-//! Reviews: questions about users and permissions, answered instead of stored.
+//! TokenReviews and access reviews, which are answered and not stored.
 //!
-//! Owns their rules and answers. Who a token stands for is `auth`'s business, who may do what that of `rbac`.
+//! Owns their validation and responses. Authentication is in `auth`, authorization in `rbac`.
 
 use super::body::{no_body, place};
 use super::call::{Answer, Call, Payload};
@@ -18,10 +18,10 @@ use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use serde_json::{Value, json};
 
-/// Where a review says which resource it is about.
+/// Field path of the reviewed resource.
 const RESOURCE: &str = "spec.resourceAttributes";
 
-/// create of a kind that is a review.
+/// create of a review.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let manager = call.field_manager().manager.to_owned();
@@ -48,7 +48,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
         Review::Token => token(txn, &object)?,
         Review::SelfSubjectRules => {
             let found = rules(txn, &call.user, &object)?;
-            // The real server answers with the status and an empty spec.
+            // kube-apiserver returns the status with an empty spec.
             object["spec"] = json!({});
             found
         }
@@ -62,7 +62,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
         }
     };
     object["status"] = status;
-    // Those about oneself are answered with an object of their own.
+    // Self reviews are returned as a new object, without managedFields.
     if ![Review::SelfSubject, Review::SelfSubjectRules].contains(&review) {
         metadata::set(&mut object, "managedFields", managed);
     }
@@ -97,7 +97,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
     })
 }
 
-/// The user that a review names.
+/// The user in the spec of a review.
 fn subject(spec: &Value) -> User {
     let list = |value: &Value| json::texts(value).into_iter().map(str::to_owned).collect();
     let extra = spec["extra"].as_object().into_iter().flatten();
@@ -109,7 +109,7 @@ fn subject(spec: &Value) -> User {
     }
 }
 
-/// The rules for access reviews (`ValidateSubjectAccessReview` and its kin).
+/// Validates access reviews (`ValidateSubjectAccessReview` and its variants).
 fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
     let (spec, mut faults) = (&object["spec"], Faults::default());
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
@@ -152,7 +152,7 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
     if faults.is_empty() {
         return Ok(());
     }
-    // The real server has lost the kind here.
+    // kube-apiserver reports this error without a kind.
     let subject = crate::machinery::status::GroupResource {
         group: "authorization.k8s.io",
         kind: "",
@@ -160,13 +160,13 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
     Err(Status::invalid(subject, "", faults))
 }
 
-/// Non-resource attributes, as the server's own type shows them.
+/// Non-resource attributes in the form of kube-apiserver's messages.
 fn shown(path: &Value) -> String {
     let text = |field: &str| path[field].as_str().unwrap_or_default();
     format!("{{\"Path\":{:?},\"Verb\":{:?}}}", text("path"), text("verb"))
 }
 
-/// Whether a user may do what the review describes.
+/// The status of an access review.
 fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     let spec = &object["spec"];
     let (of, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
@@ -201,7 +201,7 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     status
 }
 
-/// What the user may do in a namespace.
+/// The status of a SelfSubjectRulesReview.
 fn rules(txn: &Txn<'_>, user: &User, object: &Value) -> Result<Value, Status> {
     let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
     if namespace.is_empty() {

@@ -1,7 +1,7 @@
-//! Selectors in access reviews: a review may ask about a list of objects that labels or fields select.
+//! Label and field selectors in access reviews.
 //!
-//! Owns their rules, and what is told of a selector that can't be read; permissions do not depend on them here. Does not
-//! know who may do what.
+//! Owns their validation and the error for selectors that cannot be parsed; permissions do not depend on selectors
+//! here. Does not authorize.
 
 use crate::kinds::{is_label_operator, label_requirement, requirement_values};
 use crate::machinery::faults::Faults;
@@ -9,12 +9,12 @@ use crate::machinery::json::{list, string};
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::Value;
 
-/// One kind of selector.
+/// One type of selector.
 struct Selectors {
     field: &'static str,
-    /// The rules for one requirement. An operator that is not known is none of their business: newer clients may know it.
+    /// Validates one requirement. Unknown operators are accepted: newer clients may use them.
     rule: fn(&Value, &str, &mut Faults),
-    /// Whether a requirement has a meaning.
+    /// Whether a requirement has a supported meaning.
     is_meant: fn(&Value) -> bool,
     is_text: fn(&str) -> bool,
 }
@@ -42,7 +42,7 @@ const ALL: [Selectors; 2] = [
     },
 ];
 
-/// The rules for the selectors of a review.
+/// Validates the selectors of a review.
 pub(super) fn validate(attributes: &Value, at: &str, faults: &mut Faults) {
     for selectors in &ALL {
         let (selector, at) = (&attributes[selectors.field], format!("{at}.{}", selectors.field));
@@ -67,7 +67,7 @@ pub(super) fn validate(attributes: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// What is told of selectors that can't be read, in whole or in part; none where they can.
+/// The `evaluationError` for selectors that are ignored in whole or in part. None if all are valid.
 pub(super) fn unread(attributes: &Value, at: &str) -> Option<String> {
     let told = ALL.iter().filter_map(|selectors| {
         let selector = &attributes[selectors.field];

@@ -1,6 +1,6 @@
-//! scale: how many pods a workload is to have, read and written as a `Scale` of autoscaling/v1.
+//! scale: the desired number of pods of a workload, read and written as a `Scale` of autoscaling/v1.
 //!
-//! Owns the conversion. The workload is written as by an update of it; nothing here makes pods.
+//! Owns the conversion. A change is written as an update of the workload; no pods are created.
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
@@ -74,7 +74,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     answer_written(kind, written)
 }
 
-/// Has webhooks asked about a scale.
+/// Runs admission on a scale.
 fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Result<Value, Status> {
     if txn.consultation.is_none() {
         return Ok(scale);
@@ -106,7 +106,7 @@ fn patched(
     Ok(document)
 }
 
-/// Applies a scale: it is the number of replicas of the workload that somebody wants to own.
+/// Applies a scale: the field manager owns the replicas of the workload.
 fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let options = WriteOptions::of_patch(&call.params, true)?;
@@ -151,7 +151,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     answer_written(kind, written)
 }
 
-/// A conflict about the fields of a scale, which has a version of its own.
+/// The conflict with the version of the scale in place of the workload's.
 fn in_scale(mut conflict: Status, whole: &str) -> Status {
     let shown = |text: &str| {
         text.replace(
@@ -175,7 +175,7 @@ fn answer(kind: &Kind, object: &Object) -> Result<Answer, Status> {
     })
 }
 
-/// The scale of what was just written. What a webhook would have to convert is read in the version that stores it.
+/// The scale of a workload that was just written. If a webhook would have to convert it, reads the storage version.
 fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
     match is_unconverted(kind, &written) {
         true => answer(&kind.stored(), &written),
@@ -184,7 +184,7 @@ fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
     }
 }
 
-/// Sets the number of replicas of a workload.
+/// Sets the replicas of a workload.
 fn put_replicas(kind: &Kind, workload: &mut Value, replicas: Value) {
     let own = ["spec", "replicas"].map(str::to_owned);
     let scale = kind.defined().and_then(|defined| defined.scale.as_ref());
@@ -195,7 +195,7 @@ fn put_replicas(kind: &Kind, workload: &mut Value, replicas: Value) {
     }
 }
 
-/// What a scale tells of a workload: replicas that are wanted, replicas that there are, and their selector.
+/// Desired replicas, observed replicas and selector of a workload.
 fn numbers(kind: &Kind, workload: &Value) -> Result<(i64, i64, String), Status> {
     let Some(scale) = kind.defined().and_then(|defined| defined.scale.as_ref()) else {
         return Ok((
@@ -245,11 +245,11 @@ fn scale_of(kind: &Kind, workload: &Value) -> Result<Value, Status> {
     )
 }
 
-/// A selector as one text, as requests spell it.
+/// A selector in the syntax of query parameters.
 fn selector(selector: &Value) -> String {
     let labels = selector.get("matchLabels");
     let expressions = selector.get("matchExpressions");
-    // The oldest workload has nothing but labels.
+    // The selector of a ReplicationController is a plain map of labels.
     let labels = if labels.is_none() && expressions.is_none() {
         selector
     } else {

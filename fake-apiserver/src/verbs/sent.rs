@@ -1,7 +1,7 @@
-//! What is sent to a subresource to be carried out, and not to be stored: bindings, evictions, requests for tokens, scales.
+//! Subresource bodies that are executed and not stored: bindings, evictions, token requests, scales.
 //!
-//! Owns what they have in common: the options of the request, the form of the body, and what it must agree on with the
-//! request, in the order of the real server.
+//! Owns their common parts: request options, decoding, and consistency with the request, in the order of
+//! kube-apiserver.
 
 use super::admission;
 use super::body::{no_body, place};
@@ -16,7 +16,7 @@ use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
 
-/// Reads the body of a request that creates something of the kind `of`; one in the version `older` looks the same.
+/// Decodes the body of a create of kind `of`; a body in version `older` has the same fields.
 pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str>) -> Result<Value, Status> {
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
@@ -32,7 +32,7 @@ pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str
     Ok(object)
 }
 
-/// Brings a document into the form of a kind.
+/// Decodes a document as a kind.
 pub(super) fn decoded(
     txn: &mut Txn<'_>,
     of: &Kind,
@@ -44,7 +44,7 @@ pub(super) fn decoded(
     Ok(decoded.object)
 }
 
-/// Has admission complete what was sent. It is still of the kind `of` when a webhook has changed it.
+/// Runs mutating admission on the body and decodes it again if a webhook changed it.
 pub(super) fn admit(txn: &mut Txn<'_>, call: &Call, of: &Kind, sent: Value) -> Result<Value, Status> {
     let (kind, mut object) = (&call.target.kind, sent);
     let is_changed = Write::create(&call.target).mutate(txn, &mut object, |txn, object| {

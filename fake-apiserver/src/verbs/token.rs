@@ -1,4 +1,4 @@
-//! serviceaccounts/NAME/token: issues a token for a service account (`TokenRequest` of authentication.k8s.io/v1).
+//! serviceaccounts/NAME/token: issues a service account token (`TokenRequest` of authentication.k8s.io/v1).
 
 use super::call::{Answer, Call};
 use super::consult::Write;
@@ -48,7 +48,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         until,
         bound,
     };
-    // Nothing is stored, so that a dry run is like any other.
+    // A dry run returns a valid token too: nothing is stored.
     let token = txn.issue(&claim);
     let expires =
         Timestamp::from_second(until).map_err(|_| Status::internal("the time of expiry is out of range"))?;
@@ -73,7 +73,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     })
 }
 
-/// A request that names an account names the one that it is sent to.
+/// Checks that a name in the request is that of the service account in the URL.
 fn check_name(request: &Value, account: &str) -> Result<(), Status> {
     let name = metadata::text(request, "name");
     if name.is_empty() || name == account {
@@ -96,7 +96,7 @@ fn check(seconds: i64) -> Result<(), Status> {
     }
 }
 
-/// The object that the token is to be bound to; it must exist and be the one that is meant.
+/// The object to which the token is bound. It must exist and have the requested uid.
 fn bound(txn: &Txn<'_>, namespace: &str, account: &str, reference: &Value) -> Result<Option<Bound>, Status> {
     if reference.is_null() {
         return Ok(None);
@@ -123,7 +123,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, account: &str, reference: &Value) -> Re
     let found = txn
         .get(kind, &kind.key(Some(namespace), text("name")))
         .ok_or_else(|| Status::not_found(kind.resource(), text("name")))?;
-    // Without the plugin ServiceAccount, a pod may have no account.
+    // Without the ServiceAccount plugin, a pod may have no service account.
     let of_pod = found.value()["spec"]["serviceAccountName"]
         .as_str()
         .unwrap_or("default");

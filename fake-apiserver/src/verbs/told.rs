@@ -1,4 +1,4 @@
-//! get and list of what is told when asked for: objects that nobody wrote.
+//! get and list of objects that are computed on read and not stored (componentstatuses).
 
 use super::call::{Answer, Call, ListPlan};
 use super::list::selection;
@@ -10,7 +10,7 @@ use crate::store::{Snapshot, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Answers with one of the objects, or with all.
+/// Returns one of the objects, or a list.
 pub(super) fn tell(txn: &Txn<'_>, objects: fn() -> Vec<Value>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let named = |object: Value| {

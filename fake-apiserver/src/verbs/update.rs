@@ -1,4 +1,4 @@
-//! update: a whole object replaces an older one.
+//! update: replaces an object.
 
 use super::body::{check_name, no_body, place};
 use super::call::{Answer, Call, Payload};
@@ -47,14 +47,14 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     })
 }
 
-/// PUT of a missing object creates it, for the kinds that allow it.
+/// PUT of a missing object creates it, for kinds that allow it (`AllowCreateOnUpdate`).
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
         precondition(&call.target, UID, (&body.value, ""), txn.dry_run)?;
         metadata::set(&mut body.value, "resourceVersion", None);
     }
     may_create(txn, &call.target)?;
-    // They are found again.
+    // `create` decodes the body again and repeats its warnings.
     txn.warnings.clear();
     create(txn, call)
 }

@@ -1,4 +1,4 @@
-//! watch: where a stream starts and what it promises.
+//! watch: the start of the stream and its bookmarks.
 
 use super::call::{Answer, Call, WatchPlan};
 use super::list::{refuse_future, revision, selection};
@@ -23,8 +23,8 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         (None, None | Some(0)) => Start::State,
         (_, Some(asked)) => Start::After(asked),
     };
-    // Since 1.34 a watch without a revision is a streamed list, and marks the end of the initial state for clients that
-    // take bookmarks.
+    // Since 1.34, a watch without resourceVersion is a streamed list: with bookmarks allowed, one marks the end of the
+    // initial events.
     let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && asked.is_none()));
     let watcher = txn
         .watch(&call.target.kind, selection, start)

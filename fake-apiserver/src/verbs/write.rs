@@ -1,7 +1,7 @@
-//! The one way in which a changed object is written: the common end of PUT, PATCH, apply and of what controllers change.
+//! The only way to write a changed object: the common end of PUT, PATCH, apply and the controllers' updates.
 //!
-//! Owns what a writer cannot change, the order of the checks and what counts as no change. New objects are in `create`,
-//! and those that go in `remove`.
+//! Owns immutable fields, the order of checks and the detection of no-op updates. New objects are in `create`,
+//! deletions in `remove`.
 
 use super::body::place;
 use super::call::Target;
@@ -22,7 +22,7 @@ use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Members of `metadata` that only the server sets, with what it does with other values that a client sends.
+/// System fields of `metadata`, with the handling of values that a client sends.
 const SYSTEM: [(&str, Sent); 6] = [
     ("creationTimestamp", Sent::Ignored),
     ("deletionTimestamp", Sent::IgnoredWhereSet),
@@ -32,22 +32,22 @@ const SYSTEM: [(&str, Sent); 6] = [
     ("uid", Sent::Refused),
 ];
 
-/// What the server does with a value that a client sends.
+/// Handling of a system field that a client sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// The old one stays.
+    /// The old value stays.
     Ignored,
-    /// The old one stays where there is one; otherwise validation refuses the new one.
+    /// An old value stays; without one, validation rejects the sent value.
     IgnoredWhereSet,
-    /// Validation refuses another one than the old one.
+    /// Validation rejects a value that differs from the old one.
     Refused,
 }
 
-/// The uid of an object, and how the store calls it.
+/// The uid as a precondition: its field, and its name in messages of the storage layer.
 pub(super) const UID: (&str, &str) = ("uid", "UID");
 
-/// Refuses a write of an object in which `field` of its metadata is not what the request says; `what` is the name of the
-/// field in the text of the store.
+/// Rejects a write if `field` of the sent metadata differs from the stored object; `what` is the name of the field in
+/// the message.
 pub(super) fn precondition(
     target: &Target,
     (field, what): (&str, &str),
@@ -67,8 +67,8 @@ pub(super) fn precondition(
     Err(Status::conflict(kind.resource(), target.name(), &why))
 }
 
-/// Puts `new` in the place of `old`: the common end of PUT and PATCH. `by` is who changes it, unless that is recorded
-/// already.
+/// Replaces `old` by `new`: the common end of PUT and PATCH. `by` is the field manager; None if managedFields is
+/// already updated.
 pub(super) fn replace(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -82,12 +82,12 @@ pub(super) fn replace(
         by.track(&txn.now, Some(&before), &mut new);
     }
     Write::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
-    // A webhook may have moved it.
+    // A webhook may have changed the namespace.
     place(kind, target.namespace.as_deref(), &mut new)?;
     replace_reviewed(txn, target, old, new, true)
 }
 
-/// The same for what webhooks have seen already, those that only look excepted: they are asked `last`, or were before.
+/// `replace` after mutating admission. Runs validating admission only with `last`; otherwise the caller has done so.
 pub(super) fn replace_reviewed(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -133,7 +133,7 @@ pub(super) fn replace_reviewed(
     store(txn, target, old, new)
 }
 
-/// Writes what has been validated, unless nothing changed or the last finalizer went.
+/// Writes a validated object. Writes nothing if it is unchanged, and deletes it if its last finalizer was removed.
 pub(crate) fn store(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -143,7 +143,7 @@ pub(crate) fn store(
     let kind = &target.kind;
     let key = target.key();
     if is_finished(kind, &new) {
-        // The answer shows the object without its finalizers at the revision that it had.
+        // The response has the object without finalizers, at its old revision.
         txn.remove(kind, &key);
         txn.owe(FollowUp::gone(&new));
         return Ok(Object::new(new, old.revision));
@@ -151,7 +151,7 @@ pub(crate) fn store(
     let managed = metadata::take(&mut new, "managedFields");
     if new == *old.value() {
         let managed = managed.as_ref().and_then(Value::as_str);
-        // Times alone are no change.
+        // A change of only the timestamps in managedFields is a no-op.
         let same = |now: &str| now == old.managed() || managed::differ_in_times(kind, now, old.managed());
         if managed.is_none_or(same) {
             return Ok(old.clone());
@@ -161,7 +161,7 @@ pub(crate) fn store(
     txn.put_limited(kind, &key, new)
 }
 
-/// The revision that a writer means to replace; none where it is 0.
+/// The resourceVersion that the client requires. Empty if unset or 0.
 fn asked_revision(object: &Value) -> Result<&str, Status> {
     let sent = metadata::text(object, "resourceVersion");
     match sent.parse::<u64>() {
@@ -171,7 +171,7 @@ fn asked_revision(object: &Value) -> Result<&str, Status> {
     }
 }
 
-/// What a client cannot change is taken from the old object.
+/// Restores system fields from the old object.
 pub(super) fn carry_over(new: &mut Value, old: &Value) {
     for (field, sent) in SYSTEM {
         let before = old["metadata"].get(field).cloned();
@@ -189,7 +189,7 @@ pub(super) fn carry_over(new: &mut Value, old: &Value) {
     }
 }
 
-/// What describes an object, and not what it is.
+/// Metadata that a write to `/status` leaves unchanged for `StatusMetadata::Described`.
 const DESCRIPTION: [&str; 6] = [
     "annotations",
     "deletionTimestamp",
@@ -199,7 +199,7 @@ const DESCRIPTION: [&str; 6] = [
     "ownerReferences",
 ];
 
-/// The main path leaves the status alone; `/status` leaves all else alone but metadata, and other parts say it themselves.
+/// Restores what a subresource must not change: the main resource retains the status, `/status` all but status and metadata.
 fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     match kind.status_metadata {
         StatusMetadata::Kept if part == Part::Status => return only_status(new, old),
@@ -243,7 +243,7 @@ fn separate_members(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     }
 }
 
-/// Leaves all of the old object but its status; who has written it is told all the same.
+/// Retains the old object with the new status and the new managedFields.
 fn only_status(new: &mut Value, old: &Value) {
     let managed = metadata::take(new, "managedFields");
     let status = std::mem::replace(new, old.clone())
@@ -276,7 +276,7 @@ fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
     count(new) == count(old) && rest.all(|(name, value)| old.get(name) == Some(value))
 }
 
-/// The rules for a changed object; returns warnings. Faults show what was sent without entries as it was sent.
+/// Validates a changed object and returns warnings. Errors show empty lists and maps as they were sent.
 fn judge(
     target: &Target,
     new: &Value,
@@ -303,14 +303,14 @@ fn judge(
     ))
 }
 
-/// The rules for a change; returns warnings.
+/// Validates a changed object and returns warnings.
 fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Faults> {
     let kind = &target.kind;
     let mut faults = Faults::default();
     metadata::validate_common(new, |_| Vec::new(), &mut faults);
     metadata::validate_update(new, old, &mut faults);
-    // The real server's rules of a kind look at it again, up to three times, and what they find is told as often: the first time
-    // before all else, the last time by the rules for changes.
+    // The strategies of kube-apiserver validate the metadata again, up to three times, and repeat the errors: first
+    // before all other checks, and last as an update.
     let checks = kind.metadata_checks;
     let Looks { times, compare } = match target.part {
         Part::Main => checks.main,
@@ -355,7 +355,7 @@ fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) ->
     }
 }
 
-/// What hooks may look at during a transaction. The time is passed in because the transaction stays borrowed.
+/// Context for hooks during a transaction.
 pub(super) fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
     Setting {
         now: &txn.now,

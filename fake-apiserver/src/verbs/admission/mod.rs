@@ -1,7 +1,7 @@
-//! Admission plugins that read other objects; `config::admission` has the names of those that are on, and other crates can add some
-//! (`plugin::AdmissionPlugin`).
+//! Admission plugins that read other objects. `config::admission` has the names of the enabled ones; other crates can
+//! add plugins (`plugin::AdmissionPlugin`).
 //!
-//! Plugins that change an object by itself are in the hooks of its kind.
+//! Plugins that only change the object itself are hooks of its kind.
 
 use super::call::Target;
 use super::token_volume;
@@ -16,12 +16,12 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::cmp::Reverse;
 
-/// The annotation that named a claim's class before `storageClassName`.
+/// The annotation for a PVC's class that preceded `storageClassName`.
 const STORAGE_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
-/// Marks the default StorageClass.
+/// The annotation of a default StorageClass.
 const IS_DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 
-/// Completes a new object, or refuses it, before it is validated.
+/// Mutating admission of a new object, before validation.
 pub(super) fn admit(txn: &mut Txn<'_>, target: &Target, object: &mut Value) -> Result<(), Status> {
     let kind = &target.kind;
     in_namespace(txn, kind, object)?;
@@ -45,7 +45,7 @@ pub(super) fn admit(txn: &mut Txn<'_>, target: &Target, object: &mut Value) -> R
     Ok(())
 }
 
-/// Refuses a valid object, new or changed, that other objects forbid.
+/// Validating admission of a valid new or changed object.
 pub(super) fn confirm(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -76,7 +76,7 @@ fn has(txn: &Txn<'_>, plugin: Plugin) -> bool {
     txn.options().admission.has(plugin)
 }
 
-/// DefaultStorageClass: a claim without a class gets the newest default class.
+/// DefaultStorageClass: a PVC without a class gets the newest default class.
 fn default_storage_class(txn: &Txn<'_>, claim: &mut Value) {
     let has_class = !claim["spec"]["storageClassName"].is_null()
         || claim["metadata"]["annotations"].get(STORAGE_ANNOTATION).is_some();
@@ -96,7 +96,7 @@ fn default_storage_class(txn: &Txn<'_>, claim: &mut Value) {
     }
 }
 
-/// NamespaceLifecycle: a new object needs a namespace that exists and stays.
+/// NamespaceLifecycle: a new object requires an existing namespace that is not terminating.
 pub(super) fn in_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
     let namespace = metadata::text(object, "namespace");
     if namespace.is_empty() || !has(txn, Plugin::NamespaceLifecycle) {
@@ -120,7 +120,7 @@ pub(super) fn in_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result
     Err(status)
 }
 
-/// PersistentVolumeClaimResize: a claim grows only once it is bound, and if its class lets it.
+/// PersistentVolumeClaimResize: a PVC can grow only if it is bound and its class allows expansion.
 fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     let Some(old) = old.filter(|_| target.part == Part::Main) else {
         return Ok(());
@@ -152,7 +152,7 @@ fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> R
     )
 }
 
-/// A pod has the priority of its class, or of the default one, or none.
+/// Priority: a pod gets the priority of its class, else of the default class, else 0.
 fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let refuse =
         |pod: &Value, why: &str| Status::forbidden(kind.resource(), metadata::text(pod, "name"), why);
@@ -206,8 +206,8 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody
-/// to make accounts, nor to use them.
+/// ServiceAccount: a pod requires its service account and gets a volume with a token. Skipped without kubelets: then
+/// service accounts are neither created nor used.
 fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     if txn.options().kubelet_less {
         return Ok(());
