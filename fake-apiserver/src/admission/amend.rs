@@ -1,6 +1,6 @@
-//! Policies that change objects: one after the other, each with what those before it have made.
+//! Mutating admission policies: called in order, each with the result of the previous ones.
 //!
-//! Owns what becomes of an object, and the texts of the refusal.
+//! Owns the resulting object and the denial messages.
 
 use super::inputs::evaluate;
 use super::policy::{Mutation, Policy, Read};
@@ -14,17 +14,17 @@ use crate::patch::{json_patch, managed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What policies have made of an object.
+/// Result of mutating policies.
 pub(crate) struct Amended {
     pub(crate) object: Value,
     pub(crate) changed: bool,
-    /// Policies that want to be asked again, as others have changed the object after them: by name, binding and parameter.
+    /// Policies to reinvoke because a later policy changed the object. Keys: policy, binding and parameter.
     pub(crate) again: BTreeSet<String>,
-    /// Policies that want to be asked again if somebody else changes the object.
+    /// Policies to reinvoke if a webhook or the server changes the object.
     pub(crate) watching: BTreeSet<String>,
 }
 
-/// Has policies change an object; only those of a set, where there is one.
+/// Runs mutating policies on an object; with `only`, just those due for reinvocation.
 pub(crate) fn amend(
     policies: &[Policy],
     scene: &Scene<'_>,
@@ -66,7 +66,7 @@ pub(crate) fn amend(
     }
 }
 
-/// Has a policy change an object by one of its bindings; returns whether there was anything to do.
+/// Runs one binding of a policy. Returns whether a mutation was applied.
 fn bound(
     policy: &Policy,
     kind: &Kind,
@@ -139,7 +139,7 @@ fn holds(
     Ok(policy.conditions.hold(&inputs))
 }
 
-/// One mutation: what it makes of an object, or why it makes nothing of it.
+/// Applies one mutation to an object. The inner error is a denial message.
 fn step(
     policy: &Policy,
     mutation: &Mutation,
@@ -180,7 +180,7 @@ fn patched(read: &Read, mut document: Value, variables: &Variables<'_>) -> Resul
     let before = document.clone();
     match json_patch::apply(&mut document, &operations) {
         Ok(()) => Ok(document),
-        // A test that does not hold is a condition.
+        // As in kube-apiserver, a failed `test` operation makes the patch a no-op.
         Err(_) if json_patch::has_test(&operations) => Ok(before),
         Err(_) => Err("JSON Patch: the patch does not apply to the object".to_owned()),
     }

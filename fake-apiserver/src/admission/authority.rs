@@ -1,4 +1,4 @@
-//! `authorizer` of the expressions about one request.
+//! The `authorizer` variable of CEL expressions.
 
 use super::question::Subject;
 use super::surroundings::Surroundings;
@@ -6,7 +6,7 @@ use crate::access::auth::{User, account_groups, account_user};
 use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::cel::{Authority, Check};
 
-/// Decides what the user of a request may do, or a service account that an expression names.
+/// Authorizes the user of the request, or the service account in an expression.
 pub(crate) struct Asker<'a> {
     pub(crate) around: &'a dyn Surroundings,
     pub(crate) user: &'a User,
@@ -43,7 +43,7 @@ impl Authority for Asker<'_> {
 }
 
 impl Subject {
-    /// What the request is about, as `authorizer.requestResource` names it.
+    /// The check of `authorizer.requestResource`.
     pub(crate) fn check(&self) -> Check {
         Check {
             group: Some(self.kind.group.to_owned()),

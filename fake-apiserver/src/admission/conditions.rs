@@ -1,15 +1,15 @@
-//! Conditions under which somebody is asked about a request (`matchConditions`).
+//! `matchConditions` of webhooks and policies.
 
 use super::inputs::{Inputs, evaluate};
 use crate::cel::{Budget, Expression};
 use crate::machinery::json::{list, string};
 use serde_json::Value;
 
-/// Conditions that must all hold.
+/// Conditions that must all be true.
 #[derive(Debug)]
 pub(crate) struct Conditions {
     all: Vec<Result<Expression, String>>,
-    /// One that cannot be evaluated counts as one that does not hold; otherwise the request is refused.
+    /// `failurePolicy: Ignore`: an evaluation error counts as false. Otherwise it rejects the request.
     lenient: bool,
 }
 
@@ -28,7 +28,7 @@ impl Conditions {
         self.all.is_empty()
     }
 
-    /// Whether all conditions hold. Why that cannot be said, otherwise.
+    /// Whether all conditions are true. Returns evaluation errors.
     pub(crate) fn hold(&self, inputs: &Inputs<'_>) -> Result<bool, String> {
         if self.is_empty() {
             return Ok(true);
@@ -42,7 +42,7 @@ impl Conditions {
             };
             match outcome {
                 Ok(Value::Bool(true)) => {}
-                // One that does not hold decides, whatever the others are.
+                // A false condition takes precedence over errors of the others.
                 Ok(_) => return Ok(false),
                 Err(why) => failures.push(why),
             }

@@ -1,8 +1,7 @@
-//! What webhooks are asked about one request, and what they have answered.
+//! The admission session of one request: webhook calls and their results.
 //!
-//! A verb that has to wait for an answer ends without having done anything, and is carried out again from its begin when
-//! the answer is there. An answer is good only for exactly the object that was asked about: where the state has changed
-//! in the meantime, the question is asked anew.
+//! A verb that lacks a webhook response aborts without effect and is repeated once the response is there. A response is
+//! valid only for the same object: if the object has changed meanwhile, the webhooks are called again.
 
 use super::question::{Question, Requester, Verdict};
 use super::registry::Registry;
@@ -12,22 +11,22 @@ use crate::object::Object;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What was asked about one request, and answered.
+/// Pending and completed webhook calls of one request.
 pub(crate) struct Consultation {
     pub(crate) registry: Arc<Registry>,
     pub(crate) requester: Arc<Requester>,
-    /// The time of the request, from when it was first carried out.
+    /// The time of the first attempt.
     pub(crate) now: Option<Arc<str>>,
-    /// What its uids and generated names follow from.
+    /// Random seed of uids and generated names.
     pub(crate) seed: Option<u64>,
-    /// Still to be asked.
+    /// Admission requests still to be sent.
     pub(crate) asked: Vec<Question>,
     answered: Vec<(Question, Verdict)>,
-    /// Stored objects that are needed in the version of another resource.
+    /// Stored objects to convert, each with the resource and version to convert to.
     pub(crate) to_convert: Vec<(Kind, Arc<Object>)>,
-    /// Objects that are about to be stored, with the resource that stores them.
+    /// Objects to convert before they are stored, each with the resource in its storage version.
     pub(crate) values_to_convert: Vec<(Kind, Value)>,
-    /// Why something cannot be converted.
+    /// Error of a failed conversion.
     pub(crate) unconvertible: Option<Status>,
     values: Vec<(&'static str, Value, Value)>,
 }
@@ -48,7 +47,7 @@ impl Consultation {
         }
     }
 
-    /// What was answered to a question, if it was asked.
+    /// The verdict on an equal admission request, if there is one.
     pub(crate) fn answer(&self, question: &Question) -> Option<&Verdict> {
         let mut known = self.answered.iter().rev();
         known
@@ -56,29 +55,29 @@ impl Consultation {
             .map(|(_, verdict)| verdict)
     }
 
-    /// Keeps an answer.
+    /// Records a verdict.
     pub(crate) fn note(&mut self, question: Question, verdict: Verdict) {
         self.answered.push((question, verdict));
     }
 
-    /// An object in the version of a resource, as it was converted before.
+    /// An object that was already converted to the version of a resource.
     pub(crate) fn converted(&self, kind: &Kind, object: &Value) -> Option<Value> {
         let mut known = self.values.iter().rev();
         let found = known.find(|(version, from, _)| *version == kind.version && from == object);
         found.map(|(_, _, converted)| converted.clone())
     }
 
-    /// Keeps an object that was converted.
+    /// Records a converted object.
     pub(crate) fn note_converted(&mut self, version: &'static str, from: Value, converted: Value) {
         self.values.push((version, from, converted));
     }
 
-    /// Whether anything is still to be answered.
+    /// Whether calls or conversions are pending.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.asked.is_empty() || !self.to_convert.is_empty() || !self.values_to_convert.is_empty()
     }
 
-    /// How many answers there are.
+    /// Number of verdicts and conversions.
     pub(crate) fn answers(&self) -> usize {
         self.answered.len() + self.values.len()
     }

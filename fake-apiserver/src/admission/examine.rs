@@ -1,6 +1,6 @@
-//! Policies that look at objects.
+//! Validating admission policies.
 //!
-//! Owns what a policy decides, and the texts of the refusal.
+//! Owns the decision of a policy and the denial messages.
 
 use super::inputs::evaluate;
 use super::policy::{Policy, Read, Validation};
@@ -10,14 +10,14 @@ use crate::machinery::faults::Cause;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// Bytes of a message that an expression makes.
+/// Limit, in bytes, of the result of a messageExpression.
 const MESSAGE_MAX: usize = 5 * 1024;
 
-/// Why a policy is against a request.
+/// A failed validation, or an evaluation error.
 struct Objection {
     message: String,
     reason: &'static str,
-    /// It counts whatever the binding wants to be done.
+    /// Denies whatever the binding's validationActions are.
     always: bool,
 }
 
@@ -31,7 +31,7 @@ impl Objection {
     }
 }
 
-/// Lets policies look at an object; returns warnings.
+/// Runs validating policies; returns warnings.
 pub(crate) fn examine(policies: &[Policy], scene: &Scene<'_>) -> (Result<(), Status>, Vec<String>) {
     let (mut refusal, mut warnings) = (None, Vec::new());
     for policy in policies {
@@ -42,7 +42,7 @@ pub(crate) fn examine(policies: &[Policy], scene: &Scene<'_>) -> (Result<(), Sta
     (refusal.map_or(Ok(()), Err), warnings)
 }
 
-/// Lets one policy look; the first refusal is kept.
+/// Runs one policy; the first denial of all policies is returned.
 fn one(
     policy: &Policy,
     scene: &Scene<'_>,
@@ -93,7 +93,7 @@ fn one(
     Ok(())
 }
 
-/// What a policy has against an object.
+/// The violations and errors of one policy.
 fn judge(policy: &Policy, scene: &Scene<'_>, view: &View, params: &Value) -> Vec<Objection> {
     let asker = scene.asker();
     let inputs = view.inputs(policy, params, &asker);
@@ -134,7 +134,7 @@ fn value(expression: &Read, variables: &Variables<'_>) -> Result<Value, String> 
     evaluate(expression.as_ref().map_err(Clone::clone)?, variables)
 }
 
-/// The message of a refusal.
+/// The message of a failed validation.
 fn message(validation: &Validation, variables: &Variables<'_>) -> String {
     let message = validation.message_expression.as_ref();
     let message = message.and_then(|expression| expression.evaluate(variables).ok());

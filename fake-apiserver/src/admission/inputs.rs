@@ -1,4 +1,4 @@
-//! The variables of the expressions about one request.
+//! The variables of CEL expressions on one request.
 
 use crate::cel::{Authority, Budget, Check, Expression, Failure, Scope, from_json};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) object: &'a Value,
     pub(crate) old_object: &'a Value,
     pub(crate) request: &'a Value,
-    /// None: the policy has no `paramKind`.
+    /// None if the policy has no `paramKind`.
     pub(crate) params: Option<&'a Value>,
     pub(crate) namespace: &'a Value,
     pub(crate) authority: (&'a dyn Authority, &'a Check),
@@ -34,7 +34,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Evaluates an expression about a request. The text of the error, otherwise.
+/// Evaluates an expression on a request, or returns the error message.
 pub(super) fn evaluate(expression: &Expression, scope: &Scope<'_>) -> Result<Value, String> {
     let why = match expression.evaluate(scope) {
         Ok(value) => return Ok(value),

@@ -1,4 +1,4 @@
-//! Which requests a webhook or policy is about: operations, resources, and the labels of objects and namespaces.
+//! Matching of requests by webhooks and policies: operations, resources, and labels of objects and namespaces.
 
 use super::question::{Operation, Question, Subject};
 use super::surroundings::Surroundings;
@@ -8,14 +8,14 @@ use crate::machinery::selector::LabelSelector;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// Which requests somebody wants to be asked about.
+/// The match rules and selectors of a webhook, policy or binding.
 #[derive(Debug)]
 pub(crate) struct Selection {
     rules: Vec<Rule>,
     excluded: Vec<Rule>,
     namespaces: LabelSelector,
     objects: LabelSelector,
-    /// Requests for the same objects in another version count, too.
+    /// `matchPolicy: Equivalent`: requests for other versions of the resource match as well.
     equivalent: bool,
 }
 
@@ -38,12 +38,12 @@ enum Scope {
 }
 
 impl Selection {
-    /// Reads the selection of a webhook.
+    /// Parses the rules and selectors of a webhook.
     pub(crate) fn of_webhook(hook: &Value) -> Self {
         Self::read(hook, &hook["rules"])
     }
 
-    /// Reads `matchConstraints` of a policy, or `matchResources` of a binding.
+    /// Parses `matchConstraints` of a policy, or `matchResources` of a binding.
     pub(crate) fn of_policy(constraints: &Value) -> Self {
         Self::read(constraints, &constraints["resourceRules"])
     }
@@ -60,24 +60,24 @@ impl Selection {
         }
     }
 
-    /// Whether it names no resources.
+    /// Whether it has no resource rules.
     pub(crate) fn has_no_rules(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether a request may be meant, whatever the labels are. Quick: it is asked of every request.
+    /// Whether a request may match, regardless of labels. Fast: evaluated for every request.
     pub(crate) fn may_concern(&self, operation: Operation, subject: &Subject) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.fits(operation, subject))
     }
 
-    /// Whether any request for a part of such objects may be meant.
+    /// Whether any request for this resource and subresource may match.
     pub(crate) fn may_name(&self, kind: &Kind, part: Part) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.is_for(kind, part))
     }
 
-    /// The resource in whose form the request is meant; none if it is not.
+    /// The resource and version in which the request matches. None if it does not match.
     pub(crate) fn find(
         &self,
         question: &Question,
@@ -100,7 +100,7 @@ impl Selection {
         }
     }
 
-    /// Whether labels fit, for a selection that leaves it open what resources it is about.
+    /// Whether only the label selectors match, for a binding without resource rules.
     pub(crate) fn fits_labels(
         &self,
         question: &Question,
@@ -110,7 +110,7 @@ impl Selection {
         Ok(self.namespaces(question, object, around)? && self.labels(question, object))
     }
 
-    /// The resource of the request, or one with the same objects, that one of the rules names.
+    /// The resource of the request, or an equivalent version of it, that matches one of the rules.
     fn form(
         &self,
         rules: &[Rule],
@@ -193,7 +193,7 @@ impl Rule {
         }
     }
 
-    /// All but group and version.
+    /// Whether all but group and version match.
     fn fits(&self, operation: Operation, subject: &Subject) -> bool {
         let is_in_namespace = !subject.namespace.is_empty() && subject.kind != NAMESPACE;
         let in_scope = match self.scope {
@@ -207,7 +207,7 @@ impl Rule {
             && (self.names.is_empty() || self.names.contains(&subject.name))
     }
 
-    /// Whether a part of such objects is among the resources.
+    /// Whether the resource and subresource match.
     fn is_for(&self, kind: &Kind, part: Part) -> bool {
         let part = part.as_str().unwrap_or_default();
         let mut resources = self.resources.iter();
@@ -215,7 +215,7 @@ impl Rule {
             .any(|(resource, of)| (resource == "*" || resource == kind.plural) && (of == "*" || of == part))
     }
 
-    /// Group and version.
+    /// Whether group and version match.
     fn names(&self, kind: &Kind) -> bool {
         is_one(&self.groups, kind.group) && is_one(&self.versions, kind.version)
     }

@@ -1,7 +1,7 @@
-//! Who is asked about a request beside the server itself: webhooks and policies, as their objects describe them.
+//! Dynamic admission: webhooks and policies, as configured by objects of admissionregistration.k8s.io.
 //!
-//! Owns which of them a request concerns, what a webhook is sent and what its answer means. Does not send anything, does
-//! not know the verbs, and sees the state only through `Surroundings`.
+//! Owns request matching, AdmissionReviews and the evaluation of policies. Sends no requests, does not know verbs, and
+//! reads the state only through `Surroundings`.
 
 mod amend;
 mod authority;

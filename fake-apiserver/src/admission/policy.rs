@@ -1,4 +1,4 @@
-//! One policy with its bindings, as their objects describe them.
+//! One admission policy with its bindings.
 
 use super::conditions::Conditions;
 use super::matching::Selection;
@@ -10,7 +10,7 @@ use crate::machinery::selector::LabelSelector;
 use crate::object::Objects;
 use serde_json::Value;
 
-/// An expression, or why it cannot be read.
+/// A compiled expression, or the compilation error.
 pub(super) type Read = Result<Expression, String>;
 
 /// One policy.
@@ -19,21 +19,21 @@ pub(crate) struct Policy {
     pub(super) name: String,
     pub(super) selection: Selection,
     pub(super) conditions: Conditions,
-    /// What cannot be evaluated is passed over.
+    /// `failurePolicy: Ignore`: evaluation errors are ignored.
     pub(super) ignores_failures: bool,
-    /// `apiVersion` and `kind` of its parameters.
+    /// `apiVersion` and `kind` of `paramKind`.
     pub(super) params: Option<(String, String)>,
     pub(super) variables: Vec<(String, Read)>,
     pub(super) validations: Vec<Validation>,
-    /// Values of audit annotations; only their failures count here.
+    /// Expressions of audit annotations; only their errors have an effect.
     pub(super) notes: Vec<Read>,
     pub(super) mutations: Vec<Mutation>,
-    /// It wants to be asked again where others have changed the object after it.
+    /// `reinvocationPolicy: IfNeeded`.
     pub(super) again: bool,
     pub(super) bindings: Vec<Binding>,
 }
 
-/// What must hold of an object.
+/// A validation rule of a policy.
 #[derive(Debug)]
 pub(super) struct Validation {
     pub(super) expression: Read,
@@ -43,35 +43,35 @@ pub(super) struct Validation {
     pub(super) reason: &'static str,
 }
 
-/// What becomes of an object.
+/// A mutation of a policy.
 #[derive(Debug)]
 pub(super) enum Mutation {
     Apply(Read),
     Patch(Read),
 }
 
-/// Where a policy holds.
+/// A policy binding.
 #[derive(Debug)]
 pub(super) struct Binding {
     pub(super) name: String,
-    /// None: wherever the policy does.
+    /// `matchResources`. None: applies wherever the policy matches.
     pub(super) selection: Option<Selection>,
     pub(super) params: Option<Reference>,
     pub(super) denies: bool,
     pub(super) warns: bool,
 }
 
-/// Which parameters are meant.
+/// `paramRef` of a binding.
 #[derive(Debug)]
 pub(super) struct Reference {
     pub(super) name: String,
     pub(super) namespace: String,
     pub(super) selector: Option<LabelSelector>,
-    /// There must be some.
+    /// `parameterNotFoundAction: Deny`.
     pub(super) required: bool,
 }
 
-/// Policies with their bindings, but for those that nothing binds. Objects are in the order of their names.
+/// All policies with at least one binding, in the order of their names.
 pub(super) fn policies([policies, bindings]: &[Objects; 2]) -> Vec<Policy> {
     let bindings: Vec<(&str, &Value)> = bindings
         .values()

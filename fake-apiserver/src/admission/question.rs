@@ -1,4 +1,4 @@
-//! What is asked about a request, and what is answered. Does not know who is asked.
+//! An admission request and its verdict. Does not know webhooks.
 
 use crate::access::auth::User;
 use crate::kinds::{Kind, Part, sent_to};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a request does, as rules name it.
+/// The operation of a request, as in rules and AdmissionReviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,
@@ -16,67 +16,67 @@ pub(crate) enum Operation {
     Delete,
 }
 
-/// What a request is about.
+/// The object or subresource of a request.
 #[derive(Clone)]
 pub(crate) struct Subject {
     /// The resource, in the version of the request.
     pub(crate) kind: Kind,
     pub(crate) part: Part,
-    /// Empty where there is none; a namespace is in itself.
+    /// Empty for cluster-scoped objects. For a Namespace, its own name.
     pub(crate) namespace: String,
-    /// Empty where it is not known yet.
+    /// Empty if it is not generated yet.
     pub(crate) name: String,
 }
 
-/// Who is to answer.
+/// The phase of admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Webhooks that change objects.
+    /// Mutating webhooks.
     Mutate,
-    /// Those of them that were asked before, as their objects have changed since.
+    /// Reinvocation of mutating webhooks, by index, after the object has changed.
     MutateAgain(BTreeSet<usize>),
-    /// Webhooks that look at objects.
+    /// Validating webhooks.
     Validate,
-    /// Both, about an object that is to go.
+    /// Mutating and validating webhooks on a deletion.
     Delete,
 }
 
-/// A question to webhooks.
+/// An admission request, for which webhooks are called.
 #[derive(Clone)]
 pub(crate) struct Question {
     pub(crate) stage: Stage,
     pub(crate) operation: Operation,
     pub(crate) subject: Subject,
-    /// Nothing will be kept.
+    /// Nothing will be stored.
     pub(crate) dry_run: bool,
-    /// The object as it would be written, in the form in which writes are judged.
+    /// The new object, in the version in which writes are validated.
     pub(crate) object: Option<Value>,
-    /// The object as it is, in the same form.
+    /// The current object, in the same version.
     pub(crate) old: Option<Arc<Object>>,
 }
 
-/// What webhooks have made of an object, or why it is refused.
+/// Result of the webhooks: the mutated object or the denial.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     pub(crate) outcome: Result<Option<Value>, Status>,
     pub(crate) warnings: Vec<String>,
-    /// Some webhook has changed the object.
+    /// Whether a webhook changed the object.
     pub(crate) changed: bool,
-    /// Webhooks that want to be asked again, as others have changed the object after them.
+    /// Webhooks to reinvoke because a later webhook changed the object.
     pub(crate) again: BTreeSet<usize>,
-    /// Webhooks that want to be asked again if the server changes the object.
+    /// Webhooks to reinvoke if the server or a policy changes the object.
     pub(crate) watching: BTreeSet<usize>,
 }
 
-/// Who sends a request, and how.
+/// User and options of a request.
 pub(crate) struct Requester {
     pub(crate) user: Arc<User>,
-    /// The options of the request, without their kind.
+    /// The options of the request without their kind.
     pub(crate) options: Value,
 }
 
 impl Operation {
-    /// As rules and reviews spell it.
+    /// The name in rules and AdmissionReviews.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -85,7 +85,7 @@ impl Operation {
         }
     }
 
-    /// The kind of the options of such a request.
+    /// The kind of the request options.
     pub(crate) fn options(self) -> &'static str {
         match self {
             Self::Create => "CreateOptions",
@@ -96,7 +96,7 @@ impl Operation {
 }
 
 impl Subject {
-    /// Group, version and kind of what is sent for a resource: that of its objects, or of the body of a subresource.
+    /// Group, version and kind of the object in a request: those of the resource, or of the subresource's body.
     pub(crate) fn body_of(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
         let of = |kind: &Kind| (kind.group, kind.version, kind.kind);
         let own = of(kind);
@@ -106,7 +106,7 @@ impl Subject {
         }
     }
 
-    /// Whether objects of the resource itself are sent.
+    /// Whether the object of the request has the kind of the resource itself.
     pub(crate) fn is_whole(&self) -> bool {
         match self.part {
             Part::Main | Part::Status => true,
@@ -116,7 +116,7 @@ impl Subject {
 }
 
 impl Question {
-    /// Whether it is the same question about the same objects.
+    /// Whether it is the same request on equal objects.
     pub(super) fn is(&self, other: &Self) -> bool {
         let same_old = match (&self.old, &other.old) {
             (None, None) => true,
@@ -133,7 +133,7 @@ impl Question {
 }
 
 impl Verdict {
-    /// Nobody objects.
+    /// Admitted without change.
     pub(crate) fn unchanged(object: Option<Value>) -> Self {
         Self {
             outcome: Ok(object),

@@ -1,7 +1,7 @@
-//! Everyone who is asked about requests, in the order in which they are asked.
+//! All configured webhooks and policies, in the order of calls.
 //!
-//! Owns the registry that is made of the objects of admissionregistration.k8s.io, and knows when it is out of date. Does
-//! not read the store: it is handed the sources.
+//! Owns the registry built from objects of admissionregistration.k8s.io, and its invalidation. Does not read the store:
+//! the caller passes the objects.
 
 use super::policy::{Policy, policies};
 use super::question::{Operation, Subject};
@@ -16,20 +16,20 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Everyone who is asked about requests.
+/// All configured webhooks and policies.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    /// Webhooks that change objects, by the names of their configurations.
+    /// Mutating webhooks, ordered by the names of their configurations.
     pub(crate) mutating: Vec<Webhook>,
-    /// Webhooks that look at objects.
+    /// Validating webhooks, in the same order.
     pub(crate) validating: Vec<Webhook>,
-    /// Policies that change objects, by name; those that nothing binds excepted.
+    /// Mutating policies with bindings, by name.
     pub(crate) mutating_policies: Vec<Policy>,
-    /// Policies that look at objects.
+    /// Validating policies with bindings, by name.
     pub(crate) validating_policies: Vec<Policy>,
 }
 
-/// The objects that a registry is made of.
+/// The objects from which a registry is built.
 pub(crate) struct Sources {
     mutating_webhooks: Objects,
     validating_webhooks: Objects,
@@ -37,17 +37,17 @@ pub(crate) struct Sources {
     validating_policies: [Objects; 2],
 }
 
-/// Keeps the registry of a server.
+/// The cached registry of a server.
 #[derive(Default)]
 pub(crate) struct Registrar {
-    /// Counts the changes of objects that register somebody.
+    /// Number of changes of webhook and policy objects.
     changes: AtomicU64,
-    /// The registry, and how many changes it knows of.
+    /// The registry, and the number of changes that it includes.
     known: RwLock<(u64, Arc<Registry>)>,
 }
 
 impl Sources {
-    /// Reads the objects through `read`.
+    /// Collects the objects; `read` lists one resource.
     pub(crate) fn read(read: impl Fn(&Kind) -> Objects) -> Self {
         Self {
             mutating_webhooks: read(&MUTATING_WEBHOOK_CONFIGURATION),
@@ -76,19 +76,19 @@ impl Registry {
             && self.validating_policies.is_empty()
     }
 
-    /// Whether anybody may want to be asked about requests for a part of such objects.
+    /// Whether any webhook or policy may match requests for this resource and subresource.
     pub(crate) fn may_name(&self, kind: &Kind, part: Part) -> bool {
         let mut policies = self.mutating_policies.iter().chain(&self.validating_policies);
         self.may_ask(kind, part) || policies.any(|policy| policy.selection.may_name(kind, part))
     }
 
-    /// Whether webhooks are among them.
+    /// The same for webhooks only.
     pub(crate) fn may_ask(&self, kind: &Kind, part: Part) -> bool {
         let mut hooks = self.mutating.iter().chain(&self.validating);
         hooks.any(|hook| hook.selection.may_name(kind, part))
     }
 
-    /// Whether webhooks may want to be asked, whatever the labels are.
+    /// Whether any of the webhooks may match a request, regardless of labels.
     pub(crate) fn concerns(hooks: &[Webhook], operation: Operation, subject: &Subject) -> bool {
         hooks
             .iter()
@@ -96,7 +96,7 @@ impl Registry {
     }
 }
 
-/// The webhooks of configurations. Objects are in the order of their names.
+/// The webhooks of all configurations, in the order of their names.
 fn webhooks(configurations: &Objects) -> Vec<Webhook> {
     let hooks = configurations
         .values()
@@ -105,14 +105,14 @@ fn webhooks(configurations: &Objects) -> Vec<Webhook> {
 }
 
 impl Registrar {
-    /// Notes that somebody was registered, or is no longer. Called while the state is locked.
+    /// Invalidates the registry after a change of its objects. Called while the state is locked.
     pub(crate) fn outdate(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The registry; none if there is nobody in it. `sources` is called only where it is out of date.
+    /// The registry. None if it is empty. Calls `sources` only if the cached registry is outdated.
     pub(crate) fn current(&self, sources: impl FnOnce() -> Sources) -> Option<Arc<Registry>> {
-        // The count is read before the sources: a change in between makes the registry look older than it is.
+        // The count is read before the objects: after a concurrent change, the registry counts as outdated.
         let changes = self.changes.load(Ordering::Acquire);
         if changes == 0 {
             return None;

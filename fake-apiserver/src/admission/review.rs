@@ -1,4 +1,4 @@
-//! What a webhook is sent (`AdmissionReview`), and what its answer means.
+//! `AdmissionReview`: the request to a webhook, and the validation of its response.
 
 use super::question::{Question, Requester};
 use crate::kinds::Kind;
@@ -10,15 +10,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-/// What a webhook has answered.
+/// The response of a webhook.
 pub(crate) struct Reply {
-    /// Operations of a JSON patch, or the refusal.
+    /// A JSON patch or None, or the denial.
     pub(crate) outcome: Result<Option<Value>, Status>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// The request of a review, without the objects: what expressions see as `request`. `form` is the resource in whose form
-/// it is sent.
+/// The `request` of an AdmissionReview without its objects; also the variable `request` of expressions. `form` is the
+/// matched resource and version.
 pub(crate) fn request(question: &Question, requester: &Requester, form: &Kind) -> Value {
     let subject = &question.subject;
     let names = |kind: &Kind| {
@@ -53,7 +53,7 @@ pub(crate) fn request(question: &Question, requester: &Requester, form: &Kind) -
     request
 }
 
-/// Reads an answer to the review with that uid. Why it is none, otherwise.
+/// Parses the response to the review with that uid. An invalid response is an error.
 pub(crate) fn read(
     answer: &Value,
     (hook, version): (&str, &str),
@@ -129,7 +129,7 @@ fn style(response: &Value, has_patch: bool) -> Result<(), String> {
     }
 }
 
-/// The refusal that a webhook has sent, as the server passes it on.
+/// The error for a webhook's denial.
 fn refusal(hook: &str, status: &Value) -> Status {
     let denied = format!("admission webhook {hook:?} denied the request");
     let reason = string(status, "reason");

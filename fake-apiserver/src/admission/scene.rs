@@ -1,4 +1,4 @@
-//! One request as policies see it: whether they hold there, with which parameters, and what their expressions see.
+//! Context of policies on one request: matching bindings, their parameters, and the variables of expressions.
 
 use super::authority::Asker;
 use super::inputs::Inputs;
@@ -14,15 +14,15 @@ use crate::object::{Object, namespace_range};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The forms that objects have.
+/// Conversion of objects between versions.
 pub(crate) trait Forms {
-    /// An object in the form of a resource.
+    /// An object in the version of `kind`.
     fn sent(&self, kind: &Kind, object: &Value) -> Value;
-    /// An object that was changed in the form of a resource, in the form in which writes are judged.
+    /// A changed object in the version of `kind`, converted back to the version in which writes are validated.
     fn received(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String>;
 }
 
-/// One request.
+/// The context of one request.
 pub(crate) struct Scene<'a> {
     pub(crate) question: &'a Question,
     pub(crate) requester: &'a Requester,
@@ -30,16 +30,16 @@ pub(crate) struct Scene<'a> {
     pub(crate) forms: &'a dyn Forms,
 }
 
-/// A binding of a policy that holds for a request, with its parameters. Why there are none, otherwise.
+/// A binding that matches a request, with its parameters or the error of finding them.
 pub(super) struct Case<'a> {
     pub(super) binding: &'a Binding,
     pub(super) params: Result<Vec<Value>, String>,
 }
 
-/// Where a policy holds: the resource in whose form, and by which bindings.
+/// The matched resource and version, and the matching bindings.
 pub(super) type Cases<'a> = (Kind, Vec<Case<'a>>);
 
-/// What expressions see, kept for as long as they do.
+/// Values of the variables of expressions.
 pub(super) struct View {
     pub(super) object: Value,
     old: Value,
@@ -49,7 +49,7 @@ pub(super) struct View {
 }
 
 impl Scene<'_> {
-    /// Where a policy holds for an object; none if it does not. What is wrong with the policy, otherwise.
+    /// The matching bindings of a policy. None if the policy does not match. An invalid policy is an error.
     pub(super) fn cases<'p>(
         &self,
         policy: &'p Policy,
@@ -102,7 +102,7 @@ impl Scene<'_> {
         })
     }
 
-    /// The parameters of a binding; one that is `null` where there are none to be had.
+    /// The parameters of a binding. A single `null` if it has no paramRef.
     fn params(&self, kind: Option<&Kind>, reference: Option<&Reference>) -> Result<Vec<Value>, String> {
         let (Some(kind), Some(reference)) = (kind, reference) else {
             return Ok(vec![Value::Null]);
@@ -144,7 +144,7 @@ impl Scene<'_> {
             .collect()
     }
 
-    /// What expressions see of an object in the form of a resource.
+    /// The variables for an object, in the version of `kind`.
     pub(super) fn view(&self, kind: &Kind, object: Option<&Value>) -> Result<View, Status> {
         let (question, subject) = (self.question, &self.question.subject);
         let old = question.old.as_ref().map(|old| old.document());
@@ -173,7 +173,7 @@ impl Scene<'_> {
         }
     }
 
-    /// How refusals name the object of the request.
+    /// The name of the request's object in denial messages.
     pub(super) fn name(&self) -> &str {
         let object = self.question.object.as_ref();
         let generated = object.map_or("", |object| metadata::text(object, "generateName"));
@@ -203,7 +203,7 @@ impl View {
     }
 }
 
-/// The variables of a policy's expressions.
+/// The scope of a policy's expressions, with its `variables`.
 pub(super) fn variables<'a>(policy: &Policy, inputs: &Inputs<'a>) -> Variables<'a> {
     let mut variables = inputs.scope(&Budget::validation());
     for (name, expression) in &policy.variables {

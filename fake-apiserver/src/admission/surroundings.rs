@@ -1,4 +1,4 @@
-//! What admission sees of the state.
+//! Read access of admission to the state.
 
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, Decision};
@@ -6,14 +6,14 @@ use crate::kinds::{Api, Kind};
 use crate::object::{Object, Objects};
 use std::sync::Arc;
 
-/// What admission sees of the state, whether the one who asks holds its lock or not.
+/// Read access to the state, implemented with and without its lock held.
 pub(crate) trait Surroundings {
     /// An object by its key.
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>>;
     /// All objects of a resource.
     fn objects(&self, kind: &Kind) -> Objects;
-    /// What is served.
+    /// The served resources and release.
     fn served(&self) -> Api;
-    /// Whether a user may do something.
+    /// Authorizes a user.
     fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision;
 }

@@ -1,4 +1,4 @@
-//! One webhook, as its configuration describes it.
+//! One admission webhook, from its configuration.
 
 use super::conditions::Conditions;
 use super::matching::Selection;
@@ -8,36 +8,36 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long an answer is waited for where nothing else is said.
+/// Default of `timeoutSeconds`.
 const PATIENCE_SECONDS: u64 = 10;
 
-/// One webhook.
+/// One admission webhook.
 #[derive(Debug)]
 pub(crate) struct Webhook {
     pub(crate) name: String,
     pub(crate) selection: Selection,
     pub(crate) conditions: Conditions,
     pub(crate) client: Client,
-    /// Failures to ask it are passed over.
+    /// `failurePolicy: Ignore`: failed calls are ignored.
     pub(crate) ignores_failures: bool,
     pub(crate) patience: Duration,
-    /// It can be asked about requests that change nothing.
+    /// `sideEffects` allow dry runs.
     pub(crate) takes_dry_runs: bool,
-    /// It wants to be asked again where others have changed the object after it.
+    /// `reinvocationPolicy: IfNeeded`.
     pub(crate) again: bool,
-    /// The version of reviews that it is sent; none that is known.
+    /// The version of AdmissionReviews. None if the webhook accepts no known version.
     pub(crate) version: Option<&'static str>,
 }
 
-/// Where a webhook is.
+/// `clientConfig` of a webhook: address and trusted CAs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
     pub(crate) place: Place,
-    /// Certificates of the authorities that it is trusted by, in PEM.
+    /// `caBundle`: PEM certificates of the CAs that sign the webhook's certificate.
     pub(crate) authorities: Vec<u8>,
 }
 
-/// The address of a webhook.
+/// URL or service of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Url(String),
@@ -71,7 +71,7 @@ impl Webhook {
 }
 
 impl Client {
-    /// Reads `clientConfig`.
+    /// Parses `clientConfig`.
     pub(crate) fn read(client: &Value) -> Self {
         let service = &client["service"];
         let place = match client["url"].as_str() {
