@@ -1,4 +1,4 @@
-//! Where a webhook is: from its URL, or from its service by way of the options or of the service's endpoints.
+//! Address of a webhook: from its URL, or from its service by the server options or the service's endpoints.
 
 use crate::admission::{Client, Place, Surroundings};
 use crate::kinds::{ENDPOINT_SLICE, ENDPOINTS, SERVICE, first_ready, port_named};
@@ -9,10 +9,10 @@ use crate::outbound::Destination;
 use crate::store::Store;
 
 const HTTPS: u16 = 443;
-/// The label by which slices name their service.
+/// Label of an EndpointSlice with the name of its service.
 const OF_SERVICE: &str = "kubernetes.io/service-name";
 
-/// The place of a webhook, as it is now.
+/// The current destination for calls to a webhook.
 pub(super) fn of(client: &Client, store: &Store) -> Destination {
     let authorities = client.authorities.clone();
     let is_remote_allowed = store.options().remote_webhooks;
@@ -53,7 +53,7 @@ pub(super) fn of(client: &Client, store: &Store) -> Destination {
     }
 }
 
-/// A path in its shortest form, which is the one that webhooks are asked under: many are installed with a slash too much.
+/// The path without duplicate slashes and dot segments: many webhooks are installed with an extra slash.
 fn cleaned(path: &str) -> String {
     let mut segments = Vec::new();
     for segment in path.split('/') {
@@ -66,7 +66,7 @@ fn cleaned(path: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// A host and its port. The host of an address of version 6 is in brackets.
+/// Splits host and port. An IPv6 address is in brackets.
 fn split(host: &str) -> (&str, Option<u16>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
@@ -74,7 +74,7 @@ fn split(host: &str) -> (&str, Option<u16>) {
     }
 }
 
-/// The address of a service by its endpoints. Why it has none, otherwise.
+/// The address of a ready endpoint of a service, or the reason why there is none.
 fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<String, String> {
     let key = format!("{namespace}/{name}");
     let found = store.object(&SERVICE, &key);
@@ -94,7 +94,7 @@ fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<Stri
         .ok_or_else(|| format!("no endpoints available for service {name:?}"))
 }
 
-/// The first endpoint of a service that is ready, by its slices.
+/// The first ready endpoint of a service, from its EndpointSlices.
 fn slices(namespace: &str, name: &str, port: &str, store: &Store) -> Option<String> {
     let all = store.objects(&ENDPOINT_SLICE);
     let mut slices = namespace_range(&all, Some(namespace)).map(|(_, slice)| slice.value());

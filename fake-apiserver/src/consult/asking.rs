@@ -1,4 +1,4 @@
-//! Asking one webhook: whether it wants to be asked, what it is sent, and what a failure means.
+//! Calls of one webhook: matching, request, and handling of failures.
 
 use super::{address, convert};
 use crate::admission::{
@@ -11,7 +11,7 @@ use crate::verbs::sent;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A question on its way to webhooks.
+/// An admission request with all that is needed to call webhooks.
 pub(super) struct Asking<'a> {
     pub(super) store: &'a Store,
     pub(super) registry: &'a Registry,
@@ -19,17 +19,17 @@ pub(super) struct Asking<'a> {
     pub(super) question: &'a Question,
 }
 
-/// Why a webhook has given no answer that counts.
+/// Why a webhook call returned no valid result.
 pub(super) enum Trouble {
-    /// The request is refused.
+    /// The request is rejected, whatever the failurePolicy.
     Refused(Status),
-    /// It could not be asked.
+    /// The call failed.
     Failed(String),
 }
 
 impl Asking<'_> {
-    /// The resource in whose form a webhook is to be asked about an object; none if it does not want to be. The refusal
-    /// of the request, where that cannot be said.
+    /// The resource and version in which a webhook matches. None if it does not match. An error of matching rejects the
+    /// request.
     pub(super) async fn wanted(
         &self,
         hook: &Webhook,
@@ -82,7 +82,7 @@ impl Asking<'_> {
         })
     }
 
-    /// The objects in the form of a resource, or `null`. Why they cannot be converted, otherwise.
+    /// New and old object in the version of `kind`, or `null`. A failed conversion is an error.
     async fn objects(&self, kind: &Kind, object: Option<&Value>) -> Result<(Value, Value), String> {
         let old = self.question.old.as_ref().map(|old| old.document().into_owned());
         Ok((
@@ -91,7 +91,7 @@ impl Asking<'_> {
         ))
     }
 
-    /// An object in the form of a resource, or `null`.
+    /// An object in the version of `kind`, or `null`.
     pub(super) async fn form(&self, kind: &Kind, object: Option<&Value>) -> Result<Value, String> {
         let is_whole = self.question.subject.is_whole();
         match object {
@@ -104,7 +104,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Asks a webhook about an object in the form of a resource.
+    /// Calls a webhook with an object in the version of `kind`.
     pub(super) async fn ask(
         &self,
         hook: &Webhook,
@@ -142,7 +142,7 @@ impl Asking<'_> {
 }
 
 impl Trouble {
-    /// The refusal that follows from it; none where the webhook lets failures pass.
+    /// The resulting error of the request. None if the webhook ignores failures.
     pub(super) fn refusal(self, hook: &Webhook) -> Option<Status> {
         match self {
             Self::Refused(status) => Some(status),

@@ -1,4 +1,4 @@
-//! Webhooks that change objects: one after the other, each with what those before it have made.
+//! Mutating webhooks: called in order, each with the result of the previous ones.
 
 use super::asking::{Asking, Trouble};
 use super::convert;
@@ -10,7 +10,7 @@ use crate::verbs::received;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Asks webhooks in their order; only those of a set, where there is one.
+/// Calls all mutating webhooks; with `only`, just those due for reinvocation.
 pub(super) async fn run(asking: &Asking<'_>, only: Option<&BTreeSet<usize>>) -> Verdict {
     let mut verdict = Verdict::unchanged(None);
     let mut object = asking.question.object.clone();
@@ -19,7 +19,7 @@ pub(super) async fn run(asking: &Asking<'_>, only: Option<&BTreeSet<usize>>) -> 
             Ok(wanted) => wanted,
             Err(refusal) => return refused(verdict, refusal),
         };
-        // Whoever was not asked before is not asked now.
+        // Reinvocation only includes webhooks that were called before.
         let is_due = only.is_none_or(|only| only.contains(&number));
         let Some(kind) = wanted.filter(|_| is_due) else {
             continue;
@@ -55,7 +55,7 @@ fn refused(verdict: Verdict, refusal: Status) -> Verdict {
     }
 }
 
-/// Asks one webhook; what it makes of the object, if it makes something of it.
+/// Calls one webhook. Returns the changed object, or None if there is no patch.
 async fn change(
     asking: &Asking<'_>,
     hook: &Webhook,

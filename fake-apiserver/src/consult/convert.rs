@@ -1,7 +1,7 @@
-//! Webhooks that bring custom resources from one version to another (`ConversionReview`).
+//! Conversion webhooks of custom resources (`ConversionReview`).
 //!
-//! Owns what is sent, and what must hold of what comes back. A stored object is converted once for each version: what comes
-//! of it stays with the object.
+//! Owns the request and the validation of the response. A stored object is converted once per version: the result is
+//! cached with the object.
 
 use super::address;
 use crate::admission::{Client, Consultation};
@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How long a conversion is waited for.
+/// Timeout of a conversion call.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Converts all that a request waits for.
+/// Performs all pending conversions of a request.
 pub(super) async fn asked(store: &Store, consultation: &mut Consultation) {
     for (kind, object) in std::mem::take(&mut consultation.to_convert) {
         if let Err(failure) = objects(store, &kind, &[object]).await {
@@ -39,7 +39,7 @@ pub(super) async fn asked(store: &Store, consultation: &mut Consultation) {
     }
 }
 
-/// Converts stored objects, and keeps what comes of it with them.
+/// Converts stored objects and caches the results with them.
 pub(crate) async fn objects(store: &Store, kind: &Kind, objects: &[Arc<Object>]) -> Result<(), Status> {
     let Some(conversion) = kind.conversion() else {
         return Ok(());
@@ -65,7 +65,7 @@ pub(crate) async fn objects(store: &Store, kind: &Kind, objects: &[Arc<Object>])
     Ok(())
 }
 
-/// An object that is not stored, in the version of a resource. Its field managers stay as they are.
+/// Converts an object that is not stored. Retains its managedFields.
 pub(super) async fn value_of(store: &Store, kind: &Kind, value: &Value) -> Result<Value, String> {
     let Some(conversion) = kind.conversion().filter(|_| !is_in(kind, value)) else {
         return Ok(value.clone());
@@ -154,14 +154,14 @@ fn verify(answered: &Value, version: &str, uid: &str) -> Result<(), String> {
     }
 }
 
-/// What is wrong with an object that a webhook has made.
+/// An invalid converted object.
 struct Invalid {
     text: String,
-    /// It is not what it should be at all.
+    /// Wrong type of object: the message includes the index.
     at_index: bool,
 }
 
-/// An object as a webhook has converted it: of its metadata, only labels and annotations can have changed.
+/// Validates a converted object and restores its metadata: a webhook can only change labels and annotations.
 fn restored(kind: &Kind, before: &Value, mut after: Value) -> Result<Value, Invalid> {
     let at_index = |text: String| Invalid { text, at_index: true };
     let (expected, found) = (kind.api_version(), string(&after, "apiVersion"));

@@ -1,4 +1,4 @@
-//! Webhooks that look at objects: all at a time.
+//! Validating webhooks, called concurrently.
 
 use super::asking::Asking;
 use crate::admission::{Reply, Verdict, Webhook};
@@ -8,7 +8,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-/// Asks all webhooks that want to be asked.
+/// Calls all matching validating webhooks.
 pub(super) async fn run(asking: &Asking<'_>) -> Verdict {
     let object = asking.question.object.as_ref();
     let mut verdict = Verdict::unchanged(None);
@@ -40,7 +40,7 @@ pub(super) async fn run(asking: &Asking<'_>) -> Verdict {
     verdict
 }
 
-/// Does everything at a time, and returns what came of it in the order in which it was given.
+/// Runs all futures concurrently and returns their results in the given order.
 async fn all<T>(work: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     let mut running: Vec<_> = work.map(Box::pin).collect();
     let mut done: Vec<Option<T>> = running.iter().map(|_| None).collect();

@@ -1,7 +1,7 @@
-//! Asking webhooks, and waiting for their answers while nobody holds the state.
+//! Webhook calls, made while the state is not locked.
 //!
-//! Owns the order in which they are asked, what a failure to ask means, and what becomes of an object on the way. Does not
-//! know the verbs that have questions, nor how requests came in.
+//! Owns the order of calls, the handling of failures, and the object between calls. Does not know verbs, nor the
+//! transport of client requests.
 
 mod address;
 mod asking;
@@ -16,7 +16,7 @@ use crate::store::Store;
 use asking::Asking;
 use std::collections::BTreeSet;
 
-/// Asks all that is still to be asked, and keeps the answers.
+/// Makes all pending calls and conversions, and records the results.
 pub(crate) async fn answer(store: &Store, consultation: &mut Consultation) {
     convert::asked(store, consultation).await;
     for question in std::mem::take(&mut consultation.asked) {
@@ -31,7 +31,7 @@ pub(crate) async fn answer(store: &Store, consultation: &mut Consultation) {
         };
         let is_refused = verdict.outcome.is_err();
         consultation.note(question, verdict);
-        // The rest is about objects that nothing happens to after this one.
+        // Later requests are about objects that will not be processed after this denial.
         if is_refused {
             return;
         }
