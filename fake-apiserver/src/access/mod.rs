@@ -1,6 +1,6 @@
-//! Who sends a request, whether they may, and what they needed.
+//! Authentication, authorization, and a log of used permissions.
 //!
-//! Decides about users and attributes. Does not know requests or storage: it is handed the objects to judge by.
+//! Does not know requests or storage: callers pass attributes and objects.
 
 pub(crate) mod auth;
 pub(crate) mod rbac;

@@ -1,6 +1,6 @@
-//! Who used which permission, and the smallest rules that would have allowed it.
+//! A log of used permissions, and minimal roles derived from it.
 //!
-//! Owns a bounded log of permissions, not of requests. Does not decide: it notes what authorization decided.
+//! Owns a log of permissions with limited size, not of requests. Does not authorize: it records decisions.
 
 use crate::access::auth::account_of;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath, default_rules};
@@ -12,31 +12,31 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-/// Different permissions that are remembered. Requests for ever new paths do not fill the memory.
+/// Limit of distinct permissions in the log, because each request can have a new path.
 const ENTRIES_MAX: usize = 16_384;
 
-/// One permission that a client needed, and how often it was granted or refused.
+/// A permission required by a client, with counts of allowed and denied requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// The name of the user.
     pub user: Arc<str>,
-    /// The verb of authorization; for paths that are no resources the HTTP method in lower case.
+    /// Verb of the authorization attributes; for non-resource paths, the HTTP method in lower case.
     pub verb: String,
     /// API group; empty for the core group.
     pub group: String,
     /// The resource with its subresource, for example `pods/status`; empty for a path.
     pub resource: String,
-    /// The namespace; empty for the whole cluster.
+    /// The namespace; empty for cluster-wide requests.
     pub namespace: String,
-    /// The path, where it is no resource.
+    /// Non-resource path; empty for a resource.
     pub path: String,
-    /// How many requests were allowed.
+    /// Number of allowed requests.
     pub allowed: u64,
-    /// How many requests were refused.
+    /// Number of denied requests.
     pub denied: u64,
 }
 
-/// The log of a server: entries by the hash of what they are about, so that noting a known one copies nothing.
+/// The log of a server. Entries are indexed by a hash of their attributes, so that recording a known one copies nothing.
 #[derive(Default)]
 pub(crate) struct UsageLog {
     hasher: RandomState,
@@ -50,7 +50,7 @@ struct Entries {
 }
 
 impl UsageLog {
-    /// Notes one decision. When the log is full, only what is in it already is counted on.
+    /// Records a decision. A full log only counts permissions that it already contains.
     pub(crate) fn note(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
         let (asked, verb) = (attributes.asked, attributes.verb);
         let hash = match asked {
@@ -87,7 +87,7 @@ impl UsageLog {
         entries.count += usize::from(is_new);
     }
 
-    /// All entries, in a fixed order.
+    /// All entries in a fixed order.
     pub(crate) fn list(&self) -> Vec<Usage> {
         let mut all: Vec<Usage> = self.entries.lock().by_hash.values().flatten().cloned().collect();
         all.sort_by(|one, other| one.key().cmp(&other.key()));
@@ -166,11 +166,11 @@ impl Usage {
     }
 }
 
-/// The smallest roles that would have allowed what a user was allowed to do, with their bindings, as Kubernetes objects:
-/// a ClusterRole for what was asked of the whole cluster, and a Role in each namespace for the rest. They all have the
-/// name `name`. What every authenticated user may do by default (discovery, self reviews) is left out.
+/// The minimal roles, with their bindings, that allow what a user was allowed to do: a ClusterRole for cluster-wide
+/// requests, and a Role per namespace for the others. All have the name `name`. Omits the default permissions of all
+/// authenticated users (discovery, self reviews).
 ///
-/// Roles name no single objects: which ones a client reads differs from run to run.
+/// The rules have no `resourceNames`: the objects that a client reads differ between runs.
 pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
     let known = default_rules();
     let mut by_namespace: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
@@ -201,7 +201,7 @@ pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
 }
 
 impl Usage {
-    /// The rule that allows just this.
+    /// The rule that allows exactly this permission.
     fn rule(&self) -> PolicyRule {
         let one = |text: &str| vec![text.to_owned()];
         if self.resource.is_empty() {
@@ -220,7 +220,7 @@ impl Usage {
     }
 }
 
-/// As few rules as possible: resources of a group that are used in the same ways share one.
+/// Merges permissions into few rules: resources of a group with equal verbs share a rule.
 fn rules(entries: &[&Usage]) -> Vec<PolicyRule> {
     let mut verbs: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
     for entry in entries {
@@ -257,7 +257,7 @@ fn rules(entries: &[&Usage]) -> Vec<PolicyRule> {
     merged.into_iter().map(rule).collect()
 }
 
-/// A role and its binding; of the whole cluster where there is no namespace.
+/// A role and its binding; cluster-wide if the namespace is empty.
 fn role(name: &str, namespace: &str, rules: &[PolicyRule], user: &str) -> [Value; 2] {
     let prefix = if namespace.is_empty() { "Cluster" } else { "" };
     let mut metadata = json!({"name": name});
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_log_counts_on_and_takes_no_more() {
+    fn a_full_log_counts_known_permissions_and_adds_none() {
         let log = UsageLog::default();
         for number in 0..ENTRIES_MAX + 10 {
             note(&log, &format!("/{number}"), true);
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(
             log.entries.lock().by_hash.len(),
             ENTRIES_MAX,
-            "no empty places are left behind"
+            "rejected permissions leave no empty buckets"
         );
         let first = all
             .iter()

@@ -1,7 +1,7 @@
-//! Tokens of service accounts: signed statements that need no table.
+//! Service account tokens: signed JWTs, which need no table of issued tokens.
 //!
-//! Owns their claims, which are those of the real server, and what ends them: time, and the end of the account or of the
-//! object that they are bound to.
+//! Owns their claims, which are those of kube-apiserver, and their invalidation: by expiry, or by deletion of the
+//! service account or of the bound object.
 
 use super::user::{Authenticated, Lookup, User};
 use crate::config::account_tokens::AccountTokens;
@@ -14,36 +14,36 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes that a token may have; longer ones are not looked at.
+/// Size limit of a token, in bytes; longer tokens are invalid.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
-/// Tokens whose signatures need not be looked at again.
+/// Limit of cached tokens whose signature was verified.
 const KNOWN_MAX: usize = 1024;
 
-/// What a token states.
+/// The content of a service account token.
 pub(crate) struct Claim {
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) uid: String,
     pub(crate) audiences: Vec<String>,
-    /// When it is issued and when it ends, in seconds of Unix time.
+    /// Time of issue and of expiry, in seconds of Unix time.
     pub(crate) from: i64,
     pub(crate) until: i64,
     pub(crate) bound: Option<Bound>,
 }
 
-/// The object that a token lives and dies with.
+/// The bound object: the token is invalid once it is deleted.
 pub(crate) struct Bound {
     pub(crate) kind: Kind,
     pub(crate) name: String,
     pub(crate) uid: String,
 }
 
-/// What tokens are signed with and known by.
+/// Keys and options for signing and verifying tokens.
 pub(super) struct Signatures {
     options: AccountTokens,
-    /// Made when it is first needed, where no other is given.
+    /// Generated on first use if the options contain no signing key.
     own: OnceLock<SigningKey>,
-    /// The claims of tokens that were good: signatures take long, and every request of a client has the same.
+    /// Claims of verified tokens: verification is slow, and all requests of a client have the same token.
     known: Mutex<HashMap<Box<str>, Arc<Value>>>,
 }
 
@@ -60,7 +60,7 @@ impl Signatures {
         &self.options
     }
 
-    /// The keys that tokens are known by.
+    /// The public keys that verify tokens.
     pub(super) fn keys(&self) -> &[PublicKey] {
         match self.options.keys.is_empty() {
             true => std::slice::from_ref(self.key().public()),
@@ -116,7 +116,7 @@ impl Signatures {
         })
     }
 
-    /// The claims of a token that is signed as it has to be, and from whom it has to be.
+    /// The verified claims of a token. None unless signature and issuer are valid.
     fn claims(&self, token: &str) -> Option<Arc<Value>> {
         if token.len() > TOKEN_BYTES_MAX || token.matches('.').count() != 2 {
             return None;
@@ -140,22 +140,22 @@ impl Signatures {
     }
 }
 
-/// What the name of a service account's user begins with.
+/// Prefix of a service account's user name.
 const USER_PREFIX: &str = "system:serviceaccount:";
 
-/// The name of the user that a service account is.
+/// The user name of a service account.
 pub(crate) fn user_name(namespace: &str, name: &str) -> String {
     format!("{USER_PREFIX}{namespace}:{name}")
 }
 
-/// Namespace and name of a service account, by the name of its user (`SplitUsername`).
+/// Namespace and name of the service account with this user name (`SplitUsername`).
 pub(crate) fn named(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
     let is_valid = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
     is_valid.then_some((namespace, name))
 }
 
-/// The groups that every service account of a namespace is in.
+/// The groups of a service account.
 pub(crate) fn groups(namespace: &str) -> Vec<String> {
     vec![
         "system:serviceaccounts".to_owned(),
@@ -163,7 +163,7 @@ pub(crate) fn groups(namespace: &str) -> Vec<String> {
     ]
 }
 
-/// The user of a token, as long as everything that it names is still there.
+/// The user of a token. None if the service account or the bound object was deleted.
 fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
     let private = &claims["kubernetes.io"];
     let namespace = private["namespace"].as_str()?;
@@ -185,7 +185,7 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
             continue;
         };
         alive(kind, bound)?;
-        // Secrets are not reported (`ServiceAccountInfo`).
+        // A bound secret adds no user info (`ServiceAccountInfo`).
         for part in ["name", "uid"].into_iter().filter(|_| kind.singular != "secret") {
             let key = format!("authentication.kubernetes.io/{}-{part}", kind.singular);
             extra.insert(key, vec![bound[part].as_str()?.to_owned()]);
@@ -199,7 +199,7 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
     })
 }
 
-/// Resources of the core group that a token can be bound to.
+/// Resources of the core group to which a token can be bound.
 pub(crate) const BINDABLE: [&str; 3] = ["nodes", "pods", "secrets"];
 
 #[cfg(test)]
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ends_when_its_time_is_up() {
+    fn an_expired_token_is_invalid() {
         let (tokens, now) = (signatures(), Timestamp::now().as_second());
         assert_eq!(
             user(&tokens, &tokens.issue(&claim(now + 600))).as_deref(),
@@ -250,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_another_server_is_worth_nothing() {
+    fn a_token_of_another_server_is_invalid() {
         let token = signatures().issue(&claim(i64::MAX));
         assert_eq!(user(&signatures(), &token), None);
     }
 
     proptest! {
         #[test]
-        fn no_change_of_a_token_goes_unnoticed(at in 0_usize..400, with in "[A-Za-z0-9_.-]") {
+        fn a_modified_token_is_invalid(at in 0_usize..400, with in "[A-Za-z0-9_.-]") {
             let tokens = signatures();
             let token = tokens.issue(&claim(i64::MAX));
             let at = at % (token.len() - 1);

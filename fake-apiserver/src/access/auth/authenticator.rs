@@ -1,4 +1,4 @@
-//! The tokens that stand for users, and the bearer scheme.
+//! Authentication by bearer tokens.
 
 use super::account::{Claim, Signatures};
 use super::token_file::{self, TokenFileError};
@@ -10,7 +10,7 @@ use rand::RngExt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The tokens of a server.
+/// The valid tokens of a server.
 pub(crate) struct Authenticator {
     tokens: RwLock<HashMap<String, Arc<User>>>,
     accounts: Signatures,
@@ -26,14 +26,14 @@ impl Authenticator {
         }
     }
 
-    /// Makes a random token for a user.
+    /// Creates a random token for a user.
     pub(crate) fn add(&self, user: User) -> String {
         let token = format!("{:032x}", rand::rng().random::<u128>());
         self.tokens.write().insert(token.clone(), user.authenticated());
         token
     }
 
-    /// Takes the tokens of a token file.
+    /// Adds the tokens of a token file and returns their number.
     pub(crate) fn add_file(&self, text: &str) -> Result<usize, TokenFileError> {
         let found = token_file::parse(text)?;
         let count = found.len();
@@ -44,12 +44,12 @@ impl Authenticator {
         Ok(count)
     }
 
-    /// Who sends requests without a token.
+    /// The user of requests without token.
     pub(crate) fn anonymous(&self) -> &Arc<User> {
         &self.anonymous
     }
 
-    /// The user that an `Authorization` header stands for; `None` where it holds no bearer token at all.
+    /// Authenticates an `Authorization` header. `None` if it has no bearer token.
     pub(crate) fn header(&self, header: &str, lookup: &Lookup<'_>) -> Option<Result<Arc<User>, Status>> {
         let (scheme, token) = header.trim().split_once(' ')?;
         let token = token.split(' ').next().unwrap_or_default();
@@ -60,7 +60,7 @@ impl Authenticator {
         Some(found.map(|found| found.user).ok_or_else(Status::unauthorized))
     }
 
-    /// The user that a token stands for, if it is good for one of the audiences.
+    /// Authenticates a token for at least one of the audiences.
     pub(crate) fn token(
         &self,
         token: &str,
@@ -69,7 +69,7 @@ impl Authenticator {
     ) -> Option<Authenticated> {
         let known = self.tokens.read().get(token).cloned();
         if let Some(user) = known {
-            // Tokens of the table know no audience: they are for this server.
+            // Tokens of the table have no audiences: they are valid for this server.
             let own = self.accounts.options().audiences();
             let matching = audiences.iter().filter(|wanted| own.contains(wanted));
             let audiences: Vec<String> = matching.cloned().collect();
@@ -78,7 +78,7 @@ impl Authenticator {
         self.accounts.verify(token, audiences, lookup)
     }
 
-    /// Signs a token for a service account.
+    /// Signs a service account token.
     pub(crate) fn issue(&self, claim: &Claim) -> String {
         self.accounts.issue(claim)
     }

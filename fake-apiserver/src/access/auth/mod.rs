@@ -1,6 +1,6 @@
-//! Who sends a request: users, and the tokens that stand for them.
+//! Authentication: users and their tokens.
 //!
-//! Does not know what a user may do: `rbac` decides that.
+//! Does not authorize: `rbac` does.
 
 mod account;
 mod authenticator;

@@ -1,20 +1,20 @@
-//! Token files, as kube-apiserver's `--token-auth-file` reads them: lines of `token,user,uid,"group1,group2"`.
+//! Token files in the format of kube-apiserver's `--token-auth-file`: lines of `token,user,uid,"group1,group2"`.
 //!
-//! Owns the format. Does not know where the file comes from.
+//! Owns the format. Does not know the origin of a file.
 
 use super::user::User;
 
-/// What is wrong with a token file.
+/// Syntax error in a token file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}; write token,user,uid[,\"group1,group2\"]")]
 pub struct TokenFileError {
-    /// The line, counted from 1.
+    /// Line number, starting at 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// What is invalid, for an error message.
     pub why: &'static str,
 }
 
-/// Reads the tokens and their users. Empty lines are skipped; a later line for the same token wins.
+/// Parses tokens and their users. Skips empty lines; the last line for a token wins.
 pub(super) fn parse(text: &str) -> Result<Vec<(String, User)>, TokenFileError> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, User)>, TokenFileError> {
     Ok(found)
 }
 
-/// The columns of one line; a quoted one may hold commas, and `""` for a quote.
+/// The columns of a line. A quoted column can contain commas, and `""` for a quote.
 fn columns(line: &str) -> Result<Vec<String>, &'static str> {
     let mut found = Vec::new();
     let mut rest = line.trim_end_matches('\r');
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn columns_may_be_quoted() {
-        let found = parse("t1,alice,1,\"dev, ops\"\n\n t2,\"b\"\"ob\",\r\n").expect("it is well formed");
+        let found = parse("t1,alice,1,\"dev, ops\"\n\n t2,\"b\"\"ob\",\r\n").expect("valid token file");
         let (token, alice) = &found[0];
         assert_eq!(
             (token.as_str(), &*alice.name, alice.uid.as_str()),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_is_named() {
+    fn an_error_reports_the_number_of_the_invalid_line() {
         for (text, line) in [
             ("a,b", 1),
             ("t,u,1\n,u,1", 2),

@@ -1,4 +1,4 @@
-//! Users, as authentication finds them and authorization judges them.
+//! Users: the result of authentication and the subject of authorization.
 
 use crate::kinds::Kind;
 use crate::object::Object;
@@ -6,35 +6,35 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The group of everyone who is known.
+/// The group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everyone who is not.
+/// The group of all unauthenticated users.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The group whose members may do everything.
+/// The group whose members are always authorized.
 pub(crate) const MASTERS: &str = "system:masters";
-/// The user of requests without a token.
+/// The user of requests without token.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
-/// A user, as authentication finds it and authorization judges it (`UserInfo` of authentication.k8s.io/v1).
+/// An authenticated user (`UserInfo` of authentication.k8s.io/v1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The name; events and role bindings use it.
+    /// User name, as in role bindings and events.
     pub name: Arc<str>,
-    /// Tells users of the same name apart over time; may be empty.
+    /// Distinguishes users that had the same name over time. Can be empty.
     pub uid: String,
-    /// The groups, without `system:authenticated`, which every user with a token is in.
+    /// Groups. Without `system:authenticated`, which is added to all users with a token.
     pub groups: Vec<String>,
-    /// What else is known, for example the pod that a service account token is bound to.
+    /// Further attributes, for example the pod to which a service account token is bound.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Reads an object of the store; handed in because some callers hold the store's lock already.
+/// Reads an object of the store. A parameter because some callers already hold the lock of the store.
 pub(crate) type Lookup<'a> = dyn Fn(&Kind, &str) -> Option<Arc<Object>> + 'a;
 
-/// A token that was found good.
+/// The result of a valid token.
 pub(crate) struct Authenticated {
     pub(crate) user: Arc<User>,
-    /// Whom the token is for.
+    /// The requested audiences for which the token is valid.
     pub(crate) audiences: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl User {
         }
     }
 
-    /// The same user in one more group.
+    /// Adds the user to a group.
     #[must_use]
     pub fn in_group(mut self, group: &str) -> Self {
         self.groups.push(group.to_owned());
@@ -60,13 +60,13 @@ impl User {
         self.groups.iter().any(|own| own == group)
     }
 
-    /// The user as everyone with a good credential is: also in `system:authenticated`.
+    /// Adds the user to `system:authenticated`, unless it is in that group or in `system:unauthenticated`.
     pub(crate) fn authenticated(self) -> Arc<Self> {
         let known = self.is_in(AUTHENTICATED) || self.is_in(UNAUTHENTICATED);
         Arc::new(if known { self } else { self.in_group(AUTHENTICATED) })
     }
 
-    /// The user as `UserInfo` of authentication.k8s.io/v1.
+    /// The user in the form of `UserInfo` of authentication.k8s.io/v1.
     pub(crate) fn info(&self) -> Value {
         let mut info = Map::new();
         info.insert("username".to_owned(), (*self.name).into());
@@ -82,7 +82,7 @@ impl User {
         info.into()
     }
 
-    /// A user who may do everything, for programs in the server's own process.
+    /// A user with all permissions, for clients in the server's own process.
     pub(crate) fn trusted(name: &str) -> Arc<Self> {
         Self::new(name).in_group(MASTERS).authenticated()
     }

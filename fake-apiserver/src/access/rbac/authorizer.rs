@@ -1,6 +1,6 @@
-//! The authorizer of a server: which policy holds now, and what goes beyond it.
+//! The authorizer of a server: the compiled RBAC policy, and the permissions that precede it.
 //!
-//! Owns the compiled policy and knows when it is out of date. Does not read the store: it is handed the sources.
+//! Owns the compiled policy and its invalidation. Does not read the store: callers pass the objects.
 
 use super::rule::PolicyRule;
 use super::{Attributes, Decision, Policy, ResourceOrPath, Sources};
@@ -10,18 +10,18 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Paths that anonymous users may read, as `system:public-info-viewer` grants them.
+/// Paths that anonymous users can read, as granted by `system:public-info-viewer`.
 const PUBLIC: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
-/// What anybody may read, whoever decides about all else.
+/// This path and those below it are allowed for all users, in any authorization mode.
 const WELL_KNOWN: &str = "/.well-known";
 
-/// Decides who may do what.
+/// Authorizes requests.
 pub(crate) struct Authorizer {
     mode: Authorization,
-    /// Counts the changes of roles and bindings.
+    /// Number of changes of roles and bindings.
     changes: AtomicU64,
-    /// The policy, and how many changes it knows of.
+    /// The compiled policy, and the number of changes that it includes.
     policy: RwLock<(u64, Arc<Policy>)>,
 }
 
@@ -34,12 +34,12 @@ impl Authorizer {
         }
     }
 
-    /// Notes that roles or bindings have changed. Called while the state is locked.
+    /// Invalidates the policy after a change of roles or bindings. Called while the state is locked.
     pub(crate) fn outdate(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// Decides about one request; `sources` is called only when the policy is out of date.
+    /// Authorizes a request. Calls `sources` only if the policy is outdated.
     pub(crate) fn decide(
         &self,
         user: &User,
@@ -62,7 +62,7 @@ impl Authorizer {
         }
     }
 
-    /// What a user may do in a namespace, and what could not be resolved.
+    /// The rules of a user in a namespace, and errors of their evaluation.
     pub(crate) fn rules_for(
         &self,
         user: &User,
@@ -80,7 +80,7 @@ impl Authorizer {
     }
 
     fn current(&self, sources: impl FnOnce() -> Sources) -> Arc<Policy> {
-        // The count is read before the sources: a change in between makes the policy look older than it is, never newer.
+        // The count is read before the objects: after a concurrent change, the policy counts as outdated.
         let changes = self.changes.load(Ordering::Acquire);
         {
             let known = self.policy.read();
@@ -97,7 +97,7 @@ impl Authorizer {
     }
 }
 
-/// Whether a path is one of those that hosts are known by (RFC 8615).
+/// Whether a path is below `/.well-known` (RFC 8615).
 fn is_well_known(attributes: Attributes<'_>) -> bool {
     let ResourceOrPath::Path(path) = attributes.asked else {
         return false;

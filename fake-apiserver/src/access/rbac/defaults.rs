@@ -1,8 +1,7 @@
-//! The roles and bindings that a cluster is born with, as they stand in `defaults.json`: those of Kubernetes 1.36 with its gates as they
-//! are by default.
+//! Default roles and bindings of a cluster, from `defaults.json`: those of Kubernetes 1.36 with default feature gates.
 //!
-//! Owns what follows from their names and does not stand there: `admin`, `edit` and `view` take over the rules of `system:aggregate-to-…`,
-//! and the role of each controller is for the service account of its name. JSON, since every start of a server reads it.
+//! Owns what follows from their names and is not in the file: `admin`, `edit` and `view` aggregate the rules of `system:aggregate-to-…`,
+//! and each controller's role is bound to the service account of that name. JSON, because each start parses it.
 
 use crate::kinds::RBAC_GROUP as GROUP;
 use serde::Deserialize;
@@ -14,11 +13,11 @@ static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
     serde_json::from_str(include_str!("defaults.json")).expect("a test reads defaults.json")
 });
 
-/// Stands before the name of the service account of a controller.
+/// Prefix of a controller's role; the rest is the name of its service account.
 const CONTROLLER: &str = "system:controller:";
-/// Stands before the name of the role that takes the rules over.
+/// Prefix of a role to aggregate; the rest is the name of the aggregated role.
 const AGGREGATE: &str = "system:aggregate-to-";
-/// The aggregated roles, and the one that each is part of.
+/// The aggregated roles, each with the role that aggregates it in turn.
 const AGGREGATED: [(&str, Option<&str>); 3] =
     [("admin", None), ("edit", Some("admin")), ("view", Some("edit"))];
 
@@ -26,7 +25,7 @@ const AGGREGATED: [(&str, Option<&str>); 3] =
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Defaults {
     cluster_roles: BTreeMap<String, Vec<Rule>>,
-    /// Those of a role of the same name: for whom.
+    /// Subjects by the name of the bound role.
     cluster_role_bindings: BTreeMap<String, Vec<Subject>>,
     /// By namespace and name.
     roles: BTreeMap<String, BTreeMap<String, Vec<Rule>>>,
@@ -54,18 +53,18 @@ struct Binding {
 #[derive(Deserialize, PartialEq)]
 struct Subject(String);
 
-/// A role or a binding of the cluster as it is at first.
+/// A default role or binding.
 pub(crate) struct DefaultObject {
-    /// None: it is for the whole cluster.
+    /// None for cluster-wide roles and bindings.
     pub(crate) namespace: Option<&'static str>,
     pub(crate) name: &'static str,
-    /// The role that takes its rules over (as `aggregate-to-…`).
+    /// The role that aggregates its rules (label `aggregate-to-…`).
     pub(crate) member_of: Option<&'static str>,
-    /// Everything but its metadata.
+    /// The object without metadata.
     pub(crate) content: Value,
 }
 
-/// The rules that every authenticated user has by default.
+/// The rules of all authenticated users by default.
 pub(crate) fn default_rules() -> Vec<super::PolicyRule> {
     let everybody = Subject("Group/system:authenticated".to_owned());
     let bound = DEFAULTS.cluster_role_bindings.iter();
@@ -76,7 +75,7 @@ pub(crate) fn default_rules() -> Vec<super::PolicyRule> {
         .collect()
 }
 
-/// All roles, those of the cluster and those of namespaces.
+/// All default roles, cluster-wide and namespaced.
 pub(crate) fn roles() -> impl Iterator<Item = DefaultObject> {
     let plain = DEFAULTS.cluster_roles.iter().map(|(name, rules)| DefaultObject {
         namespace: None,
@@ -103,7 +102,7 @@ pub(crate) fn roles() -> impl Iterator<Item = DefaultObject> {
     plain.chain(aggregated).chain(of_namespaces)
 }
 
-/// All bindings, those of the cluster and those of namespaces.
+/// All default bindings, cluster-wide and namespaced.
 pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     let binding = |namespace, name, content| DefaultObject {
         namespace,
@@ -128,7 +127,7 @@ pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     of_cluster.chain(of_controllers).chain(of_namespaces)
 }
 
-/// Everything in namespaces, with its namespace and name.
+/// All entries with their namespaces and names.
 fn below<T>(
     spaces: &'static BTreeMap<String, BTreeMap<String, T>>,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static T)> {

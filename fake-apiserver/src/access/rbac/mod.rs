@@ -1,7 +1,7 @@
-//! Who may do what, by the objects of rbac.authorization.k8s.io.
+//! Authorization by the objects of rbac.authorization.k8s.io.
 //!
-//! Owns the decision. Does not know requests: they come here as `Attributes`. Roles and bindings are compiled into a
-//! `Policy` once per change of them, not once per request.
+//! Owns the decision. Does not know requests, only their `Attributes`. Roles and bindings are compiled into a `Policy`
+//! once per change, not per request.
 
 mod authorizer;
 mod defaults;
@@ -23,17 +23,17 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What somebody wants to do.
+/// Attributes of a request to authorize.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes<'a> {
     pub(crate) verb: &'a str,
     pub(crate) asked: ResourceOrPath<'a>,
 }
 
-/// What it is done to.
+/// The resource or path of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ResourceOrPath<'a> {
-    /// A resource; empty texts stand for what is not named.
+    /// A resource. Empty fields are unset.
     Resource {
         group: &'a str,
         resource: &'a str,
@@ -41,11 +41,11 @@ pub(crate) enum ResourceOrPath<'a> {
         namespace: &'a str,
         name: &'a str,
     },
-    /// A path that is no resource.
+    /// A non-resource path.
     Path(&'a str),
 }
 
-/// What was decided, and why where there is something to say.
+/// The result of authorization. The reason can be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    /// Refuses the user where the decision is against them.
+    /// Returns the Forbidden error if the request is denied.
     pub(crate) fn require(&self, attributes: &Attributes<'_>, user: &User) -> Result<(), Status> {
         if self.allowed {
             return Ok(());
@@ -62,7 +62,7 @@ impl Decision {
     }
 }
 
-/// All roles and bindings, ready to decide.
+/// All roles and bindings in compiled form.
 #[derive(Default)]
 pub(crate) struct Policy {
     cluster: Vec<Binding>,
@@ -70,17 +70,17 @@ pub(crate) struct Policy {
 }
 
 struct Binding {
-    /// How the binding names itself in reasons.
+    /// The name of the binding in reasons.
     title: String,
     subjects: Vec<Subject>,
-    /// The rules of its role, or why there are none.
+    /// The rules of its role, or the error if the role does not exist.
     rules: Result<Arc<[PolicyRule]>, String>,
 }
 
 struct Subject {
     kind: SubjectKind,
     name: String,
-    /// How the subject is named in reasons.
+    /// The name of the subject in reasons.
     title: String,
 }
 
@@ -90,7 +90,7 @@ enum SubjectKind {
     Group,
 }
 
-/// The four resources that make up a policy.
+/// The objects from which a policy is compiled.
 pub(crate) struct Sources {
     pub(crate) cluster_roles: Objects,
     pub(crate) cluster_role_bindings: Objects,
@@ -98,13 +98,13 @@ pub(crate) struct Sources {
     pub(crate) role_bindings: Objects,
 }
 
-/// Whether objects of this kind are part of the policy.
+/// Whether objects of this kind are roles or bindings.
 pub(crate) fn is_source(kind: &Kind) -> bool {
     kind.grants.is_some()
 }
 
 impl Sources {
-    /// Reads the four resources through `read`.
+    /// Collects the objects; `read` lists one resource.
     pub(crate) fn read(read: impl Fn(&Kind) -> Objects) -> Self {
         Self {
             cluster_roles: read(&CLUSTER_ROLE),
@@ -154,7 +154,7 @@ impl Policy {
         policy
     }
 
-    /// Decides about one request, as the RBAC authorizer does: the first rule that matches allows it.
+    /// Authorizes a request like the RBAC authorizer: the first matching rule allows it.
     pub(crate) fn decide(&self, user: &User, attributes: Attributes<'_>) -> Decision {
         let mut failures: Vec<&str> = Vec::new();
         for (binding, subject) in self.bindings(user, attributes.namespace()) {
@@ -177,7 +177,7 @@ impl Policy {
         }
     }
 
-    /// All rules that hold for a user in a namespace, and what could not be resolved.
+    /// All rules of a user in a namespace, and errors of resolving roles.
     pub(crate) fn rules_for<'a>(
         &'a self,
         user: &'a User,
@@ -193,7 +193,7 @@ impl Policy {
         (found, failure_text(&failures))
     }
 
-    /// The bindings of a user that count in a namespace: those of the cluster first.
+    /// The bindings of a user in a namespace, cluster-wide ones first.
     fn bindings<'a>(
         &'a self,
         user: &'a User,
@@ -205,7 +205,7 @@ impl Policy {
     }
 }
 
-/// The rules of every role, shared by all its bindings.
+/// The rules of each role, shared by its bindings.
 fn rules_by_key(roles: &Objects) -> HashMap<&str, Arc<[PolicyRule]>> {
     roles
         .iter()
@@ -289,7 +289,7 @@ impl Attributes<'_> {
         }
     }
 
-    /// The refusal of a user who may not do this, with the text of the real server.
+    /// The Forbidden error, with the message of kube-apiserver.
     fn forbidden(&self, user: &User, reason: &str) -> Status {
         let suffix = if reason.is_empty() {
             String::new()

@@ -1,6 +1,6 @@
-//! One policy rule: what it matches.
+//! One RBAC policy rule.
 //!
-//! Owns the matching of verbs, groups, resources, names and paths. Does not know who has the rule.
+//! Owns the matching of verbs, groups, resources, names and paths. Does not know bindings.
 
 use super::{Attributes, ResourceOrPath};
 use crate::machinery::json;
@@ -27,7 +27,7 @@ impl PolicyRule {
             .collect()
     }
 
-    /// The two rules that allow everything.
+    /// The two rules that allow all requests.
     pub(crate) fn everything() -> [Self; 2] {
         let all = || vec!["*".to_owned()];
         let resources = Self {
@@ -55,7 +55,7 @@ impl PolicyRule {
         }
     }
 
-    /// The rule as objects have it.
+    /// The rule as a JSON object of the API.
     pub(crate) fn to_value(&self) -> Value {
         let mut out = Map::new();
         for (field, list) in [
@@ -95,7 +95,7 @@ impl PolicyRule {
         }
     }
 
-    /// Whether this rule allows all that the other one does, as far as that follows from the two alone.
+    /// Whether this rule alone allows everything that the other one allows.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let resources = |own: &Self, other: &Self| {
             other.resources.iter().all(|wanted| {
@@ -131,7 +131,7 @@ fn is_resource(pattern: &str, resource: &str, subresource: &str) -> bool {
     }
 }
 
-/// A path is matched as a whole, or up to the star that the pattern ends with.
+/// Matches the whole path, or a prefix if the pattern ends with a star.
 pub(crate) fn is_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(_) => path.starts_with(pattern.trim_end_matches('*')),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn subresources_are_resources_of_their_own() {
+    fn a_rule_for_a_resource_does_not_allow_its_subresources() {
         for (pattern, asked, allowed) in [
             ("pods", ("pods", ""), true),
             ("pods", ("pods", "status"), false),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn names_narrow_a_rule_and_leave_out_requests_without_one() {
+    fn resource_names_restrict_a_rule_and_exclude_requests_without_a_name() {
         let rule = rule(&["pods"], &["a"]);
         assert!(rule.allows(resource("get", "pods", "", "a")));
         assert!(!rule.allows(resource("get", "pods", "", "b")));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_match_whole_or_up_to_the_star() {
+    fn paths_match_exactly_or_by_prefix_with_a_star() {
         for (pattern, path, matches) in [
             ("/healthz", "/healthz", true),
             ("/healthz", "/healthz/ping", false),
@@ -206,9 +206,9 @@ mod tests {
     }
 
     proptest! {
-        /// What a covering rule allows includes all that the covered one allows.
+        /// A covering rule allows all requests that the covered rule allows.
         #[test]
-        fn covering_is_sound(
+        fn a_covering_rule_allows_what_the_covered_rule_allows(
             wide in prop::collection::vec(prop::sample::select(vec!["a", "b", "a/s", "*/s", "*"]), 1..3),
             narrow in prop::collection::vec(prop::sample::select(vec!["a", "b", "a/s", "b/s"]), 1..3),
             names in prop::collection::vec(prop::sample::select(vec!["x", "y"]), 0..2),
