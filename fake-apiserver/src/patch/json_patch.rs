@@ -1,13 +1,13 @@
-//! JSON patches and merge patches, as the library of the real server applies them.
+//! JSON patches and merge patches, as applied by kube-apiserver's library (evanphx/json-patch).
 //!
-//! It is laxer than RFC 6902: what `replace`, `copy` and `test` name need not be there in an object, negative indices
-//! count from the end, the first part of a path is not looked at, and a missing value is `null`. Does not know requests.
+//! More lenient than RFC 6902: `replace`, `copy` and `test` accept missing members of an object, negative indices count from the
+//! end, the text before the first slash of a path is ignored, and a missing value is `null`. Does not know requests.
 
 use crate::machinery::document::form;
 use crate::machinery::{go, json};
 use serde_json::{Map, Value};
 
-/// One operation; what was not sent is empty.
+/// One operation. Missing fields have their default.
 #[derive(Debug, Default)]
 pub(crate) struct Operation {
     op: String,
@@ -16,14 +16,14 @@ pub(crate) struct Operation {
     value: Value,
 }
 
-/// A patch that fits no document, or not this one. The real server does not say why.
+/// The patch is invalid or does not fit the document. kube-apiserver reports no reason either.
 #[derive(Debug)]
 pub(crate) struct DoesNotApply;
 
-/// A patch as it was read, with the paths of the fields in it that mean nothing.
+/// A parsed patch, with the paths of its unknown fields.
 pub(crate) type Read = (Vec<Operation>, Vec<String>);
 
-/// Reads a patch; the error is the text of Go's decoder.
+/// Parses a patch. The error has the message of Go's decoder.
 pub(crate) fn read(patch: &Value) -> Result<Read, String> {
     let items = match patch {
         Value::Null => &[],
@@ -70,15 +70,15 @@ fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operat
     Ok(read)
 }
 
-/// Bytes that the copies of one patch may add together: each could double the document. So much are they in the real server.
+/// Limit, in bytes, of all values copied by one patch, as in kube-apiserver: each copy could double the document.
 const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Whether a patch is subject to a condition.
+/// Whether a patch contains a `test` operation.
 pub(crate) fn has_test(operations: &[Operation]) -> bool {
     operations.iter().any(|operation| operation.op == "test")
 }
 
-/// Applies all operations; what is left of the document after a failure is of no use.
+/// Applies all operations. After an error, the document is in an undefined state.
 pub(crate) fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
     let mut copied = 0;
     operations
@@ -87,7 +87,7 @@ pub(crate) fn apply(document: &mut Value, operations: &[Operation]) -> Result<()
 }
 
 impl Operation {
-    /// Whether the operation reads or writes what is at a path, or below or above it.
+    /// Whether the operation can read or write the value at a path, or one above or below it.
     pub(crate) fn touches(&self, at: &str) -> bool {
         let near = |path: &String| path.starts_with(at) || at.starts_with(path.as_str());
         matches!(self.op.as_str(), "copy" | "test")
@@ -139,13 +139,13 @@ impl Operation {
     }
 }
 
-/// A place in a document: a list or an object, and a key in it.
+/// A position in a document: a list or an object, and a key in it.
 enum Slot<'a> {
     Member(&'a mut Map<String, Value>, String),
     Item(&'a mut Vec<Value>, String),
 }
 
-/// The slot at a path for a value that does not nest the document too deep there.
+/// The slot at a path for a value, unless the document would exceed the nesting limit.
 fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Slot<'a>, DoesNotApply> {
     let levels = json::DEPTH_MAX.checked_sub(path.matches('/').count());
     match levels.is_some_and(|levels| json::nests_within(levels, value)) {
@@ -154,7 +154,7 @@ fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Sl
     }
 }
 
-/// The place that a path names. Everything but its last part must be there.
+/// The slot at a path. Its parent must exist.
 fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply> {
     let parts: Vec<String> = path.split('/').map(json::name_of_part).collect();
     let [_, inner @ .., key] = parts.as_slice() else {
@@ -178,7 +178,7 @@ fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply>
     }
 }
 
-/// An index, which may count from the end of `length` entries.
+/// Parses an index; a negative one counts from the end.
 fn index(key: &str, length: usize) -> Result<usize, DoesNotApply> {
     let number: i64 = key.parse().map_err(|_| DoesNotApply)?;
     let length = i64::try_from(length).map_err(|_| DoesNotApply)?;
@@ -235,7 +235,7 @@ impl Slot<'_> {
     }
 }
 
-/// Merges a patch into a document (RFC 7386).
+/// Applies a merge patch (RFC 7386).
 pub(crate) fn merge(document: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *document = patch.clone();
@@ -258,7 +258,7 @@ pub(crate) fn merge(document: &mut Value, patch: &Value) {
 
 #[cfg(test)]
 mod tests {
-    //! The laws of patches; what single operations do is tested by the contract.
+    //! Properties of patches. The contract tests cover single operations.
 
     use super::*;
     use proptest::prelude::*;
@@ -271,7 +271,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_added_to_a_list_can_be_taken_out_again(list in prop::collection::vec(0..9, 0..5), at in 0..5usize) {
+        fn adding_and_removing_a_list_entry_restores_the_list(list in prop::collection::vec(0..9, 0..5), at in 0..5usize) {
             let document = json!({"l": list});
             let path = format!("/l/{at}");
             let there_and_back = json!([{"op": "add", "path": path, "value": 7}, {"op": "remove", "path": path}]);
@@ -280,7 +280,7 @@ mod tests {
         }
 
         #[test]
-        fn a_merge_patch_makes_what_it_says(keys in prop::collection::btree_map("[a-c]", prop::option::of(0..3), 0..4)) {
+        fn a_merge_patch_sets_removes_and_retains_members(keys in prop::collection::btree_map("[a-c]", prop::option::of(0..3), 0..4)) {
             let patch = json!(keys);
             let mut document = json!({"a": 1, "z": {"deep": true}});
             merge(&mut document, &patch);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_entry_can_be_named_from_the_end() {
+    fn index_minus_one_is_the_last_entry() {
         let remove = json!([{"op": "remove", "path": "/l/-1"}]);
         assert_eq!(patched(json!({"l": [1, 2]}), &remove), Some(json!({"l": [1]})));
         assert_eq!(patched(json!({"l": []}), &remove), None);

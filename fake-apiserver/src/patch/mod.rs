@@ -1,4 +1,4 @@
-//! How objects change in part: JSON patches, merge patches, strategic merge patches, and field managers.
+//! JSON patches, merge patches, strategic merge patches, and server-side apply with field managers.
 //!
 //! Works on values and types. Does not know requests or storage.
 

@@ -1,6 +1,6 @@
-//! Whether an applied document fits its type, with the texts of structured-merge-diff.
+//! Validates an applied configuration against its schema, with the errors of structured-merge-diff.
 //!
-//! Unlike decoding, this refuses fields that are not known, and takes no value for another.
+//! Stricter than decoding: rejects unknown fields and does not coerce values.
 
 use super::nature::Nature;
 use crate::machinery::go;
@@ -9,10 +9,10 @@ use crate::structural::Schema;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// How many faults are reported: a peer can send millions.
+/// Limit of reported errors: a body can contain millions.
 const FAULTS_MAX: usize = 100;
 
-/// Checks a document; the error reports all its faults.
+/// Validates a document; the error lists all violations.
 pub(super) fn check(nature: Nature<'_>, document: &Value) -> Result<(), String> {
     let mut faults = Faults::default();
     match nature {
@@ -53,14 +53,14 @@ impl Faults {
         };
         for (name, member) in members {
             let Some(field) = of.field(name) else {
-                // The first unknown field ends the look at a struct.
+                // As upstream, the first unknown field ends the validation of a struct.
                 return self.below(&format!(".{name}"), |at| at.tell("field not declared in schema"));
             };
             self.below(&format!(".{name}"), |at| at.field(field, member));
         }
     }
 
-    /// A value that follows a schema, which may be of that type.
+    /// Validates a value by its nature; `of` is its OpenAPI type.
     fn by_nature(&mut self, nature: Nature<'_>, of: &str, value: &Value) {
         match (nature, value) {
             (_, Value::Null) => {}
@@ -99,7 +99,7 @@ impl Faults {
         }
     }
 
-    /// Tells that a value is not of a type, if it is not.
+    /// Reports an error unless the value has the OpenAPI type `of`.
     fn tell_type(&mut self, of: &str, value: &Value) {
         let shown = || format!("&{{{}}}", go::map(value));
         match (of, value) {
@@ -140,7 +140,7 @@ impl Faults {
         }
     }
 
-    /// Entries that have names, each of which may come once.
+    /// Entries of an associative list: each key can occur once.
     fn entries(&mut self, nature: Nature<'_>, items: &[Value], look: impl Fn(&mut Self, &Value)) {
         let mut seen = HashSet::new();
         for (at, item) in items.iter().enumerate() {
@@ -172,9 +172,9 @@ impl Faults {
                 ValueType::Quantity | ValueType::IntOrString,
                 Value::Bool(_) | Value::Number(_) | Value::String(_),
             ) => {}
-            // Times are found wanting when they are read.
+            // Decoding validates the format of times.
             (ValueType::Time | ValueType::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
-            // Decoding tells what fits.
+            // Decoding validates these types, which accept several JSON types.
             (ValueType::Struct(id), _) if id.get().either => {}
             (ValueType::Struct(id), _) => self.members(id.get(), value),
             (ValueType::List(inner), Value::Array(items)) => {
@@ -207,7 +207,7 @@ impl Faults {
     }
 }
 
-/// The Go type that a JSON value is decoded into.
+/// The Go type into which a JSON value is decoded.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -220,7 +220,7 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A JSON value in Go's syntax (`%#v`).
+/// A JSON value in Go syntax (`%#v`).
 fn go_syntax(value: &Value) -> String {
     match value {
         Value::Array(items) => {

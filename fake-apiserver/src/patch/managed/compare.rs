@@ -1,10 +1,10 @@
-//! Which fields a value has, and which differ between two.
+//! The field set of a value, and the difference between two values.
 
 use super::nature::{Nature, is_hollow};
 use super::set::{Element, Node, Set};
 use serde_json::{Map, Value};
 
-/// What differs between two objects.
+/// The difference between two objects.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'a> {
     pub(super) added: Set<'a>,
@@ -12,11 +12,11 @@ pub(super) struct Changes<'a> {
     pub(super) removed: Set<'a>,
 }
 
-/// The fields that a value has.
+/// The field set of a value.
 pub(super) fn fields<'a>(nature: Nature<'_>, value: &'a Value) -> Set<'a> {
     let node = |element, inner: Nature<'_>, value, named| Node {
         element,
-        // Structs are there because their fields are; what is in a map or a list is there by itself.
+        // A struct field is in the set through its inner fields; map members and list entries are in it themselves.
         member: named || matches!(inner.of_value(value), Nature::Leaf) || is_nothing(value),
         inner: fields(inner, value),
     };
@@ -54,7 +54,7 @@ fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
 }
 
-/// What differs between two values of a kind.
+/// The difference between two values.
 pub(super) fn compare<'a>(nature: Nature<'_>, old: &'a Value, new: &'a Value) -> Changes<'a> {
     let difference = between(nature, Some(old), Some(new));
     Changes {
@@ -64,7 +64,7 @@ pub(super) fn compare<'a>(nature: Nature<'_>, old: &'a Value, new: &'a Value) ->
     }
 }
 
-/// What differs at one place: whether the place itself, and what below it.
+/// The difference at one path: whether the path itself changed, and the fields below it.
 #[derive(Default)]
 struct Difference<'a> {
     added: (bool, Set<'a>),
@@ -74,7 +74,7 @@ struct Difference<'a> {
 
 fn between<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
     let mut out = Difference::default();
-    // What is free is divided as soon as both values can be.
+    // A free-form value is compared by member only if both values are objects.
     let nature = old.into_iter().chain(new).fold(nature, Nature::of_value);
     let leaf = matches!(nature, Nature::Leaf) || (is_hollow(old) && is_hollow(new));
     match (old, new) {
@@ -95,7 +95,7 @@ fn between<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value
     out
 }
 
-/// The nodes of one level of differences.
+/// The changed nodes below one path.
 #[derive(Default)]
 struct Level<'a> {
     added: Vec<Node<'a>>,
@@ -145,7 +145,7 @@ fn members<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value
     }
 }
 
-/// Entries that have the same name are one field, and change together.
+/// Entries with the same key are one field and change together.
 fn entries<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
     let (mut before, after) = (group(nature, old), group(nature, new));
     let inner = nature.entry();
@@ -184,7 +184,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// The entries of a list by name, sorted; what has no name is passed over.
+/// The entries of a list by key, sorted. Entries without key are ignored.
 fn group<'a>(nature: Nature<'_>, list: Option<&'a Value>) -> Vec<(Element<'static>, Vec<&'a Value>)> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
     let mut named: Vec<(Element<'static>, Vec<&Value>)> = items

@@ -1,7 +1,7 @@
-//! The entries of `metadata.managedFields`: managers and what they own.
+//! The entries of `metadata.managedFields`: managers and their field sets.
 //!
-//! Owns their JSON form, their order and their number. Sets are kept in the names of the stored kind; entries of
-//! other versions are read and written in the names of theirs. Does not know what fields there are.
+//! Owns their JSON form, order and number. Field sets use the names of the stored version; entries of other versions
+//! are converted when read and written. Does not know schemas.
 
 use super::fields_v1;
 use super::set::Set;
@@ -9,19 +9,19 @@ use crate::kinds::{Catalogue, Kind};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// Managers of updates that an object remembers one by one.
+/// Limit of `Update` entries; beyond it, the oldest are merged.
 const UPDATERS_MAX: usize = 10;
-/// The manager that the oldest of them become.
+/// The manager of merged entries.
 const ANCIENT: &str = "ancient-changes";
 
-/// How a manager came to own something.
+/// The `operation` of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(super) enum ManagerOperation {
     Apply,
     Update,
 }
 
-/// What identifies an entry.
+/// The identity of an entry.
 #[derive(Clone, Debug)]
 pub(super) struct Id<'a> {
     pub(super) manager: Cow<'a, str>,
@@ -33,7 +33,7 @@ pub(super) struct Id<'a> {
 #[derive(Clone, Debug)]
 struct ManagedFieldsEntry<'a> {
     id: Id<'a>,
-    /// Empty where the manager has changed nothing.
+    /// Empty if the manager has not changed the object.
     time: Cow<'a, str>,
     set: Set<'a>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Entries<'a> {
     list: Vec<ManagedFieldsEntry<'a>>,
 }
 
-/// An entry as it is written.
+/// An entry in JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire<'a> {
@@ -64,7 +64,7 @@ struct Wire<'a> {
 }
 
 impl PartialEq for Id<'_> {
-    /// Whoever applies is the same manager in every version.
+    /// For `Apply`, the API version is not part of the identity.
     fn eq(&self, other: &Self) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
@@ -74,7 +74,7 @@ impl PartialEq for Id<'_> {
 }
 
 impl Id<'_> {
-    /// The manager as conflicts name it.
+    /// The manager in conflict messages.
     pub(super) fn display(&self) -> String {
         let mut text = format!("{:?}", self.manager);
         if !self.subresource.is_empty() {
@@ -86,7 +86,7 @@ impl Id<'_> {
         text
     }
 
-    /// What the order of managers goes by in conflicts.
+    /// Sort key of managers in conflicts.
     fn rank(&self) -> (&str, ManagerOperation, &str, &str) {
         (
             &self.manager,
@@ -98,7 +98,7 @@ impl Id<'_> {
 }
 
 impl<'a> Entries<'a> {
-    /// Nobody owns anything.
+    /// No entries.
     pub(super) fn none(kind: &Kind) -> Self {
         Self {
             kind: kind.stored(),
@@ -106,7 +106,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Reads the JSON of an object's entries; `None` where it is malformed. An empty text is no entries.
+    /// Parses the JSON of an object's entries. `None` if it is invalid. Empty text has no entries.
     pub(super) fn read(kind: &Kind, text: &'a str) -> Option<Self> {
         let mut entries = Self::none(kind);
         if text.is_empty() {
@@ -117,7 +117,7 @@ impl<'a> Entries<'a> {
             if wire.api_version.is_empty() || wire.fields_type != "FieldsV1" {
                 return None;
             }
-            // Who managed a version that is no longer known manages nothing.
+            // Entries of unknown versions are dropped.
             let Some(set) = entries.stored(&wire.api_version, wire.set) else {
                 continue;
             };
@@ -141,13 +141,13 @@ impl<'a> Entries<'a> {
         self.list.is_empty()
     }
 
-    /// Everything that anybody owns.
+    /// The union of all field sets.
     pub(super) fn all(&self) -> Set<'a> {
         let sets = self.list.iter().map(|entry| entry.set.clone());
         sets.fold(Set::default(), Set::union)
     }
 
-    /// What others own of a set, in the order of their names; paths are those of their versions.
+    /// For each other manager, the fields of a set that it owns, in the order of managers; paths are those of its version.
     pub(super) fn owned_by_others(&self, id: &Id<'_>, changed: &Set<'_>) -> Vec<(String, Set<'a>)> {
         let mut others: Vec<&ManagedFieldsEntry<'a>> =
             self.list.iter().filter(|entry| entry.id != *id).collect();
@@ -162,7 +162,7 @@ impl<'a> Entries<'a> {
             .collect()
     }
 
-    /// Takes from all managers but one what is changed or gone.
+    /// Removes changed and removed fields from all entries, except that of one manager.
     pub(super) fn give_up(&mut self, except: Option<&Id<'_>>, changed: &Set<'_>, removed: &Set<'_>) {
         for entry in &mut self.list {
             if except.is_none_or(|id| entry.id != *id) {
@@ -173,7 +173,7 @@ impl<'a> Entries<'a> {
         self.list.retain(|entry| !entry.set.is_empty());
     }
 
-    /// Adds to what a manager owns, at that time.
+    /// Adds fields to a manager's entry and sets its time.
     pub(super) fn add(&mut self, id: Id<'a>, set: Set<'a>, now: &'a str) {
         if set.is_empty() {
             return;
@@ -188,7 +188,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Sets what a manager owns and returns what it owned before.
+    /// Replaces a manager's field set and returns the old one.
     pub(super) fn replace(&mut self, id: Id<'a>, set: Set<'a>) -> Set<'a> {
         match self.list.iter_mut().find(|entry| entry.id == id) {
             Some(entry) => {
@@ -203,7 +203,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Edits what a manager owns.
+    /// Edits a manager's field set.
     pub(super) fn edit(&mut self, id: &Id<'_>, edit: impl Fn(&mut Set<'a>)) {
         if let Some(entry) = self.list.iter_mut().find(|entry| entry.id == *id) {
             edit(&mut entry.set);
@@ -211,14 +211,14 @@ impl<'a> Entries<'a> {
         self.list.retain(|entry| !entry.set.is_empty());
     }
 
-    /// Sets the time of a manager.
+    /// Sets the time of a manager's entry.
     pub(super) fn touch(&mut self, id: &Id<'_>, now: &'a str) {
         if let Some(entry) = self.list.iter_mut().find(|entry| entry.id == *id) {
             entry.time = now.into();
         }
     }
 
-    /// Joins the oldest managers of updates where there are too many, those of each version by themselves.
+    /// Merges the oldest `Update` entries beyond the limit, separately for each version.
     pub(super) fn cap(&mut self) {
         let is_update = |entry: &ManagedFieldsEntry<'_>| entry.id.operation == ManagerOperation::Update;
         let mut count = self.list.iter().filter(|entry| is_update(entry)).count();
@@ -245,7 +245,7 @@ impl<'a> Entries<'a> {
         self.list.extend(kept);
     }
 
-    /// Whether the entries are those of another text, but for the times.
+    /// Whether the entries are equal except for times.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         let same = |(a, b): (&ManagedFieldsEntry<'_>, &ManagedFieldsEntry<'_>)| {
             a.id == b.id && a.id.api_version == b.id.api_version && a.set == b.set
@@ -253,7 +253,7 @@ impl<'a> Entries<'a> {
         self.list.len() == other.list.len() && self.list.iter().zip(&other.list).all(same)
     }
 
-    /// The JSON of the entries: appliers come first, then who wrote first. Empty where there are none.
+    /// Serializes the entries: `Apply` entries first, each group by time. Empty text if there are none.
     pub(super) fn write(mut self) -> String {
         if self.list.is_empty() {
             return String::new();
@@ -266,10 +266,10 @@ impl<'a> Entries<'a> {
             write_entry(&entry.id, &entry.time, &set, &mut out);
         }
         out.push(b']');
-        String::from_utf8(out).expect("it is put together from texts")
+        String::from_utf8(out).expect("JSON built from strings is UTF-8")
     }
 
-    /// A set of some version in the names of the stored kind; `None` for versions that are not known.
+    /// Converts a field set to the names of the stored version. `None` if the version is unknown.
     fn stored(&self, api_version: &str, set: Set<'a>) -> Option<Set<'a>> {
         let kind = self.version(api_version)?;
         Some(match kind.view {
@@ -281,7 +281,7 @@ impl<'a> Entries<'a> {
         })
     }
 
-    /// The other way round.
+    /// Converts a field set from the names of the stored version.
     fn shown(&self, api_version: &str, set: Set<'a>) -> Set<'a> {
         match self.version(api_version).and_then(|kind| kind.view) {
             Some(view) if !view.renamed.is_empty() => set.renamed(|name| {

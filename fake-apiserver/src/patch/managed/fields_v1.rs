@@ -1,8 +1,7 @@
-//! FieldsV1: how sets of fields are written.
+//! FieldsV1: the JSON form of field sets.
 //!
-//! An object with a member for each path element, whose name says what it is (`f:` a field, `k:` a key, `v:` a value,
-//! `i:` a place). An empty object is an element that is in the set itself; where there is something below it as well,
-//! the member `.` says so.
+//! An object with a member per path element, whose prefix is the element's type (`f:` field, `k:` key, `v:` value, `i:`
+//! index). An empty object is an element of the set; with inner elements, the member `.` marks it as such.
 
 use super::set::{Element, Node, Set};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -10,10 +9,10 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Levels that a set may have: it comes from clients.
+/// Limit of levels: field sets can come from clients.
 const DEPTH_MAX: usize = 64;
 
-/// Writes a set as JSON.
+/// Serializes a set as JSON.
 pub(super) fn write(set: &Set<'_>, member: bool, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut first = true;
@@ -51,22 +50,22 @@ fn write_name(element: &Element<'_>, out: &mut Vec<u8>) {
     }
     let begin = out.len();
     write_text(text, out);
-    // The quote that this writes first is in front of the letter already.
+    // Removes the opening quote that `write_text` wrote: the name already has one.
     out.remove(begin);
 }
 
-/// Writes a JSON string.
+/// Serializes a JSON string.
 pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("strings always serialize into memory");
 }
 
-/// Reads a set: for `#[serde(deserialize_with)]`.
+/// Deserializes a set, for `#[serde(deserialize_with)]`.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set<'de>, D::Error> {
     let (_, set) = Level(DEPTH_MAX).deserialize(deserializer)?;
     Ok(set)
 }
 
-/// One level, and how many may follow. It yields whether its own element is in the set.
+/// Deserializer of one level, with the number of levels allowed below. Returns whether its own element is in the set.
 struct Level(usize);
 
 impl<'de> DeserializeSeed<'de> for Level {
@@ -115,7 +114,7 @@ impl<'de> Visitor<'de> for Level {
     }
 }
 
-/// What a name stands for. Kinds of elements that are not known yet are passed over.
+/// Parses a member name as path element. None for unknown types, which are ignored.
 fn element<'a>(name: &Cow<'a, str>) -> Result<Option<Element<'a>>, String> {
     let bad = || format!("{name:?} is no path element");
     if name.as_bytes().get(1) != Some(&b':') {
@@ -142,7 +141,7 @@ fn element<'a>(name: &Cow<'a, str>) -> Result<Option<Element<'a>>, String> {
     }))
 }
 
-/// A name, borrowed where it is written without escapes.
+/// Deserializer of a name; borrows it unless it has escapes.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {

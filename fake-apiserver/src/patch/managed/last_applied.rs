@@ -1,5 +1,5 @@
-//! The annotation of client-side apply, for the manager `kubectl`: objects that it wrote are taken over without
-//! conflicts, and the annotation is kept as it would be.
+//! The last-applied annotation of client-side apply, for the manager `kubectl`: fields in it do not conflict, and
+//! server-side apply updates it.
 
 use super::check::check;
 use super::compare::{compare, fields};
@@ -9,12 +9,12 @@ use crate::kinds::Kind;
 use crate::machinery::{json, metadata};
 use serde_json::Value;
 
-/// The manager of `kubectl apply --server-side`.
+/// The default manager of `kubectl apply --server-side`.
 pub(super) const KUBECTL: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The conflicts without the fields that client-side apply has set and that are unchanged since.
+/// Removes from conflicts the fields that client-side apply set and that have not changed since.
 pub(super) fn reduce(
     kind: &Kind,
     live: &Value,
@@ -40,7 +40,7 @@ pub(super) fn reduce(
         .collect()
 }
 
-/// The last document of client-side apply, in the form in which objects are stored; none that does not fit.
+/// The last configuration of client-side apply, converted to the stored version. None if it is missing or invalid.
 fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     let mut document: Value = serde_json::from_str(text).ok()?;
@@ -54,7 +54,7 @@ fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     Some(kind.to_stored(document))
 }
 
-/// Brings the annotation of an object that has one up to what was applied.
+/// Updates an existing annotation to the applied configuration.
 pub(super) fn refresh(object: &mut Value, applied: &Value) {
     let current = object["metadata"]["annotations"][ANNOTATION].as_str();
     if current.is_none_or(str::is_empty) {

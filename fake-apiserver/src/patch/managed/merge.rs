@@ -1,6 +1,6 @@
-//! One document applied to another, and fields taken out of one.
+//! Merging an applied configuration into an object, and removing fields from an object.
 //!
-//! Follows the algorithm of structured-merge-diff, down to the order of lists.
+//! Implements the algorithm of structured-merge-diff, including the order of lists.
 
 use super::compare::fields;
 use super::nature::{Nature, is_hollow};
@@ -8,9 +8,9 @@ use super::set::{Element, Node, Set};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Applies a document, which is known to fit its type, to a value.
+/// Merges a validated configuration into a value.
 pub(super) fn merge(nature: Nature<'_>, live: &mut Value, applied: &Value) {
-    // Where there is something, nothing takes nothing away.
+    // An empty applied value does not clear a non-empty one.
     let keeps = !matches!(nature, Nature::Leaf) && is_hollow(Some(applied)) && !is_hollow(Some(live));
     if keeps {
         return;
@@ -31,10 +31,10 @@ pub(super) fn merge(nature: Nature<'_>, live: &mut Value, applied: &Value) {
     }
 }
 
-/// Merges two lists by the names of their entries.
+/// Merges two associative lists.
 ///
-/// What the applied list names comes in its order; of the rest, each entry stays before the next one that both have.
-/// Strategic merge patches have another rule: they put new entries first.
+/// Applied entries come in the applied order; each other entry stays before the next entry that both lists have.
+/// Strategic merge patches differ: there, new entries come first.
 fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let name = |item: &Value| nature.name(item).ok();
     let wanted: Vec<Option<Element<'_>>> = applied.iter().map(name).collect();
@@ -42,7 +42,7 @@ fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
         .zip(&wanted)
         .filter_map(|(at, name)| Some((name.as_ref()?, at)))
         .collect();
-    // Where each entry of the old list is applied, if it is.
+    // For each live entry, its index in the applied list, if it is applied.
     let mut live: Vec<(Option<usize>, Option<Value>)> = live
         .into_iter()
         .map(|item| {
@@ -58,7 +58,7 @@ fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
             held.entry(*place).or_insert(at);
         }
     }
-    // For each applied entry, the first from there on that both have.
+    // For each applied entry, the next applied entry (itself included) that is in both lists.
     let mut shared: Vec<Option<usize>> = (0..applied.len())
         .rev()
         .scan(None, |next, at| {
@@ -92,20 +92,20 @@ fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     out
 }
 
-/// Takes out what a manager no longer applies: what it applied `last`, unless somebody manages it still.
+/// Removes fields that a manager applied before (`last`) and no longer applies, unless another manager owns them.
 pub(super) fn prune(nature: Nature<'_>, merged: &Value, last: &Set<'_>, managed: &Set<'_>) -> Value {
     let last = with_structs(nature, last);
     let everything = fields(nature, merged);
     let everything = with_structs(nature, &everything);
     let mut pruned = merged.clone();
     remove(nature, &mut pruned, &last);
-    // First, fields that another manager owns come back.
+    // First step: retain fields that another manager owns.
     let left = fields(nature, &pruned);
     let kept = with_structs(nature, &left).union(with_structs(nature, managed));
     let unmanaged = everything.clone().difference(&kept);
     let mut pruned = merged.clone();
     remove(nature, &mut pruned, &unmanaged);
-    // Then fields without an owner that this manager has not applied before.
+    // Second step: retain unowned fields that this manager did not apply before.
     let left = fields(nature, &pruned);
     let gone = everything
         .difference(&with_structs(nature, &left))
@@ -115,7 +115,7 @@ pub(super) fn prune(nature: Nature<'_>, merged: &Value, last: &Set<'_>, managed:
     out
 }
 
-/// A set with the structs that its fields are in: those have no mark of their own.
+/// The set with all structs that contain its fields; these are not marked themselves.
 fn with_structs<'a>(nature: Nature<'_>, set: &Set<'a>) -> Set<'a> {
     let nodes = set.nodes().iter().map(|node| {
         let (inner, named) = match &node.element {
@@ -135,7 +135,7 @@ fn with_structs<'a>(nature: Nature<'_>, set: &Set<'a>) -> Set<'a> {
     Set::new(nodes.collect())
 }
 
-/// Takes fields out of a value. What becomes empty stays, unless it is to go as well.
+/// Removes fields from a value. Containers that become empty stay, unless they are in the set.
 fn remove(nature: Nature<'_>, value: &mut Value, set: &Set<'_>) {
     if set.is_empty() {
         return;

@@ -1,12 +1,11 @@
-//! Field managers: who set which field (`metadata.managedFields`), and server-side apply.
+//! Field managers (`metadata.managedFields`) and server-side apply.
 //!
-//! Every write leaves its manager as the owner of what it changed. An apply owns what it names: it must not change
-//! what others own unless it is forced to, and what it names no longer goes with its last owner. Follows the
-//! algorithm of structured-merge-diff, which kube-apiserver uses.
+//! An update makes its manager the owner of the changed fields. An apply owns all its fields: it must not change fields
+//! of other managers without `force`, and fields that it no longer contains are removed with their last owner.
+//! Implements the algorithm of structured-merge-diff, as kube-apiserver does.
 //!
-//! Objects carry their entries as JSON text: in `metadata.managedFields` of a value that is about to be written, and
-//! in the rendered bytes afterwards. That is compact, and all that most writes need of them is whether they differ.
-//! Does not know requests or storage.
+//! Objects carry their entries as JSON text: in `metadata.managedFields` of a value to be written, and in the
+//! serialized bytes later. That is compact, and most writes only compare them. Does not know requests or storage.
 
 mod check;
 mod compare;
@@ -31,15 +30,15 @@ use nature::Nature;
 use serde_json::Value;
 use set::Set;
 
-/// Bytes that the name of a manager may have.
+/// Limit, in bytes, of a manager's name.
 pub(crate) const NAME_MAX: usize = 128;
 
-/// Who owns the fields of an object that was not tracked before it was first applied to.
+/// The owner of all fields of an untracked object when it is first applied to.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
-/// The manager of requests that do not say who sends them.
+/// The manager of requests without manager and User-Agent.
 const UNKNOWN: &str = "unknown";
 
-/// Fields of `metadata` that have no owner.
+/// Fields of `metadata` without owner.
 const UNOWNED: [&str; 8] = [
     "name",
     "namespace",
@@ -51,21 +50,21 @@ const UNOWNED: [&str; 8] = [
     "resourceVersion",
 ];
 
-/// A write, as far as field managers are concerned.
+/// A write by a field manager.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldManager<'a> {
-    /// The kind in the version that was written.
+    /// The kind in the version of the request.
     pub(crate) kind: &'a Kind,
     /// Name of the manager.
     pub(crate) manager: &'a str,
-    /// The part that was written.
+    /// The main resource or subresource of the request.
     pub(crate) part: Part,
 }
 
 impl FieldManager<'_> {
-    /// Records the owners of what a create, update or patch has changed; `old` is the object before.
+    /// Records the manager as owner of the fields changed by a create, update or patch; `old` is the previous object.
     ///
-    /// The value is one that a client sent: its entries, if it has any, count instead of those before.
+    /// Valid managedFields in the sent value replace the previous ones.
     pub(crate) fn track(self, now: &str, old: Option<&Object>, new: &mut Value) {
         let sent = metadata::take(new, "managedFields");
         let before = old.map(Object::managed).unwrap_or_default();
@@ -75,7 +74,7 @@ impl FieldManager<'_> {
         };
         let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
         if entries.is_empty() && old.is_some() {
-            // An object without owners gets none before it is first applied to.
+            // An object without managedFields stays untracked until it is first applied to.
             return mark(new, String::new());
         }
         let nothing = self.kind.judged().nothing();
@@ -84,7 +83,7 @@ impl FieldManager<'_> {
         mark(new, written);
     }
 
-    /// The entries that a client sent, as text, if they make sense; those before otherwise.
+    /// The sent entries as text if they are valid; otherwise the previous ones.
     fn sent(self, sent: &Value, before: &str) -> String {
         if is_reset(sent) {
             return String::new();
@@ -119,9 +118,9 @@ impl FieldManager<'_> {
         entries.write()
     }
 
-    /// Applies a document, with type and version, to an object, or makes a new one of it.
+    /// Applies a configuration, with apiVersion and kind, to an object, or creates an object from it.
     ///
-    /// What comes of it is in the form in which objects are stored, still to be decoded; and the entries, as text.
+    /// Returns the object in the stored version, still to be decoded, and its entries as text.
     pub(crate) fn apply(
         self,
         now: &str,
@@ -151,7 +150,7 @@ impl FieldManager<'_> {
         Ok((object, written))
     }
 
-    /// Merges a document into an object, if all owners of what it changes agree. No object: it is the same as before.
+    /// Merges a configuration into an object, or returns the conflicts with other managers. No object if it is unchanged.
     fn merge(
         self,
         now: &str,
@@ -191,7 +190,7 @@ impl FieldManager<'_> {
         Ok((differs.then_some(object), written))
     }
 
-    /// Checks a document and brings it into the form in which objects are stored.
+    /// Validates a configuration and converts it to the stored version.
     fn document(self, applied: &Value) -> Result<Value, Status> {
         let text = |name: &str| applied[name].as_str().unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
@@ -215,7 +214,7 @@ impl FieldManager<'_> {
         Ok(self.kind.to_stored(document))
     }
 
-    /// How failures name a document: `default/name; v1, Kind=Pod`.
+    /// The configuration in error messages: `default/name; v1, Kind=Pod`.
     pub(crate) fn subject(self, applied: &Value) -> String {
         let (namespace, name) = (
             metadata::text(applied, "namespace"),
@@ -230,7 +229,7 @@ impl FieldManager<'_> {
         format!("{}/{}, Kind={}", kind.group, kind.version, kind.kind)
     }
 
-    /// Refuses to change what others own.
+    /// Returns an error for conflicts with other managers.
     fn refuse(self, live: &Value, conflicts: Vec<(String, Set<'_>)>) -> Result<(), Status> {
         if conflicts.is_empty() {
             return Ok(());
@@ -256,7 +255,7 @@ impl FieldManager<'_> {
         }
     }
 
-    /// Takes out the fields that this path leaves alone, as `GetResetFields` of the kind's strategy has them.
+    /// Removes the fields that this request cannot set, as listed by `GetResetFields` of the kind's strategy.
     fn reset(self, set: &mut Set<'_>) {
         for path in untouched(&self.kind.judged(), self.part) {
             set.drop_all(path);
@@ -264,7 +263,7 @@ impl FieldManager<'_> {
     }
 }
 
-/// The fields that a write to a part of a kind leaves alone.
+/// The fields that a write to a resource or subresource cannot set.
 fn untouched(kind: &Kind, part: Part) -> Paths {
     match part {
         _ if !kind.status => &[],
@@ -274,7 +273,7 @@ fn untouched(kind: &Kind, part: Part) -> Paths {
     }
 }
 
-/// Takes out fields that have no owner.
+/// Removes fields without owner.
 fn strip(set: &mut Set<'_>) {
     for name in UNOWNED {
         set.drop_member(&["metadata", name]);
@@ -284,7 +283,7 @@ fn strip(set: &mut Set<'_>) {
     }
 }
 
-/// A client takes all entries away by sending an empty one.
+/// An empty list, or one empty entry, clears managedFields.
 fn is_reset(sent: &Value) -> bool {
     match sent.as_array().map(Vec::as_slice) {
         Some([]) => true,
@@ -293,12 +292,12 @@ fn is_reset(sent: &Value) -> bool {
     }
 }
 
-/// Gives a value that is about to be written its entries.
+/// Sets the managedFields of a value to be written.
 pub(crate) fn mark(value: &mut Value, written: String) {
     metadata::set(value, "managedFields", Some(written.into()));
 }
 
-/// Whether two texts of entries differ in times only.
+/// Whether two texts of entries differ only in times.
 pub(crate) fn differ_in_times(kind: &Kind, one: &str, other: &str) -> bool {
     match (Entries::read(kind, one), Entries::read(kind, other)) {
         (Some(one), Some(other)) => one.is_alike(&other),
@@ -306,7 +305,7 @@ pub(crate) fn differ_in_times(kind: &Kind, one: &str, other: &str) -> bool {
     }
 }
 
-/// The refusal to change what managers own.
+/// The error for conflicts with other managers.
 fn conflict(found: &[(String, Vec<String>)]) -> Status {
     let causes: Vec<Cause> = found
         .iter()

@@ -1,7 +1,7 @@
-//! How values are divided into fields: types and schemas as field managers see them.
+//! Division of values into fields: types and schemas as field managers see them.
 //!
-//! Structs and maps are divided by member, lists by key or value where the schema says so, and everything else is one
-//! field. Does not know sets.
+//! Structs and maps are divided by member, associative lists by key or value, and anything else is a single field. Does
+//! not know field sets.
 
 use super::set::Element;
 use crate::kinds::{Kind, Shape};
@@ -12,32 +12,32 @@ use serde_json::{Map, Value};
 /// How a value is divided into fields.
 #[derive(Clone, Copy)]
 pub(super) enum Nature<'t> {
-    /// Not at all.
+    /// A single field.
     Leaf,
     Struct(&'static Type),
     Map(&'static ValueType),
-    /// A list of structs that are identified by these members.
+    /// A list of structs with these key fields.
     Keyed(&'static [&'static str], &'static ValueType),
     /// A list of scalars.
     Set,
-    /// An object that follows a schema.
+    /// A custom resource, or an object in one.
     Schema(SchemaPlace<'t>),
-    /// A list of objects that follow a schema, which says what identifies them.
+    /// A list of objects in a custom resource; its schema has the key fields.
     Entries(&'t Schema),
-    /// As its JSON suggests: objects by member, everything else as a whole.
+    /// Without schema: objects by member, any other value as a single field.
     Free,
 }
 
-/// What is known of an object that follows a schema.
+/// The schema of an object.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaPlace<'t> {
     schema: &'t Schema,
-    /// It has type and metadata, whether the schema names them or not.
+    /// Whether it has type and metadata, even if the schema does not declare them.
     is_object: bool,
 }
 
 impl<'t> Nature<'t> {
-    /// How the objects of a kind are divided.
+    /// The nature of a kind's objects.
     pub(super) fn of_kind(kind: &'t Kind) -> Self {
         match kind.shape() {
             Shape::Typed(of) => Self::Struct(of),
@@ -60,7 +60,7 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// How values that follow a schema are divided.
+    /// The nature of values of a schema.
     pub(super) fn of_schema(schema: &'t Schema) -> Self {
         match (schema.of, &schema.list) {
             _ if schema.atomic => Self::Leaf,
@@ -75,7 +75,7 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// The nature of a value, where that depends on it.
+    /// The nature of a specific value.
     pub(super) fn of_value(self, value: &Value) -> Self {
         match self {
             Self::Free if !value.is_object() => Self::Leaf,
@@ -96,7 +96,7 @@ impl<'t> Nature<'t> {
         matches!(self, Self::Keyed(..) | Self::Set | Self::Entries(_))
     }
 
-    /// What a member of an object is; `None` for a field that is not known.
+    /// The nature of a member; `None` for an unknown field.
     pub(super) fn member(self, name: &str) -> Option<Self> {
         match self {
             Self::Struct(of) => of
@@ -109,7 +109,7 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// The schema of a member, where the object follows one.
+    /// The schema of a member, if the object has a schema.
     pub(super) fn schema_of(self, name: &str) -> Option<&'t Schema> {
         match self {
             Self::Schema(place) => place.schema.member(name),
@@ -117,7 +117,7 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// Whether a member is there because its fields are: what is in a map is there by itself.
+    /// Whether a member is a declared field, not a map member: field sets contain it only through its inner fields.
     pub(super) fn declares(self, name: &str) -> bool {
         match self {
             Self::Struct(_) => true,
@@ -128,7 +128,7 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// What an entry of a list is.
+    /// The nature of list entries.
     pub(super) fn entry(self) -> Self {
         match self {
             Self::Keyed(_, form) => Self::of(form, &Ownership::Natural),
@@ -137,7 +137,7 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// How paths name an entry of a list. Why they can't, otherwise.
+    /// The path element of a list entry, or the reason why it has none.
     pub(super) fn name(self, item: &Value) -> Result<Element<'static>, String> {
         match (self, item) {
             (Self::Keyed(keys, form), Value::Object(members)) => {
@@ -166,7 +166,7 @@ impl<'t> Nature<'t> {
     }
 }
 
-/// Members that every object has.
+/// Members of every object.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl<'t> SchemaPlace<'t> {
@@ -187,8 +187,8 @@ impl<'t> SchemaPlace<'t> {
     }
 }
 
-/// What a key is that is not there: its default. What is always written is there; other members that are not there are no part of
-/// the key.
+/// The value of a missing key field: its default, or the zero value of a field that is always serialized. Other missing
+/// fields are not part of the key.
 fn default(name: &str, form: &ValueType) -> Option<Value> {
     let ValueType::Struct(id) = form else { return None };
     let field = id.get().field(name)?;
@@ -198,7 +198,7 @@ fn default(name: &str, form: &ValueType) -> Option<Value> {
     }
 }
 
-/// The key of an entry.
+/// The key of a list entry.
 fn key<'k>(
     keys: impl Iterator<Item = &'k str> + Clone,
     members: &Map<String, Value>,
@@ -222,7 +222,7 @@ fn key<'k>(
     Ok(Element::Key(Value::Object(found).to_string().into()))
 }
 
-/// Whether there is nothing to look into.
+/// Whether a value is missing or empty.
 pub(super) fn is_hollow(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => true,

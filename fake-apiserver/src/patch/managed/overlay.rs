@@ -1,6 +1,6 @@
-//! A document laid over an object without regard to owners, as policies do it.
+//! Merge of a configuration into an object without field ownership, for mutating policies.
 //!
-//! Owns what such a document must not name. Does not know policies.
+//! Owns the fields that such a configuration must not contain. Does not know policies.
 
 use super::nature::Nature;
 use super::{check, merge};
@@ -8,8 +8,8 @@ use crate::kinds::Kind;
 use crate::machinery::json;
 use serde_json::Value;
 
-/// Lays a document over an object of a kind, both in its version, without regard to owners. What cannot be divided must
-/// not be named: it would be replaced as a whole. Why it does not fit, otherwise.
+/// Merges a configuration into an object of the same version, without field ownership. Atomic fields are an error: they
+/// would be replaced as a whole.
 pub(crate) fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Result<(), String> {
     let nature = Nature::of_kind(kind);
     let mut named = document.clone();
@@ -30,7 +30,7 @@ pub(crate) fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Resu
     Ok(())
 }
 
-/// Adds the paths of lists, maps and structs in a value that are one field each.
+/// Adds the paths of atomic lists, maps and structs in a value.
 fn atomics(nature: Nature<'_>, value: &Value, path: &mut String, found: &mut Vec<String>) {
     let length = path.len();
     match (nature.of_value(value), value) {

@@ -1,7 +1,7 @@
-//! Sets of fields, and their algebra.
+//! Field sets and their operations.
 //!
-//! A set is a tree of path elements, each level sorted, so that every operation is one walk over two sorted lists.
-//! Names are borrowed from the objects and texts that they come from. Does not know types, nor how sets are written.
+//! A set is a tree of path elements, sorted on each level, so that each operation is one pass over two sorted lists.
+//! Names are borrowed from objects and their JSON. Does not know schemas, nor the JSON form of sets.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,19 +11,19 @@ use std::cmp::Ordering;
 pub(super) enum Element<'a> {
     /// A member of a struct or map.
     Field(Cow<'a, str>),
-    /// An entry of a list by its key: a JSON object.
+    /// A list entry by its key: a JSON object.
     Key(Cow<'a, str>),
-    /// An entry of a list by its value: a JSON scalar.
+    /// A list entry by its value: a JSON scalar.
     Value(Cow<'a, str>),
-    /// An entry of a list by its place.
+    /// A list entry by its index.
     Index(Cow<'a, str>),
 }
 
-/// Fields of an object.
+/// A set of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set<'a>(Vec<Node<'a>>);
 
-/// A path element: whether it is in the set itself, and what is below it.
+/// A path element: whether it is in the set itself, and the fields below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node<'a> {
     pub(super) element: Element<'a>,
@@ -32,7 +32,7 @@ pub(super) struct Node<'a> {
 }
 
 impl Element<'_> {
-    /// As people read it: `.image`, `[name="a"]`, `[="x"]`.
+    /// The element in conflict messages: `.image`, `[name="a"]`, `[="x"]`.
     pub(super) fn display(&self) -> String {
         match self {
             Self::Field(name) => format!(".{name}"),
@@ -51,7 +51,7 @@ impl Element<'_> {
 }
 
 impl<'a> Set<'a> {
-    /// A set of one level of nodes; nodes with nothing in them are left out.
+    /// A set from unsorted nodes; drops empty ones.
     pub(super) fn new(mut nodes: Vec<Node<'a>>) -> Self {
         nodes.retain(Node::is_something);
         if !nodes.is_sorted_by(|a, b| a.element < b.element) {
@@ -141,7 +141,7 @@ impl<'a> Set<'a> {
         Self(nodes.collect())
     }
 
-    /// Takes out a field of structs with all that is below it.
+    /// Removes a struct field and all fields below it.
     pub(super) fn drop_all(&mut self, path: &[&str]) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -155,7 +155,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// Takes out a field of structs, and leaves what is below it.
+    /// Removes a struct field, but not the fields below it.
     pub(super) fn drop_member(&mut self, path: &[&str]) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -171,7 +171,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// The set with other names for the fields of its first level.
+    /// The set with renamed top-level fields.
     pub(super) fn renamed(self, rename: impl Fn(&str) -> Option<&'static str>) -> Self {
         let nodes = self.0.into_iter().map(|node| match &node.element {
             Element::Field(name) => match rename(name) {
@@ -186,7 +186,7 @@ impl<'a> Set<'a> {
         Self::new(nodes.collect())
     }
 
-    /// Every path, as people read it: `.spec.containers[name="a"].image`; those that end on a level come first.
+    /// All paths in the form `.spec.containers[name="a"].image`; on each level, elements of the set come first.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.collect("", &mut out);
@@ -215,7 +215,7 @@ impl Node<'_> {
     }
 }
 
-/// The order of elements, whatever they borrow from.
+/// Compares elements with different lifetimes.
 fn compare(a: &Element<'_>, b: &Element<'_>) -> Ordering {
     a.cmp(b)
 }

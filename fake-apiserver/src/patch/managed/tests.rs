@@ -1,4 +1,4 @@
-//! The algebra of sets, and what applies and updates do whatever they are about.
+//! Tests of field set operations, and properties of apply and update.
 
 use super::compare::{compare, fields};
 use super::entries::Entries;
@@ -25,7 +25,7 @@ fn pods(manager: &str) -> FieldManager<'_> {
 fn config_maps(manager: &str) -> FieldManager<'_> {
     let kind = Catalogue::built_in()
         .find("", "v1", "configmaps")
-        .expect("config maps are in the table");
+        .expect("configmaps is a built-in resource");
     FieldManager {
         kind,
         manager,
@@ -44,12 +44,12 @@ fn applied(
     document: &Value,
     force: bool,
 ) -> std::sync::Arc<Object> {
-    let (mut object, owners) = by.apply(NOW, live, document, force).expect("nobody objects");
+    let (mut object, owners) = by.apply(NOW, live, document, force).expect("no conflicts");
     super::mark(&mut object, owners);
     Object::new(object, 1)
 }
 
-/// What a manager owns, as FieldsV1.
+/// The fields that a manager owns, as FieldsV1.
 fn owned(object: &Object, manager: &str) -> Value {
     let entries: Value = serde_json::from_str(object.managed()).unwrap_or_default();
     let mine = entries.as_array().into_iter().flatten();
@@ -62,7 +62,7 @@ fn owned(object: &Object, manager: &str) -> Value {
 fn text(set: &Set<'_>) -> String {
     let mut out = Vec::new();
     fields_v1::write(set, false, &mut out);
-    String::from_utf8(out).expect("it is text")
+    String::from_utf8(out).expect("FieldsV1 is UTF-8")
 }
 
 fn parsed(text: &str) -> Option<Set<'_>> {
@@ -70,7 +70,7 @@ fn parsed(text: &str) -> Option<Set<'_>> {
     fields_v1::read(&mut reader).ok()
 }
 
-/// Any set of a few levels.
+/// A random set with a few levels.
 fn any_set() -> impl Strategy<Value = Set<'static>> {
     let element = prop_oneof![
         "[a-c]".prop_map(|name| Element::Field(name.into())),
@@ -112,12 +112,12 @@ fn finalizers(names: &[String]) -> Value {
 }
 
 #[test]
-fn sets_are_written_as_the_real_server_writes_them() {
+fn sets_are_serialized_as_in_kube_apiserver() {
     let written = concat!(
         r#"{"f:metadata":{"f:finalizers":{".":{},"v:\"x/y\"":{}}},"#,
         r#""f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:image":{}}}}}"#
     );
-    let set = parsed(written).expect("it is a set");
+    let set = parsed(written).expect("the FieldsV1 is valid");
     assert_eq!(text(&set), written);
     assert_eq!(
         set.paths(),
@@ -131,7 +131,7 @@ fn sets_are_written_as_the_real_server_writes_them() {
 }
 
 #[test]
-fn what_is_no_set_is_refused() {
+fn invalid_field_sets_are_rejected() {
     for text in [
         r#"{"spec":{}}"#,
         r#"{"f:a":1}"#,
@@ -146,11 +146,11 @@ fn what_is_no_set_is_refused() {
         r#"{"f:a":"#.repeat(100),
         "{}".to_owned() + &"}".repeat(100)
     );
-    assert_eq!(parsed(&deep), None, "nobody nests that deep");
+    assert_eq!(parsed(&deep), None, "the set exceeds the depth limit");
 }
 
 #[test]
-fn a_list_keeps_entries_that_are_not_applied_before_the_next_shared_one() {
+fn entries_that_are_not_applied_stay_before_the_next_shared_entry() {
     for (live, apply, after) in [
         (vec!["a", "b"], vec!["c"], vec!["a", "b", "c"]),
         (vec!["a", "b", "c"], vec!["c", "a"], vec!["b", "c", "a"]),
@@ -166,7 +166,7 @@ fn a_list_keeps_entries_that_are_not_applied_before_the_next_shared_one() {
 }
 
 #[test]
-fn ports_are_told_apart_by_number_and_protocol() {
+fn ports_are_keyed_by_number_and_protocol() {
     let container = |ports: Value| json!({"spec": {"containers": [{"name": "a", "ports": ports}]}});
     let document = container(json!([{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]));
     let set = fields(Nature::of_kind(&POD), &document);
@@ -180,7 +180,7 @@ fn ports_are_told_apart_by_number_and_protocol() {
 }
 
 #[test]
-fn entries_that_come_twice_are_one_field() {
+fn duplicate_list_entries_are_one_field() {
     let pod = |env: Value| json!({"spec": {"containers": [{"name": "a", "env": env}]}});
     let twice = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "2"}]));
     let other = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "3"}]));
@@ -195,13 +195,13 @@ fn entries_that_come_twice_are_one_field() {
 }
 
 #[test]
-fn an_empty_list_or_entry_takes_everything_away() {
+fn an_empty_list_or_entry_resets_managed_fields() {
     assert!(is_reset(&json!([])) && is_reset(&json!([{}])));
     assert!(!is_reset(&json!([{"manager": "a"}])) && !is_reset(&Value::Null));
 }
 
 #[test]
-fn a_pod_is_owned_down_to_its_containers() {
+fn creating_a_pod_records_fields_of_its_containers() {
     let mut pod = json!({"metadata": {"name": "p", "labels": {"a": "1"}}, "spec": {
         "containers": [{"name": "c", "image": "i", "resources": {}}]}, "status": {"phase": "Running"}});
     pods("m").track(NOW, None, &mut pod);
@@ -216,7 +216,7 @@ fn a_pod_is_owned_down_to_its_containers() {
 }
 
 #[test]
-fn the_oldest_of_too_many_updaters_become_one() {
+fn the_oldest_updaters_are_merged_beyond_the_limit() {
     let mut object = Object::new(config_map(&json!({})), 1);
     for n in 0..14 {
         let now = format!("2026-11-21T12:00:{n:02}Z");
@@ -226,7 +226,7 @@ fn the_oldest_of_too_many_updaters_become_one() {
         config_maps(&format!("m{n}")).track(&now, old, &mut next);
         object = Object::new(next, n + 2);
     }
-    let entries: Value = serde_json::from_str(object.managed()).expect("it is JSON");
+    let entries: Value = serde_json::from_str(object.managed()).expect("managedFields is JSON");
     let managers: Vec<&str> = (entries.as_array().into_iter().flatten())
         .filter_map(|entry| entry["manager"].as_str())
         .collect();
@@ -242,7 +242,7 @@ fn the_oldest_of_too_many_updaters_become_one() {
 
 proptest! {
     #[test]
-    fn the_algebra_is_that_of_sets(a in any_set(), b in any_set(), c in any_set()) {
+    fn union_difference_and_intersection_satisfy_set_algebra(a in any_set(), b in any_set(), c in any_set()) {
         prop_assert_eq!(a.clone().difference(&b).union(a.intersection(&b)), a.clone());
         prop_assert_eq!(a.clone().union(b.clone()), b.clone().union(a.clone()));
         prop_assert_eq!(a.clone().union(b.clone()).union(c.clone()), a.clone().union(b.clone().union(c.clone())));
@@ -252,14 +252,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_the_same(set in any_set()) {
+    fn a_set_survives_a_round_trip_through_fields_v1(set in any_set()) {
         let text = text(&set);
         prop_assert_eq!(parsed(&text), Some(set));
     }
 
-    /// Whatever is sent as entries is refused or read; what was read is written so that it reads the same.
+    /// Any text is rejected or parsed as entries; parsed entries survive serialization.
     #[test]
-    fn entries_survive_anything(text in r#"\[?(\{|\}|"|:|,|\.|[a-z]|f:|FieldsV1|Apply|manager)*\]?"#) {
+    fn parsed_entries_can_be_serialized_and_parsed_again(text in r#"\[?(\{|\}|"|:|,|\.|[a-z]|f:|FieldsV1|Apply|manager)*\]?"#) {
         if let Some(entries) = Entries::read(&POD, &text) {
             let written = entries.write();
             prop_assert!(Entries::read(&POD, &written).is_some());
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn to_apply_twice_is_to_apply_once(live in any_data(), data in any_data()) {
+    fn a_repeated_apply_changes_nothing(live in any_data(), data in any_data()) {
         let live = applied(config_maps("other"), None, &config_map(&live), true);
         let once = applied(config_maps("me"), Some(&live), &config_map(&data), true);
         let twice = applied(config_maps("me"), Some(&once), &config_map(&data), false);
@@ -276,7 +276,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_dropped_goes_and_what_others_want_stays(mine in any_data(), theirs in any_data()) {
+    fn fields_no_longer_applied_are_removed_unless_another_manager_owns_them(mine in any_data(), theirs in any_data()) {
         let live = applied(config_maps("other"), None, &config_map(&theirs), true);
         let both = applied(config_maps("me"), Some(&live), &config_map(&mine), true);
         let after = applied(config_maps("me"), Some(&both), &config_map(&json!({})), false);
@@ -291,7 +291,7 @@ proptest! {
     }
 
     #[test]
-    fn appliers_that_want_different_things_come_in_any_order(data in any_data(), split in 0..6usize) {
+    fn applies_of_disjoint_fields_commute(data in any_data(), split in 0..6usize) {
         let members: Vec<(String, Value)> = data.as_object().expect("a map").clone().into_iter().collect();
         let (a, b) = members.split_at(split.min(members.len()));
         let of = |part: &[(String, Value)]| config_map(&Value::Object(part.iter().cloned().collect()));
@@ -313,9 +313,9 @@ proptest! {
         }
     }
 
-    /// What is applied is there once, in the order in which it is applied; the rest keeps its own.
+    /// Applied entries occur once, in the applied order; the other entries retain their order.
     #[test]
-    fn merged_lists_keep_both_orders(live in names(), apply in names()) {
+    fn merged_lists_retain_applied_and_live_order(live in names(), apply in names()) {
         let mut object = finalizers(&live);
         merge(Nature::of_kind(&POD), &mut object, &finalizers(&apply));
         let after: Vec<String> = serde_json::from_value(object["metadata"]["finalizers"].take()).expect("a list");
@@ -326,9 +326,9 @@ proptest! {
         prop_assert_eq!(of(&after, false), of(&live, false));
     }
 
-    /// An update leaves its manager with what it changed, and takes that from the others.
+    /// After an update, its manager is the only owner of the changed fields.
     #[test]
-    fn updates_move_ownership(before in any_data(), after in any_data()) {
+    fn an_update_takes_ownership_of_changed_fields(before in any_data(), after in any_data()) {
         let mut first = config_map(&before);
         config_maps("first").track(NOW, None, &mut first);
         let first = Object::new(first, 1);

@@ -1,5 +1,5 @@
-//! The directives of a patch: `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x`, as far as they
-//! need no merging, and the refusals of patches that misuse them.
+//! The directives of a strategic merge patch that need no merging: `$patch`, `$retainKeys`,
+//! `$deleteFromPrimitiveList/x` and `$setElementOrder/x`, and the errors for their misuse.
 
 use crate::machinery::go;
 use serde_json::{Map, Value};
@@ -13,13 +13,13 @@ pub(super) const SET_ORDER: &str = "$setElementOrder/";
 /// Why a patch does not apply.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Misuse {
-    /// The patch has not the form that its directives demand.
+    /// A directive of the patch has an invalid value.
     Form(String),
-    /// The patch has a form, but none that fits this object.
+    /// The patch does not fit this object.
     Fit(String),
 }
 
-/// `$retainKeys`: what is not named goes.
+/// `$retainKeys`: removes all members that it does not list.
 pub(super) fn retain_keys(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
@@ -34,7 +34,7 @@ pub(super) fn retain_keys(
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    // What the patch takes away need not be kept: clients both say that it goes and leave it out of the list.
+    // Members that the patch removes need not be listed: clients set them to null and omit them from the list.
     if patch
         .iter()
         .any(|(name, value)| !value.is_null() && !name.starts_with('$') && !kept.contains(&name.as_str()))
@@ -45,7 +45,7 @@ pub(super) fn retain_keys(
     Ok(())
 }
 
-/// Takes directives and `null` members, which have a meaning only for an old value, out of one that is new as a whole.
+/// Removes directives and `null` members from a value that is added: they only have a meaning for an existing value.
 pub(super) fn bare(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -75,7 +75,7 @@ pub(super) fn unknown_directive(directive: &Value) -> Misuse {
     Misuse::Fit(format!("unknown patch type [{text}] in map"))
 }
 
-/// `$deleteFromPrimitiveList/x`: takes scalars out of a list.
+/// `$deleteFromPrimitiveList/x`: removes scalars from a list.
 pub(super) fn delete_scalars(
     original: &mut Map<String, Value>,
     list: &str,
@@ -91,7 +91,7 @@ pub(super) fn delete_scalars(
     Ok(())
 }
 
-/// Carries out the entries that are directives and returns the others.
+/// Applies the directives among list entries and returns the other entries.
 pub(super) fn directives(
     key: &str,
     original: &mut Vec<Value>,
@@ -109,7 +109,7 @@ pub(super) fn directives(
             Some("replace") => {
                 replaces = true;
                 bare(&mut item);
-                // `$patch: replace` stands alone or beside a key, which is then no entry of the new list.
+                // With at most one other member, its merge key, the entry is not part of the new list.
                 if item.as_object().is_some_and(|members| members.len() > 1) {
                     rest.push(item);
                 }

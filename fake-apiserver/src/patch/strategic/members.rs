@@ -1,18 +1,18 @@
-//! What the members of an object are, as far as a patch needs to know.
+//! Schema of an object's members, for strategic merge patches.
 
 use crate::schema::{Field, Strategy, Type, ValueType};
 
-/// What the members of an object are: of a struct, or all of one form.
+/// Schema of an object's members: struct fields, or values of one type.
 #[derive(Clone, Copy)]
 pub(super) enum Members {
     Struct(&'static Type),
     Map(&'static ValueType),
-    /// Nothing is known of them: maps merge, lists are replaced.
+    /// No schema: maps merge, lists are replaced.
     Free,
 }
 
 impl Members {
-    /// What a member consists of, and how it merges.
+    /// Schema and merge strategy of a member.
     pub(super) fn member(self, name: &str) -> (Self, Strategy) {
         match self {
             Self::Free => (Self::Free, Strategy::default()),
@@ -24,7 +24,7 @@ impl Members {
         }
     }
 
-    /// The members of values of a form, or of a list's entries.
+    /// Schema of the members of a value, or of a list's entries.
     pub(super) fn of(form: &'static ValueType) -> Self {
         match form {
             ValueType::Struct(id) => Self::Struct(id.get()),

@@ -1,6 +1,6 @@
-//! Merging: objects member by member, lists by a key where their entries are structs, and as sets where they are scalars.
+//! Merging: objects by member, lists of structs by merge key, lists of scalars as sets.
 //!
-//! Objects and lists are within each other, so that both are here.
+//! Objects and lists contain each other, so both are in this file.
 
 use super::directives::{
     DELETE_FROM_LIST, Misuse, PATCH, SET_ORDER, bare, delete_scalars, directives, entry_key, retain_keys,
@@ -68,7 +68,7 @@ fn member(
     Ok(())
 }
 
-/// Merges a list into another and puts the entries in order: those of the patch as the patch has them.
+/// Merges a list into another and sorts it: entries of the patch come in the patch's order.
 fn merge_list(
     of: Members,
     key: Option<&'static str>,
@@ -86,7 +86,7 @@ fn merge_list(
     Ok(())
 }
 
-/// Merges a list into another. New entries come last.
+/// Merges a list into another. New entries are appended.
 fn combine(
     of: Members,
     key: Option<&'static str>,
@@ -105,7 +105,7 @@ fn combine(
     merge_entries(of, key, original, patch)
 }
 
-/// Whether what two lists hold are structs, rather than scalars; what merges is of one type.
+/// Whether the entries of both lists are structs. Mixed types are an error.
 fn has_structs(original: &[Value], patch: &[Value]) -> Result<bool, Misuse> {
     let mut forms = original.iter().chain(patch).map(form);
     let first = forms.next();
@@ -149,7 +149,7 @@ fn merge_entries(of: Members, key: &str, original: &mut Vec<Value>, patch: Vec<V
     Ok(())
 }
 
-/// Carries out every `$setElementOrder/x`, together with the change of the list that it orders.
+/// Applies each `$setElementOrder/x` together with the patch of the list that it orders.
 fn enforce_orders(
     of: Members,
     original: &mut Map<String, Value>,
@@ -169,7 +169,7 @@ fn enforce_orders(
             return Err(bad());
         };
         let (inner, strategy) = of.member(&name);
-        // A patch that removes the list, or replaces it by something else, needs no order.
+        // A list that the patch removes or replaces by another type has no order.
         let change = match patch.get(&name) {
             None => Vec::new(),
             Some(Value::Array(_)) => patch.remove(&name).and_then(as_list).unwrap_or_default(),

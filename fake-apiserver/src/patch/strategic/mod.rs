@@ -1,6 +1,6 @@
-//! Strategic merge patches: merge patches that know which lists merge, by what key, and in what order.
+//! Strategic merge patches: merge patches that use the schema's merge keys and preserve the order of lists.
 //!
-//! Which lists merge comes from the schema. Does not know requests.
+//! The schema defines which lists merge. Does not know requests.
 
 mod directives;
 mod members;

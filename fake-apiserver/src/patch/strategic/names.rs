@@ -1,11 +1,11 @@
-//! What identifies the entries of a merging list: their key, or they themselves.
+//! Identity of list entries: by merge key, or by value.
 //!
-//! Owns the index that keeps long lists from being gone through once for each of their entries.
+//! Owns an index that makes lookups in long lists fast.
 
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The name of an entry. A struct without its key has one as well, which it shares with others like it.
+/// The identity of an entry. All structs without the merge key share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Name<'a> {
     Key(Option<&'a Value>),
@@ -21,7 +21,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Where the entries of a list are; of those that share a name, the first counts.
+/// Index of a list's entries by identity; the first of several equal ones counts.
 pub(super) struct Places<'a>(HashMap<Name<'a>, usize>);
 
 impl<'a> Places<'a> {

@@ -1,12 +1,11 @@
-//! The order of merged lists: what a patch names comes as the patch has it, and what it does not name keeps its place
-//! among the rest.
+//! The order of merged lists: entries of the patch come in the patch's order, the others retain their position.
 
 use super::directives::{Misuse, PATCH};
 use super::names::Places;
 use crate::machinery::go;
 use serde_json::Value;
 
-/// A patch must agree with the order that it sets.
+/// Checks that the patch of a list has the order of its `$setElementOrder`.
 pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Misuse> {
     let (mut last, places) = (0, Places::of(order, key));
     for item in change.iter().filter(|item| item.get(PATCH).is_none()) {
@@ -26,9 +25,9 @@ pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Res
     Ok(())
 }
 
-/// Sorts a merged list: entries that `order` names as it names them, the others as they were `before`.
+/// Sorts a merged list: entries in `order` by it, the others by their position `before`.
 ///
-/// Where the two meet, an entry comes first that came first before.
+/// When both parts are interleaved, the entry that came first before is first.
 pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) {
     let (order, before) = (Places::of(order, key), Places::of(before, key));
     let placed = std::mem::take(merged).into_iter().map(|item| Placed {
@@ -53,7 +52,7 @@ pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value]
     }
 }
 
-/// An entry with its places in the requested order and in the list as it was.
+/// An entry with its indices in the requested order and in the old list.
 struct Placed {
     ordered: Option<usize>,
     before: Option<usize>,
