@@ -1,4 +1,4 @@
-//! What kube-apiserver makes when it starts: priority classes, namespaces, its record of tokens, default roles.
+//! Objects that kube-apiserver creates at start: priority classes, namespaces, the token tracking ConfigMap, default roles.
 
 use super::itself::{self, SERVER};
 use super::namespaces::add_account;
@@ -14,12 +14,12 @@ use crate::patch::managed::FieldManager;
 use crate::store::{Store, Txn};
 use serde_json::{Value, json};
 
-/// The client that these writes are reported as.
+/// The client of these writes in reports to the observer.
 const CLIENT: &str = "system:apiserver";
-/// Namespaces that exist from the start.
+/// Initial namespaces.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Creates everything, as the server itself.
+/// Creates all initial objects, as the server itself.
 pub(crate) fn create(store: &Store) {
     store.begin_with(&CLIENT.into(), create_all);
 }
@@ -38,7 +38,7 @@ fn create_all(txn: &mut Txn<'_>) {
     }
 }
 
-/// Records the server as the manager of what it writes.
+/// Records the server as field manager.
 fn track(txn: &Txn<'_>, kind: &Kind, object: &mut Value) {
     let writer = FieldManager {
         kind,
@@ -68,14 +68,14 @@ fn create_namespace(txn: &mut Txn<'_>, name: &str) {
     });
     debug_assert_eq!(NAMESPACE.generation, Generation::None);
     track(txn, &NAMESPACE, &mut object);
-    // The server's strategy adds it, so that no field manager owns it.
+    // Added by the server's strategy, so that it has no field manager.
     object["spec"] = json!({"finalizers": ["kubernetes"]});
     txn.put(&NAMESPACE, name, object);
     add_account(txn, name);
 }
 
-/// Says since when the use of service account tokens that are secrets is written down: the controller manager asks for
-/// it when it starts.
+/// Creates the ConfigMap with the date since which kube-apiserver tracks the use of legacy service account tokens; the
+/// controller manager reads it at start.
 fn track_tokens(txn: &mut Txn<'_>) {
     let (namespace, name) = (
         "kube-system",
@@ -105,7 +105,7 @@ fn create_roles(txn: &mut Txn<'_>) {
     roles::settle(txn);
 }
 
-/// `kinds`: for the whole cluster, and in a namespace.
+/// `kinds`: cluster-wide and namespaced.
 fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: &rbac::DefaultObject) {
     let kind = kinds[usize::from(made.namespace.is_some())];
     let mut object = json!({

@@ -1,7 +1,7 @@
-//! Definitions of custom resources: they get their names, are established, and go with all that they have made.
+//! CustomResourceDefinitions: acceptance of names, establishing, and deletion with all their objects.
 //!
-//! Plays the controllers of the real server's extension API: naming, establishing and finalizing. Each step is a write of
-//! its own, as there, and all are done when the request is answered.
+//! Implements controllers of apiextensions-apiserver: naming, establishing and finalizing. As upstream, each step is a
+//! separate write; all are complete before the response.
 
 use crate::kinds::definition::{CLEANUP, accepted, condition, conflicts, is_true, kinds, set_condition};
 use crate::kinds::{CUSTOM_RESOURCE_DEFINITION as DEFINITION, Defined, Part};
@@ -14,10 +14,10 @@ use crate::verbs::remove::{is_finished, remove_everywhere};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Who writes the status of definitions.
+/// The field manager of the status of definitions.
 const SERVER: &str = "kube-apiserver";
 
-/// Does what a definition calls for that was written, or has gone, or has lost an object.
+/// Reconciles a definition that was written or deleted, or one of whose objects was deleted.
 pub(super) fn settle(txn: &mut Txn<'_>, name: &str) {
     let Some(found) = txn.get(&DEFINITION, name) else {
         return retire(txn, name);
@@ -29,11 +29,11 @@ pub(super) fn settle(txn: &mut Txn<'_>, name: &str) {
     let Some(named) = named else {
         return serve(txn, found.value());
     };
-    // What follows from a write is done when that write is settled.
+    // The next steps follow when this write is reconciled.
     write(txn, name, &found, named);
 }
 
-/// Serves what a definition makes, or what it makes now, if that is anything.
+/// Starts, updates or stops serving the resource of a definition.
 fn serve(txn: &mut Txn<'_>, definition: &Value) {
     let spec = &definition["spec"];
     let (group, plural) = (
@@ -61,7 +61,7 @@ fn serve(txn: &mut Txn<'_>, definition: &Value) {
     txn.define(made);
 }
 
-/// The definition with the names that it gets, and established if it got them; none where it has them already.
+/// The definition with new conditions for names and establishing. None if they are up to date.
 fn give_names(txn: &Txn<'_>, definition: &Value) -> Option<Value> {
     let mut changed = definition.clone();
     let refused = conflicts(&mut changed, &txn.names_of_others(definition));
@@ -93,7 +93,7 @@ fn give_names(txn: &Txn<'_>, definition: &Value) -> Option<Value> {
     (changed != *definition).then_some(changed)
 }
 
-/// A definition has gone: so has what it made, and others may have its names.
+/// After the deletion of a definition: stops serving its resource and reconsiders definitions that wait for its names.
 fn retire(txn: &mut Txn<'_>, name: &str) {
     let Some((plural, group)) = name.split_once('.') else {
         return;
@@ -102,7 +102,7 @@ fn retire(txn: &mut Txn<'_>, name: &str) {
     reconsider(txn, name, group);
 }
 
-/// Looks again at the definitions of a group that have not got their names.
+/// Reconciles definitions of a group whose names were in use.
 fn reconsider(txn: &mut Txn<'_>, name: &str, group: &str) {
     let waiting = txn.definitions_without_names(group).into_iter();
     for other in waiting.filter(|other| other != name) {
@@ -110,7 +110,7 @@ fn reconsider(txn: &mut Txn<'_>, name: &str, group: &str) {
     }
 }
 
-/// A definition that is being deleted goes when all that it has made has gone.
+/// Deletes the objects of a terminating definition, and then the definition.
 fn finish(txn: &mut Txn<'_>, name: &str, found: &Arc<Object>) {
     let definition = found.value();
     if !metadata::finalizers(definition).contains(&CLEANUP) {
@@ -141,7 +141,7 @@ fn finish(txn: &mut Txn<'_>, name: &str, found: &Arc<Object>) {
     if let Some(kind) = kind.filter(|_| was_established) {
         remove_everywhere(txn, &kind);
         if !txn.snapshot(&kind).objects.is_empty() {
-            // Finalizers of objects hold them, and they hold the definition.
+            // Objects with finalizers delay the deletion of the definition.
             return;
         }
     }
@@ -170,7 +170,7 @@ fn finish(txn: &mut Txn<'_>, name: &str, found: &Arc<Object>) {
     write(txn, name, found, changed);
 }
 
-/// Writes a definition, or removes it where nothing holds it any more.
+/// Writes a definition, or deletes it if no finalizer is left.
 fn write(txn: &mut Txn<'_>, name: &str, old: &Arc<Object>, mut new: Value) {
     if is_finished(&DEFINITION, &new) {
         return txn.remove(&DEFINITION, name);

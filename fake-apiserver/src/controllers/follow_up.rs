@@ -1,9 +1,9 @@
-//! What follows from the changes of a transaction.
+//! Controller work that results from the changes of a transaction.
 
 use super::{definitions, namespaces, policies, services};
 use crate::store::{FollowUp, Txn};
 
-/// Does what the changes of a transaction have left to the controllers, under the same lock.
+/// Runs the controllers for the changes of a transaction, under the same lock.
 pub(crate) fn follow_up(txn: &mut Txn<'_>) {
     while let Some(owed) = txn.next_owed() {
         match owed {

@@ -1,10 +1,10 @@
-//! Garbage collection: what becomes of objects whose owners go.
+//! Garbage collection of objects whose owners are deleted.
 //!
-//! Plays the garbage collector of the controller manager, as the client `system:gc`: dependents of owners that are
-//! gone are deleted, references to such owners are taken out of dependents that have others, and owners that wait for
-//! their dependents (`foregroundDeletion`, `orphan`) are let go when these are dealt with. One transaction for each
-//! object, so that others come in between. Like the real one, which sees through discovery, it leaves alone what is not
-//! served, and takes owners that are not served for present; both are looked at again when that changes.
+//! Implements the garbage collector of kube-controller-manager, as the client `system:gc`: deletes dependents whose
+//! owners were all deleted, removes references to deleted owners from other dependents, and releases owners in
+//! `foregroundDeletion` or `orphan` deletion once their dependents are done. One transaction per object, so that other
+//! requests run in between. Like upstream, which relies on discovery, skips resources that are not served and treats
+//! owners of such resources as existing; both are checked again when served resources change.
 
 use super::follow_up::follow_up;
 use super::namespaces::CONTROLLERS;
@@ -18,11 +18,11 @@ use crate::verbs::{remove, write};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Who collects garbage.
+/// The client of the garbage collector's writes.
 const CLIENT: &str = "system:gc";
 
-/// Collects what is due, in the background where there is a runtime to do so. The server is not quiet before it is
-/// done.
+/// Processes the queue of the garbage collector, in the background if there is a runtime. The server is not quiet
+/// before it is empty.
 pub(crate) fn collect(store: &Arc<Store>) {
     let (store, busy) = (store.clone(), store.activity().begin());
     let work = move || {
@@ -42,7 +42,7 @@ pub(crate) fn collect(store: &Arc<Store>) {
     }
 }
 
-/// Looks at one object; whether there was one to look at.
+/// Processes one object. Returns false if the queue is empty.
 fn step(txn: &mut Txn<'_>) -> bool {
     let Some((kind, key)) = txn.next_to_collect() else {
         return false;
@@ -65,14 +65,14 @@ fn step(txn: &mut Txn<'_>) -> bool {
     true
 }
 
-/// What the owners of an object are.
+/// State of an owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// There, and stays.
+    /// Exists, and does not wait for dependents.
     Solid,
-    /// There until its dependents are gone.
+    /// In foreground deletion: waits for its dependents.
     Waiting,
-    /// Not there, or another object of that name.
+    /// Does not exist, or has another uid.
     Absent,
 }
 
@@ -96,7 +96,7 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         let kept: Value = kept.map(|(reference, _)| reference.clone()).collect();
         return write(txn, kind, object, "ownerReferences", kept);
     }
-    // Whoever waits for this object waits for its dependents as well.
+    // An owner that waits for this object must wait for its dependents too.
     let dependents = match states.contains(&Owner::Waiting) {
         true => txn.dependents(metadata::text(object.value(), "uid")),
         false => Vec::new(),
@@ -113,13 +113,13 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     remove::collect(txn, &Target::of(kind, object.value()), object, propagation);
 }
 
-/// Whether an owner is being deleted and waits for its dependents.
+/// Whether an owner is in foreground deletion.
 fn is_waiting(object: &Value) -> bool {
     metadata::is_deleting(object) && metadata::finalizers(object).contains(&FOREGROUND)
 }
 
-/// Takes it out of an object that it blocks the deletion of its owners: where owners and dependents form a ring, each would
-/// wait for the next for ever. Returns what has become of it.
+/// Sets blockOwnerDeletion to false in all owner references: in a cycle of owners, each object would wait for the next
+/// one forever. Returns the changed object.
 fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<Object>> {
     let mut references = object.value()["metadata"]["ownerReferences"].clone();
     for reference in references.as_array_mut().into_iter().flatten() {
@@ -130,7 +130,7 @@ fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<O
     txn.get(kind, &target.key())
 }
 
-/// Whether an owner is of a kind that is not served now.
+/// Whether an owner has a resource that is not served now.
 fn has_hidden_owner(txn: &Txn<'_>, object: &Value) -> bool {
     let references = object["metadata"]["ownerReferences"].as_array();
     references
@@ -159,7 +159,7 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     };
     let namespace = metadata::text(object, "namespace");
     if kind.namespaced && namespace.is_empty() {
-        // An object without a namespace cannot be owned by one that has one: the reference is ignored.
+        // A cluster-scoped object cannot have a namespaced owner: the reference is ignored.
         return Owner::Solid;
     }
     match txn.get(&kind, &kind.key(Some(namespace), text("name"))) {
@@ -174,7 +174,7 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     }
 }
 
-/// An owner that is being deleted and waits for its dependents.
+/// Processes an owner that is being deleted and waits for its dependents.
 fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let uid = metadata::text(object.value(), "uid").to_owned();
     let dependents = txn.dependents(&uid);
@@ -220,7 +220,7 @@ fn release(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str
     write(txn, kind, object, "finalizers", kept);
 }
 
-/// Writes a list of `metadata`; an empty one goes.
+/// Writes a list in `metadata`; removes it if it is empty.
 fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list: Value) {
     let mut changed = object.value().clone();
     let empty = list.as_array().is_none_or(Vec::is_empty);
@@ -231,7 +231,7 @@ fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list
         part: Part::Main,
     };
     writer.track(&txn.now, Some(object), &mut changed);
-    // Nothing refuses a change of metadata that was valid before.
+    // Cannot fail: the object was valid and only metadata changes.
     drop(write::store(
         txn,
         &Target::of(kind, object.value()),

@@ -1,5 +1,5 @@
-//! The server among its own objects: the service `default/kubernetes` with its endpoints and its address, the range of
-//! addresses, and what extension servers have to know to trust it.
+//! Objects that describe the server: the service `default/kubernetes` with endpoints and IPAddress, the default
+//! ServiceCIDR, and the trust configuration of extension API servers.
 
 use crate::config::network::Network;
 use crate::kinds::{CONFIG_MAP, ENDPOINT_SLICE, ENDPOINTS, IP_ADDRESS, Kind, Part, SERVICE, SERVICE_CIDR};
@@ -9,13 +9,13 @@ use crate::store::Txn;
 use crate::verbs::addresses;
 use serde_json::{Value, json};
 
-/// The field manager of what the server writes by itself.
+/// The field manager of the server's own writes.
 pub(super) const SERVER: &str = "kube-apiserver";
-/// Where the server is found.
+/// Namespace and name of the server's service.
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
 
-/// Writes all of them.
+/// Creates all of them.
 pub(super) fn create(txn: &mut Txn<'_>) {
     let options = txn.options();
     let (network, authority) = (options.network.clone(), options.client_authority.clone());
@@ -47,7 +47,7 @@ pub(super) fn create(txn: &mut Txn<'_>) {
     endpoints(txn, &network);
 }
 
-/// Where the server listens, in both forms.
+/// Creates the Endpoints and EndpointSlice of the server.
 fn endpoints(txn: &mut Txn<'_>, network: &Network) {
     let (ip, port) = (network.advertise.ip().to_string(), network.advertise.port());
     let ports = json!([{"name": "https", "port": port, "protocol": "TCP"}]);
@@ -68,7 +68,7 @@ fn endpoints(txn: &mut Txn<'_>, network: &Network) {
     write(txn, &ENDPOINT_SLICE, (NAMESPACE, NAME), SERVER, slice);
 }
 
-/// What servers behind this one have to trust: the authority of client certificates.
+/// The CA of client certificates, for extension API servers.
 fn trust(txn: &mut Txn<'_>, authority: Option<String>) {
     let data = authority.map_or_else(|| json!({}), |pem| json!({"client-ca-file": pem}));
     let name = "extension-apiserver-authentication";
@@ -79,7 +79,7 @@ fn trust(txn: &mut Txn<'_>, authority: Option<String>) {
     write(txn, &CONFIG_MAP, ("kube-system", name), SERVER, map);
 }
 
-/// Writes an object of which nothing but its content is given.
+/// Creates an object from its content; sets type and system metadata.
 pub(super) fn write(
     txn: &mut Txn<'_>,
     kind: &Kind,

@@ -1,7 +1,7 @@
-//! What a control plane does beside answering requests: it makes what a cluster starts with, ends namespaces and events,
-//! collects garbage, keeps aggregated roles, and names and establishes definitions.
+//! Controllers: initial objects, termination of namespaces, expiry of events, garbage collection, aggregated cluster
+//! roles, and naming and establishing of definitions.
 //!
-//! Plays the parts of the controller manager without which nothing would ever go. Works through the write paths of
+//! Implements those controllers of kube-controller-manager without which deletions would never complete. Writes through
 //! `verbs`; does not know requests.
 
 mod bootstrap;

@@ -1,6 +1,6 @@
-//! Namespaces: what they are born with, and their end.
+//! Namespaces: default objects and termination.
 //!
-//! Plays the namespace controller and the service account controller of the controller manager.
+//! Implements the namespace controller and the service account controller of kube-controller-manager.
 
 use crate::kinds::{Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
 use crate::machinery::metadata;
@@ -9,10 +9,10 @@ use crate::store::Txn;
 use crate::verbs::remove::{is_finished, remove_all};
 use serde_json::json;
 
-/// The field manager of what the controller manager writes in a real cluster.
+/// The field manager of controllers that run in kube-controller-manager in a real cluster.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
-/// Gives a new namespace its account `default`, where that is wanted.
+/// Creates the service account `default` of a new namespace, if enabled.
 pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
     let key = SERVICE_ACCOUNT.key(Some(namespace), "default");
     if !txn.options().default_service_accounts || txn.get(&SERVICE_ACCOUNT, &key).is_some() {
@@ -28,10 +28,10 @@ pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
     txn.put(&SERVICE_ACCOUNT, &key, account);
 }
 
-/// Deletes the content of a namespace that is being deleted, and then the namespace.
+/// Deletes the content of a terminating namespace, and then the namespace.
 pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
     let api = txn.api();
-    // The real controller sees through discovery, and leaves behind what is not served.
+    // Like upstream, which relies on discovery, skips resources that are not served.
     let served =
         |kind: &&Kind| kind.namespaced && kind.is_stored() && api.catalogue.is_reachable(kind, api.profile);
     for kind in api.catalogue.kinds().filter(served) {
@@ -40,7 +40,7 @@ pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
     finish(txn, namespace);
 }
 
-/// After an object has gone: lets its namespace go as well, where it only waited for that.
+/// After the deletion of an object: finishes a terminating namespace if it is empty.
 pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
     let found = txn.get(&NAMESPACE, namespace);
     if found.is_some_and(|found| metadata::is_deleting(found.value())) {
@@ -48,7 +48,7 @@ pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
     }
 }
 
-/// Takes the `kubernetes` finalizer off an empty namespace.
+/// Removes the `kubernetes` finalizer of an empty namespace.
 fn finish(txn: &mut Txn<'_>, namespace: &str) {
     let api = txn.api();
     let content = api
@@ -60,7 +60,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
         return;
     };
     let mut object = found.value().clone();
-    // Finalizers of others stay, and keep the namespace.
+    // Finalizers of other controllers remain and delay the deletion.
     let mut left = object["spec"]["finalizers"]
         .as_array()
         .cloned()

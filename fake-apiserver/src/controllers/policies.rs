@@ -1,6 +1,6 @@
-//! The status of validating policies, which clients wait for: expressions have no types here, so their check finds nothing.
+//! The status of ValidatingAdmissionPolicies, for which clients wait. CEL expressions are not type-checked, so it has no warnings.
 //!
-//! A controller of kube-controller-manager writes it; here it is written with the request.
+//! Written by kube-controller-manager in a real cluster; here, within the request.
 
 use crate::kinds::{Part, VALIDATING_ADMISSION_POLICY as POLICY};
 use crate::machinery::metadata;
@@ -8,10 +8,10 @@ use crate::patch::managed::{self, FieldManager};
 use crate::store::Txn;
 use serde_json::json;
 
-/// Who writes the status.
+/// The field manager of the status.
 const MANAGER: &str = "validatingadmissionpolicy-status";
 
-/// Writes the status of a policy for its generation.
+/// Writes the status for the current generation of a policy.
 pub(super) fn settle(txn: &mut Txn<'_>, name: &str) {
     let Some(found) = txn.get(&POLICY, name) else {
         return;

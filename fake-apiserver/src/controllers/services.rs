@@ -1,4 +1,4 @@
-//! Addresses of services: an IPAddress says whose each is, and goes with its service.
+//! IPAddress objects of services: created and deleted with their services.
 
 use super::itself::{self, write};
 use crate::kinds::IP_ADDRESS;
@@ -8,7 +8,7 @@ use crate::verbs::addresses;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Takes in that a service has changed.
+/// Updates IPAddress objects after the change of a service.
 pub(super) fn settle(txn: &mut Txn<'_>, old: Option<&Value>, new: Option<&Value>) {
     let (before, after) = (ips(old), ips(new));
     for gone in before.difference(&after) {
@@ -27,7 +27,7 @@ pub(super) fn settle(txn: &mut Txn<'_>, old: Option<&Value>, new: Option<&Value>
     }
 }
 
-/// The addresses that were given to a service.
+/// The cluster IPs of a service.
 fn ips(service: Option<&Value>) -> HashSet<&str> {
     let ips = service.map(|service| json::texts(&service["spec"]["clusterIPs"]));
     let ips = ips.into_iter().flatten();
