@@ -1,9 +1,9 @@
-//! What a webhook has answered: JSON, or the text of client-go for what is none.
+//! Parses webhook responses as JSON, with client-go's messages for error responses.
 
 use crate::machinery::document::Document;
 use serde_json::Value;
 
-/// Reads an answer.
+/// Parses a response: the JSON body, or the error message.
 pub(super) fn read(code: u16, body: &[u8]) -> Result<Value, String> {
     if (200..=206).contains(&code) {
         return Document::parse(body)
@@ -20,7 +20,7 @@ pub(super) fn read(code: u16, body: &[u8]) -> Result<Value, String> {
     Err(refused(code, body))
 }
 
-/// What client-go says of an answer that only has a code.
+/// client-go's message for a response that has a status code but no `Status`.
 fn refused(code: u16, body: &[u8]) -> String {
     let shown = String::from_utf8_lossy(body);
     let shown = shown.trim();

@@ -1,6 +1,6 @@
-//! Connections to webhooks, which are kept for the next request: to shake hands takes longer than most answers.
+//! Connections to webhooks, reused across requests: a TLS handshake takes longer than most calls.
 //!
-//! Owns when a connection can be used again. Does not know what is sent.
+//! Owns when a connection can be reused. Does not know the content of requests.
 
 use super::destination::Destination;
 use bytes::Bytes;
@@ -12,26 +12,26 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Bytes that an answer may have.
+/// Maximum size of a response in bytes.
 const ANSWER_BYTES_MAX: usize = 3 * 1024 * 1024;
-/// Connections to one place that are kept.
+/// Maximum number of idle connections per destination.
 const KEPT_MAX: usize = 8;
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// Connections that nobody uses at the moment, by where they lead.
+/// Idle connections by destination.
 #[derive(Default)]
 pub(crate) struct Connections(Mutex<HashMap<Destination, Vec<Sender>>>);
 
-/// Why a request was not answered.
+/// Why a request got no response.
 pub(super) enum Unanswered {
-    /// The connection had ended before an answer began.
+    /// The connection was closed before a response began.
     Stale,
     Failed(String),
 }
 
 impl Connections {
-    /// A connection to a place, if one is kept.
+    /// An idle connection to a destination, if there is one.
     pub(super) fn take(&self, to: &Destination) -> Option<Sender> {
         let mut kept = self.0.lock();
         let senders = kept.get_mut(to)?;
@@ -43,7 +43,7 @@ impl Connections {
         sender
     }
 
-    /// Keeps a connection.
+    /// Returns a connection to the pool.
     pub(super) fn keep(&self, to: &Destination, sender: Sender) {
         if sender.is_closed() {
             return;
@@ -57,20 +57,20 @@ impl Connections {
     }
 }
 
-/// Speaks HTTP over a stream. The connection lives until nobody can send over it any more.
+/// Starts HTTP/1.1 on a stream. The connection lives until its last sender is dropped.
 pub(super) async fn open(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
 ) -> Result<Sender, String> {
     let opened = http1::handshake(TokioIo::new(stream)).await;
     let (sender, connection) = opened.map_err(|why| why.to_string())?;
     tokio::spawn(async move {
-        // However it has ended: whoever sends over it finds out.
+        // The result can be ignored: a sender notices the end of the connection.
         drop(connection.await);
     });
     Ok(sender)
 }
 
-/// Sends a request and waits for the whole answer.
+/// Sends a request and waits for the complete response.
 pub(super) async fn exchange(
     sender: &mut Sender,
     request: Request<Full<Bytes>>,

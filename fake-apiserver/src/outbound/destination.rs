@@ -1,17 +1,17 @@
-//! Where a request goes.
+//! The destination of an outbound request.
 
-/// Where a request goes.
+/// The destination of an outbound request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Destination {
-    /// `https://host[:port]`, as texts name it.
+    /// `https://host[:port]`, as in error messages.
     pub(crate) origin: String,
     pub(crate) path: String,
-    /// The name that the certificate has to have.
+    /// The host name that the certificate must contain.
     pub(crate) name: String,
-    /// Host and port to connect to. Why there are none, otherwise.
+    /// `host:port` to connect to, or the error why it is unknown.
     pub(crate) address: Result<String, String>,
-    /// Addresses other than loopback are dialled too.
+    /// Whether non-loopback addresses may be dialled.
     pub(crate) is_remote_allowed: bool,
-    /// Certificates of the authorities that are trusted, in PEM.
+    /// Trusted certificate authorities (`caBundle`), in PEM.
     pub(crate) authorities: Vec<u8>,
 }

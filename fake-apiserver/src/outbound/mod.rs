@@ -1,7 +1,7 @@
-//! Requests that the server itself sends: JSON to a webhook over HTTPS.
+//! Outbound requests of the server: JSON over HTTPS to webhooks.
 //!
-//! Owns connections, certificates and the texts of Go's client for what goes wrong. Does not know what is sent, nor where
-//! services are.
+//! Owns connections, certificates and the error messages of Go's HTTP client. Does not know the content of requests, nor how
+//! service addresses are found.
 
 mod answer;
 mod connections;
@@ -30,7 +30,7 @@ const REMOTE: &str =
     "not a loopback address; use --allow-remote-webhooks (ServerOptions::remote_webhooks) to dial others";
 
 impl Connections {
-    /// Sends JSON and returns the JSON that is answered. What went wrong, otherwise.
+    /// Sends JSON and returns the JSON response, or the error message.
     pub(crate) async fn post(
         &self,
         to: &Destination,
@@ -55,7 +55,7 @@ impl Connections {
                     self.keep(to, sender);
                     return Ok(answered);
                 }
-                // The peer had closed it in the meantime.
+                // The peer has closed the idle connection.
                 Err(Unanswered::Stale) => {}
                 Err(Unanswered::Failed(why)) => return Err(why),
             }
@@ -72,15 +72,15 @@ impl Connections {
     }
 }
 
-/// Whole seconds, rounded up.
+/// Seconds, rounded up.
 fn seconds(patience: Duration) -> u64 {
     patience.as_secs() + u64::from(patience.subsec_nanos() > 0)
 }
 
-/// Connects to a place, and makes sure that it is the one that is meant.
+/// Connects to a destination and verifies its certificate.
 async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
     let stream = dial(to).await?;
-    // Without delay: a request is one write, and its answer is waited for.
+    // Disable Nagle's algorithm: each request is one write whose response is awaited.
     drop(stream.set_nodelay(true));
     let name = ServerName::try_from(to.name.clone())
         .map_err(|_| format!("tls: {:?} is no name of a server", to.name))?;
@@ -89,7 +89,7 @@ async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
     stream.map_err(|why| trust::explain(&why, &to.name))
 }
 
-/// Dials one of the addresses that a single lookup of the host returned, so that a name cannot change in between.
+/// Dials one of the addresses returned by a single lookup, so the name cannot resolve differently after the loopback check.
 async fn dial(to: &Destination) -> Result<TcpStream, String> {
     let address = to.address.as_ref().map_err(Clone::clone)?;
     let failed = |why: io::Error| format!("dial tcp {address}: {}", dialing(&why));
@@ -120,7 +120,7 @@ fn request(to: &Destination, url: &str, body: Bytes) -> Result<Request<Full<Byte
         .map_err(|why| why.to_string())
 }
 
-/// Why no connection was made, as Go says it.
+/// The error of a failed connection attempt, as Go reports it.
 fn dialing(why: &io::Error) -> String {
     match why.kind() {
         io::ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),

@@ -1,7 +1,7 @@
-//! Which servers are trusted: those whose certificate an authority of a bundle has signed, or that is in the bundle
-//! itself, as Go has it.
+//! Verification of server certificates: they must be signed by a certificate authority of the bundle, or be in the bundle
+//! themselves, as in Go.
 //!
-//! An empty bundle trusts nobody: the authorities of the machine are not asked.
+//! An empty bundle trusts no server: the host's certificate authorities are not used.
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const UNKNOWN: &str = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
 
-/// How to speak to servers that a bundle trusts.
+/// TLS client configuration that trusts the certificates of a bundle.
 pub(super) fn config(bundle: &[u8]) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(ring::default_provider());
     let trust = Trust::of(bundle, provider.clone())?;
@@ -32,7 +32,7 @@ pub(super) fn config(bundle: &[u8]) -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
-/// Why a handshake failed, as Go says it.
+/// The error of a failed handshake, as Go reports it.
 pub(super) fn explain(why: &io::Error, name: &str) -> String {
     let inner = why.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
@@ -57,7 +57,7 @@ pub(super) fn explain(why: &io::Error, name: &str) -> String {
 #[derive(Debug)]
 struct Trust {
     provider: Arc<CryptoProvider>,
-    /// None: there is no authority.
+    /// Verifier of signed certificates; `None` if the bundle has no certificate authority.
     signed: Option<Arc<WebPkiServerVerifier>>,
     listed: Vec<CertificateDer<'static>>,
 }

@@ -1,4 +1,4 @@
-//! A fault that was applied: what happened, and to which request. Does not know rules beyond their number.
+//! An applied fault: its effect, and the request that it hit. Does not know fault rules beyond their id.
 
 use super::rule::{Effect, RuleId};
 use crate::request::Verb;
@@ -7,22 +7,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A fault that was applied to a request, to a watch or to the server.
+/// A fault that was applied to a request, a watch or the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedFault {
-    /// The rule.
+    /// The fault rule.
     pub rule: RuleId,
-    /// Whose request or watch it was; `None` where the server itself is concerned.
+    /// The client whose request or watch it was; `None` for a fault of the server itself.
     pub client: Option<Arc<str>>,
-    /// What happened.
+    /// The effect.
     pub effect: Effect,
-    /// The verb of the request; `None` where the server itself is concerned.
+    /// The verb of the request; `None` for a fault of the server itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verb: Option<Verb>,
-    /// Plural resource name, `pods/binding` for a subresource; `None` for a path that is no resource, and for all resources.
+    /// Plural resource name, `pods/binding` for a subresource; `None` for a non-resource path, and for all resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The name in the path.
+    /// The object name in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Whether a real API server may do the same.
@@ -30,7 +30,7 @@ pub struct AppliedFault {
 }
 
 impl AppliedFault {
-    /// By how much the request or watch is delayed, where the rule limits that.
+    /// The delay of the request or watch, if the rule bounds it.
     pub fn delay(&self) -> Option<Duration> {
         match self.effect {
             Effect::Delay { milliseconds }
@@ -41,13 +41,13 @@ impl AppliedFault {
         }
     }
 
-    /// Whether the request or watch is delayed and does not fail.
+    /// Whether the fault only delays the request or watch, so that it does not fail.
     pub fn is_delay(&self) -> bool {
         matches!(self.effect, Effect::Delay { .. } | Effect::HoldWatch { .. })
     }
 }
 
-/// What happened, and to what: `status 503: update pods/status p`, `compacted to revision 7: everything`.
+/// The effect, the request and its object: `status 503: update pods/status p`, `compacted to revision 7: everything`.
 impl fmt::Display for AppliedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.effect)?;

@@ -1,7 +1,7 @@
-//! Perturbations: failures of the server on demand, decided by a table of rules.
+//! Fault injection: a table of rules that decides which requests and watches fail.
 //!
-//! Owns matching and counting. The table is part of the store's state, so that rules, watches and writes are ordered by
-//! one lock. Does not refuse, delay or cut anything itself: it decides the fate of a request, and others carry it out.
+//! Owns matching and counting. The table is part of the store's state, so rules, watches and writes are ordered by one lock.
+//! It only decides the fate of a request; `http` and `store` refuse, delay or disconnect.
 
 mod applied;
 mod refusal;
@@ -17,26 +17,26 @@ use rand::{RngExt, SeedableRng};
 use refusal::refusal;
 use std::time::Duration;
 
-/// Rules that may be installed at a time.
+/// Maximum number of installed rules.
 const RULES_MAX: usize = 1024;
 
-/// An installed rule and what it did so far.
+/// An installed rule and its counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Perturbation {
     /// Its id, for removal.
     pub id: RuleId,
-    /// The rule, with the revision that it was resolved to.
+    /// The rule; an unset revision is filled in.
     pub rule: Rule,
     /// Whether a real API server may do the same ([`Rule::is_legal`]).
     pub legal: bool,
-    /// How many requests and watches matched.
+    /// Number of requests and watches that matched.
     pub matched: u64,
-    /// To how many of them it was applied.
+    /// Number of matches to which the rule was applied.
     pub applied: u64,
 }
 
-/// The rules of a server. A server of its own makes use of them by itself; what stands before another server carries out what the
-/// table says.
+/// The fault rules of a server. This crate's server applies them itself; a proxy in front of another server applies what the
+/// table decides.
 #[derive(Default)]
 pub struct Rules {
     entries: Vec<Installed>,
@@ -51,44 +51,44 @@ struct Installed {
     rng: Option<StdRng>,
 }
 
-/// A request as rules see it.
+/// The attributes of a request that fault rules match.
 pub struct Asked<'a> {
     /// Name of the client.
     pub client: &'a str,
     /// The verb of the request.
     pub verb: Verb,
-    /// The resource; none for paths that are no resource.
+    /// The resource; `None` for non-resource paths.
     pub resource: Option<&'a ResourcePath>,
-    /// The `resourceVersion` parameter of a read.
+    /// The `resourceVersion` parameter of a get or list.
     pub revision: &'a str,
 }
 
-/// What becomes of a request.
+/// The faults of one request.
 #[derive(Default)]
 pub struct Fate {
-    /// It waits so long first.
+    /// Delay before the request is processed.
     pub delay: Duration,
-    /// What happens to it instead of what it requests.
+    /// The fault that replaces normal processing, if any.
     pub blow: Option<Blow>,
 }
 
-/// What happens to a request instead of what it requests.
+/// A fault that replaces normal processing of a request.
 pub enum Blow {
-    /// It is answered so.
+    /// Respond with this status.
     Refuse(Status),
-    /// The connection is cut before it is looked at.
+    /// Close the connection before the request is processed.
     Disconnect,
-    /// It is carried out, and the connection is cut instead of an answer.
+    /// Execute the request, and close the connection instead of responding.
     LoseAnswer,
-    /// It reads the state at a revision.
+    /// Read the state at this revision.
     Stale(u64),
 }
 
-/// What becomes of a watch.
+/// The fault of one watch.
 pub enum WatchFate {
-    /// It ends after so many events.
+    /// End it after this many events.
     EndAfter(u32),
-    /// It delivers nothing until that rule is removed, or for so long.
+    /// Deliver nothing until that rule is removed, or for this duration.
     Hold(RuleId, Option<Duration>),
 }
 
@@ -99,7 +99,7 @@ impl Rules {
 
     /// Installs a rule.
     ///
-    /// Fails when it makes no sense, or when too many are installed.
+    /// Errors if the rule is invalid, or if too many are installed.
     pub fn install(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
         rule.check()?;
         if self.entries.len() >= RULES_MAX {
@@ -117,7 +117,7 @@ impl Rules {
         Ok(id)
     }
 
-    /// Removes a rule; whether there was one.
+    /// Removes a rule; returns whether it existed.
     pub fn remove(&mut self, id: RuleId) -> bool {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.id != id);
@@ -135,8 +135,8 @@ impl Rules {
         self.entries.iter().map(listed).collect()
     }
 
-    /// The fate of a request. Rules count in the order in which they were installed: delays add up, and the first other
-    /// effect ends the search.
+    /// Evaluates the rules for a request, in the order of their installation: delays add up, and the first other effect ends
+    /// the evaluation.
     pub fn meet(&mut self, asked: &Asked<'_>) -> (Fate, Vec<AppliedFault>) {
         let (mut fate, mut applied) = (Fate::default(), Vec::new());
         for entry in &mut self.entries {
@@ -158,7 +158,7 @@ impl Rules {
         (fate, applied)
     }
 
-    /// What becomes of a watch that begins.
+    /// Evaluates the rules for a new watch.
     pub fn meet_watch(&mut self, asked: &Asked<'_>) -> (Vec<WatchFate>, Vec<AppliedFault>) {
         let met = self
             .entries
@@ -167,7 +167,7 @@ impl Rules {
         met.unzip()
     }
 
-    /// What a rule that was just installed does to a watch that is open.
+    /// Evaluates a newly installed rule for an open watch.
     pub fn meet_open(&mut self, id: RuleId, asked: &Asked<'_>) -> Option<(WatchFate, AppliedFault)> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         let (fate, applied) = entry.meet_watch(asked)?;
@@ -178,7 +178,7 @@ impl Rules {
         Some((fate, applied))
     }
 
-    /// Counts the only application of a rule that acts when it is installed.
+    /// Counts the one application of a rule whose effect happens at installation.
     pub fn acted(&mut self, id: RuleId) -> Option<AppliedFault> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         entry.matched += 1;
@@ -198,7 +198,7 @@ impl Installed {
         Some((fate, self.apply(asked)?))
     }
 
-    /// Counts a match and whether the rule applies to it.
+    /// Counts a match; returns the fault if the rule applies to this match.
     fn apply(&mut self, asked: &Asked<'_>) -> Option<AppliedFault> {
         let Rule { on, skip, times, .. } = &self.rule;
         if !on.matches(asked) || times.is_some_and(|times| self.applied >= u64::from(times)) {
@@ -216,7 +216,7 @@ impl Installed {
         Some(self.applied(Some(asked)))
     }
 
-    /// Counts an application to a request; none: to the server itself.
+    /// Counts an application to a request; `None`: to the server itself.
     fn applied(&mut self, asked: Option<&Asked<'_>>) -> AppliedFault {
         self.applied += 1;
         let path = asked.and_then(|asked| asked.resource);
@@ -249,7 +249,7 @@ impl Match {
         client && verb && self.matches_path(asked.resource)
     }
 
-    /// Whether a path matches, whatever the client and verb.
+    /// Whether a path matches, regardless of client and verb.
     pub fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
         let resource = self
             .resource
@@ -260,7 +260,7 @@ impl Match {
     }
 }
 
-/// Whether a path is of the resource, or of the subresource, that a rule names.
+/// Whether a path has the resource and subresource that a rule names.
 fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
     let (resource, subresource) = match wanted.split_once('/') {
         Some((resource, subresource)) => (resource, Some(subresource)),
@@ -270,7 +270,7 @@ fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
     is_it || (path.is_bindings() && path.acted_on() == wanted)
 }
 
-/// Whether an effect is about such requests at all.
+/// Whether an effect can apply to such a request.
 fn concerns(effect: &Effect, asked: &Asked<'_>) -> bool {
     match effect {
         Effect::Status { .. } | Effect::Delay { .. } | Effect::Disconnect | Effect::LoseAnswer => true,
@@ -282,7 +282,7 @@ fn concerns(effect: &Effect, asked: &Asked<'_>) -> bool {
     }
 }
 
-/// What happens to a request instead of what it requests, if anything.
+/// The fault that replaces normal processing, if the effect has one.
 fn blow(effect: &Effect, asked: &Asked<'_>) -> Option<Blow> {
     match *effect {
         Effect::Status {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_leaves_some_alone_applies_to_some_and_is_spent() {
+    fn skip_and_times_limit_the_matches_to_which_a_rule_applies() {
         let mut table = Rules::default();
         let rule = Rule {
             skip: 1,
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_repeats_with_its_seed() {
+    fn the_same_seed_gives_the_same_random_matches() {
         let outcomes = |seed| {
             let mut table = Rules::default();
             let rule = Rule {
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_and_resources_are_matched_whole_or_by_their_beginning() {
+    fn clients_match_by_name_or_prefix_and_resources_by_exact_name() {
         let matches = |client: &str, resource: &str| {
             let on = Match {
                 client: Some(client.to_owned()),
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn legality_follows_from_the_rule() {
+    fn legality_depends_on_status_code_and_verbs() {
         let legal = |verbs: &[Verb], code| {
             let on = Match {
                 verbs: verbs.to_vec(),
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_survive_their_text() {
+    fn rules_round_trip_through_json_and_reject_unknown_keys() {
         let rule = Rule {
             chance: Some(Chance {
                 probability: 0.25,

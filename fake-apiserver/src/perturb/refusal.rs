@@ -1,11 +1,11 @@
-//! The Status with which a rule refuses a request, with the texts of the real server.
+//! The `Status` of requests that a fault rule refuses, with the messages of kube-apiserver.
 //!
-//! Does not know rules.
+//! Does not know fault rules.
 
 use crate::machinery::status::{GroupResource, Status};
 use crate::request::ResourcePath;
 
-/// Reasons and texts of refusals, as the real server has them. Other codes have neither.
+/// Status code, reason and message of refusals, as in kube-apiserver. Other codes have neither reason nor message.
 const REFUSALS: [(u16, &str, &str); 6] = [
     (401, "Unauthorized", "Unauthorized"),
     (

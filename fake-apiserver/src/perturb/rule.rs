@@ -1,65 +1,65 @@
-//! Perturbations as data: which requests, which of them, and what happens to them.
+//! Fault rules as data: which requests and watches match, and the effect.
 //!
-//! Says of each whether a real API server may do the same. Does not carry anything out: the table beside it matches,
-//! the store and the shell act.
+//! Classifies each rule by whether a real API server may behave like that. Does not match or apply rules: the table in `mod`
+//! matches, `store` and `http` apply.
 
 use crate::request::Verb;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names an installed rule of the server.
+/// Id of an installed rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RuleId(pub u64);
 
-/// One perturbation: what happens to which requests.
+/// One fault rule: an effect and the requests to which it applies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
-    /// The requests, or watches, that are meant.
+    /// The requests or watches that match.
     #[serde(default)]
     pub on: Match,
-    /// Leave the first matches alone: 2 means from the third on.
+    /// Number of matches to skip: 2 applies the rule from the third match on.
     #[serde(default)]
     pub skip: u32,
-    /// Apply to so many matches; none: to all, until the rule is removed.
+    /// Maximum number of matches to which the rule applies. Unset: all, until the rule is removed.
     #[serde(default)]
     pub times: Option<u32>,
-    /// Apply to some of them only, at random.
+    /// Apply to a random part of the matches only.
     #[serde(default)]
     pub chance: Option<Chance>,
-    /// What happens.
+    /// The effect.
     pub effect: Effect,
 }
 
-/// Which requests a rule is about. What is not set matches everything.
+/// Selects requests. Unset fields match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Match {
-    /// Name of the client; with `*` at its end, how the name begins.
+    /// Name of the client; a trailing `*` matches by prefix.
     #[serde(default)]
     pub client: Option<String>,
-    /// The verbs; empty: all.
+    /// The verbs. Empty: all.
     #[serde(default)]
     pub verbs: Vec<Verb>,
     /// Plural resource name; `pods/binding` for a subresource.
     #[serde(default)]
     pub resource: Option<String>,
-    /// The name in the path. A create has none there and is never matched by name.
+    /// The object name in the path. A create has no name there, so it never matches a name.
     #[serde(default)]
     pub name: Option<String>,
 }
 
-/// A random choice that comes out the same for the same seed and the same order of matches.
+/// A random choice, reproducible for the same seed and the same order of matches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Chance {
-    /// From 0 (never) to 1 (always).
+    /// Probability from 0 (never) to 1 (always).
     pub probability: f64,
-    /// Seed of the random numbers.
+    /// Seed of the random number generator.
     pub seed: u64,
 }
 
-/// What happens to a request, a watch or the server.
+/// The effect of a rule on a request, a watch or the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -67,64 +67,64 @@ pub struct Chance {
     deny_unknown_fields
 )]
 pub enum Effect {
-    /// The request is refused with this HTTP status before it is looked at. A watch refused with 410 begins, and then
-    /// consists of the ERROR event, as in the real server.
+    /// Refuse the request with this HTTP status before it is processed. A watch refused with 410 is accepted and then
+    /// consists of the ERROR event, as in kube-apiserver.
     Status {
-        /// From 400 to 599.
+        /// Status code, 400 to 599.
         code: u16,
-        /// `Retry-After` in seconds; 0 for none.
+        /// `Retry-After` in seconds; 0: no header.
         #[serde(default)]
         retry_after_seconds: u32,
     },
-    /// The request waits so long before it is looked at.
+    /// Delay the request before it is processed.
     Delay {
-        /// Milliseconds.
+        /// Delay in milliseconds.
         milliseconds: u64,
     },
-    /// The connection is cut before the request is looked at (over HTTP/2, its stream).
+    /// Close the connection before the request is processed (over HTTP/2, its stream).
     Disconnect,
-    /// The request is carried out, writes included, and the connection is cut instead of an answer.
+    /// Execute the request, writes included, and close the connection instead of responding.
     LoseAnswer,
-    /// Matching watches end: open ones at once, new ones after so many events.
+    /// End matching watches: open ones at once, new ones after some events.
     EndWatch {
-        /// Events that a new watch still delivers.
+        /// Number of events that a new watch delivers first.
         #[serde(default)]
         after_events: u32,
     },
-    /// Matching watches, open ones included, deliver nothing until the rule is removed, or for so long.
+    /// Let matching watches, open ones included, deliver nothing until the rule is removed or the time is over.
     HoldWatch {
-        /// Milliseconds from the beginning of the hold; none: until the rule is removed.
+        /// Milliseconds from the start of the hold. Unset: until the rule is removed.
         #[serde(default)]
         milliseconds: Option<u64>,
     },
-    /// Get and list see an old state, where they allow any: with `resourceVersion=0`.
+    /// Let get and list return an old state, if the request permits any state (`resourceVersion=0`).
     Stale {
-        /// The revision of that state; none: the one at which the rule is installed.
+        /// The revision of the old state. Unset: the one at which the rule is installed.
         #[serde(default)]
         revision: Option<u64>,
-        /// Reads without a resourceVersion, which must see the newest state, see the old one as well.
+        /// Also for reads without a resourceVersion, which must return the newest state.
         #[serde(default)]
         consistent: bool,
     },
-    /// Once, when it is installed: the history of the matching resources up to a revision is forgotten. Watches and
-    /// lists that want to go on from before get 410.
+    /// Compact the history of the matching resources, once, at installation. Watches and lists that continue from an earlier
+    /// revision get 410.
     Compact {
-        /// The revision; none: the newest.
+        /// The revision up to which history is compacted. Unset: the newest.
         #[serde(default)]
         revision: Option<u64>,
     },
 }
 
-/// Why a rule cannot be installed.
+/// Why a rule is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RuleError {
-    /// The code is no failure.
+    /// The status code is not an HTTP error.
     #[error("status {0} is no failure of HTTP; choose one from 400 to 599")]
     Code(u16),
-    /// The probability is none.
+    /// The probability is not between 0 and 1.
     #[error("probability {0} is not between 0 and 1; choose one that is")]
     Probability(f64),
-    /// Too many rules are installed.
+    /// The maximum number of rules is installed.
     #[error("{0} perturbations are installed already; remove some first")]
     TooMany(usize),
 }
@@ -141,7 +141,7 @@ impl Rule {
         }
     }
 
-    /// The same rule for so many matches only.
+    /// The rule limited to this many matches.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl Rule {
         }
     }
 
-    /// Whether a real API server may do this to a client that does nothing wrong. A client must then live with it.
+    /// Whether a real API server may do this to a correct client, which must then tolerate it.
     pub fn is_legal(&self) -> bool {
         match &self.effect {
             Effect::Status { code, .. } => is_legal_refusal(*code, &self.on.verbs),
@@ -179,9 +179,9 @@ impl Rule {
     }
 }
 
-/// Refusals that any verb may meet: a lost token or permission, too much load, trouble behind the server.
+/// Status codes that a real API server may return for any verb: missing token or permission, overload, backend errors.
 const LEGAL_CODES: [u16; 6] = [401, 403, 429, 500, 503, 504];
-/// Refusals that only some verbs may meet: another writer was faster, or the history is gone.
+/// Status codes that it may return for some verbs only: write conflicts and compacted history.
 const LEGAL_CODES_BY_VERB: [(u16, &[Verb]); 2] = [
     (409, &[Verb::Create, Verb::Update, Verb::Patch, Verb::Delete]),
     (410, &[Verb::List, Verb::Watch]),
