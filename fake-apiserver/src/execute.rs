@@ -1,7 +1,7 @@
-//! The one way through for requests from HTTP and in-process clients alike.
+//! The single path of all requests, from HTTP and from in-process clients.
 //!
-//! Takes the lock, runs the verb and the controllers, and reports the answer before it lets go. A request that waits for
-//! the answer of a webhook lets go of the lock, and is carried out again from its begin. Does not know encodings.
+//! Takes the store lock, runs the verb and the controllers, and reports the response before it releases the lock. A request
+//! that must wait for webhooks releases the lock and is retried from the start. Does not know encodings.
 
 use crate::admission::{Consultation, Requester};
 use crate::kinds::{CLUSTER_ROLE, Kind};
@@ -15,26 +15,26 @@ use crate::{consult, controllers, verbs};
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// How often a request is carried out again because the state has changed while webhooks were asked.
+/// Maximum number of retries of a request because the state changed while webhooks were called.
 const ATTEMPTS_MAX: usize = 64;
 
-/// A request that is being carried out.
+/// A request in execution.
 pub(crate) struct Execution {
     call: Call,
-    /// What is asked about it; none where nobody wants to be asked about such requests.
+    /// Webhooks and policies for the request; `None` if none matches it.
     consultation: Option<Box<Consultation>>,
-    /// It may have to wait for answers.
+    /// Whether the request may have to wait for webhooks.
     may_wait: bool,
 }
 
-/// How far a request has come.
+/// Result of one attempt to execute a request.
 pub(crate) enum Progress {
     Done(Reply),
-    /// It waits for answers.
+    /// The request waits for webhook responses.
     Waits(Box<Waiting>),
 }
 
-/// A request that waits for the answers of webhooks. It has changed nothing yet.
+/// A request that waits for webhook responses. It has changed nothing yet.
 pub(crate) struct Waiting(Execution);
 
 impl Execution {
@@ -61,7 +61,7 @@ impl Execution {
         }
     }
 
-    /// Carries the request out, as far as that can be done without waiting.
+    /// Executes the request, as far as possible without waiting.
     pub(crate) fn attempt(self, store: &Arc<Store>) -> Progress {
         let Self {
             call,
@@ -87,7 +87,7 @@ impl Execution {
 }
 
 impl Waiting {
-    /// Has webhooks asked and objects converted; then the request can be carried out again.
+    /// Calls the webhooks and converts objects; then the request can be retried.
     pub(crate) async fn answered(mut self, store: &Store) -> Execution {
         if let Some(consultation) = &mut self.0.consultation {
             consult::answer(store, consultation).await;
@@ -95,7 +95,7 @@ impl Waiting {
         self.0
     }
 
-    /// The refusal of a request whose object changes faster than webhooks answer.
+    /// The refusal of a request whose object changes faster than webhooks respond.
     pub(crate) fn given_up(self) -> Reply {
         let target = &self.0.call.target;
         let why =
@@ -106,7 +106,7 @@ impl Waiting {
         }
     }
 
-    /// The refusal of a request of somebody who cannot wait.
+    /// The refusal of a request of an in-process client, which cannot wait for webhooks.
     pub(crate) fn unanswered(self) -> Reply {
         let target = &self.0.call.target;
         let why = format!(
@@ -120,7 +120,7 @@ impl Waiting {
         }
     }
 
-    /// Whether the state changes too quickly for the answers to be of use.
+    /// Whether the state changes so often that webhook responses are outdated each time.
     pub(crate) fn is_hopeless(&self) -> bool {
         let consultation = self.0.consultation.as_ref();
         consultation.is_some_and(|consultation| consultation.answers() > ATTEMPTS_MAX)
@@ -128,7 +128,7 @@ impl Waiting {
     }
 }
 
-/// Carries a request out; webhooks that have to be asked first are in the consultation.
+/// Executes a request. The consultation has the webhooks to call and their responses.
 fn attempt(
     store: &Arc<Store>,
     call: Call,
@@ -185,7 +185,7 @@ fn attempt(
     (Reply { outcome, warnings }, consultation)
 }
 
-/// Reports a request that was answered without a look at the store, such as one that was refused.
+/// Reports a request that was answered without the store, for example one that was refused.
 pub(crate) fn report(
     store: &Store,
     client: &Arc<str>,
@@ -214,14 +214,14 @@ fn answered(
         code,
         reason: failure.and_then(|status| status.reason).map(str::to_owned),
         message: failure.map(|status| status.message.clone()),
-        // A perturbed watch begins, and its first event is the failure.
+        // A watch that a fault rule refuses is accepted; its first event is the failure.
         injected: code >= 400 && failure.is_some_and(|status| status.injected),
         revision,
         elapsed: began.elapsed(),
     }
 }
 
-/// Has webhooks convert what an answer about a resource shows.
+/// Has webhooks convert the objects of a response to the requested version.
 pub(crate) async fn convert(store: &Store, kind: &Kind, reply: Reply) -> Reply {
     let Ok(answer) = &reply.outcome else {
         return reply;

@@ -1,9 +1,9 @@
 //! A Kubernetes API server in memory, for tests.
 //!
-//! It serves the real wire protocol on a loopback port: list, watch, paging, selectors, patches, finalizers and the
-//! validation of the storage kinds, with the status codes and texts of kube-apiserver 1.36, or in the ways of an older
-//! release as far as KEP-1472 is concerned. An [`Observer`] sees every
-//! request, every committed change and every delivered watch event in the order in which they happened.
+//! It serves the Kubernetes wire protocol on a loopback port: list, watch, paging, selectors, patches, finalizers and
+//! validation of the storage kinds, with the status codes and messages of kube-apiserver 1.36, or with the behaviour of
+//! an older release as far as KEP-1472 is concerned. An [`Observer`] receives every request, every committed change and
+//! every delivered watch event, in order.
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
@@ -21,35 +21,35 @@
 //!
 //! # Layout
 //!
-//! The rooms from the ground up. Each imports only rooms that stand before it; `tests/integration/floors.rs` holds that.
+//! Modules from the bottom up. Each imports only modules listed before it; `tests/integration/floors.rs` enforces that.
 //!
-//! - `machinery`: what all kinds have in common: names, quantities, selectors, metadata, field errors, `Status`.
-//! - `config`: options, and which release of Kubernetes is served, with which gates.
-//! - `outbound`: requests that the server itself sends.
+//! - `machinery`: what all kinds share: names, quantities, selectors, metadata, field errors, `Status`.
+//! - `config`: options, and the served Kubernetes release with its feature gates.
+//! - `outbound`: HTTPS requests that the server sends itself (to webhooks).
 //! - `request`: the verb of a request and the resource in its path.
-//! - `perturb`: failures on demand, as data.
+//! - `perturb`: fault injection rules, as data.
 //! - `observe`: the events that an [`Observer`] receives.
-//! - `types`: the table of what the API types consist of.
-//! - `protobuf`: bodies in protobuf, from and to JSON, by that table.
-//! - `schema`: what the API types consist of, and how they merge.
-//! - `cel`: expressions of custom resources, policies and webhooks.
-//! - `structural`: schemas of custom resources, and what becomes of objects by them.
-//! - `kinds`: the table of resources, and definitions of others. Everything that differs between kinds is there.
-//! - `object`: an object with the bytes that all its readers share.
-//! - `plugin`: the interface of admission plugins in other crates.
-//! - `access`: who sends a request, whether they may, and what they needed.
-//! - `patch`: patches, and field managers with server-side apply.
-//! - `admission`: who is asked about requests beside the server: webhooks and policies.
-//! - `store`: objects, the log, watchers. One lock, one write path.
-//! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
+//! - `types`: the table of the fields of all API types.
+//! - `protobuf`: conversion between JSON and protobuf bodies, driven by that table.
+//! - `schema`: types of the built-in kinds and their merge strategies.
+//! - `cel`: CEL expressions of custom resources, policies and webhooks.
+//! - `structural`: structural schemas of custom resources: pruning, defaulting, validation.
+//! - `kinds`: resource definitions, built-in and from CRDs. Everything that differs between kinds is here.
+//! - `object`: a stored object with its serialized form, shared by all readers.
+//! - `plugin`: the interface for admission plugins of other crates.
+//! - `access`: authentication, authorization, and a log of used permissions.
+//! - `patch`: patches, field managers, server-side apply.
+//! - `admission`: admission webhooks and policies: which ones match a request.
+//! - `store`: objects, event history, watchers. One lock, one write path.
+//! - `verbs`: create, list, watch and the other verbs, on top of a store transaction.
 //! - `documents`: discovery and OpenAPI.
-//! - `controllers`: what follows from changes: namespaces, garbage, the end of events, aggregated roles.
-//! - `consult`: asking webhooks, and waiting for them.
-//! - `execute`: the one way through for requests, however they came in.
+//! - `controllers`: reactions to changes: namespace deletion, garbage collection, event expiry, aggregated roles.
+//! - `consult`: calling webhooks and waiting for their responses.
+//! - `execute`: the single path of all requests, from HTTP and in-process clients.
 //! - `http`: connections, routes, encodings; and `local`: requests without a socket.
-//! - `server`: the handle that owns all of it.
+//! - `server`: the handle of a running server.
 //!
-//! It does not know CSI, schedulers, controllers of others or any harness.
+//! It does not know CSI, schedulers, external controllers or the harness.
 
 mod access;
 mod admission;
@@ -78,7 +78,7 @@ mod structural;
 mod types;
 mod verbs;
 
-/// What admission plugins of other crates are written with.
+/// What other crates need to implement admission plugins.
 pub mod extension {
     pub use crate::kinds::{Kind, Part, Subresource, pod_limits, pod_requests};
     pub use crate::machinery::amounts::Amounts;

@@ -1,10 +1,10 @@
-//! A stored object: its JSON, and the bytes that every reader shares.
+//! A stored object: its JSON value and its serialized form, which all readers share.
 //!
-//! Owns rendering. An object is rendered once, when it is written; GET, LIST and all watches send the same bytes.
-//! Its protobuf form is made when the first reader asks for it.
+//! Owns serialization. An object is serialized once, when it is written; GET, LIST and all watches send the same bytes.
+//! The protobuf form is created when a client first requests it.
 //!
-//! `metadata.managedFields` is in the bytes only: it is large, and no code that looks at objects needs it. Of objects that
-//! nobody has written for long there are only bytes; `store` decides which.
+//! `metadata.managedFields` exists in the serialized form only: it is large, and no code that reads objects needs it. Objects
+//! that were not written recently are held in serialized form only; `store` decides which.
 
 use crate::machinery::{json, metadata};
 use crate::protobuf::{self, Encoded, Fault};
@@ -17,49 +17,49 @@ use std::cell::RefCell;
 use std::ops::{Bound, Range};
 use std::sync::{Arc, OnceLock};
 
-/// The member of `metadata` that is kept as text.
+/// The member of `metadata` that is held as JSON text.
 const MANAGED: &str = "managedFields";
 
 thread_local! {
-    /// What an object is written into, before it is known how long it is: it is kept in as many bytes as it has.
+    /// Reused output buffer: an object is serialized here first, then copied into an allocation of exactly its size.
     static SCRATCH: RefCell<BytesMut> = RefCell::default();
 }
-/// A longer one is not kept for the next object.
+/// Maximum capacity of the buffer that is retained for the next object.
 const SCRATCH_MAX: usize = 1 << 16;
 
-/// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
+/// Objects by storage key. Cloning is cheap: readers hold a snapshot while writers continue.
 pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
 
 /// One state of one object.
 #[derive(Debug)]
 pub struct Object {
-    /// The object without `metadata.managedFields`; empty until somebody wants it, where the object is kept as bytes alone.
+    /// The object without `metadata.managedFields`; parsed on demand if only the serialized form is held.
     value: OnceLock<Arc<Value>>,
-    /// The whole object; `kind` and `apiVersion` come first.
+    /// The serialized object, `kind` and `apiVersion` first.
     bytes: Bytes,
-    /// The same in protobuf, once somebody wanted it; boxed because most objects never need it.
+    /// The protobuf form, created on demand; boxed because most objects never need it.
     protobuf: OnceLock<Box<Result<Encoded, Fault>>>,
-    /// The same in other versions, as a webhook has converted it; boxed because most objects never need it.
+    /// The object in other versions, as converted by a webhook; boxed because most objects never need it.
     forms: OnceLock<Box<Mutex<Vec<Form>>>>,
-    /// Where the members after `kind` and `apiVersion` begin in `bytes`.
+    /// Offset in `bytes` of the members after `kind` and `apiVersion`.
     members_at: usize,
-    /// Where `metadata.managedFields` is in `bytes`; empty where there is none.
+    /// Range of the value of `metadata.managedFields` in `bytes`; empty if there is none.
     managed: Range<usize>,
-    /// The revision that wrote it; 0 for an answer to a dry run.
+    /// The revision that wrote it; 0 in the response to a dry run.
     pub(crate) revision: u64,
 }
 
-/// An object in another version.
+/// The object converted to another version.
 #[derive(Debug)]
 struct Form {
-    /// The number of the conversion that has made it.
+    /// The number of the conversion that created it.
     conversion: u64,
     version: &'static str,
     object: Arc<Object>,
 }
 
 impl Object {
-    /// The same object in another version, as a conversion of that number has made it before.
+    /// The cached result of converting the object to another version with that conversion, if any.
     pub(crate) fn converted(&self, conversion: u64, version: &str) -> Option<Arc<Self>> {
         let forms = self.forms.get()?.lock();
         let mut forms = forms.iter();
@@ -67,10 +67,10 @@ impl Object {
         found.map(|form| form.object.clone())
     }
 
-    /// Keeps the same object in another version.
+    /// Caches the object converted to another version.
     pub(crate) fn keep_converted(&self, conversion: u64, version: &'static str, object: Arc<Self>) {
         let mut forms = self.forms.get_or_init(Box::default).lock();
-        // What another definition has made is of no use any more.
+        // Results of earlier conversions (of a previous CRD) are obsolete.
         forms.retain(|form| form.conversion == conversion && form.version != version);
         forms.push(Form {
             conversion,
@@ -79,8 +79,8 @@ impl Object {
         });
     }
 
-    /// Renders `value`, which carries its kind and its resourceVersion already. Its `metadata.managedFields`, if there
-    /// are any, are JSON text, as `managed` writes it.
+    /// Serializes `value`, which must already have kind and resourceVersion. Its `metadata.managedFields`, if any, is JSON
+    /// text, as written by `managed`.
     pub(crate) fn new(mut value: Value, revision: u64) -> Arc<Self> {
         let managed = match metadata::take(&mut value, MANAGED) {
             Some(Value::String(text)) => text,
@@ -125,7 +125,7 @@ impl Object {
         })
     }
 
-    /// The same object as bytes alone: a sixth of what it takes with its value.
+    /// The same object in serialized form only, which takes a sixth of the memory.
     pub(crate) fn unparsed(self: &Arc<Self>) -> Arc<Self> {
         if self.value.get().is_none() {
             return self.clone();
@@ -141,7 +141,6 @@ impl Object {
         })
     }
 
-    /// Its `apiVersion`.
     pub(crate) fn api_version(&self) -> &str {
         let head = std::str::from_utf8(&self.bytes[..self.members_at]).unwrap_or_default();
         head.trim_end_matches("\",")
@@ -155,12 +154,12 @@ impl Object {
         self.kept_value()
     }
 
-    /// The same, shared.
+    /// Like `value`, as a shared pointer.
     pub(crate) fn shared_value(&self) -> Arc<Value> {
         self.kept_value().clone()
     }
 
-    /// Looks at the value without keeping it: for those who go through many objects.
+    /// Reads the value without caching it, for code that iterates over many objects.
     pub fn look<T>(&self, at: impl FnOnce(&Value) -> T) -> T {
         match self.value.get() {
             Some(value) => at(value),
@@ -179,18 +178,18 @@ impl Object {
     }
 
     fn parse_whole(&self) -> Value {
-        serde_json::from_slice(&self.bytes).expect("it was written as JSON")
+        serde_json::from_slice(&self.bytes).expect("stored objects are valid JSON")
     }
 
-    /// The same object with another content or form, and the same field managers.
+    /// An object with new content or another form, and the same managed fields.
     pub(crate) fn like(&self, mut value: Value, revision: u64) -> Arc<Self> {
         metadata::set(&mut value, MANAGED, Some(self.managed().into()));
         Self::new(value, revision)
     }
 
-    /// `metadata.managedFields` as JSON; empty where there is none.
+    /// `metadata.managedFields` as JSON; empty if there is none.
     pub(crate) fn managed(&self) -> &str {
-        std::str::from_utf8(&self.bytes[self.managed.clone()]).expect("it was written as text")
+        std::str::from_utf8(&self.bytes[self.managed.clone()]).expect("stored objects are valid UTF-8")
     }
 
     /// The whole object, `metadata.managedFields` included.
@@ -201,7 +200,7 @@ impl Object {
         }
     }
 
-    /// The object as GET and watches send it.
+    /// The serialized object, as GET and watches send it.
     pub(crate) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -214,7 +213,7 @@ impl Object {
         (**encoded).as_ref()
     }
 
-    /// The whole object, for a program in the server's own process.
+    /// The whole object, for in-process clients.
     pub(crate) fn shared(&self) -> Arc<Value> {
         match self.document() {
             Cow::Borrowed(_) => self.shared_value(),
@@ -222,19 +221,19 @@ impl Object {
         }
     }
 
-    /// How many bytes `write_item` appends.
+    /// Number of bytes that `write_item` appends.
     pub(crate) fn item_bytes(&self) -> usize {
         1 + self.bytes.len() - self.members_at
     }
 
-    /// Appends the object as lists of its kind alone hold it: without kind and apiVersion.
+    /// Appends the object as an item of a typed list: without kind and apiVersion.
     pub(crate) fn write_item(&self, out: &mut BytesMut) {
         out.put_slice(b"{");
         out.put_slice(&self.bytes[self.members_at..]);
     }
 }
 
-/// Adds a member to the object that has just been written, and returns where its value is.
+/// Appends `managedFields` to the `metadata` object at the end of the buffer; returns the range of its value.
 fn write_managed(out: &mut BytesMut, managed: &str) -> Range<usize> {
     out.truncate(out.len() - 1);
     if !out.ends_with(b"{") {
@@ -254,12 +253,12 @@ fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
     json::write(out, value);
 }
 
-/// Namespace and name of a storage key; the namespace is empty where the kind has none.
+/// Namespace and name of a storage key; the namespace is empty for cluster-scoped kinds.
 pub(crate) fn place_of(key: &str) -> (&str, &str) {
     key.split_once('/').unwrap_or(("", key))
 }
 
-/// The objects of one namespace, or all of them.
+/// The objects of one namespace, or of all namespaces.
 pub(crate) fn namespace_range<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,

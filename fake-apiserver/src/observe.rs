@@ -1,6 +1,6 @@
 //! The events that an observer receives.
 //!
-//! Owns the event types. Does not store, filter or judge events: the observer does.
+//! Owns the event types. Does not store or filter events, and draws no conclusions from them: the observer does.
 
 use crate::perturb::AppliedFault;
 use crate::request::{ResourcePath, Verb};
@@ -8,42 +8,42 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Receives everything observable, in the order of truth.
+/// Receives all requests, commits, watch deliveries and injected faults, in the order in which the server processed them.
 ///
 /// `observe` is called while the server holds its state lock: it must be quick and must not call the server.
 pub trait Observer: Send + Sync {
-    /// Takes one event.
+    /// Receives one event.
     fn observe(&self, event: Event);
 }
 
-/// One observable fact.
+/// One observable event of the server.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// An answered request; a watch is reported when it was accepted.
+    /// A request that was answered. A watch is reported when it is accepted.
     Request {
         /// Name of the client, as given to `ApiServer::add_client`.
         client: Arc<str>,
         /// The verb of the request.
         verb: Verb,
-        /// The requested resource; `None` for discovery, health and unknown paths.
+        /// The requested resource; `None` for discovery, health checks and unknown paths.
         resource: Option<ResourcePath>,
-        /// The HTTP status code of the answer.
+        /// The HTTP status code of the response.
         code: u16,
         /// `Status.reason` of a failure.
         reason: Option<String>,
         /// `Status.message` of a failure.
         message: Option<String>,
-        /// Whether a perturbation refused it.
+        /// Whether a fault rule refused the request.
         injected: bool,
-        /// The newest revision that the request made; otherwise that of the object or list that was read, or from
-        /// which a watch starts.
+        /// The newest revision that the request wrote; for reads the revision of the returned object or list; for watches the
+        /// revision from which the watch starts.
         revision: Option<u64>,
-        /// Time from the complete request to its answer.
+        /// Time from receiving the complete request to its response.
         elapsed: Duration,
     },
-    /// A committed change.
+    /// A committed change of an object.
     Commit {
-        /// Name of the client that caused it.
+        /// Name of the client whose request caused the change.
         client: Arc<str>,
         /// What happened to the object.
         change: Change,
@@ -55,18 +55,18 @@ pub enum Event {
         namespace: Option<Arc<str>>,
         /// Name of the object.
         name: Arc<str>,
-        /// The revision that this change made.
+        /// The revision of this change.
         revision: u64,
-        /// The new state; for a deletion the last state. Without `metadata.managedFields`, which would double its size.
+        /// The new state; for a deletion the last state. Without `metadata.managedFields`, which would double the size.
         object: Arc<Value>,
     },
-    /// One event of a watch was handed to the client's connection. Bookmarks are not reported.
+    /// A watch event was handed to the client's connection. Bookmarks are not reported.
     Delivery {
         /// Name of the watching client.
         client: Arc<str>,
-        /// Number of the watch, unique per server.
+        /// Number of the watch, unique within the server.
         watch: u64,
-        /// The type of the event: with a selector, entering it is `Added` and leaving it `Deleted`.
+        /// The type of the event. With a selector, an object that starts to match is `Added`, one that stops matching `Deleted`.
         change: Change,
         /// API group; empty for the core group.
         group: &'static str,
@@ -76,7 +76,7 @@ pub enum Event {
         namespace: Option<Arc<str>>,
         /// Name of the object.
         name: Arc<str>,
-        /// Revision of the state that was delivered.
+        /// Revision of the delivered state.
         revision: u64,
     },
     /// A watch ended.
@@ -87,26 +87,26 @@ pub enum Event {
         watch: u64,
         /// Plural resource name.
         resource: &'static str,
-        /// What ended it.
+        /// Why the watch ended.
         why: WatchEnd,
     },
-    /// A perturbation was applied.
+    /// A fault rule was applied.
     Fault(AppliedFault),
 }
 
-/// What happened to an object.
+/// The type of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// It came into being (or into a selector).
+    /// The object was created, or started to match the selector.
     Added,
-    /// It changed.
+    /// The object was modified.
     Modified,
-    /// It went away (or out of a selector).
+    /// The object was deleted, or stopped matching the selector.
     Deleted,
 }
 
 impl Change {
-    /// The word that watch events use.
+    /// The type as in watch events.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -119,18 +119,18 @@ impl Change {
 /// Why a watch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchEnd {
-    /// The client went away.
+    /// The client closed the connection or the stream.
     Client,
-    /// `timeoutSeconds`, or the server's own limit, ran out.
+    /// `timeoutSeconds`, or the server's own time limit, expired.
     Timeout,
-    /// The client read too slowly and its queue was full.
+    /// The client read too slowly and its event queue overflowed.
     Slow,
     /// The stream ended with an ERROR event (410 Expired).
     Failed,
     /// The server stopped.
     Shutdown,
-    /// A perturbation ended it.
+    /// A fault rule ended it.
     Perturbed,
-    /// The release or a gate changed, and the resource is no longer served.
+    /// The resource is no longer served, because the release or a feature gate changed.
     Unserved,
 }

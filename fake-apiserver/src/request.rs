@@ -1,6 +1,6 @@
-//! A request as rules, permissions and observers see it: its verb and the resource in its path.
+//! The verb of a request and the resource in its path, as fault rules, authorization and observers see them.
 //!
-//! Does not know who sent it, and does not parse the path.
+//! Does not know the user, and does not parse paths.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,11 +9,11 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Read one object, or a path that is no resource.
+    /// Read one object, or a non-resource path.
     Get,
     /// Read a collection.
     List,
-    /// Follow a collection.
+    /// Watch a collection.
     Watch,
     /// Create an object or a subresource such as a binding.
     Create,
@@ -23,7 +23,7 @@ pub enum Verb {
     Patch,
     /// Delete an object.
     Delete,
-    /// Delete a collection.
+    /// Delete all objects of a collection.
     DeleteCollection,
 }
 
@@ -54,7 +54,7 @@ impl Verb {
         }
     }
 
-    /// Whether the verb changes nothing.
+    /// Whether the verb is get, list or watch.
     pub fn only_reads(self) -> bool {
         matches!(self, Self::Get | Self::List | Self::Watch)
     }
@@ -66,7 +66,7 @@ impl fmt::Display for Verb {
     }
 }
 
-/// Which resource a request named, as its URL had it.
+/// The resource in the path of a request, as the client wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourcePath {
     /// API group; empty for the core group.
@@ -75,16 +75,16 @@ pub struct ResourcePath {
     pub version: String,
     /// Plural resource name.
     pub resource: String,
-    /// Subresource, for example `status`.
+    /// Subresource, for example `status`; `None` for the object itself.
     pub subresource: Option<String>,
-    /// Namespace, where the path has one.
+    /// Namespace; `None` for cluster-scoped requests.
     pub namespace: Option<String>,
-    /// Name, where the path has one (for a create, the name that the object got).
+    /// Name of the object; `None` for collections. For a create: the name of the created object.
     pub name: Option<String>,
 }
 
 impl ResourcePath {
-    /// Group and version as `apiVersion` has them: `v1`, or `storage.k8s.io/v1`.
+    /// Group and version as in `apiVersion`: `v1` or `storage.k8s.io/v1`.
     pub fn group_version(&self) -> String {
         match self.group.as_str() {
             "" => self.version.clone(),
@@ -97,7 +97,7 @@ impl ResourcePath {
         combined(&self.resource, self.subresource.as_deref().unwrap_or_default())
     }
 
-    /// What a request for it acts on, spelt in the same way: whoever creates `bindings` binds pods.
+    /// The resource that the request affects, as RBAC spells it: creating `bindings` affects `pods/binding`.
     pub fn acted_on(&self) -> String {
         match self.is_bindings() {
             true => "pods/binding".to_owned(),
@@ -105,13 +105,13 @@ impl ResourcePath {
         }
     }
 
-    /// Whether these are the `bindings` that name their pods themselves.
+    /// Whether this is the legacy `bindings` resource, whose objects name their pod themselves.
     pub fn is_bindings(&self) -> bool {
         self.group.is_empty() && self.resource == "bindings" && self.subresource.is_none()
     }
 }
 
-/// A resource as rules name it: with its subresource, if there is one.
+/// `RESOURCE` or `RESOURCE/SUBRESOURCE`, as RBAC rules spell it.
 pub(crate) fn combined(resource: &str, subresource: &str) -> String {
     if subresource.is_empty() {
         resource.to_owned()

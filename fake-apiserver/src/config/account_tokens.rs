@@ -1,17 +1,17 @@
-//! How tokens of service accounts are signed, and by what they are known.
+//! Signing and verification of service account tokens.
 
 use crate::machinery::jws::{PublicKey, SigningKey};
 
-/// Whom tokens of service accounts are from, and the keys that show it.
+/// Issuers, audiences and keys of service account tokens.
 #[derive(Clone, Debug)]
 pub struct AccountTokens {
-    /// Whom tokens say that they are from (`iss`): the first. Tokens from the others are good, too.
+    /// Accepted issuers; new tokens have the first as `iss` (`--service-account-issuer`).
     pub issuers: Vec<String>,
-    /// Whom tokens are for that do not say it, and whom tokens have to be for to be good here; empty: the issuers.
+    /// Default audiences of tokens, and the accepted ones (`--api-audiences`). Empty: the issuers.
     pub audiences: Vec<String>,
-    /// What tokens are signed with; unset: a new key on P-256.
+    /// Key that signs tokens. Unset: a new P-256 key.
     pub signing_key: Option<SigningKey>,
-    /// What tokens are known by; empty: the other half of the key that signs.
+    /// Public keys that verify tokens. Empty: the public half of the signing key.
     pub keys: Vec<PublicKey>,
 }
 
@@ -27,7 +27,7 @@ impl Default for AccountTokens {
 }
 
 impl AccountTokens {
-    /// Whom tokens are for where nobody says it.
+    /// Default and accepted audiences.
     pub(crate) fn audiences(&self) -> &[String] {
         match self.audiences.is_empty() {
             true => &self.issuers,
@@ -35,7 +35,7 @@ impl AccountTokens {
         }
     }
 
-    /// Whom tokens are from.
+    /// The `iss` claim of new tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.issuers.first().map_or("", String::as_str)
     }

@@ -1,8 +1,8 @@
-//! The admission plugins: one table of all that kube-apiserver knows, and the set of those that are on.
+//! Admission plugins: a table of all plugins of kube-apiserver, and the set of enabled ones.
 
 use std::collections::BTreeSet;
 
-/// An admission plugin that does something here.
+/// An admission plugin implemented in this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Plugin {
     NamespaceLifecycle,
@@ -16,23 +16,23 @@ pub(crate) enum Plugin {
     AlwaysDeny,
 }
 
-/// One plugin.
+/// One plugin of kube-apiserver.
 struct Row {
     name: &'static str,
-    /// kube-apiserver runs it unless told otherwise.
+    /// Enabled by default in kube-apiserver.
     on: bool,
     here: Here,
 }
 
-/// What a plugin is here.
+/// How this server supports a plugin.
 enum Here {
-    /// It does here what it does there.
+    /// Implemented in this crate.
     Does(Plugin),
-    /// Another crate has it ([`crate::extension::AdmissionPlugin`]).
+    /// Implemented by other crates ([`crate::extension::AdmissionPlugin`]).
     Other,
-    /// It does nothing that shows: what it looks at is not here, or is done elsewhere whatever is set.
+    /// Accepted without effect: it has nothing to do here, or its work is always done elsewhere.
     Idle,
-    /// It would do something, and is refused where it is asked for.
+    /// Not implemented; enabling it is an error.
     Missing,
 }
 use Here::{Does, Idle, Missing, Other};
@@ -53,53 +53,53 @@ const fn off(name: &'static str, here: Here) -> Row {
 const PLUGINS: &[Row] = &[
     off("AlwaysAdmit", Idle),
     off("NamespaceAutoProvision", Missing),
-    // New objects need a namespace that is there and stays; some namespaces cannot be deleted.
+    // New objects need an existing namespace that is not terminating; some namespaces cannot be deleted.
     on("NamespaceLifecycle", Does(Plugin::NamespaceLifecycle)),
     off("NamespaceExists", Idle),
     off("LimitPodHardAntiAffinityTopology", Missing),
-    // Pods get the defaults of limit ranges; pods and claims keep to their bounds.
+    // Pods get the defaults of limit ranges; pods and PVCs are checked against their limits.
     on("LimitRanger", Other),
-    // Pods get a service account that is there, and a volume with its token.
+    // Pods get an existing service account and a volume with its token.
     on("ServiceAccount", Does(Plugin::ServiceAccount)),
     off("NodeRestriction", Idle),
     // New nodes are tainted until they are ready.
     on("TaintNodesByCondition", Does(Plugin::TaintNodesByCondition)),
-    // Images are always pulled.
+    // Pods get `imagePullPolicy: Always`.
     off("AlwaysPullImages", Other),
     off("ImagePolicyWebhook", Missing),
-    // Pods keep to the standard that labels of their namespace name.
+    // Pods must satisfy the Pod Security Standard of their namespace's labels.
     on("PodSecurity", Other),
     off("PodNodeSelector", Missing),
-    // Pods get the priority of their class.
+    // Pods get the priority of their priority class.
     on("Priority", Does(Plugin::Priority)),
-    // Pods tolerate nodes that are not ready for five minutes.
+    // Pods tolerate not-ready and unreachable nodes for five minutes.
     on("DefaultTolerationSeconds", Does(Plugin::DefaultTolerationSeconds)),
     off("PodTolerationRestriction", Missing),
     off("EventRateLimit", Missing),
     off("ExtendedResourceToleration", Missing),
-    // Claims without a class get the default one.
+    // PVCs without a storage class get the default one.
     on("DefaultStorageClass", Does(Plugin::DefaultStorageClass)),
-    // Claims and volumes get a finalizer that keeps them as long as they are used.
+    // PVCs and PVs get a finalizer that protects them while they are in use.
     on(
         "StorageObjectInUseProtection",
         Does(Plugin::StorageObjectInUseProtection),
     ),
     on("PodGroupProtection", Idle),
     off("OwnerReferencesPermissionEnforcement", Missing),
-    // Claims grow only once they are bound, and if their class lets them.
+    // PVCs can be expanded only once bound, and if their storage class allows it.
     on(
         "PersistentVolumeClaimResize",
         Does(Plugin::PersistentVolumeClaimResize),
     ),
-    // Pods get the overhead, the selector and the tolerations of their runtime class.
+    // Pods get the overhead, node selector and tolerations of their runtime class.
     on("RuntimeClass", Other),
     on("CertificateApproval", Idle),
     on("CertificateSigning", Idle),
     on("ClusterTrustBundleAttest", Idle),
     on("CertificateSubjectRestriction", Idle),
-    // Ingresses without a class get the default one.
+    // Ingresses without a class get the default ingress class.
     on("DefaultIngressClass", Other),
-    // Services have no external addresses.
+    // Services must not have external IPs.
     off("DenyServiceExternalIPs", Other),
     on("PodTopologyLabels", Idle),
     on("PodGroupWorkloadExists", Idle),
@@ -110,34 +110,34 @@ const PLUGINS: &[Row] = &[
     on("MutatingAdmissionWebhook", Idle),
     on("ValidatingAdmissionPolicy", Idle),
     on("ValidatingAdmissionWebhook", Idle),
-    // Quotas of a namespace are kept.
+    // Enforces the resource quotas of a namespace.
     on("ResourceQuota", Other),
-    // Nothing is written.
+    // Refuses every write.
     off("AlwaysDeny", Does(Plugin::AlwaysDeny)),
 ];
 
-/// The admission plugins that are on, by their names on the command line of kube-apiserver. Those of other crates run only in a server that has
-/// them ([`crate::ApiServer::with_plugins`]).
+/// The enabled admission plugins, by their names on the command line of kube-apiserver. Plugins of other crates run only in a
+/// server that was created with them ([`crate::ApiServer::with_plugins`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     on: BTreeSet<Plugin>,
-    /// Plugins of other crates.
+    /// Enabled plugins of other crates.
     others: BTreeSet<&'static str>,
 }
 
-/// A name that is no admission plugin, or one that cannot be switched on here.
+/// An unknown admission plugin, or one that cannot be enabled here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlugin {
-    /// kube-apiserver has no such plugin.
+    /// kube-apiserver does not have the plugin.
     #[error("enable-admission-plugins plugin {0:?} is unknown")]
     Unknown(String),
-    /// kube-apiserver has it, this server has not.
+    /// kube-apiserver has the plugin; this server does not.
     #[error("the admission plugin {0:?} does nothing in this server; leave it out")]
     Missing(String),
 }
 
 impl Default for Admission {
-    /// Those of kube-apiserver, but for StorageObjectInUseProtection: somebody would have to take its finalizers away.
+    /// The defaults of kube-apiserver except StorageObjectInUseProtection: no controller runs here that removes its finalizers.
     fn default() -> Self {
         let mut all = Self::of_kubernetes();
         all.on.remove(&Plugin::StorageObjectInUseProtection);
@@ -146,7 +146,7 @@ impl Default for Admission {
 }
 
 impl Admission {
-    /// Those that kube-apiserver runs unless told otherwise.
+    /// The plugins that kube-apiserver enables by default.
     pub fn of_kubernetes() -> Self {
         let on = || PLUGINS.iter().filter(|row| row.on);
         Self {
@@ -158,12 +158,12 @@ impl Admission {
         }
     }
 
-    /// The names of all plugins of kube-apiserver, in the order in which they run, and whether each is on there by default.
+    /// All plugins of kube-apiserver in the order in which they run, each with whether it is enabled by default.
     pub fn names() -> impl Iterator<Item = (&'static str, bool)> {
         PLUGINS.iter().map(|row| (row.name, row.on))
     }
 
-    /// Switches a plugin on.
+    /// Enables a plugin.
     pub fn enable(&mut self, name: &str) -> Result<(), NoPlugin> {
         let row = Row::find(name)?;
         match row.here {
@@ -175,7 +175,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Switches a plugin off.
+    /// Disables a plugin.
     pub fn disable(&mut self, name: &str) -> Result<(), NoPlugin> {
         let row = Row::find(name)?;
         if let Some(plugin) = row.plugin() {
@@ -185,7 +185,7 @@ impl Admission {
         Ok(())
     }
 
-    /// The same with a plugin switched on that is known to be here.
+    /// Enables a plugin that is known to be supported here.
     #[must_use]
     pub fn with(mut self, name: &str) -> Self {
         let known = self.enable(name);
@@ -197,7 +197,7 @@ impl Admission {
         self.on.contains(&plugin)
     }
 
-    /// Whether a plugin of another crate is on. Plugins that kube-apiserver does not know always are.
+    /// Whether a plugin of another crate is enabled. Plugins unknown to kube-apiserver always are.
     pub(crate) fn runs(&self, name: &str) -> bool {
         Row::find(name).is_err() || self.others.contains(name)
     }

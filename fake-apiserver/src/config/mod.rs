@@ -1,4 +1,4 @@
-//! What a server is set to: its options and limits, and the release that it plays.
+//! Configuration of a server: options, limits, and the Kubernetes release that it serves.
 
 pub(crate) mod account_tokens;
 pub(crate) mod admission;

@@ -1,18 +1,18 @@
-//! The network of a cluster: which addresses and ports services get, and where the server says that it is.
+//! The cluster network: service CIDR, node ports, and the advertised address of the server.
 
 use crate::machinery::ip;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The network of a cluster.
+/// The cluster network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// The addresses that services get. The first one is that of `default/kubernetes`.
+    /// Service CIDR (`--service-cluster-ip-range`). Its first address is that of `default/kubernetes`.
     pub services: Cidr,
-    /// The ports that services get on every node.
+    /// Range of node ports (`--service-node-port-range`).
     pub node_ports: RangeInclusive<u16>,
-    /// Where the endpoints of `default/kubernetes` say that the server is. Nothing listens there by itself.
+    /// Address in the endpoints of `default/kubernetes` (`--advertise-address`). The server does not listen there by itself.
     pub advertise: SocketAddr,
 }
 
@@ -29,14 +29,14 @@ impl Default for Network {
     }
 }
 
-/// A range of addresses, such as `10.96.0.0/12`.
+/// An address range in CIDR notation, such as `10.96.0.0/12`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cidr {
     address: IpAddr,
     prefix: u8,
 }
 
-/// A text that is no range of addresses.
+/// The text is not a valid CIDR.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid CIDR address: {0}; write an address, a slash and a length, such as 10.96.0.0/12")]
 pub struct NoCidr(String);
@@ -70,18 +70,18 @@ impl Cidr {
         ip::bits(self.address)
     }
 
-    /// Whether the addresses are of version 4.
+    /// Whether this is an IPv4 range.
     pub(crate) fn is_ipv4(&self) -> bool {
         self.address.is_ipv4()
     }
 
-    /// How many addresses there are to be given out: neither the network's own nor, in version 4, that for all.
+    /// Number of assignable addresses: without the network address and, for IPv4, the broadcast address.
     pub(crate) fn size(&self) -> u64 {
         let host = u32::from(self.bits() - self.prefix).min(62);
         ((1_u64 << host) - 1).saturating_sub(u64::from(self.is_ipv4()))
     }
 
-    /// The address of that number; 0 is the network itself.
+    /// The address at an offset; 0 is the network address.
     pub(crate) fn at(&self, number: u64) -> IpAddr {
         match ip::first(self.address, self.prefix) {
             IpAddr::V4(first) => {
@@ -92,7 +92,7 @@ impl Cidr {
         }
     }
 
-    /// Whether an address is in the range.
+    /// Whether the range contains an address.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let of = Self {
             address,
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_has_a_first_address_and_a_size() {
+    fn a_cidr_has_a_first_address_and_a_size() {
         let range: Cidr = "10.0.0.5/24".parse().unwrap();
         assert_eq!((range.to_string().as_str(), range.size()), ("10.0.0.0/24", 254));
         assert_eq!(range.at(1).to_string(), "10.0.0.1");

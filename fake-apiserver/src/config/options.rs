@@ -1,4 +1,4 @@
-//! What may be chosen about a server. Does not know how the choices are carried out.
+//! Options of a server. Does not know how they are implemented.
 
 use crate::config::account_tokens::AccountTokens;
 use crate::config::admission::Admission;
@@ -12,98 +12,98 @@ use std::time::Duration;
 /// Options of an [`ApiServer`](crate::ApiServer).
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// How many events are kept for watches and paged lists to go on from, over all resources. Older ones are
-    /// compacted: a watch from before gets an `410 Expired` event, a list a 410 answer.
+    /// Number of events retained over all resources, from which watches and paged lists can continue. Older events are
+    /// compacted: a watch from before gets a `410 Expired` event, a list a 410 response.
     pub history: usize,
-    /// How many bytes of JSON are kept parsed as well, of the objects that were written last. Others are parsed again
-    /// whenever more is asked of them than their bytes.
+    /// Bytes of JSON for which the most recently written objects are also held parsed. Other objects are parsed again
+    /// whenever more than their serialized form is needed.
     pub parsed_bytes: usize,
-    /// How many undelivered events one watch may have before it is dropped. Writers never wait for watchers.
+    /// Undelivered events that one watch may have before it is closed. Writers never wait for watchers.
     pub watch_queue: usize,
-    /// There are no kubelets: pods that are bound to a node are deleted at once instead of waiting for a grace
-    /// period to be confirmed, and new nodes do not get the `node.kubernetes.io/not-ready` taint.
+    /// Behave as a cluster without kubelets: pods bound to a node are deleted at once instead of after the kubelet confirmed
+    /// their termination, and new nodes do not get the `node.kubernetes.io/not-ready` taint.
     pub kubelet_less: bool,
-    /// Pods may have privileged containers.
+    /// Allow privileged containers (`--allow-privileged`).
     pub allow_privileged: bool,
-    /// The admission plugins that are on. Where there are no kubelets, nodes are not tainted and service accounts are not
-    /// looked for whatever is set.
+    /// The enabled admission plugins. With `kubelet_less`, nodes are not tainted and service accounts are not required,
+    /// whatever is set here.
     pub admission: Admission,
-    /// How long events are kept after they were last written.
+    /// How long event objects are retained after their last write (`--event-ttl`).
     pub event_ttl: Duration,
-    /// How often states that are older than that become unreadable: lists that are cut into pages end with `410 Expired`
-    /// after one to two of these. Watches go on for as long as `history` reaches back.
+    /// Interval of compaction: states older than one interval become unreadable, so paged lists end with `410 Expired`
+    /// after one to two intervals. Watches continue as far back as `history` reaches.
     pub compaction: Duration,
-    /// Who decides what users may do.
+    /// Authorization mode.
     pub authorization: Authorization,
-    /// Give every namespace its service account `default`, as the controller manager does.
+    /// Create the service account `default` in each namespace, as kube-controller-manager does.
     pub default_service_accounts: bool,
-    /// How tokens of service accounts are signed.
+    /// Signing and verification of service account tokens.
     pub account_tokens: AccountTokens,
-    /// Which addresses and ports services get, and where the server says that it is.
+    /// Service CIDR, node ports and advertised address.
     pub network: Network,
-    /// The authority that has signed the certificates of clients, in PEM: extension servers read it from the config map
+    /// The certificate authority of client certificates, in PEM. Extension API servers read it from the config map
     /// `kube-system/extension-apiserver-authentication`.
     pub client_authority: Option<String>,
-    /// What peers are granted.
+    /// Limits on clients.
     pub limits: Limits,
-    /// The release of Kubernetes whose API is served. Where KEP-1472 is not concerned, 1.36 is served whatever is set.
+    /// The Kubernetes release whose API is served. Everything outside KEP-1472 is always as in 1.36.
     pub release: Release,
-    /// Feature gates by name. Only `CSIStorageCapacity` changes anything: it exists from 1.19, is on from 1.21, and
-    /// cannot be set any more from 1.24 on.
+    /// Feature gates by name. Only `CSIStorageCapacity` has an effect: it exists from 1.19, is on by default from 1.21 and is
+    /// locked from 1.24 on.
     pub gates: BTreeMap<String, bool>,
-    /// Serve the versions that earlier releases served, too: for clients that are older than the server. Ends with
+    /// Also serve versions that only earlier releases served, for clients older than the server. Reset by
     /// [`crate::ApiServer::set_release`].
     pub removed_versions: bool,
-    /// What all generated names and uids follow from, for runs that can be repeated; unset: chance. Tokens are always random.
+    /// Seed of generated names and UIDs, for reproducible runs. Unset: random. Tokens are always random.
     pub seed: Option<u64>,
-    /// How long every request over a connection is on its way before the server sees it. In simulated time it keeps a client that repeats
-    /// itself without a pause from keeping the clock where it is.
+    /// Latency added to every request over a connection. In simulated time it makes the clock advance even if a client retries
+    /// without a pause.
     pub latency: Duration,
-    /// The flags that the server was started with, by name, which `/flagz` tells to those who may read it; where there are none, it is
-    /// not served.
+    /// Command-line flags of the server by name, which `/flagz` returns to authorized clients. `None`: `/flagz` is not
+    /// served.
     pub flags: Option<BTreeMap<String, String>>,
-    /// Where webhooks are that are named by a service: addresses by `namespace/name`, whatever the port of the service is. Services that
-    /// are not here are looked for in their endpoints and endpoint slices.
+    /// Addresses of webhook services by `namespace/name`; the service port is ignored. Services not listed here are resolved by their
+    /// endpoints and endpoint slices.
     pub services: BTreeMap<String, SocketAddr>,
-    /// Webhooks are dialled at any address, and not on loopback only; those in `services` always are.
+    /// Allow webhooks at non-loopback addresses. Those in `services` are always allowed.
     pub remote_webhooks: bool,
-    /// The time of day that `creationTimestamp`, `deletionTimestamp` and managed fields are written with.
+    /// The clock for `creationTimestamp`, `deletionTimestamp` and managed fields.
     pub clock: fn() -> Timestamp,
 }
 
-/// How requests over the wire are authorized. Clients in the server's own process may always do everything.
+/// Authorization of requests over connections. In-process clients may do everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorization {
-    /// Everyone with a token may do everything; everyone else may read health, version and `/.well-known`.
+    /// Authenticated users may do everything; anonymous ones may read health, version and `/.well-known`.
     #[default]
     AlwaysAllow,
-    /// The objects of rbac.authorization.k8s.io decide. The default roles and bindings exist from the start, and
-    /// members of `system:masters` may do everything.
+    /// RBAC objects decide. The default roles and bindings exist from the start, and members of `system:masters` may do
+    /// everything.
     Rbac,
 }
 
-/// Bounds on what peers may take: connections and time.
+/// Limits on the connections, requests and time of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at the same time; further ones are closed at once.
+    /// Maximum number of connections; further ones are closed at once.
     pub connections: usize,
-    /// Reading requests that are answered at the same time, watches excepted; further ones are answered 429. 0 is no
-    /// limit.
+    /// Maximum number of read requests in flight, watches excepted; further ones are answered 429. 0: unlimited.
+    /// (`--max-requests-inflight`)
     pub reading: usize,
-    /// The same for requests that change something.
+    /// Maximum number of mutating requests in flight (`--max-mutating-requests-inflight`). 0: unlimited.
     pub changing: usize,
-    /// Bytes of responses that clients may leave unread, over all connections, before lists are answered 429. kube-apiserver has no such
-    /// number: its requests count as in flight until their responses are written.
+    /// Bytes of responses that clients may leave unread, over all connections, before lists are answered 429. kube-apiserver has
+    /// no such limit: its requests count as in flight until their responses are written.
     pub unread_bytes: usize,
-    /// How long a peer may take for the TLS handshake.
+    /// Timeout of the TLS handshake.
     pub handshake: Duration,
-    /// How long a peer may take to send the headers of a request, the first one included.
+    /// Timeout for receiving the headers of a request, including the first of a connection.
     pub headers: Duration,
-    /// How long a request may take, watches excepted, from the end of its headers and with its body; it is answered 504
-    /// then. Clients can ask for less (`timeout`).
+    /// Timeout of a request, watches excepted, from the end of its headers and including its body; then it is answered 504.
+    /// Clients can set a shorter one (`timeout`).
     pub request: Duration,
-    /// How long a peer may go without reading anything of what is being sent to it, and without taking a piece of an
-    /// answer (up to twice as long); then its connection is closed.
+    /// Timeout for a client that reads nothing of what is being sent, or takes no part of a pending response (up to twice as
+    /// long); then its connection is closed.
     pub stalled: Duration,
 }
 

@@ -1,7 +1,7 @@
-//! Releases of Kubernetes and their feature gates: which rows of the kind table are served, and by which rules.
+//! Kubernetes releases and their feature gates: which resource definitions a release serves.
 //!
-//! Owns the milestones of KEP-1472. Does not know objects: what a release does to them is in the rows of the kind table. Storage
-//! outlives every change of release.
+//! Owns the milestones of KEP-1472. Does not know objects: the effects of a release on them are in the resource definitions.
+//! Stored objects survive every change of release.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct Release(u8);
 
-/// The text names no release that is known here.
+/// The text is not a supported release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no release from {first} to {last}; write one like 1.23", first = Release::OLDEST, last = Release::NEWEST)]
 pub struct UnknownRelease(String);
@@ -21,7 +21,7 @@ pub struct UnknownRelease(String);
 impl Release {
     /// The last release without CSIStorageCapacity.
     pub const OLDEST: Self = Self(18);
-    /// The newest release that is known here.
+    /// The newest supported release.
     pub const NEWEST: Self = Self(37);
 
     /// The release 1.`minor`.
@@ -37,12 +37,12 @@ impl Release {
         (Self::OLDEST.0..=Self::NEWEST.0).map(Self)
     }
 
-    /// The feature gates that change what a server serves; it accepts others, which change nothing.
+    /// The feature gates that have an effect here; others are accepted without effect.
     pub fn gates() -> impl Iterator<Item = &'static str> {
         GATES.into_iter().map(|gate| gate.name)
     }
 
-    /// The number after the point.
+    /// The minor version.
     pub fn minor(self) -> u8 {
         self.0
     }
@@ -85,25 +85,25 @@ impl From<Release> for String {
     }
 }
 
-/// A feature gate of the API server that changes what this one does.
+/// A feature gate of kube-apiserver that has an effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
-    /// KEP-1472.
+    /// `CSIStorageCapacity` (KEP-1472).
     CsiStorageCapacity,
 }
 
-/// The life of a gate, in minor releases.
+/// Stages of a feature gate, as minor releases.
 struct Stages {
     name: &'static str,
-    /// Alpha: it exists, and is off.
+    /// Alpha: the gate exists and is off by default.
     known: u8,
-    /// Beta: it is on.
+    /// Beta: the gate is on by default.
     on: u8,
-    /// General availability: it is on, whatever is set.
+    /// GA: the gate is locked to on.
     locked: u8,
 }
 
-/// By [`Gate`].
+/// Indexed by [`Gate`].
 const GATES: [Stages; 1] = [Stages {
     name: "CSIStorageCapacity",
     known: 19,
@@ -111,18 +111,18 @@ const GATES: [Stages; 1] = [Stages {
     locked: 24,
 }];
 
-/// A release with its gates as they are in effect.
+/// A release with the effective values of its feature gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Profile {
     pub(crate) release: Release,
     on: [bool; GATES.len()],
-    /// What earlier releases served is still there.
+    /// Versions of earlier releases are served, too.
     removed: bool,
 }
 
 impl Profile {
-    /// Gates that the release does not have, or has locked, are not settable; others that change nothing here are
-    /// accepted, for a real server has many more.
+    /// Gates that the release does not have or has locked keep their fixed value; gates without effect here are accepted, as
+    /// a real server has many more.
     pub(crate) fn new(release: Release, gates: &BTreeMap<String, bool>) -> Self {
         let on = GATES.map(|gate| {
             let minor = release.minor();
@@ -136,7 +136,7 @@ impl Profile {
         }
     }
 
-    /// The same with what earlier releases served, too.
+    /// The profile with versions of earlier releases served, too, or not.
     pub(crate) fn with_removed(self, removed: bool) -> Self {
         Self { removed, ..self }
     }
@@ -150,7 +150,7 @@ impl Profile {
     }
 }
 
-/// In which releases something is served.
+/// The releases that serve a resource version, and the gate that it requires.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     first: u8,
@@ -160,7 +160,6 @@ pub(crate) struct Life {
 
 impl Life {
     pub(crate) const ALWAYS: Self = Self::since(0);
-    /// Never.
     pub(crate) const NEVER: Self = Self::since(u8::MAX);
 
     /// From a minor release on.
@@ -168,7 +167,7 @@ impl Life {
         Self::during(first, u8::MAX)
     }
 
-    /// From one minor release to another, both included.
+    /// From one minor release to another, both inclusive.
     pub(crate) const fn during(first: u8, last: u8) -> Self {
         Self {
             first,
@@ -177,7 +176,7 @@ impl Life {
         }
     }
 
-    /// Only while a gate is on.
+    /// Only while a feature gate is on.
     pub(crate) const fn behind(self, gate: Gate) -> Self {
         Self {
             gate: Some(gate),
@@ -198,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_are_read_as_they_are_written() {
+    fn releases_round_trip_through_text() {
         for release in Release::all() {
             assert_eq!(release.to_string().parse(), Ok(release));
         }
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_is_off_then_on_then_locked() {
+    fn the_gate_is_off_in_alpha_on_in_beta_and_locked_in_ga() {
         let on = |minor, set: Option<bool>| {
             let gates = set
                 .map(|on| ("CSIStorageCapacity".to_owned(), on))

@@ -1,7 +1,7 @@
-//! Requests without a socket, for programs that run in the server's process.
+//! In-process clients: requests without a socket.
 //!
-//! They go through `execute` like requests from the wire, so validation, admission, events and quiescence are
-//! the same. Only encodings are skipped. They cannot wait: what a webhook has to be asked about is refused.
+//! They go through `execute` like requests over connections, so validation, admission, events and quiescence are the same;
+//! only encoding is skipped. They cannot wait: requests that need a webhook are refused.
 
 mod resource_ref;
 
@@ -19,21 +19,21 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// A client in the server's own process.
+/// An in-process client.
 ///
-/// It cannot wait: what a webhook would have to be asked about, or to convert, is refused with the reason `InternalError`.
+/// It cannot wait for webhooks: requests that need one, for admission or conversion, fail with the reason `InternalError`.
 #[derive(Clone)]
 pub struct LocalClient {
     store: Arc<Store>,
     user: Arc<User>,
 }
 
-/// A list.
+/// A list of objects.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The objects, by namespace and name.
+    /// The objects, sorted by namespace and name.
     pub items: Vec<Arc<Value>>,
-    /// The revision at which the list is valid.
+    /// The revision of the list.
     pub revision: u64,
 }
 
@@ -45,13 +45,13 @@ impl LocalClient {
         }
     }
 
-    /// Creates an object; its `apiVersion`, `kind` and `metadata.namespace` say where.
+    /// Creates an object; its `apiVersion`, `kind` and `metadata.namespace` select the collection.
     pub fn create(&self, object: Value) -> Result<Arc<Value>, Status> {
         let target = self.place(&object, false)?;
         self.object(Verb::Create, target, Payload::Object(object.into()))
     }
 
-    /// Asks whether an object could be created; nothing is stored.
+    /// Validates the creation of an object with `dryRun=All`; nothing is stored.
     pub fn dry_run_create(&self, object: Value) -> Result<(), Status> {
         let target = self.place(&object, false)?;
         let params = Params::from([("dryRun", "All")]);
@@ -64,7 +64,7 @@ impl LocalClient {
         self.object(Verb::Get, self.target(at, Part::Main)?, Payload::None)
     }
 
-    /// Reads a collection; without a namespace, that of all namespaces.
+    /// Lists a collection; without a namespace, over all namespaces.
     pub fn list(&self, at: &ResourceRef) -> Result<Listed, Status> {
         match self.call(Verb::List, self.target(at, Part::Main)?, Payload::None)? {
             Answer::List(plan) => {
@@ -79,7 +79,7 @@ impl LocalClient {
         }
     }
 
-    /// Replaces an object; its own fields say which.
+    /// Replaces an object, identified by its own fields.
     pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
         let target = self.place(&object, true)?;
         self.object(Verb::Update, target, Payload::Object(object.into()))
@@ -103,8 +103,8 @@ impl LocalClient {
         )
     }
 
-    /// Applies an object as a field manager (server-side apply); its own fields say which. `force` takes fields over that other managers
-    /// own, which is a conflict otherwise.
+    /// Applies an object as a field manager (server-side apply), identified by its own fields. `force` takes over fields of other
+    /// managers; without it they are a conflict.
     pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
         let target = self.place(&object, true)?;
         let params = Params::from([
@@ -134,7 +134,7 @@ impl LocalClient {
         .map(drop)
     }
 
-    /// Deletes all objects of a collection.
+    /// Deletes all objects of a collection (`deletecollection`).
     pub fn delete_collection(&self, at: &ResourceRef) -> Result<(), Status> {
         self.call(
             Verb::DeleteCollection,
@@ -144,7 +144,7 @@ impl LocalClient {
         .map(drop)
     }
 
-    /// Creates a subresource, such as the `binding` of a pod.
+    /// Creates a subresource, for example `binding` of a pod.
     pub fn create_subresource(&self, at: &ResourceRef, subresource: &str, body: Value) -> Result<(), Status> {
         self.call(
             Verb::Create,
@@ -154,7 +154,7 @@ impl LocalClient {
         .map(drop)
     }
 
-    /// Replaces a subresource, such as the `status` of an object.
+    /// Replaces a subresource, for example `status`.
     pub fn update_subresource(
         &self,
         at: &ResourceRef,
@@ -168,7 +168,7 @@ impl LocalClient {
         )
     }
 
-    /// Applies a JSON merge patch to a subresource, such as the `status` of an object.
+    /// Applies a JSON merge patch to a subresource, for example `status`.
     pub fn patch_subresource(
         &self,
         at: &ResourceRef,
@@ -182,7 +182,7 @@ impl LocalClient {
         )
     }
 
-    /// Where an object belongs, by its `apiVersion`, `kind` and `metadata`.
+    /// The request target of an object, by its `apiVersion`, `kind` and `metadata`.
     fn place(&self, object: &Value, named: bool) -> Result<Target, Status> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let api = self.store.api();
@@ -224,7 +224,7 @@ impl LocalClient {
         payload: Payload,
     ) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
-        // A row that is not served is refused, and reported, like any other.
+        // A resource that is not served is refused and reported like any other.
         let api = self.store.api();
         let served = api.catalogue.served(&target.kind, api.profile);
         let target = Target {
@@ -253,7 +253,7 @@ impl LocalClient {
     }
 }
 
-/// An answer, unless a webhook has to convert it first.
+/// The response, or an error if a webhook would have to convert its objects.
 fn converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
     let answer = outcome?;
     if answer.unconverted(kind).is_empty() {

@@ -1,4 +1,4 @@
-//! Which object or collection a local request is for.
+//! The object or collection that an in-process request is for.
 
 use crate::config::release::{Profile, Release};
 use crate::kinds::{Api, Catalogue, Kind, Part};
@@ -9,7 +9,7 @@ use crate::verbs::call::Target;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Which object or collection a local request is for.
+/// The object or collection that an in-process request is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceRef {
     group: String,
@@ -34,22 +34,22 @@ impl ResourceRef {
         Self::new("", resource)
     }
 
-    /// A built-in resource by its plural name alone, in the group that discovery names first, and whether its objects
-    /// have a namespace. None: no such resource is known, in any release.
+    /// A built-in resource by its plural name, in the group that discovery lists first, and whether it is namespaced. None:
+    /// no release has such a resource.
     pub fn by_plural(resource: &str) -> Option<(Self, bool)> {
         let kind = Catalogue::built_in().find_plural(resource)?;
         Some((Self::new(kind.group, resource), kind.namespaced))
     }
 
-    /// The plural name of an object's resource, by its `apiVersion` and `kind`. None: no such kind is known, in any release.
+    /// The plural resource name of an object, by its `apiVersion` and `kind`. None: no release has such a kind.
     pub fn plural_of(object: &Value) -> Option<&'static str> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let kind = Catalogue::built_in().find_kind(text("apiVersion"), text("kind"));
         kind.map(|kind| kind.plural)
     }
 
-    /// The fields of a part of a built-in object that its type does not have, by their paths. The error says which value has a form that
-    /// the field cannot have.
+    /// Paths of the fields in a part of a built-in object that its type does not have. Errors if a value has the wrong JSON type
+    /// for its field.
     pub fn unknown_fields(resource: &str, part: &Value) -> Result<Vec<String>, String> {
         let kind = Catalogue::built_in().find_plural(resource);
         let Some(of) = kind.and_then(Kind::object_type) else {
@@ -59,7 +59,7 @@ impl ResourceRef {
         Ok(conformed.unknown)
     }
 
-    /// Where an object is, by its `apiVersion`, `kind` and `metadata`. None: no such kind is known, in any release.
+    /// A reference to an object, by its `apiVersion`, `kind` and `metadata`. None: no release has such a kind.
     pub fn of(object: &Value) -> Option<Self> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let kind = Catalogue::built_in().find_kind(text("apiVersion"), text("kind"))?;
@@ -75,21 +75,21 @@ impl ResourceRef {
         })
     }
 
-    /// The collection that an object is in.
+    /// The collection of the object.
     #[must_use]
     pub fn collection(self) -> Self {
         Self { name: None, ..self }
     }
 
-    /// The path of the object, or of the collection where there is no name, in the version that the newest release
-    /// prefers. None: that release does not serve the resource.
+    /// The path of the object, or of the collection if there is no name, in the version that the newest release prefers.
+    /// None: that release does not serve the resource.
     pub fn path(&self) -> Option<String> {
         let newest = Profile::new(Release::NEWEST, &BTreeMap::new());
         let kind = Catalogue::built_in().find_served(&self.group, &self.resource, newest)?;
         self.path_in(kind.version)
     }
 
-    /// The same in a version, given alone or as in `apiVersion`.
+    /// The path in a given version (`v1` or `storage.k8s.io/v1`).
     pub fn path_in(&self, version: &str) -> Option<String> {
         let version = version.rsplit('/').next()?;
         let mut path = match self.group.as_str() {
@@ -108,7 +108,7 @@ impl ResourceRef {
         Some(path)
     }
 
-    /// In a namespace.
+    /// Sets the namespace.
     #[must_use]
     pub fn namespace(self, namespace: &str) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl ResourceRef {
         }
     }
 
-    /// One object.
+    /// Sets the name of the object.
     #[must_use]
     pub fn name(self, name: &str) -> Self {
         Self {

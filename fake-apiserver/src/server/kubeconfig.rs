@@ -1,6 +1,6 @@
-//! Kubeconfig files: the address of a server, its certificate authority, and a token.
+//! Kubeconfig files: server address, certificate authority and token.
 //!
-//! Owns their form and the way they get onto the disk. Does not know tokens' meaning.
+//! Owns their format and how they are written to disk. Does not know what the token grants.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,19 +10,19 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Everything that a client needs.
+/// The content of a kubeconfig file.
 #[derive(Clone, Copy)]
 pub struct Kubeconfig<'a> {
     /// The URL of the server.
     pub server: &'a str,
-    /// The authority that signed the server's certificate, in PEM; none without TLS.
+    /// The certificate authority of the server, in PEM; `None` without TLS.
     pub authority_pem: Option<&'a str>,
     /// The bearer token.
     pub token: &'a str,
 }
 
 impl Kubeconfig<'_> {
-    /// The text of the file.
+    /// The content as YAML.
     pub fn text(&self) -> String {
         let authority = self.authority_pem.map_or_else(String::new, |pem| {
             format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))
@@ -50,7 +50,7 @@ impl Kubeconfig<'_> {
         )
     }
 
-    /// Writes the file, readable for its owner alone from the first byte on. What was there is replaced at once, so a
+    /// Writes the file, readable only by its owner from the first byte on. An existing file is replaced atomically, so a
     /// reader sees the old file or the new one.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -69,7 +69,7 @@ impl Kubeconfig<'_> {
             .write_all(self.text().as_bytes())
             .and_then(|()| fs::rename(&draft, path));
         if written.is_err() {
-            // The draft holds a token, so it goes; the error to return is the first one.
+            // The temporary file holds a token, so it is removed; the first error is returned.
             fs::remove_file(&draft).ok();
         }
         written

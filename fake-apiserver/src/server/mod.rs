@@ -1,6 +1,6 @@
-//! The handle of a server: its clients, its state and its listeners.
+//! The handle of a server: clients, state and listeners.
 //!
-//! Does not know requests: `http` and `local` carry them to `verbs`.
+//! Does not know requests: `http` and `local` pass them to `verbs`.
 
 mod kubeconfig;
 mod snapshot;
@@ -31,11 +31,11 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A Kubernetes API server in memory. Clones are handles of the same server.
+/// A Kubernetes API server in memory. Clones are handles to the same server.
 #[derive(Clone)]
 pub struct ApiServer(Arc<Service>);
 
-/// A server that listens on a loopback port; dropping it, or `stop`, ends that.
+/// A server that listens on a loopback port, until it is dropped or stopped with `stop`.
 pub struct Running {
     address: SocketAddr,
     tls: Option<Tls>,
@@ -44,12 +44,12 @@ pub struct Running {
 }
 
 impl ApiServer {
-    /// A server with what kube-apiserver makes when it starts: namespaces, priority classes and its record of tokens.
+    /// A server with the objects that kube-apiserver creates at startup, such as namespaces and priority classes.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
         Self::with_plugins(options, observer, Vec::new())
     }
 
-    /// Like [`ApiServer::new`], with admission plugins of other crates, which run after those of the core.
+    /// Like [`ApiServer::new`], with admission plugins of other crates, which run after the built-in ones.
     pub fn with_plugins(
         options: ServerOptions,
         observer: Option<Arc<dyn Observer>>,
@@ -60,29 +60,29 @@ impl ApiServer {
         Self(Arc::new(service))
     }
 
-    /// Makes a random bearer token for a client of that name, which is the name that events carry. Several tokens may
-    /// share a name. The client is in no group but `system:authenticated`.
+    /// Creates a random bearer token for a client of that name, which is also its name in events. Several tokens may share a
+    /// name. The user is in no group but `system:authenticated`.
     pub fn add_client(&self, name: &str) -> String {
         self.add_user(User::new(name))
     }
 
-    /// Makes a random bearer token for a user.
+    /// Creates a random bearer token for a user.
     pub fn add_user(&self, user: User) -> String {
         self.0.store.authenticator().add(user)
     }
 
-    /// Takes the tokens of a token file (`token,user,uid,"group1,group2"`, as `kube-apiserver --token-auth-file` has it)
-    /// and returns how many there are.
+    /// Adds the tokens of a token file (`token,user,uid,"group1,group2"`, the format of `kube-apiserver --token-auth-file`)
+    /// and returns their number.
     ///
-    /// Fails when a line is wrong; then no token of the text is taken.
+    /// Errors if a line is invalid; then no token is added.
     pub fn add_token_file(&self, text: &str) -> Result<usize, TokenFileError> {
         self.0.store.authenticator().add_file(text)
     }
 
-    /// Serves HTTP/1.1 and HTTP/2 without TLS until `shutdown` resolves; then watches end, connections finish and
-    /// the call returns.
+    /// Serves HTTP/1.1 and HTTP/2 without TLS until `shutdown` resolves. Then watches end, connections finish and the call
+    /// returns.
     ///
-    /// Fails when the listener does.
+    /// Errors if the listener fails.
     pub async fn serve(
         &self,
         listener: TcpListener,
@@ -91,7 +91,7 @@ impl ApiServer {
         http::serve(&self.0, listener, Listening::plain(None), shutdown).await
     }
 
-    /// Like `serve`, with TLS: HTTP/1.1 or HTTP/2, whichever the peer prefers by ALPN.
+    /// Like `serve`, with TLS: HTTP/1.1 or HTTP/2, negotiated by ALPN.
     pub async fn serve_tls(
         &self,
         tls: &Tls,
@@ -101,10 +101,10 @@ impl ApiServer {
         http::serve(&self.0, listener, Listening::tls(tls), shutdown).await
     }
 
-    /// Like `serve`, but requests without a token count as those of the client of that name, who may do everything.
+    /// Like `serve`, but requests without a token are those of the client of that name, who may do everything.
     ///
-    /// kubectl and everything else made with client-go does not send its token over a connection without TLS: it
-    /// gets a listener of its own instead.
+    /// For kubectl and other client-go programs, which do not send tokens over connections without TLS: each gets a listener
+    /// of its own.
     pub async fn serve_as(
         &self,
         client: &str,
@@ -114,7 +114,7 @@ impl ApiServer {
         http::serve(&self.0, listener, Listening::plain(Some(client)), shutdown).await
     }
 
-    /// Serves one connection, whatever carries it, until it ends or `shutdown` is cancelled: for clients in the server's own process.
+    /// Serves one connection over any stream until it ends or `shutdown` is cancelled, for clients in the server's process.
     pub async fn serve_connection(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
@@ -123,21 +123,21 @@ impl ApiServer {
         http::serve_connection(&self.0, stream, shutdown).await;
     }
 
-    /// Binds a free port of 127.0.0.1 and serves it in a background task.
+    /// Binds a free port on 127.0.0.1 and serves it in a background task.
     ///
-    /// Fails when no port can be bound.
+    /// Errors if no port can be bound.
     pub async fn start(&self) -> std::io::Result<Running> {
         self.start_listener(Listening::plain(None), None).await
     }
 
-    /// Like `start`, but requests without a token count as those of the client of that name (see `serve_as`).
+    /// Like `start`, but requests without a token are those of the client of that name (see `serve_as`).
     pub async fn start_as(&self, client: &str) -> std::io::Result<Running> {
         self.start_listener(Listening::plain(Some(client)), None).await
     }
 
-    /// Like `start`, with TLS. `Running::write_kubeconfig` writes what clients need.
+    /// Like `start`, with TLS. `Running::write_kubeconfig` writes a kubeconfig for clients.
     ///
-    /// Fails when no port can be bound or no certificate can be made.
+    /// Errors if no port can be bound or no certificate can be created.
     pub async fn start_tls(&self) -> std::io::Result<Running> {
         let tls = Tls::generate(Ipv4Addr::LOCALHOST.into()).map_err(std::io::Error::other)?;
         self.start_listener(Listening::tls(&tls), Some(tls)).await
@@ -159,15 +159,15 @@ impl ApiServer {
         })
     }
 
-    /// All objects as one document, for `restore`. It holds secrets.
+    /// All objects as one document, for `restore`. It contains secrets.
     pub fn snapshot(&self) -> String {
         snapshot::taken(&self.0.store)
     }
 
-    /// Puts the objects of a snapshot in the places of those that are there; returns how many. They keep their uids and
-    /// times, and get new revisions.
+    /// Restores the objects of a snapshot, replacing existing ones; returns their number. UIDs and timestamps are preserved,
+    /// revisions are new.
     ///
-    /// Fails where the document is no snapshot, or has objects of a kind that is not there; objects before that one stay.
+    /// Errors if the document is not a snapshot or has objects of an unknown kind; objects before that one remain restored.
     pub fn restore(&self, snapshot: &str) -> Result<usize, SnapshotError> {
         snapshot::restore(&self.0.store, snapshot)
     }
@@ -177,43 +177,42 @@ impl ApiServer {
         self.0.store.revision()
     }
 
-    /// Resolves at the next instant at which no request is in flight (watches excepted) and every open watch has been
-    /// sent everything up to the newest revision.
+    /// Resolves as soon as no request is in flight (watches excepted) and every open watch has been sent all events up to the
+    /// newest revision.
     ///
-    /// A request is in flight from its first byte to the last byte of its answer being handed to the connection. A
-    /// client that does not read what it watches keeps the server from being quiet until it is dropped.
+    /// A request is in flight from its first byte until the last byte of its response is handed to the connection. A client
+    /// that does not read its watch delays this until the watch is closed.
     pub async fn quiet(&self) {
         self.0.store.activity().idle().await;
     }
 
-    /// Access without a socket, as the client of that name: same checks, same write path, same events.
+    /// An in-process client of that name: same validation, same write path, same events.
     pub fn client(&self, name: &str) -> LocalClient {
         LocalClient::new(self.0.store.clone(), name)
     }
 
-    /// Becomes another release of Kubernetes, or the same one with other gates (see [`ServerOptions::gates`]), as a
-    /// restarted server would. Objects stay in storage, whether they are served or not; watches of what is no longer
-    /// served end, and requests for it are answered 404.
+    /// Switches to another Kubernetes release, or to other gates (see [`ServerOptions::gates`]), as a restart of the server
+    /// would. Stored objects remain, whether served or not; watches of resources no longer served end, and requests for them
+    /// are answered 404.
     pub fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) {
         self.0.store.set_profile(Profile::new(release, gates));
         controllers::collect_garbage(&self.0.store);
     }
 
-    /// The release that is served.
+    /// The Kubernetes release that is served.
     pub fn release(&self) -> Release {
         self.0.store.profile().release
     }
 
-    /// The version of a resource that is served, the preferred one where there are several.
+    /// The served version of a resource; the preferred one if there are several.
     pub fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
         let api = self.0.store.api();
         let kind = api.catalogue.find_served(group, resource, api.profile);
         kind.map(|kind| kind.version)
     }
 
-    /// Whether a release serves a version of a resource, with its gates as they are by default. What is not known here
-    /// is taken for
-    /// served.
+    /// Whether a release serves a version of a resource, with the default values of its gates. Resources unknown to this
+    /// server count as served.
     pub fn serves(release: Release, group: &str, version: &str, plural: &str) -> bool {
         let profile = Profile::new(release, &BTreeMap::new());
         let catalogue = Catalogue::built_in();
@@ -221,33 +220,33 @@ impl ApiServer {
         found.is_none_or(|kind| catalogue.served(kind, profile).is_some())
     }
 
-    /// Installs a perturbation: from now on, matching requests that come over connections (never those of local
-    /// clients) meet the rule. Rules count in the order of their installation.
+    /// Installs a fault rule for requests over connections (never those of in-process clients). Rules are evaluated in the
+    /// order of their installation.
     ///
-    /// Fails when the rule makes no sense, or when too many are installed.
+    /// Errors if the rule is invalid, or if too many are installed.
     pub fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError> {
         self.0.store.perturb(rule)
     }
 
-    /// Removes a perturbation and lets go of the watches that it holds; whether there was one.
+    /// Removes a fault rule and releases the watches that it holds; returns whether it existed.
     pub fn unperturb(&self, id: RuleId) -> bool {
         self.0.store.unperturb(id)
     }
 
-    /// The installed perturbations, spent ones included, in the order of their installation.
+    /// The installed fault rules, including exhausted ones, in the order of their installation.
     pub fn perturbations(&self) -> Vec<Perturbation> {
         self.0.store.perturbations()
     }
 
-    /// Who has used which permission so far, sorted; at most some thousand different ones are remembered. Clients in
-    /// the server's own process are left out: they need no permission. See also `minimal_roles`.
+    /// The permissions used so far by user, sorted; at most some thousand different ones are recorded. In-process clients
+    /// are left out: they need no permission. See also `minimal_roles`.
     pub fn usage(&self) -> Vec<Usage> {
         self.0.usage.list()
     }
 }
 
 impl Running {
-    /// Where the server listens.
+    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -258,15 +257,15 @@ impl Running {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The certificate of the authority that clients have to trust, in PEM; none without TLS.
+    /// The certificate authority that clients must trust, in PEM; `None` without TLS.
     pub fn authority_pem(&self) -> Option<&str> {
         self.tls.as_ref().map(Tls::authority_pem)
     }
 
-    /// Writes a kubeconfig file for the client with that token. Only the owner can read it (mode 0600), from its first
-    /// byte on; folders are made as needed, and a file that was there is replaced.
+    /// Writes a kubeconfig file for the client with that token, readable only by its owner (mode 0600) from the first byte
+    /// on. Creates missing folders and replaces an existing file.
     ///
-    /// kubectl sends no token without TLS: the file is of use to it only for a server with TLS.
+    /// kubectl sends tokens only over TLS, so it needs a server with TLS to make use of the file.
     pub fn write_kubeconfig(&self, path: &Path, token: &str) -> std::io::Result<()> {
         let config = Kubeconfig {
             server: &self.url(),
@@ -276,7 +275,7 @@ impl Running {
         config.write(path)
     }
 
-    /// Ends all watches and connections and waits until they have ended.
+    /// Ends all watches and connections, and waits for that.
     pub async fn stop(self) {
         drop(self.stop);
         if let Ok(Err(error)) = self.task.await {

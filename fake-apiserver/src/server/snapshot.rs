@@ -1,6 +1,6 @@
-//! All objects of a server as one document, and back.
+//! Snapshots: all objects of a server as one document.
 //!
-//! Objects keep their names, uids and times; revisions are new. Reviews, events' ends and history are not in it.
+//! Objects keep names, UIDs and timestamps; revisions are new. Reviews, event expiry and history are not included.
 
 use crate::kinds::CUSTOM_RESOURCE_DEFINITION;
 use crate::kinds::{Catalogue, Kind};
@@ -11,21 +11,21 @@ use crate::{controllers, machinery};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The client that restored objects are reported as.
+/// The client name under which restored objects are reported.
 const CLIENT: &str = "system:apiserver";
 
-/// A document that is no snapshot.
+/// Why a snapshot cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It is no JSON, or of another form.
+    /// The document is not JSON, or not a snapshot.
     #[error("it is no snapshot: {0}; name a file that this server has written")]
     Form(String),
-    /// It has an object that is served nowhere.
+    /// The snapshot has an object of an unknown resource.
     #[error("it has a {kind} of {version}, and there is no such resource; take that object out of it")]
     Unknown {
         /// The kind of the object.
         kind: String,
-        /// Its version, with the group.
+        /// The `apiVersion` of the object.
         version: String,
     },
 }
@@ -47,7 +47,7 @@ pub(super) fn taken(store: &Store) -> String {
     json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}).to_string()
 }
 
-/// Puts all objects of a snapshot into a server, in the places of those that are there; returns how many.
+/// Restores all objects of a snapshot, replacing existing ones; returns their number.
 pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotError> {
     let wrong = |why: String| SnapshotError::Form(why);
     let list = machinery::document::Document::parse(text.as_bytes())
@@ -59,7 +59,7 @@ pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotE
     let is_definition = |item: &&Value| {
         item["kind"] == CUSTOM_RESOURCE_DEFINITION.kind && item["spec"]["versions"].is_array()
     };
-    // What definitions make must be there before its objects come.
+    // Custom resources need their CRDs first.
     let (definitions, others): (Vec<&Value>, Vec<&Value>) = items.iter().partition(is_definition);
     let client: Arc<str> = CLIENT.into();
     for item in definitions.iter().chain(&others) {
