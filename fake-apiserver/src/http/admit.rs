@@ -1,6 +1,6 @@
-//! Who sends a request, and whether they may.
+//! Authentication and authorization of a request.
 //!
-//! Owns the way from a route to the attributes that authorization judges. Does not know tokens or roles.
+//! Owns the mapping from a route to authorization attributes. Does not know tokens or roles.
 
 use super::endpoint::Endpoint;
 use super::impersonate;
@@ -15,7 +15,7 @@ use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request};
 use std::sync::Arc;
 
-/// The user who sends a request.
+/// The authenticated user of a request.
 pub(super) fn sender(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
     let store = &endpoint.service.store;
     let header = request
@@ -36,7 +36,7 @@ pub(super) fn sender(endpoint: &Endpoint, request: &Request<Incoming>) -> Result
     }
 }
 
-/// The user on whose behalf a request is sent: mostly the sender.
+/// The user on whose behalf a request is sent (impersonation); usually the authenticated user.
 pub(super) fn impersonated(
     endpoint: &Endpoint,
     request: &Request<Incoming>,
@@ -45,7 +45,7 @@ pub(super) fn impersonated(
     impersonate::resolve(&endpoint.service.store, request.headers(), sender)
 }
 
-/// What a request wants to do, as the attributes of authorization.
+/// The authorization attributes of a request, owned.
 pub(super) struct Wish {
     verb: &'static str,
     resource: Option<ResourcePath>,
@@ -93,7 +93,7 @@ impl Wish {
         }
     }
 
-    /// Lets the user through or refuses; either way it is noted who wanted what.
+    /// Authorizes the request or returns the refusal, and records the permission in the usage log.
     pub(super) fn admit(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
         let attributes = self.attributes();
         let decision = endpoint.service.store.authorize(user, attributes);
@@ -103,13 +103,13 @@ impl Wish {
     }
 }
 
-/// Adds what the request info of the real server finds beyond the path.
+/// Adds the namespace and name that kube-apiserver's `RequestInfo` derives beyond the path.
 fn complete(place: &mut ResourcePath, verb: Verb, params: &Params) {
-    // A namespace is in itself.
+    // A Namespace object is in its own namespace.
     if place.group.is_empty() && place.resource == "namespaces" && place.name.is_some() {
         place.namespace.clone_from(&place.name);
     }
-    // A collection that is narrowed to one name counts as that object.
+    // A list or watch with the field selector `metadata.name=NAME` counts as a request for that object.
     if place.name.is_none() && matches!(verb, Verb::List | Verb::Watch) {
         let selector = params.get("fieldSelector");
         let mut terms = selector.split(',');
@@ -123,7 +123,7 @@ fn complete(place: &mut ResourcePath, verb: Verb, params: &Params) {
     }
 }
 
-/// What a path below a version of a group names, whether that exists or not.
+/// The resource in a path below `/api/VERSION` or `/apis/GROUP/VERSION`, whether it exists or not.
 fn unknown(path: &str) -> Option<ResourcePath> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let (group, version, rest) = match parts.as_slice() {
@@ -145,7 +145,7 @@ fn unknown(path: &str) -> Option<ResourcePath> {
     })
 }
 
-/// The verb that a method stands for at such a place.
+/// The verb of a method on a path whose resource is unknown.
 fn resource_verb(method: &Method, place: &ResourcePath) -> Verb {
     match (method, &place.name) {
         (&Method::POST, _) => Verb::Create,
@@ -158,7 +158,7 @@ fn resource_verb(method: &Method, place: &ResourcePath) -> Verb {
     }
 }
 
-/// The verb of a request for a path: its method in lower case.
+/// The verb of a non-resource request: its method in lower case.
 fn method_word(method: &Method) -> &'static str {
     match *method {
         Method::GET => "get",

@@ -1,7 +1,7 @@
-//! One request from its head to its response.
+//! The handling of one request, from its head to its response.
 //!
-//! Owns the order of what can happen to it on the way: admission, a place in flight, its time, perturbations, its body,
-//! and at last the verb. Whatever comes of it leaves by one door: `answer` reports it, responds and counts it.
+//! Owns the order of the steps: authorization, in-flight limit, timeout, fault injection, reading the body, executing the verb.
+//! Every outcome leaves through `answer`, which reports it, responds and updates metrics.
 
 use super::body::Body;
 use super::endpoint::Endpoint;
@@ -33,28 +33,28 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// Under which a request would stand in an audit log.
+/// `Audit-Id` header.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 /// `Status.message` of a request whose handler panicked: 500, as on kube-apiserver.
 pub const PANICKED: &str = "This request caused apiserver to panic. Look in the logs for details.";
 
-/// A perturbation cuts the connection instead of answering.
+/// A fault rule closes the connection instead of responding.
 #[derive(Debug, thiserror::Error)]
 #[error("a perturbation cut the connection")]
 pub(super) struct Cut;
 
-/// A request on its way.
+/// A request that is being handled.
 struct Exchange<'a> {
     endpoint: &'a Endpoint,
     head: &'a RequestHead,
     params: Params,
     labels: Labels,
-    /// A perturbation has it read the state at this revision.
+    /// Revision at which a fault rule makes the request read the state.
     stale: Option<u64>,
 }
 
-/// Answers a request, reports the answer and counts it; a perturbation may cut the connection instead.
+/// Handles a request, reports its response and updates metrics. Errors if a fault rule closes the connection instead.
 pub(super) async fn answer(
     endpoint: &Endpoint,
     untaken: &Arc<Untaken>,
@@ -88,7 +88,7 @@ pub(super) async fn answer(
     };
     let outcome = if hold.enter(&service.in_flight, head.verb, &head.user) {
         let answered = exchange.in_time(request, admitted.map(|()| route), began);
-        // The default hook has logged what panicked, and where. Other requests of the connection go on.
+        // The default panic hook has logged the panic. Other requests on the connection continue.
         let caught = AssertUnwindSafe(answered).catch_unwind().await;
         caught.unwrap_or_else(|_| Ok(Outcome::of(&head, Err(Status::internal(PANICKED)))))
     } else {
@@ -109,18 +109,18 @@ pub(super) async fn answer(
     response
 }
 
-/// The id that the client gave to a request, or a new one.
+/// The audit id from the request's header, or a new one.
 fn audit_id(request: &Request<Incoming>) -> HeaderValue {
     let own = request.headers().get(AUDIT_ID).filter(|own| !own.is_empty());
     own.cloned().unwrap_or_else(|| {
         let mut text = [0; Hyphenated::LENGTH];
         let text = Uuid::new_v4().hyphenated().encode_lower(&mut text);
-        HeaderValue::from_str(text).expect("a UUID consists of characters that a header may have")
+        HeaderValue::from_str(text).expect("a UUID is a valid header value")
     })
 }
 
 impl Exchange<'_> {
-    /// Answers a request if it can be done in the time that it is allotted. Watches take the time that they take.
+    /// Handles a request within its timeout; watches have none.
     async fn in_time(
         self,
         request: Request<Incoming>,
@@ -141,7 +141,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Lets a request meet the perturbations, and answers it as far as they let it.
+    /// Evaluates the fault rules for a request, then handles it unless a rule replaces that.
     async fn perturbed(
         mut self,
         request: Request<Incoming>,
@@ -170,7 +170,7 @@ impl Exchange<'_> {
                 route
             }
             Some(Blow::LoseAnswer) => {
-                // Dropping the answer is what loses it; a watch that was accepted ends with it.
+                // The response is dropped after execution; an accepted watch ends with it.
                 self.respond_to(request, route).await.report(head, service);
                 return Err(Cut);
             }
@@ -178,7 +178,7 @@ impl Exchange<'_> {
         Ok(self.respond_to(request, route).await)
     }
 
-    /// A watch that a perturbation refuses: it begins, and is nothing but its failure.
+    /// A watch refused by a fault rule: it is accepted and consists of an ERROR event only.
     fn expired_watch(&self, target: &Target, status: Status) -> Outcome {
         let store = &self.endpoint.service.store;
         let plan = WatchPlan {
@@ -191,7 +191,7 @@ impl Exchange<'_> {
         Outcome::of(self.head, Ok(self.watch(target, plan, String::new())))
     }
 
-    /// The stream of a watch.
+    /// The event stream of a watch.
     fn watch(&self, target: &Target, plan: WatchPlan, include_object: String) -> Rendered {
         let service = &self.endpoint.service;
         Rendered::Watch(Box::new(WatchBody::new(
@@ -225,7 +225,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Reads what a request for a resource brings, has it carried out and renders what comes of it.
+    /// Reads the body of a resource request, executes the request and renders the response.
     async fn carry_out(mut self, request: Request<Incoming>, verb: Verb, target: Target) -> Outcome {
         let (head, store) = (self.head, &self.endpoint.service.store);
         let agent = agent(&request, verb);
@@ -275,8 +275,8 @@ impl Exchange<'_> {
         Outcome::executed(head, answer, warnings)
     }
 
-    /// Renders what a verb answers; what takes long is rendered aside. `None` for a list while too many long ones wait, or
-    /// while clients leave too many bytes of other responses unread.
+    /// Renders the answer of a verb, on another thread if that takes long. `None` for a long list while too many long lists are being
+    /// rendered, or while clients have left too many bytes of other responses unread.
     async fn render(
         &self,
         target: &Target,
@@ -297,8 +297,8 @@ impl Exchange<'_> {
         Some(plain.map(|plain| Rendered::Plain(plain.zipped(self.head.unzips, gzip::OBJECT_BYTES_MIN))))
     }
 
-    /// Waits for a requested revision that is not written yet; gives up after some seconds. The real server keeps no events
-    /// in memory, and reads them as they are.
+    /// Waits some seconds for a requested revision that is not written yet. Not for event objects, for which
+    /// kube-apiserver has no watch cache.
     async fn await_revision(&self, verb: Verb, kind: &Kind) {
         let (params, store) = (&self.params, &self.endpoint.service.store);
         let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
@@ -312,7 +312,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Carries a request out, and waits for the webhooks that have to be asked.
+/// Executes a request, and waits for the webhooks that it needs.
 async fn carry_out(store: &Arc<Store>, long_work: &LongWork, call: Call) -> Reply {
     let (is_long, kind) = (offload::may_take_long(&call), call.target.kind.clone());
     let mut execution = Execution::new(store, call);
@@ -331,7 +331,7 @@ async fn carry_out(store: &Arc<Store>, long_work: &LongWork, call: Call) -> Repl
     }
 }
 
-/// Does some work unless its time, counted from `began`, is up before; then it is dropped where it is.
+/// Runs a future until `allotted` has passed since `began`; then drops it.
 async fn until<T>(began: Instant, allotted: Duration, work: impl Future<Output = T>) -> Option<T> {
     if began.elapsed() >= allotted {
         return None;
@@ -339,7 +339,7 @@ async fn until<T>(began: Instant, allotted: Duration, work: impl Future<Output =
     tokio::time::timeout_at(began + allotted, work).await.ok()
 }
 
-/// What a client that writes calls itself.
+/// The `User-Agent` of a write; empty for reads. It is the default field manager.
 fn agent(request: &Request<Incoming>, verb: Verb) -> String {
     let header = request.headers().get(USER_AGENT).filter(|_| !verb.only_reads());
     header.map_or_else(String::new, |agent| {

@@ -1,4 +1,4 @@
-//! Bodies of responses: bytes that are there, lists, either of them compressed, and watch streams.
+//! Response bodies: complete bytes, lists, either of them compressed, and watch streams.
 
 use super::gzip::Zipped;
 use super::pieces::Pieces;
@@ -10,19 +10,19 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Bytes that are handed over at once: of what is longer, a peer that takes nothing keeps no more than this out of our
-/// sight.
+/// Maximum bytes per frame of a complete body. The client's progress is recorded per frame, so that a client that stops reading a
+/// large body is detected.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// The body of a response. The request counts as being answered until the connection has taken all of it.
+/// A response body. The request counts as in flight until the connection has taken all of it.
 pub(super) enum Body {
-    /// Bytes that are there.
+    /// Complete bytes.
     Whole { bytes: Bytes, way: OnItsWay },
-    /// A list, piece by piece.
+    /// A list, serialized piece by piece.
     List { pieces: Box<Pieces>, way: OnItsWay },
-    /// Either of them, compressed as it is sent.
+    /// Bytes or a list, compressed while they are sent.
     Zipped { zipped: Box<Zipped>, way: OnItsWay },
-    /// Events as they come.
+    /// Watch events as they occur.
     Watch(Box<WatchBody>),
 }
 

@@ -1,6 +1,6 @@
-//! From the media type of a request to what reads its body: JSON, YAML, protobuf, and the four kinds of patches.
+//! Request bodies by media type: JSON, YAML, protobuf, and the four patch types.
 //!
-//! Owns which verb takes which media type. Does not know types: `verbs::decode` does.
+//! Owns which verb accepts which media type. Does not know API types: `verbs::decode` does.
 
 use crate::kinds::{Kind, Part, sent_to};
 use crate::machinery::document::{Document, misfit};
@@ -14,7 +14,7 @@ use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
-/// What can be read.
+/// Media types accepted for objects.
 pub(super) const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// A media type without its parameters.
@@ -22,7 +22,7 @@ pub(super) fn media_type(text: &str) -> &str {
     text.split(';').next().unwrap_or_default().trim()
 }
 
-/// The media type of a request body; JSON where the client does not say.
+/// The media type of a request body; JSON if the header is missing.
 pub(super) fn content_type(headers: &HeaderMap) -> String {
     let text = headers
         .get(CONTENT_TYPE)
@@ -36,21 +36,21 @@ pub(super) fn content_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// What a body is for.
+/// Verb and target for which a body is read.
 #[derive(Clone, Copy)]
 pub(super) struct Purpose<'a> {
     pub(super) verb: Verb,
     pub(super) target: &'a Target,
 }
 
-/// Turns a body into what a verb takes.
+/// Decodes a body into the payload of a verb.
 type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
 
-/// What can be read of objects that a definition describes.
+/// Media types accepted for custom resources.
 const UNTYPED: &str = "application/json, application/yaml";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-/// What patches there are: media type, and how to read them.
+/// Patch types: media type and decoder.
 const PATCHES: [(&str, Reader); 4] = [
     ("application/json-patch+json", |_, body| {
         Ok(patch(Patch::Json, body))
@@ -62,13 +62,13 @@ const PATCHES: [(&str, Reader); 4] = [
     ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
 ];
 
-/// How the body of a request is read; none: its verb has no body.
+/// The decoder of a request body; `None` if the verb has no body.
 pub(super) fn reader(verb: Verb, media: &str, kind: &Kind) -> Result<Option<Reader>, Status> {
     if kind.defined().is_some() {
         untyped(verb, media)?;
     }
     let reader: Reader = match verb {
-        // Some clients send a body type, or even an empty object, with requests that have no body.
+        // Some clients send a Content-Type, or even an empty object, with requests that have no body.
         Verb::Get | Verb::List | Verb::Watch => return Ok(None),
         Verb::Patch => match PATCHES.iter().find(|(known, _)| *known == media) {
             Some((_, reader)) => *reader,
@@ -84,7 +84,7 @@ pub(super) fn reader(verb: Verb, media: &str, kind: &Kind) -> Result<Option<Read
     Ok(Some(reader))
 }
 
-/// Objects that a definition describes have no type: what needs one is not for them.
+/// Refuses media types that need a built-in type, which custom resources do not have: protobuf and strategic merge patch.
 fn untyped(verb: Verb, media: &str) -> Result<(), Status> {
     let patches: Vec<&str> = PATCHES
         .iter()
@@ -98,7 +98,7 @@ fn untyped(verb: Verb, media: &str) -> Result<(), Status> {
     }
 }
 
-/// Reads a body of JSON, or of YAML, which is read as JSON.
+/// Reads an object from a JSON or YAML body.
 fn object(
     purpose: Purpose<'_>,
     body: &Bytes,
@@ -113,7 +113,7 @@ fn object(
     };
     let mut document = parse(body).map_err(unrecognized)?;
     if document.value.is_null() {
-        // An empty document is an object without members.
+        // An empty document counts as an empty object.
         document.value = Value::Object(Map::new());
     }
     match misfit(&document.value) {
@@ -124,7 +124,7 @@ fn object(
     }
 }
 
-/// Reads JSON for an object.
+/// Parses a JSON body.
 fn json(body: &Bytes) -> Result<Document, String> {
     let parsed = Document::parse(body);
     let document = parsed.map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))?;
@@ -134,13 +134,13 @@ fn json(body: &Bytes) -> Result<Document, String> {
     })
 }
 
-/// Reads YAML for an object: the first of its documents.
+/// Parses the first document of a YAML body.
 fn yaml(body: &Bytes) -> Result<Document, String> {
     let end = body
         .windows(4)
         .position(|window| window == b"\n---")
         .map_or(body.len(), |at| at + 1);
-    // What begins with the mark is the first document all the same.
+    // A leading `---` does not end the first document.
     yaml::parse(&body[..end]).map_err(|why| {
         why.trim_start_matches("error converting YAML to JSON: ")
             .to_owned()
@@ -156,7 +156,7 @@ fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status
 }
 
 impl Purpose<'_> {
-    /// Version and kind of the body.
+    /// Expected `apiVersion` and kind of the body.
     fn expected(self) -> (String, &'static str) {
         let own = &self.target.kind;
         let kind = match self.target.part {
@@ -167,15 +167,15 @@ impl Purpose<'_> {
         (kind.api_version(), kind.kind)
     }
 
-    /// Whether the body holds options, which may be missing.
+    /// Whether the body has `DeleteOptions`, which are optional.
     fn is_deletion(self) -> bool {
         matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
     }
 }
 
-/// Reads the document of a server-side apply: YAML, of which JSON is the simplest.
+/// Reads the body of a server-side apply: YAML, of which JSON is a subset.
 ///
-/// A body that cannot be read is reported later: other faults of the request come first.
+/// A parse error is reported later: other errors of the request take precedence.
 fn apply(body: &Bytes) -> Payload {
     let parsed = Document::parse(body).or_else(|_| yaml::parse(body));
     let document = parsed.and_then(|document| match document.value {
@@ -194,7 +194,7 @@ fn apply(body: &Bytes) -> Payload {
     }))
 }
 
-/// Reads a patch. One that cannot be read is reported later, too.
+/// Reads a patch. A parse error is reported later, as for apply.
 fn patch(style: Patch, body: &Bytes) -> Payload {
     Payload::Patch(style, Document::parse(body))
 }

@@ -1,12 +1,12 @@
-//! The user that a client certificate stands for: its common name, in the groups that its organizations are.
+//! Maps a client certificate to a user: the common name is the user name, the organizations are the groups.
 //!
-//! Whether a certificate is good is decided in the handshake.
+//! The TLS handshake has already verified the certificate.
 
 use crate::access::auth::User;
 use crate::machinery::x509;
 use std::sync::Arc;
 
-/// A user with a certificate; none where it names nobody.
+/// The user of a certificate; `None` if it has no common name.
 pub(super) fn user(certificate: &[u8]) -> Option<Arc<User>> {
     let subject = x509::certificate(certificate).ok()?.subject;
     let user = User {
@@ -22,7 +22,7 @@ mod tests {
     use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 
     #[test]
-    fn the_common_name_is_the_user_and_organizations_are_groups() {
+    fn the_common_name_is_the_user_and_the_organizations_are_its_groups() {
         let mut params = CertificateParams::default();
         params.distinguished_name = DistinguishedName::new();
         params
@@ -30,7 +30,7 @@ mod tests {
             .push(DnType::OrganizationName, "system:masters");
         params.distinguished_name.push(DnType::CommonName, "admin");
         let made = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
-        let user = user(made.der()).expect("it names somebody");
+        let user = user(made.der()).expect("the certificate has a common name");
         assert_eq!(
             (&*user.name, user.groups.as_slice()),
             (

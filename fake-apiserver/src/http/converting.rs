@@ -1,4 +1,4 @@
-//! Events of a watch whose objects a webhook converts before they are sent. Does not know how they are sent.
+//! Watch events whose objects a webhook must convert before they are sent. Does not know how they are sent.
 
 use crate::consult::convert_objects;
 use crate::kinds::Kind;
@@ -8,16 +8,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Events whose objects a webhook converts.
+/// Watch events that wait for the conversion of their objects.
 pub(super) struct Converting {
     events: Vec<Delivered>,
-    /// What the activity of the server has counted them as.
+    /// Number of undelivered events that the server's activity counter has recorded for them.
     pub(super) counted: usize,
     work: Pin<Box<dyn Future<Output = Result<(), Status>> + Send>>,
 }
 
 impl Converting {
-    /// Has the objects of events converted to the version of a resource.
+    /// Starts the conversion of the events' objects to the version of a resource.
     pub(super) fn new(store: &Arc<Store>, kind: &Kind, events: Vec<Delivered>, counted: usize) -> Self {
         let (store, kind) = (store.clone(), kind.clone());
         let objects: Vec<_> = events.iter().map(|event| event.object.clone()).collect();
@@ -28,7 +28,7 @@ impl Converting {
         }
     }
 
-    /// Whether they are converted, with the events and what they were counted as.
+    /// Polls the conversion: its result, the events, and their count in the activity counter.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Result<(), Status>, Vec<Delivered>, usize)> {
         let outcome = ready!(self.work.as_mut().poll(cx));
         Poll::Ready((outcome, std::mem::take(&mut self.events), self.counted))

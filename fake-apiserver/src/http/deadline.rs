@@ -1,12 +1,12 @@
-//! How long a request may take: the `timeout` parameter.
+//! The timeout of a request, from its `timeout` parameter.
 //!
-//! Does not know what is done about a request that takes too long.
+//! Does not know what happens when a request times out.
 
 use crate::machinery::duration;
 use crate::machinery::status::Status;
 use std::time::Duration;
 
-/// The time that a request has: its `timeout` parameter, but no more than `most`.
+/// The timeout of a request: its `timeout` parameter, limited to `most`.
 pub(super) fn allotted(text: &str, most: Duration) -> Result<Duration, Status> {
     if text.is_empty() {
         return Ok(most);
@@ -25,7 +25,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     #[test]
-    fn durations_are_those_of_go() {
+    fn durations_are_parsed_as_go_does() {
         for (text, milliseconds) in [
             ("", 60_000),
             ("0", 60_000),
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_told_in_the_words_of_go() {
+    fn invalid_durations_get_the_error_of_go() {
         for (text, why) in [
             ("abc", r#"time: invalid duration "abc""#),
             ("-", r#"time: invalid duration "-""#),
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_allotted_more_than_there_is(text in "[-+]?([0-9.]{0,25}(ns|us|\u{b5}s|ms|s|m|h|\\PC)){0,3}") {
+        fn no_timeout_parameter_exceeds_the_limit(text in "[-+]?([0-9.]{0,25}(ns|us|\u{b5}s|ms|s|m|h|\\PC)){0,3}") {
             if let Ok(time) = allotted(&text, MINUTE) {
                 prop_assert!(time <= MINUTE && !time.is_zero());
             }

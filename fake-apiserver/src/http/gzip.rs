@@ -1,6 +1,6 @@
-//! Compression of what is sent, for clients that take it.
+//! Gzip compression of responses, for clients that accept it.
 //!
-//! Owns when it is worth while and how much of it is done at a time. Does not know what is compressed.
+//! Owns the minimum sizes and how much is compressed at a time. Does not know the content.
 
 use super::pieces::Pieces;
 use bytes::Bytes;
@@ -10,16 +10,16 @@ use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 use std::io::Write;
 
-/// Bytes above which objects, lists and discovery are compressed, as in the real server.
+/// Size in bytes above which objects, lists and discovery are compressed, as in kube-apiserver.
 pub(super) const OBJECT_BYTES_MIN: usize = 128 * 1024;
-/// Bytes above which the OpenAPI document of version 2 is.
+/// Size in bytes above which the OpenAPI v2 document is compressed.
 pub(super) const DOCUMENT_BYTES_MIN: usize = 1400;
-/// Bytes that are compressed at a time: a watch on the same connection should not wait long for its turn.
+/// Bytes compressed at a time, so that a watch on the same connection is not delayed for long.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Bytes that an encoder holds, as measured before its first output.
+/// Memory of an encoder in bytes, measured before its first output.
 pub(super) const ENCODER_BYTES: usize = 256 * 1024;
 
-/// Whether the client takes gzip.
+/// Whether the client accepts gzip.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     let all = headers.get_all(ACCEPT_ENCODING).iter();
     let mut codings = all
@@ -33,13 +33,13 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     })
 }
 
-/// A body on its way out.
+/// A response body that is compressed while it is sent.
 pub(super) struct Zipped {
-    /// A list, if it is one.
+    /// The list, if the body is one.
     list: Option<Box<Pieces>>,
-    /// All of it, if it is not.
+    /// The remaining bytes of any other body.
     rest: Bytes,
-    /// None when everything was sent.
+    /// `None` once everything was sent.
     encoder: Option<GzEncoder<Vec<u8>>>,
 }
 
@@ -52,12 +52,12 @@ impl Zipped {
         }
     }
 
-    /// The next piece; none at the end.
+    /// The next compressed piece; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Bytes> {
-        // Small pieces may leave nothing behind but a fuller encoder.
+        // The encoder may buffer small pieces without producing output.
         while let Some(mut encoder) = self.encoder.take() {
             let Some(piece) = self.piece() else {
-                // Writing to memory does not fail.
+                // Writing to memory cannot fail.
                 return encoder.finish().ok().map(Bytes::from);
             };
             encoder.write_all(&piece).ok()?;

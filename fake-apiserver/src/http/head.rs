@@ -1,4 +1,4 @@
-//! Everything about a request but its body: who sends it, what it asks for, and how the answer should look.
+//! The head of a request: user, verb, resource, and the accepted form of the response.
 
 use super::admit::{self, Wish};
 use super::endpoint::Endpoint;
@@ -16,24 +16,24 @@ use hyper::body::Incoming;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Everything about a request but its body.
+/// Everything about a request except its body.
 pub(super) struct RequestHead {
     pub(super) user: Arc<User>,
     pub(super) verb: Verb,
     pub(super) resource: Option<ResourcePath>,
-    /// The path, where it is no resource and shows which version of an API was looked for.
+    /// The path of a discovery request for a group or version; `None` for other paths.
     pub(super) group_path: Option<String>,
     pub(super) accept: Accept,
-    /// Why a success cannot have that form.
+    /// The refusal of a successful response, which would not be available in the accepted form.
     pub(super) misfit: Option<Status>,
     pub(super) pretty: bool,
-    /// The client takes answers that are compressed.
+    /// The client accepts gzip.
     pub(super) unzips: bool,
     pub(super) began: Instant,
 }
 
 impl RequestHead {
-    /// Reads user, verb, resource and the form of the answer; and whether the request is refused already.
+    /// Reads user, verb, resource and accepted form; the result is the refusal, if the request is refused already.
     pub(super) fn read(
         endpoint: &Endpoint,
         request: &Request<Incoming>,
@@ -62,7 +62,7 @@ impl RequestHead {
             unzips: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
-        // What is refused in any case is refused for that, in the form that there is.
+        // A request that is refused anyway gets that error, rendered in an available form.
         let formed = match accept {
             Err((_, status)) if !route.is_refused(&body_reader::content_type(request.headers())) => {
                 Err(status)
@@ -73,7 +73,7 @@ impl RequestHead {
         (head, admitted.and(formed))
     }
 
-    /// How the answer should look.
+    /// The form in which to render the response.
     pub(super) fn form(&self, include_object: String) -> AnswerForm {
         AnswerForm {
             accept: self.accept,
@@ -82,14 +82,14 @@ impl RequestHead {
         }
     }
 
-    /// Reports an answer that the store had no part in.
+    /// Reports a response that was produced without the store.
     pub(super) fn report(&self, service: &Service, code: u16, failure: Option<&Status>) {
         let resource = self.resource.clone();
         let unknown = self
             .group_path
             .as_ref()
             .filter(|_| resource.is_none() && code == 404);
-        // The answer itself names no version, as those of a real server do not.
+        // The response itself does not name the version, as in kube-apiserver.
         let named = unknown.zip(failure).map(|(path, failure)| {
             let message = format!("{}: {path}", failure.message);
             Status {
@@ -109,9 +109,9 @@ impl RequestHead {
     }
 }
 
-/// The path of discovery for a group or version, for the observer; none for other paths.
+/// The path of a discovery request for a group or version, to be reported to the observer; `None` for other paths.
 fn group_path(path: &str) -> Option<String> {
-    /// More than names of groups and versions take.
+    /// Maximum length; names of groups and versions are shorter.
     const LONGEST: usize = 128;
     let is_group = path.starts_with("/apis/")
         && path.len() <= LONGEST

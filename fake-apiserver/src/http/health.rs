@@ -1,6 +1,6 @@
-//! `/healthz`, `/livez` and `/readyz`: the health of the server, in one word or check by check.
+//! `/healthz`, `/livez` and `/readyz`: the health checks of the server.
 //!
-//! Owns the checks and their texts. Does not know who may ask.
+//! Owns the checks and their output. Does not know authorization.
 
 use super::respond::{self, Plain};
 use crate::store::Store;
@@ -8,7 +8,7 @@ use crate::verbs::call::Params;
 use hyper::header::X_CONTENT_TYPE_OPTIONS;
 use tokio_util::sync::CancellationToken;
 
-/// A check: its name, where it counts, and whether all is well.
+/// A health check: its name, its endpoints, and whether it passes.
 struct Check {
     name: &'static str,
     endpoints: &'static [&'static str],
@@ -19,7 +19,7 @@ const ALL: &[&str] = &["healthz", "livez", "readyz"];
 const ALIVE: &[&str] = &["healthz", "livez"];
 const READY: &[&str] = &["readyz"];
 
-/// A check of what is done when the server starts: once it answers, all of that is.
+/// A check that concerns startup only and therefore always passes.
 const fn settled(name: &'static str) -> Check {
     Check {
         name,
@@ -28,7 +28,7 @@ const fn settled(name: &'static str) -> Check {
     }
 }
 
-/// In the order of the real server, and by its names.
+/// All checks, with the names and in the order of kube-apiserver.
 const CHECKS: &[Check] = &[
     settled("ping"),
     settled("log"),
@@ -37,7 +37,7 @@ const CHECKS: &[Check] = &[
         ..settled("loopback-serving-certificate")
     },
     Check {
-        // The store can be locked and has what every cluster has: the namespaces were written.
+        // The store can be locked and has the initial namespaces.
         name: "etcd",
         endpoints: ALL,
         is_well: |store, _| store.revision() > 1,
@@ -88,7 +88,7 @@ const CHECKS: &[Check] = &[
     },
 ];
 
-/// The paths of all checks, and of those that ask for many.
+/// The paths of the endpoints and of all single checks.
 pub(super) fn paths() -> impl Iterator<Item = String> {
     let one = |check: &'static Check| check.endpoints.iter().map(|of| format!("/{of}/{}", check.name));
     let all = ALL.iter().map(|of| format!("/{of}"));
@@ -120,7 +120,7 @@ pub(super) fn indicators(store: &Store, stop: &CancellationToken) -> String {
     )
 }
 
-/// Answers a path below one of the three endpoints; `None` where there is no such check.
+/// Responds to a path below one of the three endpoints; `None` if there is no such check.
 pub(super) fn answer(
     endpoint: &str,
     rest: &[String],

@@ -1,6 +1,6 @@
-//! Impersonation: a request on behalf of another user (`kubectl --as`).
+//! Impersonation: requests on behalf of another user (`kubectl --as`).
 //!
-//! Owns the `Impersonate-` headers and the permissions that they need. Does not know how those are decided.
+//! Owns the `Impersonate-` headers and the permissions that they require. Does not know how permissions are decided.
 
 use crate::access::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups, account_of};
 use crate::access::rbac::{Attributes, ResourceOrPath};
@@ -17,7 +17,7 @@ const EXTRA: &str = "impersonate-extra-";
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// The user as whom a request counts: the one who sent it, or the one that its headers name.
+/// The effective user: the authenticated user, or the one in its impersonation headers.
 pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Result<Arc<User>, Status> {
     if !headers
         .keys()
@@ -39,7 +39,7 @@ pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Re
     Ok(with_groups(wanted))
 }
 
-/// Reads the headers.
+/// Reads the impersonation headers.
 fn read(headers: &HeaderMap) -> User {
     let all = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter();
@@ -63,7 +63,7 @@ fn read(headers: &HeaderMap) -> User {
     user
 }
 
-/// Every part of the wanted identity needs a permission of its own.
+/// Checks the permission for each part of the impersonated identity.
 fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
     let need = |group, resource, subresource, namespace, name| {
         let asked = ResourceOrPath::Resource {

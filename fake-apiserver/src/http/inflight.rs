@@ -1,8 +1,8 @@
-//! How many requests are answered at the same time.
+//! Limits on requests in flight.
 //!
-//! Owns the two bounds of the real server, for reading and for changing requests. Watches do not count, and neither
-//! do members of `system:masters`: administrators who have to put the server in order always get in.
-//! The limits on long lists and on unread responses are about memory, and hold for them as well.
+//! Owns the two limits of kube-apiserver, for read-only and for mutating requests. Watches do not count. Members of
+//! `system:masters` are never refused, so that administrators can repair the server. The limits on long lists and on unread
+//! responses protect memory and apply to them as well.
 
 use super::offload::LongWork;
 use super::untaken::{OnItsWay, UnreadBytes, Untaken};
@@ -13,18 +13,18 @@ use crate::store::activity::Busy;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The places of a server, over all its listeners.
+/// The in-flight limits of a server, over all its listeners.
 #[derive(Clone)]
 pub(crate) struct InFlight {
     reading: Option<Arc<Semaphore>>,
     changing: Option<Arc<Semaphore>>,
-    /// For long lists, half of the reading requests: while these wait for a processor, others still get a place.
+    /// Limits long lists to half of the read requests, so that other reads are served while long lists wait for a CPU.
     pub(super) long_lists: Option<Arc<Semaphore>>,
     pub(super) long_work: LongWork,
     pub(super) unread: UnreadBytes,
 }
 
-/// What a request holds until its answer is ready.
+/// The resources that a request holds until its response is ready.
 pub(super) struct RequestHold {
     busy: Busy,
     untaken: Arc<Untaken>,
@@ -33,7 +33,7 @@ pub(super) struct RequestHold {
 }
 
 impl RequestHold {
-    /// What a request holds that needs no place, or has none yet.
+    /// Holds no in-flight permit yet.
     pub(super) fn new(busy: Busy, untaken: Arc<Untaken>, unread: UnreadBytes) -> Self {
         Self {
             busy,
@@ -43,7 +43,7 @@ impl RequestHold {
         }
     }
 
-    /// Takes a place for a request, if it needs one; whether there was one.
+    /// Acquires an in-flight permit if the request needs one; returns false if it must be refused.
     pub(super) fn enter(&mut self, in_flight: &InFlight, verb: Verb, user: &User) -> bool {
         let places = if verb.only_reads() {
             &in_flight.reading
@@ -57,7 +57,7 @@ impl RequestHold {
         self.place.is_some() || user.is_in(MASTERS)
     }
 
-    /// The answer is ready. Its place is free for others: a peer that does not read its answer keeps no request out.
+    /// The response is ready. Releases the permit: a client that does not read its response blocks no other request.
     pub(super) fn answered(self, bytes: usize) -> OnItsWay {
         self.untaken.add(self.busy, self.unread.add(bytes))
     }

@@ -1,6 +1,6 @@
-//! Connections: accepting them, with or without TLS, and what each may take.
+//! Listeners and connections, with or without TLS.
 //!
-//! Owns the bounds on connections. Does not know what requests ask for.
+//! Owns the limits on connections. Does not know the content of requests.
 
 use super::answer::answer;
 use super::client_certificate;
@@ -24,31 +24,31 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Bytes that the headers of a request may have together. hyper allows 100 of them; any other number would cost an
-/// allocation per request.
+/// Maximum total bytes of the headers of a request. hyper's default limit of 100 headers remains; any other number would cost
+/// an allocation per request.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
-/// Requests that one HTTP/2 connection may have open: clients put all their watches on one.
+/// Maximum number of open streams of an HTTP/2 connection: clients run all their watches over one connection.
 const STREAMS_MAX: u32 = 1000;
-/// How often an HTTP/2 peer is pinged, and how long it may take to answer.
+/// Interval and timeout of pings on HTTP/2 connections.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long connections may take to finish what they were sending when the server stops.
+/// Time that connections get to finish their responses when the server stops.
 const STOP_GRACE: Duration = Duration::from_secs(1);
-/// Pause after a failed `accept`, for example for lack of file descriptors.
+/// Pause after a failed `accept`, for example because file descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Bytes of responses that one HTTP/2 stream may buffer: a peer that does not read may have [`STREAMS_MAX`] of them.
+/// Send buffer of an HTTP/2 stream in bytes: a client that does not read may have [`STREAMS_MAX`] of them.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
-/// How a listener serves.
+/// Settings of a listener.
 pub(crate) struct Listening {
-    /// TLS, unless the listener speaks plain HTTP.
+    /// TLS; `None` for plain HTTP.
     tls: Option<Tls>,
-    /// The user of requests without a token; anonymous where there is none.
+    /// The user of requests without a token; `None`: anonymous.
     tokenless: Option<Arc<User>>,
 }
 
 impl Listening {
-    /// Without TLS; the client of that name, if any, comes without a token and may do everything.
+    /// Plain HTTP. Requests without a token are those of the named client, who may do everything; without a name, anonymous.
     pub(crate) fn plain(tokenless: Option<&str>) -> Self {
         Self {
             tls: None,
@@ -56,7 +56,7 @@ impl Listening {
         }
     }
 
-    /// With TLS.
+    /// TLS.
     pub(crate) fn tls(tls: &Tls) -> Self {
         Self {
             tls: Some(tls.clone()),
@@ -65,7 +65,7 @@ impl Listening {
     }
 }
 
-/// Accepts connections until `shutdown` resolves.
+/// Accepts and serves connections until `shutdown` resolves.
 pub(crate) async fn serve(
     service: &Arc<Service>,
     listener: TcpListener,
@@ -123,18 +123,18 @@ pub(crate) async fn serve(
     outcome
 }
 
-/// Whether accepting failed for the sake of one connection rather than of the listener.
+/// Whether `accept` failed because of a single connection rather than the listener.
 fn is_peers_fault(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-/// Whether no later `accept` can succeed (EINVAL). Descriptors and memory, in contrast, become free when clients leave.
+/// Whether no later `accept` can succeed (EINVAL). A lack of file descriptors or memory, in contrast, is temporary.
 fn is_listener_closed(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::InvalidInput
 }
 
-/// Serves one connection that something else than a listener has accepted, without TLS, until it ends or `shutdown` resolves.
+/// Serves one connection that was not accepted by a listener, without TLS, until it ends or `shutdown` resolves.
 pub(crate) async fn serve_connection(
     service: &Arc<Service>,
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
@@ -149,7 +149,7 @@ pub(crate) async fn serve_connection(
     connection(endpoint, stream, service.store.limits()).await;
 }
 
-/// Serves one connection from its first byte; the place is free again when it has ended.
+/// Serves one accepted connection; releases its connection permit at the end.
 async fn accept(
     endpoint: Endpoint,
     tls: Option<Tls>,
@@ -217,7 +217,7 @@ async fn connection(
         async move { answer(&endpoint, &untaken, request).await }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // Until the protocol is known there is no header timer, and HTTP/2 has none at all.
+    // hyper has no header timeout before it has detected the protocol, and none for HTTP/2.
     let patience = tokio::time::sleep(limits.headers);
     let silent = async {
         patience.await;
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lack_of_descriptors_or_memory_does_not_end_the_listener() {
+    fn running_out_of_file_descriptors_or_memory_does_not_stop_the_listener() {
         // ENFILE, EMFILE and ENOMEM.
         for code in [23, 24, 12] {
             assert!(!is_listener_closed(&std::io::Error::from_raw_os_error(code)));

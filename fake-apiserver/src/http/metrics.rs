@@ -1,7 +1,7 @@
-//! What the server counts about itself, for `/metrics`.
+//! Metrics of the server, for `/metrics`.
 //!
-//! Owns the names and labels, which are those of kube-apiserver as far as they go. All labels come from tables, so what a
-//! peer sends cannot make their number grow. Does not know requests.
+//! Owns names and labels, a subset of kube-apiserver's. All label values come from tables, so clients cannot increase the
+//! number of series. Does not know requests.
 
 use jiff::Timestamp;
 use prometheus_client::encoding::text::encode;
@@ -14,16 +14,16 @@ use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// The media type of metrics. The real server has no other form, whatever is asked for.
+/// The media type of metrics. As in kube-apiserver there is only this one, whatever the client accepts.
 pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
-/// Seconds; the buckets of the real server.
+/// Upper bounds of the histogram buckets in seconds, as in kube-apiserver.
 const BUCKETS: [f64; 24] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
     20.0, 30.0, 45.0, 60.0, 120.0,
 ];
 
-/// The labels of a request. Their values come from tables, so that there is a bounded number of them.
+/// The labels of a request. Values come from tables, so their number is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Labels {
     pub(crate) verb: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct Labels {
     pub(crate) version: &'static str,
     pub(crate) resource: &'static str,
     pub(crate) subresource: &'static str,
-    /// `resource` for one object, `namespace` or `cluster` for a collection, empty for other paths.
+    /// `resource` for one object, `namespace` or `cluster` for a collection, empty for non-resource paths.
     pub(crate) scope: &'static str,
     pub(crate) dry_run: &'static str,
 }
@@ -51,14 +51,14 @@ struct InFlight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
 #[expect(
     non_camel_case_types,
-    reason = "the label values are spelt as kube-apiserver spells them"
+    reason = "label values are spelled as in kube-apiserver"
 )]
 enum RequestKind {
     mutating,
     readOnly,
 }
 
-/// All counters of a server.
+/// All metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
@@ -67,7 +67,7 @@ pub(crate) struct Metrics {
     watches: Family<Labels, Gauge>,
 }
 
-/// One request that is being answered.
+/// Counts a request or watch in a gauge until it is dropped.
 pub(crate) struct Flight(Gauge);
 
 impl Drop for Flight {
@@ -77,7 +77,7 @@ impl Drop for Flight {
 }
 
 impl Metrics {
-    /// Those of a server that starts now.
+    /// The metrics of a server that starts at `started`.
     pub(crate) fn new(started: Timestamp) -> Self {
         let start = Gauge::<f64, AtomicU64>::default();
         start.set(started.as_duration().as_secs_f64());
@@ -115,13 +115,13 @@ impl Metrics {
         }
     }
 
-    /// Begins anew to count requests and to time them. What is going on at the moment goes on.
+    /// Resets the request counters and durations. Gauges of current requests and watches remain.
     pub(crate) fn reset(&self) {
         self.requests.clear();
         self.durations.clear();
     }
 
-    /// Notes that a request is being answered, until the guard is dropped.
+    /// Counts a request as in flight until the guard is dropped.
     pub(crate) fn begin(&self, reads: bool) -> Flight {
         let request_kind = if reads {
             RequestKind::readOnly
@@ -133,14 +133,14 @@ impl Metrics {
         Flight(gauge)
     }
 
-    /// Notes that a watch is open, until the guard is dropped.
+    /// Counts a watch as open until the guard is dropped.
     pub(crate) fn watch(&self, labels: Labels) -> Flight {
         let gauge = self.watches.get_or_create_owned(&labels);
         gauge.inc();
         Flight(gauge)
     }
 
-    /// Notes an answer. The duration of a watch has no meaning, so it is left out.
+    /// Records a response. The duration of a watch says nothing about latency, so it is not recorded.
     pub(crate) fn answered(&self, request: Labels, code: u16, took: Duration) {
         self.requests.get_or_create(&Answered { request, code }).inc();
         if request.verb != "WATCH" {
@@ -148,16 +148,16 @@ impl Metrics {
         }
     }
 
-    /// Everything, in the text format of Prometheus.
+    /// All metrics in the Prometheus text format.
     pub(crate) fn text(&self) -> String {
         let mut metrics = String::new();
-        encode(&mut metrics, &self.registry).expect("a String takes all that is written to it");
+        encode(&mut metrics, &self.registry).expect("writing to a String cannot fail");
         of_prometheus(&metrics)
     }
 }
 
-/// OpenMetrics in the text format of Prometheus, in which a counter is described by the name that its samples have, and
-/// the text has no mark at its end.
+/// Converts OpenMetrics to the Prometheus text format, which describes a counter by the name of its samples and has no
+/// end mark.
 fn of_prometheus(open: &str) -> String {
     let mut text = String::with_capacity(open.len());
     let mut lines = open.lines().peekable();

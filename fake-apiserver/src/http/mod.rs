@@ -1,6 +1,6 @@
-//! The shell around the core: connections, and one request from bytes to bytes.
+//! The HTTP layer: connections, and requests and responses as bytes.
 //!
-//! Owns limits on what a peer may send. Does not know what verbs do or how they store.
+//! Owns limits on what clients may send. Does not know what verbs do or how objects are stored.
 
 mod admit;
 mod answer;

@@ -1,6 +1,6 @@
-//! Content negotiation: the form of an answer, by `Accept`.
+//! Content negotiation: the form of a response, by `Accept`.
 //!
-//! Owns the lists of what is served; a new encoding is a new entry. What is read is in `body_reader`.
+//! Owns the lists of served media types; a new encoding is a new entry. Accepted request bodies are in `body_reader`.
 
 use super::body_reader::{BODIES, media_type};
 use crate::kinds::Kind;
@@ -10,7 +10,7 @@ use crate::protobuf::{self, MEDIA};
 use hyper::HeaderMap;
 use hyper::header::ACCEPT;
 
-/// What single objects can be sent in, and what lists, which may be watched as well.
+/// Media types of single objects.
 const REPRESENTATIONS: &str = BODIES;
 
 pub(super) const JSON: &str = "application/json";
@@ -20,13 +20,13 @@ const LISTS: &str = "application/json, application/yaml, application/vnd.kuberne
 
 const LOGS: &str = "text/plain, application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// Media types that are spoken, in whatever form.
+/// Media types that have some served form.
 const SPOKEN: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
 
-/// What watches can be sent in.
+/// Media types of watches.
 const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
-/// The form of an answer that the client prefers among those served.
+/// The form of a response that the client prefers among those served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Accept {
     /// The object or list itself.
@@ -38,52 +38,52 @@ pub(super) enum Accept {
     Metadata(&'static str),
     /// Aggregated discovery, in `v2` or `v2beta1` of apidiscovery.k8s.io.
     Aggregated(&'static str),
-    /// The object or list itself, in YAML.
+    /// The object or list itself, as YAML.
     Yaml,
-    /// The object or list itself, in protobuf.
+    /// The object or list itself, as protobuf.
     Protobuf,
-    /// Metadata only, in protobuf.
+    /// Metadata only, as protobuf.
     ProtobufMetadata(&'static str),
 }
 
-/// What is no object of the API. Each is served by another part of the real server, which refuses in its own words.
+/// A response that is not an API object. kube-apiserver serves each from another component, with its own 406 message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Document {
-    /// It is not refused for any `Accept`.
+    /// Served for any `Accept`.
     Text,
-    /// What has one form, of that media type.
+    /// Served in this media type only.
     One(&'static str),
-    /// The groups of the API, or one of them.
+    /// The list of API groups, or one group.
     Groups,
-    /// The versions, or the resources of one.
+    /// The list of API versions, or the resources of one version.
     Resources,
-    /// The log of a pod, which is text; errors have all forms.
+    /// A pod's log: text; errors in all forms.
     Log,
-    /// Whatever is at the other end of a connection.
+    /// A proxied connection, with the media types of its other end.
     Connection,
 }
 
-/// What may be answered to a request.
+/// The forms in which a request can be answered.
 #[derive(Clone, Copy)]
 pub(super) struct Offer<'a> {
-    /// The answer is no object of the API, but that.
+    /// The response is this document instead of an API object.
     pub(super) document: Option<Document>,
-    /// The answer has an aggregated form.
+    /// The response has an aggregated discovery form.
     pub(super) aggregated: bool,
-    /// The answer is a list, or events of one.
+    /// The response is a list, or a watch of one.
     pub(super) list: bool,
-    /// The answer is one object.
+    /// The response is a single object.
     pub(super) one: bool,
-    /// The answer lists what was deleted.
+    /// The response lists the deleted objects.
     pub(super) swept: bool,
-    /// The answer is a stream, which YAML has no form for.
+    /// The response is a stream, which has no YAML form.
     pub(super) stream: bool,
-    /// The kind of the objects that are asked for.
+    /// The kind of the requested objects.
     pub(super) kind: Option<&'a Kind>,
 }
 
 impl Offer<'_> {
-    /// The refusal of what a client wants: none of its media types is spoken, or none of their forms is.
+    /// The 406 for a client that accepts none of the served media types or forms.
     fn refuse(self, ranges: &[&str]) -> Status {
         match self.document {
             Some(Document::One(media)) => return Status::not_acceptable(media),
@@ -103,7 +103,7 @@ impl Offer<'_> {
         })
     }
 
-    /// The refusal of a range that asks for the metadata of the other: of one object, or of a list.
+    /// The 406 for a media range that asks for `PartialObjectMetadataList` of a single object, or the reverse.
     fn misfit(self, range: &str) -> Option<Status> {
         let is_list = self.list || self.swept;
         let kind = self.kind.filter(|_| self.one || (is_list && !self.stream))?;
@@ -124,7 +124,7 @@ impl Offer<'_> {
         }
     }
 
-    /// The refusal of a table of what has no rows.
+    /// The 406 for a table of a kind that is not stored and has no columns.
     fn untabled(self) -> Option<Status> {
         let kind = self.kind.filter(|kind| kind.unstored.is_some())?;
         let (group, plural) = (kind.group, kind.plural);
@@ -133,14 +133,14 @@ impl Offer<'_> {
         )))
     }
 
-    /// Whether there is a protobuf form; custom resources have none.
+    /// Whether the kind has a protobuf form; custom resources do not.
     fn has_protobuf(self) -> bool {
         self.kind
             .is_none_or(|kind| kind.defined().is_none() && protobuf::is_known(&kind.api_version(), kind.kind))
     }
 }
 
-/// How an answer is to be rendered.
+/// The form in which to render a response.
 pub(super) struct AnswerForm {
     pub(super) accept: Accept,
     /// The `includeObject` parameter, for tables.
@@ -149,7 +149,7 @@ pub(super) struct AnswerForm {
 }
 
 impl AnswerForm {
-    /// Whether tables can have what they are to include.
+    /// Validates the `includeObject` parameter of tables.
     pub(super) fn check(&self) -> Result<(), Status> {
         let known = ["", "Metadata", "Object", "None"];
         let included = self.include_object.as_str();
@@ -162,7 +162,7 @@ impl AnswerForm {
         )))
     }
 
-    /// A number that only forms share that look the same.
+    /// An id that is equal only for forms that render the same bytes.
     pub(super) fn number(&self) -> u8 {
         let beta = |version: &str| u8::from(version != "v1");
         let media = match self.accept {
@@ -183,10 +183,10 @@ impl AnswerForm {
 }
 
 impl Accept {
-    /// Picks the media range that the client likes best among those that are served: the greatest `q` first, and those
-    /// without wildcards before those with them, as in the real server.
+    /// The form of the client's preferred media range among those served: highest `q` first, and those without wildcards
+    /// before those with them, as in kube-apiserver.
     ///
-    /// What is refused is refused in the form that comes along with the reason.
+    /// The error is the 406 response with the form in which to send it.
     pub(super) fn parse(headers: &HeaderMap, offer: Offer<'_>) -> Result<Self, (Self, Status)> {
         if offer.document == Some(Document::Text) {
             return Ok(Self::Json);
@@ -200,7 +200,7 @@ impl Accept {
             return Ok(chosen.unwrap_or_default());
         }
         if let Some(Document::One(only)) = offer.document {
-            // Its form may come after others that a client likes better. What is refused has all forms.
+            // The document's media type may follow others that the client prefers. Errors are served in all forms.
             let takes_it = ranges
                 .iter()
                 .any(|range| [only, "*/*"].contains(&media_type(range)));
@@ -212,8 +212,8 @@ impl Accept {
         chosen.ok_or_else(|| (Self::Json, offer.refuse(&ranges)))
     }
 
-    /// The refusal of the metadata of one object where a list is asked for, or the other way round. It comes when all
-    /// else has been judged.
+    /// The 406 for metadata of a single object where the response is a list, or the reverse. Checked after everything
+    /// else.
     pub(super) fn misfit(self, headers: &HeaderMap, offer: Offer<'_>) -> Option<Status> {
         if let Self::Table(_) = self {
             return offer.untabled();
@@ -226,12 +226,12 @@ impl Accept {
         offer.misfit(ranges.iter().find(chosen)?)
     }
 
-    /// The refusal of a form that events cannot be sent in, if it is one. It comes when all else has been judged.
+    /// The 406 for a form in which watch events cannot be sent. Checked after everything else.
     pub(super) fn unstreamed(self) -> Option<Status> {
         (self == Self::Yaml).then(|| Status::no_such_form(STREAMS))
     }
 
-    /// Whether the answer is in protobuf.
+    /// Whether the form is protobuf.
     pub(super) fn is_protobuf(self) -> bool {
         matches!(self, Self::Protobuf | Self::ProtobufMetadata(_))
     }
@@ -258,7 +258,7 @@ impl Accept {
             ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1beta1") if protobuf => {
                 Some(Self::ProtobufMetadata("v1beta1"))
             }
-            // Tables and aggregated discovery come as JSON only.
+            // Tables and aggregated discovery are served as JSON only.
             _ if protobuf => None,
             ("", ..) => Some(Self::Json),
             ("APIGroupDiscoveryList", ..) if !offer.aggregated => None,
@@ -278,7 +278,7 @@ impl Accept {
     }
 }
 
-/// The value of a parameter of a media range; empty where it has none of that name.
+/// A parameter of a media range; empty if it is missing.
 pub(super) fn parameter<'r>(range: &'r str, name: &str) -> &'r str {
     let mut parts = range
         .split(';')
@@ -287,7 +287,7 @@ pub(super) fn parameter<'r>(range: &'r str, name: &str) -> &'r str {
     parts.find(|(key, _)| *key == name).map_or("", |(_, value)| value)
 }
 
-/// The media ranges that a client takes, the one that it likes best first.
+/// The media ranges of the `Accept` headers, most preferred first.
 pub(super) fn ranges(headers: &HeaderMap) -> Vec<&str> {
     let mut ranges: Vec<&str> = headers
         .get_all(ACCEPT)
@@ -295,19 +295,19 @@ pub(super) fn ranges(headers: &HeaderMap) -> Vec<&str> {
         .filter_map(|v| v.to_str().ok())
         .flat_map(|v| v.split(','))
         .collect();
-    // The sort is stable: otherwise the order of the client counts.
+    // The sort is stable: among equals the client's order remains.
     ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
     ranges
 }
 
-/// How much a client likes a media range: its `q`, 1 where there is none and 0 where it is no number. Among equals,
-/// wildcards come last.
+/// Preference of a media range: its `q`, 1 if missing and 0 if not a number. Among equals, ranges with wildcards come
+/// last.
 fn preference(range: &str) -> f64 {
     let mut parts = range.split(';').map(str::trim);
     let wildcards = parts.next().map_or(0, |media| media.matches('*').count());
     let weight = parts.find_map(|part| part.strip_prefix("q="));
     let weight = weight.map_or(1.0, |text| text.trim().parse::<f64>().unwrap_or(0.0));
     let weight = if weight.is_finite() { weight } else { 0.0 };
-    // Weights have three decimals, so this cannot turn one into another.
+    // `q` has three decimals, so the wildcard penalty cannot change the order of different values.
     weight - wildcards as f64 * 1e-6
 }

@@ -1,6 +1,6 @@
-//! Requests for what is no resource: health, metrics, version, discovery, OpenAPI.
+//! Non-resource requests: health, metrics, version, discovery, OpenAPI.
 //!
-//! Owns which document answers which path. Does not know who may ask.
+//! Owns which document belongs to which path. Does not know authorization.
 
 use super::endpoint::Endpoint;
 use super::head::RequestHead;
@@ -16,7 +16,7 @@ use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode};
 
-/// Answers a request. Of these, only metrics look at the method.
+/// Responds to a non-resource request. Only metrics depend on the method.
 pub(super) fn answer(
     endpoint: &Endpoint,
     head: &RequestHead,
@@ -31,7 +31,7 @@ pub(super) fn answer(
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
         NonResource::Metrics | NonResource::Indicators if request.method() == Method::DELETE => {
-            // The indicators count nothing.
+            // The indicators have no counters to reset.
             endpoint.service.metrics.reset();
             respond::text(200, "metrics reset\n")
         }
@@ -65,7 +65,7 @@ pub(super) fn answer(
     }
 }
 
-/// How the client has reached this server: HTTP/2 has it in the place of a header.
+/// The host that the client addressed: the authority in HTTP/2, the `Host` header in HTTP/1.1.
 fn address(request: &Request<Incoming>) -> &str {
     let host = || request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let authority = request.uri().authority().map(Authority::as_str);

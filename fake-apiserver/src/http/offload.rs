@@ -1,7 +1,7 @@
-//! Work that takes long, moved to a thread where it keeps no connection waiting.
+//! Long-running work, moved to a blocking thread so that it delays no connection.
 //!
-//! A worker of the runtime that is busy for long serves none of its connections, and may be the one that all others rely
-//! on to be told of incoming bytes. Owns what counts as long. Does not know what the work is.
+//! A busy runtime worker serves none of its connections, and may be the one that polls for I/O on behalf of all workers.
+//! Owns what counts as long. Does not know the work.
 
 use crate::request::Verb;
 use crate::verbs::call::{Answer, Call};
@@ -9,11 +9,11 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Objects that a list may be cut from on the spot: it takes a few milliseconds, selectors and tables included.
+/// Maximum number of objects of a list that is rendered on the runtime worker, which takes a few milliseconds.
 const OBJECTS_ON_THE_SPOT: usize = 5_000;
 
-/// The places for long work of one server: one per processor, and four at most, for each may hold several forms of a list.
-/// Without a limit the runtime would lack processors, and work would go on whose client has reset its request.
+/// Permits for long work: one per CPU and at most four, because each may hold several forms of a list. Without a limit the
+/// runtime would lack CPUs, and work would continue for clients that have reset their requests.
 #[derive(Clone)]
 pub(super) struct LongWork(Arc<Semaphore>);
 
@@ -23,7 +23,7 @@ impl LongWork {
         LongWork(Arc::new(Semaphore::new(processors.min(4))))
     }
 
-    /// The permit that long work runs with; none for other work.
+    /// A permit for long work; `None` for other work.
     pub(super) async fn permit(&self, is_long: bool) -> Option<OwnedSemaphorePermit> {
         if !is_long {
             return None;
@@ -32,7 +32,7 @@ impl LongWork {
     }
 }
 
-/// Whether a request may touch any number of objects.
+/// Whether a request may affect an unbounded number of objects.
 pub(super) fn may_take_long(call: &Call) -> bool {
     match call.verb {
         Verb::DeleteCollection => true,
@@ -41,13 +41,13 @@ pub(super) fn may_take_long(call: &Call) -> bool {
     }
 }
 
-/// Whether there is much to do until an answer is rendered.
+/// Whether rendering the response takes long.
 pub(super) fn is_long(answer: &Answer) -> bool {
     matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > OBJECTS_ON_THE_SPOT)
 }
 
-/// Does something on the spot, or on a thread of its own with the permit of long work. There it is done to its end even
-/// if its request is dropped, and the permit is free only then.
+/// Runs work on the spot, or with a permit on a blocking thread. There it runs to its end even if its request is dropped,
+/// and releases the permit only then.
 pub(super) async fn run<T: Send + 'static>(
     permit: Option<OwnedSemaphorePermit>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -63,7 +63,7 @@ pub(super) async fn run<T: Send + 'static>(
         Ok(done) => done,
         Err(failure) => match failure.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // It is only cancelled when the runtime ends, and then this task is never polled again.
+            // The task is cancelled only when the runtime shuts down, and then this future is never polled again.
             Err(_) => std::future::pending().await,
         },
     }

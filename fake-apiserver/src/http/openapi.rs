@@ -1,6 +1,6 @@
-//! Answers with OpenAPI documents: in the form that a client takes, or not at all where it has them.
+//! OpenAPI documents as responses: in the accepted media type, or 304 if the client has them cached.
 //!
-//! Owns media types and the headers by which documents are kept. Does not know how documents are made.
+//! Owns media types and caching headers. Does not know how documents are built.
 
 use super::body_reader::media_type;
 use super::negotiate;
@@ -18,13 +18,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, json};
 
-/// How long a client may keep a document that it asked for by its hash, in hours: a year.
+/// Cache lifetime in hours of a document that is requested by its hash: a year.
 const LIFETIME_HOURS: i64 = 365 * 24;
-/// How HTTP writes a time.
+/// The date format of HTTP headers.
 const HTTP_TIME: &str = "%a, %d %b %Y %H:%M:%S GMT";
 
 const JSON: &str = "application/json";
-/// The media types of a version in protobuf: the one that is answered, and an older spelling.
+/// Protobuf media types of OpenAPI v2: the one in responses, and an older spelling.
 const SECOND: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
@@ -34,7 +34,7 @@ const THIRD: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
 ];
 
-/// `/openapi/v2`: everything in one document.
+/// `/openapi/v2`: one document for everything.
 pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
     let Some(media) = chosen(headers, SECOND) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
@@ -42,7 +42,7 @@ pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
     whole(&everything(api), media, headers)
 }
 
-/// `/openapi/v3`: where the documents are.
+/// `/openapi/v3`: the index of documents.
 pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
     let documents = places(api)
         .into_iter()
@@ -61,7 +61,7 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
     answer.header(LAST_MODIFIED, http_time(last))
 }
 
-/// `/openapi/v3/PLACE`: the document of one version of a group.
+/// `/openapi/v3/PLACE`: the document of one group version.
 pub(super) fn group(place: &str, api: &Api, params: &Params, headers: &HeaderMap) -> Option<Plain> {
     let found = document(place, api)?;
     let Some(media) = chosen(headers, THIRD) else {
@@ -83,7 +83,7 @@ pub(super) fn group(place: &str, api: &Api, params: &Params, headers: &HeaderMap
     Some(answer.header(EXPIRES, http_time(end)))
 }
 
-/// The document in a form, or 304 where the client has it.
+/// The document in a media type, or 304 if the client has it cached.
 fn whole(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -> Plain {
     let tag = tag(document);
     let known = headers.get(IF_NONE_MATCH);
@@ -102,7 +102,7 @@ fn whole(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -
         .header(LAST_MODIFIED, http_time(document.made))
 }
 
-/// The media type that the client likes best among those of a document.
+/// The media type that the client prefers among those of the document.
 fn chosen(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static str> {
     let ranges = negotiate::ranges(headers);
     if ranges.is_empty() {
@@ -114,13 +114,13 @@ fn chosen(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static s
     })
 }
 
-/// Whether a client that knows these tags knows this one.
+/// Whether `If-None-Match` contains the tag.
 fn names(known: &str, tag: &HeaderValue) -> bool {
     let mut tags = known.split(',').map(|one| one.trim().trim_start_matches("W/"));
     tags.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
-/// Whether a document made at that time is unchanged since `If-Modified-Since`.
+/// Whether the document was not rebuilt since `If-Modified-Since`.
 fn is_unchanged_since(headers: &HeaderMap, made: Timestamp) -> bool {
     let asked = headers
         .get(IF_MODIFIED_SINCE)
@@ -142,7 +142,7 @@ fn http_time(time: Timestamp) -> HeaderValue {
     header(time.strftime(HTTP_TIME).to_string())
 }
 
-/// Texts that are made here consist of what headers may have.
+/// Converts a text that consists of valid header characters.
 fn header(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }

@@ -1,4 +1,4 @@
-//! How a request was answered: the one place in which answers are reported and refusals become responses.
+//! The outcome of a request: reports it to the observer and turns refusals into responses.
 
 use super::body::Body;
 use super::head::RequestHead;
@@ -10,24 +10,24 @@ use super::stream::WatchBody;
 use crate::machinery::status::Status;
 use hyper::Response;
 
-/// What is sent.
+/// A rendered response.
 pub(super) enum Rendered {
     Plain(Plain),
     Watch(Box<WatchBody>),
 }
 
-/// What has come of a request.
+/// The outcome of a request.
 pub(super) struct Outcome {
     answer: Result<Rendered, Status>,
-    /// The form in which a refusal is sent.
+    /// The form in which a refusal is rendered.
     accept: Accept,
     warnings: Vec<String>,
-    /// The store has carried the request out, and has reported it under its lock.
+    /// The store executed the request and has reported it already, under its lock.
     is_reported: bool,
 }
 
 impl Outcome {
-    /// An answer that the store had no part in.
+    /// The outcome of a request that the store did not execute.
     pub(super) fn of(head: &RequestHead, answer: Result<Rendered, Status>) -> Self {
         Self {
             answer,
@@ -37,7 +37,7 @@ impl Outcome {
         }
     }
 
-    /// An answer to a request that the store has carried out.
+    /// The outcome of a request that the store executed.
     pub(super) fn executed(
         head: &RequestHead,
         answer: Result<Rendered, Status>,
@@ -50,7 +50,7 @@ impl Outcome {
         }
     }
 
-    /// The same, with a refusal in JSON whatever the client takes.
+    /// Renders a refusal as JSON, whatever the client accepts.
     pub(super) fn refused_in_json(self) -> Self {
         Self {
             accept: Accept::Json,
@@ -58,7 +58,7 @@ impl Outcome {
         }
     }
 
-    /// Reports the answer, unless the store has.
+    /// Reports the response, unless the store has.
     pub(super) fn report(&self, head: &RequestHead, service: &Service) {
         if self.is_reported {
             return;
@@ -70,7 +70,7 @@ impl Outcome {
         }
     }
 
-    /// The response; what the request holds is let go when the answer has been taken.
+    /// The response. The request's hold is released when the client has taken all of it.
     pub(super) fn respond(self, head: &RequestHead, hold: RequestHold) -> Response<Body> {
         match self.answer {
             Ok(Rendered::Plain(plain)) => plain.warned(&self.warnings).with(hold),

@@ -1,7 +1,7 @@
-//! A stream whose peer must go on reading.
+//! A stream with a write timeout.
 //!
-//! Owns one bound: how long a write may wait. Without it a peer that stops reading would keep its connection, and what
-//! is being sent to it, for ever. Does not know what is written.
+//! Owns one limit: how long a write may make no progress. Without it, a client that stops reading would hold its connection
+//! and the data being sent forever. Does not know what is written.
 
 use std::future::Future;
 use std::io::{Error, ErrorKind, IoSlice, Result};
@@ -11,12 +11,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A stream that fails when a write makes no progress for too long.
+/// A stream whose writes fail with a timeout if they make no progress for too long.
 pub(super) struct Patient<S> {
     stream: S,
     patience: Duration,
     timer: Pin<Box<Sleep>>,
-    /// Whether a write waits, so that the timer runs.
+    /// Whether a write is pending, so that the timer runs.
     waits: bool,
 }
 
@@ -30,7 +30,7 @@ impl<S> Patient<S> {
         }
     }
 
-    /// Passes on how a write went, and runs out of patience where it still waits.
+    /// Passes on the result of a write, or a timeout error if it has been pending for too long.
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<Result<T>>) -> Poll<Result<T>> {
         if written.is_ready() {
             self.waits = false;

@@ -1,4 +1,4 @@
-//! Bodies of requests: read within bounds and decoded, or taken off the connection unread.
+//! Request bodies: read within limits and decoded, or discarded.
 
 use super::body_reader::{self, Purpose};
 use crate::machinery::status::Status;
@@ -13,17 +13,17 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-/// Bytes that a request body may have, as in the real server.
+/// Maximum size of a request body in bytes, as in kube-apiserver.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// How many bytes of an unneeded body are read and dropped, and how long the server waits for them.
+/// Maximum size in bytes of an unneeded body that is read and discarded, and the timeout for that.
 const UNWANTED_BYTES: u64 = 256 * 1024;
 const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Reads and decodes the body of a request, as far as its verb has one.
+/// Reads and decodes the body of a request, if its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     if target.is_connection() {
-        // What is sent is for the other end.
+        // The body is meant for the other end of the connection.
         let upgrades = request.headers().contains_key(UPGRADE);
         drain(request).await;
         return Ok(if upgrades { Payload::Upgrade } else { Payload::None });
@@ -42,21 +42,21 @@ pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target
     }
 }
 
-/// Reads the body of a request that is answered without it, as far as it is short: otherwise the connection could not be
-/// used again, and a client that is still sending would learn of that before it learns of the answer.
+/// Discards the body of a request that is answered without it, if it is short. Otherwise the connection could not be
+/// reused, and a client that is still sending might see a write error before the response.
 pub(super) async fn drain(request: Request<Incoming>) {
-    // A client that sends `Expect` waits for an answer before it sends its body: this answer tells it not to.
+    // A client that sends `Expect` waits for a response before it sends its body; the final response prevents that.
     let expects = request.headers().contains_key(EXPECT);
     let body = request.into_body();
     if expects || body.is_end_stream() || body.size_hint().lower() > UNWANTED_BYTES {
         return;
     }
     let rest = discard(body, UNWANTED_BYTES as usize);
-    // However it went: the answer is the same.
+    // The result does not matter: the response is the same.
     drop(tokio::time::timeout(UNWANTED_PATIENCE, rest).await);
 }
 
-/// Reads a body to its end, to an error or to `most` bytes, and stores none of it.
+/// Reads a body until its end, an error or `most` bytes, and discards it.
 async fn discard(body: Incoming, most: usize) {
     let mut body = Limited::new(body, most);
     while let Some(Ok(_)) = body.frame().await {}
@@ -69,12 +69,12 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
         Err(error) if is_malformed(&*error) => Err(Status::bad_request(format!(
             "the request body could not be read: {error}"
         ))),
-        // The connection or the stream ended within the body: no client reads this answer, only observers of requests see it.
+        // The connection or stream ended within the body: only observers see this response.
         Err(error) => Err(Status::client_closed(&*error)),
     }
 }
 
-/// Copies a body into one buffer: `collect` would keep 32 bytes and more for each chunk, though a chunk may be one byte.
+/// Copies a body into one buffer: `collect` would use 32 bytes and more per chunk, even for chunks of one byte.
 async fn read_all(body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
     let (mut body, mut all) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
     while let Some(frame) = body.frame().await.transpose()? {
@@ -85,7 +85,7 @@ async fn read_all(body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>>
     Ok(all.freeze())
 }
 
-/// Whether the body itself is wrong, such as a chunk size that is no number.
+/// Whether the body is malformed, for example by an invalid chunk size.
 fn is_malformed(error: &(dyn Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source());
     causes.any(|cause| {

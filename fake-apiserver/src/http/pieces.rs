@@ -1,29 +1,29 @@
-//! A list on its way out: cut into pieces from the objects' own bytes as the connection takes them.
+//! A JSON list as a response body, assembled piece by piece from the serialized objects as the connection takes them.
 //!
-//! Owns the bound on how much of a list is in memory a second time. Does not know what a list looks like.
+//! Owns the limit on how much of a list is in memory a second time. Does not know the format of a list.
 
 use crate::object::Object;
 use bytes::{BufMut, Bytes, BytesMut};
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-/// Bytes of a piece: enough for a few records of TLS, little enough to stay in the processor's cache.
+/// Bytes per piece: enough for a few TLS records, small enough for the CPU cache.
 const PIECE_BYTES: usize = 64 * 1024;
 const END: &[u8] = b"]}\n";
 
-/// What is still to be sent of a list in JSON.
+/// The rest of a JSON list that is still to be sent.
 pub(super) struct Pieces {
-    /// What was cut last, or what precedes the first object.
+    /// Bytes for the start of the next piece; initially the text before the first object.
     ahead: BytesMut,
     objects: IntoIter<Arc<Object>>,
-    /// Each object says of which kind it is.
+    /// Items include `kind` and `apiVersion`.
     are_named: bool,
     is_first: bool,
     left: usize,
 }
 
 impl Pieces {
-    /// A list that begins with `head`, up to the bracket before the first object.
+    /// A list that starts with `head`, up to the bracket before the first item.
     pub(super) fn new(head: BytesMut, objects: Vec<Arc<Object>>, are_named: bool) -> Self {
         let length = |object: &Arc<Object>| match are_named {
             true => object.bytes().len(),
@@ -40,17 +40,17 @@ impl Pieces {
         }
     }
 
-    /// How many bytes are still to come.
+    /// Number of bytes that are still to be sent.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// How many bytes the list holds besides objects of the store.
+    /// Bytes that the list holds besides objects of the store.
     pub(super) fn held_bytes(&self) -> usize {
         PIECE_BYTES + self.objects.len() * size_of::<Arc<Object>>()
     }
 
-    /// The next piece; none at the end.
+    /// The next piece; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         if self.left == 0 {
             return None;
@@ -74,7 +74,7 @@ impl Pieces {
         Some(piece.freeze())
     }
 
-    /// The whole list at once.
+    /// The whole list in one buffer.
     pub(super) fn whole(mut self) -> Bytes {
         let mut out = BytesMut::with_capacity(self.left);
         while let Some(piece) = self.next() {
@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_add_up_to_the_list_and_its_length(
+        fn pieces_add_up_to_the_whole_list_of_the_announced_length(
             sizes in prop::collection::vec(0..90_000_usize, 0..6), are_named in any::<bool>(),
         ) {
             let object = |size: &usize| json!({"kind": "K", "apiVersion": "v1", "data": "x".repeat(*size)});

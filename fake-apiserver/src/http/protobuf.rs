@@ -1,7 +1,7 @@
-//! Answers in protobuf: objects, lists, metadata and the frames of a watch.
+//! Protobuf responses: objects, lists, metadata and watch events.
 //!
-//! Owns which message answers what. How messages look is the business of `crate::protobuf`; objects come encoded
-//! from the store, so that all readers share the bytes.
+//! Owns which message is used for which response. The encoding itself is in `crate::protobuf`; the store holds encoded
+//! objects, so all readers share the bytes.
 
 use super::table;
 use crate::kinds::Kind;
@@ -13,13 +13,13 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 use serde_json::{Map, Value};
 
-/// The media type of watches.
+/// The media type of watch streams.
 pub(super) const STREAM: HeaderValue =
     HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
-/// The media type of everything else.
+/// The media type of all other responses.
 pub(super) const WHOLE: HeaderValue = HeaderValue::from_static(crate::protobuf::MEDIA);
 
-/// An object.
+/// Encodes an object.
 pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
     let encoded = object.protobuf();
     encoded
@@ -27,12 +27,12 @@ pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
         .map_err(|why| unencodable(object.value(), why))
 }
 
-/// An object's metadata.
+/// Encodes the metadata of an object.
 pub(super) fn metadata(object: &Value, version: &str) -> Result<Bytes, Status> {
     Ok(partial(object, version)?.whole().clone())
 }
 
-/// A document of a kind that has a protobuf form.
+/// Encodes a document whose kind has a protobuf form.
 pub(super) fn document(value: &Value) -> Result<Bytes, Status> {
     let encoded = encode(value);
     encoded
@@ -40,7 +40,7 @@ pub(super) fn document(value: &Value) -> Result<Bytes, Status> {
         .map_err(|why| unencodable(value, &why))
 }
 
-/// A list of objects.
+/// Encodes a list of objects.
 pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Value>) -> Result<Bytes, Status> {
     let items: Vec<&Encoded> = listing
         .objects
@@ -57,7 +57,7 @@ pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Valu
     encoded.map_err(|why| unencodable(&Value::Null, &why))
 }
 
-/// A list of the objects' metadata.
+/// Encodes a list of the objects' metadata.
 pub(super) fn metadata_list(
     listing: &Listing,
     version: &str,
@@ -81,8 +81,8 @@ fn partial(object: &Value, version: &str) -> Result<Encoded, Status> {
     encode(&table::partial(object, version)).map_err(|why| unencodable(object, &why))
 }
 
-/// The failure to answer in protobuf: a field of an object, whose kind is only partly checked when it is written,
-/// holds something that its type cannot.
+/// The error if an object cannot be encoded: a field has a value that its type cannot represent, which kinds with partial
+/// validation admit.
 fn unencodable(object: &Value, why: &Fault) -> Status {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Status::internal(format!(

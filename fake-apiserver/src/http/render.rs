@@ -1,6 +1,6 @@
-//! From objects, lists and documents to bytes, in the form that a client takes.
+//! Serializes objects, lists and documents in the form that the client accepts.
 //!
-//! Objects come rendered from the store. Does not know responses.
+//! Objects come serialized from the store. Does not know responses.
 
 use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
@@ -15,7 +15,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// One object, in the form that a reader asked for.
+/// One object in the requested form.
 pub(super) fn object_body(kind: &Kind, object: &Object, form: &AnswerForm) -> Result<Bytes, Status> {
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
@@ -41,7 +41,7 @@ pub(super) fn list_body(kind: &Kind, listing: Listing, form: &AnswerForm) -> Res
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
-            // A list without entries is not even an empty one here.
+            // An empty metadata list has `items: null`, as in kube-apiserver.
             "items": Some(partials(&listing, version)).filter(|items| !items.is_empty()),
         })),
         Accept::Table(version) => {
@@ -62,7 +62,7 @@ pub(super) fn list_body(kind: &Kind, listing: Listing, form: &AnswerForm) -> Res
     })
 }
 
-/// A table without rows with them, written one by one: the values of all rows take nearly 20 times their bytes.
+/// Appends rows one by one to a table without rows: all rows as JSON values would take nearly 20 times their bytes.
 fn with_rows(empty: Bytes, rows: impl Iterator<Item = Value>) -> Bytes {
     const END: &[u8] = b"]}\n";
     let Some(head) = empty.strip_suffix(END) else {
@@ -91,7 +91,7 @@ fn list_metadata(listing: &Listing) -> Map<String, Value> {
     metadata
 }
 
-/// A list whose items are the shared bytes of the objects.
+/// A JSON list whose items are the shared serialized objects.
 pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     let mut head = BytesMut::with_capacity(256);
     head.put_slice(b"{\"kind\":");
@@ -101,7 +101,7 @@ pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     head.put_slice(b",\"metadata\":");
     json::write(&mut head, &list_metadata(&listing));
     head.put_slice(b",\"items\":[");
-    // What definitions have made has no type that would say what the entries of a list are.
+    // The items of custom resource lists have their own `kind` and `apiVersion`, because no type implies them.
     Pieces::new(head, listing.objects, kind.defined().is_some())
 }
 
@@ -110,8 +110,8 @@ fn partials(listing: &Listing, version: &str) -> Vec<Value> {
     documents.map(|document| partial(&document, version)).collect()
 }
 
-/// A document in the encoding that the client takes. Documents that this server makes itself can all be encoded,
-/// for their kinds are in the table of messages; nothing is left of one that could not.
+/// A document in the accepted encoding. All documents that this server creates have a kind in the protobuf table; one
+/// that had none would be empty.
 pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
     if accept.is_protobuf() {
         protobuf::document(value).unwrap_or_default()
@@ -120,13 +120,13 @@ pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
     }
 }
 
-/// A status in JSON.
+/// A Status as JSON.
 pub(super) fn status_body(status: &Status, pretty: bool) -> Bytes {
     let text = match pretty {
         true => serde_json::to_string_pretty(status),
         false => serde_json::to_string(status).map(|text| text + "\n"),
     };
-    text.expect("texts and numbers are JSON").into()
+    text.expect("strings and numbers serialize to JSON").into()
 }
 
 pub(super) fn bytes(value: &Value) -> Bytes {
@@ -136,7 +136,7 @@ pub(super) fn bytes(value: &Value) -> Bytes {
     out.freeze()
 }
 
-/// JSON that was rendered before, in YAML.
+/// Converts rendered JSON to YAML.
 pub(super) fn yaml_body(body: &Bytes) -> Bytes {
     match serde_json::from_slice(body) {
         Ok(value) => yaml::write(&value),

@@ -1,6 +1,6 @@
-//! From answers to responses: objects, lists, tables, statuses.
+//! Builds responses: objects, lists, tables, statuses.
 //!
-//! Owns envelopes and headers. What is inside comes rendered from the store.
+//! Owns headers and body types. Objects come serialized from the store.
 
 use super::body::Body;
 use super::gzip::{self, Zipped};
@@ -31,14 +31,14 @@ const YAML: HeaderValue = HeaderValue::from_static(yaml::MEDIA);
 pub(super) const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// A response whose body is complete.
+/// A response that is not a watch.
 pub(super) struct Plain {
     code: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// A list that is sent in pieces instead of the body.
+    /// A list, sent piece by piece instead of `body`.
     list: Option<Box<Pieces>>,
-    /// It is compressed on its way.
+    /// The body is gzip-compressed while it is sent.
     is_zipped: bool,
 }
 
@@ -47,19 +47,19 @@ impl Plain {
         self.code
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// The same with `Warning` headers.
+    /// Adds `Warning` headers.
     pub(super) fn warned(mut self, warnings: &[String]) -> Self {
         self.headers.extend(warnings::headers(warnings));
         self
     }
 
-    /// The same compressed, if the client takes that and the body is worth it.
+    /// Compresses the response if the client accepts gzip and the body is large enough.
     pub(super) fn zipped(mut self, is_taken: bool, bytes_min: usize) -> Self {
         let length = self.list.as_ref().map_or(self.body.len(), |list| list.left());
         if is_taken && length > bytes_min {
@@ -74,7 +74,7 @@ impl Plain {
         self
     }
 
-    /// The response to a request.
+    /// Converts it to the HTTP response of the request.
     pub(super) fn with(self, hold: RequestHold) -> Response<Body> {
         let encoder = if self.is_zipped { gzip::ENCODER_BYTES } else { 0 };
         let list = self.list.as_ref().map_or(0, |list| list.held_bytes());
@@ -98,7 +98,7 @@ impl Plain {
     }
 }
 
-/// Renders a success.
+/// Renders a successful response.
 pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<Plain, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
@@ -116,7 +116,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<P
         }
         Answer::Nothing => return Ok(empty(StatusCode::NO_CONTENT)),
         Answer::List(plan) => (200, list_body(kind, plan.cut(), form)),
-        // Watches are streamed; they do not come here.
+        // Watches are streamed and never rendered here.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
     let body = match body? {
@@ -133,7 +133,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<P
     })
 }
 
-/// The response to an accepted watch. Its headers go out at once.
+/// The response to an accepted watch. Its headers are sent at once.
 pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -> Response<Body> {
     let media = if accept.is_protobuf() {
         protobuf::STREAM
@@ -147,9 +147,9 @@ pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -
     response
 }
 
-/// Renders a status.
+/// Renders a Status.
 pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
-    // A client that accepts metadata in protobuf does not accept a Status in it.
+    // A client that accepts protobuf metadata does not accept a protobuf Status.
     let accept = match accept {
         Accept::ProtobufMetadata(_) => Accept::Json,
         other => other,
@@ -168,7 +168,7 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
     response
 }
 
-/// Renders a document in protobuf if the client takes that and the document has such a form, or else in JSON.
+/// Renders a document as protobuf if the client accepts that and the document has such a form; otherwise as JSON.
 pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
     let encoded = accept.is_protobuf().then(|| protobuf::document(value));
     match encoded {
@@ -190,7 +190,7 @@ pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -
     }
 }
 
-/// The media type of an answer.
+/// The `Content-Type` of a form.
 fn media(accept: Accept) -> HeaderValue {
     match accept {
         Accept::Yaml => YAML,
@@ -228,10 +228,10 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
     }
 }
 
-/// A text of a media type of its own.
+/// Renders a text with the given media type.
 pub(super) fn typed(code: u16, media: &str, text: impl Into<Bytes>) -> Plain {
     let media =
-        HeaderValue::from_str(media).expect("media types consist of characters that a header may have");
+        HeaderValue::from_str(media).expect("a media type is a valid header value");
     Plain {
         code,
         headers: vec![(CONTENT_TYPE, media)],
@@ -241,21 +241,21 @@ pub(super) fn typed(code: u16, media: &str, text: impl Into<Bytes>) -> Plain {
     }
 }
 
-/// The answer when too many requests are in flight, with the text of the real server's filter.
+/// The 429 when too many requests are in flight, with the message of kube-apiserver's filter.
 pub(super) fn too_many() -> Plain {
     let mut plain = text(429, "Too many requests, please try again later.\n");
     plain.headers.push((RETRY_AFTER, HeaderValue::from_static("1")));
     plain.header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
-/// What is answered when the time of a request is up: a status that does not say what it is, as the real server's
-/// filter writes it.
+/// The 504 when a request times out: a Status without kind and apiVersion, as kube-apiserver's timeout filter writes
+/// it.
 pub(super) fn timed_out() -> Plain {
     let status = r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}"#;
     text(504, format!("{status}\n"))
 }
 
-/// No body.
+/// A response without body.
 pub(super) fn empty(code: StatusCode) -> Plain {
     Plain {
         code: code.as_u16(),
@@ -266,12 +266,12 @@ pub(super) fn empty(code: StatusCode) -> Plain {
     }
 }
 
-/// What paths outside the API are answered.
+/// The 404 for paths outside the API.
 pub(super) fn not_found_text() -> Plain {
     text(404, "404 page not found\n").header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
-/// Renders a document that clients may keep and ask for again by its tag.
+/// Renders a document with an `ETag`; 304 if the client has it cached.
 pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) -> Plain {
     let mut response = json(200, &found.document, pretty);
     let mut hasher = DefaultHasher::new();
@@ -290,7 +290,7 @@ pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) 
     response
 }
 
-/// Whether the answer should be indented: people read it.
+/// Whether to indent JSON: on request, and for curl, wget and browsers.
 pub(super) fn wants_pretty(params: &Params, headers: &HeaderMap) -> bool {
     let agent = headers
         .get(USER_AGENT)

@@ -1,6 +1,6 @@
-//! From method and path to verb and target.
+//! Maps method and path to verb and target.
 //!
-//! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
+//! Owns the structure of Kubernetes paths. The resources come from the resource definitions.
 
 use super::body_reader;
 use super::negotiate::{self, Document, Offer};
@@ -15,29 +15,29 @@ use crate::verbs::call::{Params, Target};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 
-/// What a request asks for.
+/// The target of a request.
 pub(super) enum Route {
     Resource {
         verb: Verb,
         target: Target,
     },
     NonResource(NonResource),
-    /// A known place with nothing there, or a method that it does not take.
+    /// A known path that does not exist in this form, or an unsupported method.
     Refused {
         verb: Verb,
         resource: Option<ResourcePath>,
         status: Status,
     },
-    /// A path outside the API; answered in plain text.
+    /// A path outside the API; answered with plain text.
     Unknown,
 }
 
-/// Paths that are no resources.
+/// Non-resource paths.
 pub(super) enum NonResource {
-    /// One of the three endpoints of health, and what follows it.
+    /// A health endpoint and the path below it.
     Health(&'static str, Vec<String>),
     Metrics,
-    /// `/metrics/slis`: the checks of health as indicators.
+    /// `/metrics/slis`: the health checks as service level indicators.
     Indicators,
     Version,
     Paths,
@@ -48,12 +48,12 @@ pub(super) enum NonResource {
     OpenApi(Option<String>),
 }
 
-/// The endpoints of health.
+/// Health endpoints.
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 
 impl Route {
     pub(super) fn parse(method: &Method, path: &str, params: &Params, catalogue: &Catalogue) -> Self {
-        // An escaped slash is one like any other.
+        // Percent-encoded slashes count as slashes, as in kube-apiserver.
         let path = percent_decode_str(path).decode_utf8_lossy();
         let path = path.strip_prefix('/').unwrap_or(&path);
         let segments: Vec<&str> = path.split('/').collect();
@@ -72,7 +72,7 @@ impl Route {
         }
     }
 
-    /// The same for what may have slashes at the end.
+    /// Parses paths that may have trailing slashes.
     fn of_api(method: &Method, params: &Params, catalogue: &Catalogue, path: &str) -> Self {
         let segments: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let document = |document| Self::NonResource(NonResource::Discovery(document));
@@ -94,7 +94,7 @@ impl Route {
         }
     }
 
-    /// A known place that is no resource, and a refusal.
+    /// The refusal of a known path that is not a resource.
     fn nowhere(method: &Method, status: Status) -> Self {
         Self::Refused {
             verb: verb(method),
@@ -138,7 +138,7 @@ impl Route {
                     Err(refusal) => refusal.route(method),
                 })
             }
-            // Whoever names no namespace means all of them, where that is possible.
+            // An empty namespace selects all namespaces, where that is possible.
             ["namespaces", "", plural] if method == Method::GET => {
                 Self::versioned(method, params, catalogue, (group, version), &[plural])
             }
@@ -156,7 +156,7 @@ impl Route {
         }
     }
 
-    /// The same route as a release serves it: by the row that is served in that place, or not at all.
+    /// Resolves the route for the served release: to the resource definition that it serves, or to a refusal.
     pub(super) fn served_by(self, api: &Api, _options: &ServerOptions) -> Self {
         match self {
             Self::Resource { verb, target } => match api.catalogue.served(&target.kind, api.profile).cloned()
@@ -204,7 +204,7 @@ impl Route {
         }
     }
 
-    /// Whether a request with a body of that media type is refused, whoever sends it.
+    /// Whether a request with a body of that media type is refused for every user.
     pub(super) fn is_refused(&self, media: &str) -> bool {
         match self {
             Self::Refused { .. } => true,
@@ -216,7 +216,7 @@ impl Route {
         }
     }
 
-    /// What forms the answer may have.
+    /// The forms in which the request can be answered.
     pub(super) fn offer(&self) -> Offer<'_> {
         Offer {
             document: match self {
@@ -249,7 +249,7 @@ impl Route {
         }
     }
 
-    /// The request as metrics name it: everything comes from tables, nothing from the request.
+    /// The metric labels of the request. All values come from tables, none from the request.
     pub(super) fn labels(&self, params: &Params) -> Labels {
         let none = Labels {
             verb: metric_verb(self.verb()),
@@ -282,9 +282,8 @@ impl Route {
 }
 
 impl ResourcePath {
-    /// Reads a request line as the newest release does: what is asked for, and how. `query` is what follows the `?`.
-    /// None: the path
-    /// is no resource, or no method of it.
+    /// Verb and resource of a request line, as the newest release understands it. `query` is the part after `?`. None: not a
+    /// resource path, or an unsupported method.
     pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
         let method = Method::from_bytes(method.as_bytes()).ok()?;
         match Route::parse(&method, path, &Params::parse(query), Catalogue::built_in()) {
@@ -294,7 +293,7 @@ impl ResourcePath {
     }
 }
 
-/// The verb as the metrics of the real server spell it.
+/// The verb as in kube-apiserver's metrics.
 fn metric_verb(verb: Verb) -> &'static str {
     match verb {
         Verb::Get => "GET",
@@ -308,7 +307,7 @@ fn metric_verb(verb: Verb) -> &'static str {
     }
 }
 
-/// A path to a resource that has no such part.
+/// A path with a subresource that the resource does not have.
 struct Refusal {
     target: Target,
     subresource: String,
@@ -333,14 +332,14 @@ fn known_group(catalogue: &Catalogue, group: &str) -> Option<&'static str> {
     catalogue.of_group(group).next().map(|kind| kind.group)
 }
 
-/// Reads what follows group and version: `[namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]]`.
+/// Parses the path below group and version: `[namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]]`.
 fn target(
     catalogue: &Catalogue,
     (group, version): (&str, &str),
     rest: &[&str],
 ) -> Option<Result<Target, Refusal>> {
     let (namespace, rest) = match rest {
-        // `namespaces/NAME` and its own subresources are about the namespace itself.
+        // `namespaces/NAME` and its own subresources address the Namespace object itself.
         ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => (None, rest),
         ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
         _ => (None, rest),
@@ -348,7 +347,7 @@ fn target(
     let (plural, name, subresource) = match rest {
         [plural] => (plural, None, None),
         [plural, name] => (plural, Some(*name), None),
-        // What follows is the path of the request that is passed on.
+        // The rest is the path of the proxied request.
         [plural, name, proxy @ "proxy", ..] => (plural, Some(*name), Some(*proxy)),
         [plural, name, subresource] => (plural, Some(*name), Some(*subresource)),
         _ => return None,
@@ -384,7 +383,7 @@ fn target(
     Some(Ok(target))
 }
 
-/// A path without a namespace, as if it had one.
+/// Adds a namespace to a path without one.
 fn spaced<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     ["namespaces", "any"]
         .into_iter()
@@ -392,7 +391,7 @@ fn spaced<'a>(rest: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
-/// The verb that a method means for a target, if it takes that method.
+/// The verb of a method on a target; `None` if the target does not support the method.
 fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb> {
     let kind = &target.kind;
     let scoped = !kind.namespaced || target.namespace.is_some();
@@ -407,7 +406,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
             _ => None,
         };
     }
-    // These are read and written as objects are.
+    // Subresources that are read and written like the object itself.
     let whole = match target.part {
         Part::Main | Part::Status => true,
         Part::Sub(sub) => sub.is_of_whole() || sub == Subresource::Scale,
@@ -440,7 +439,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     }
 }
 
-/// The verb that a method stands for where nothing else is known.
+/// The verb of a method on an unknown path.
 fn verb(method: &Method) -> Verb {
     match *method {
         Method::POST => Verb::Create,

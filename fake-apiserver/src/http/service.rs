@@ -1,6 +1,6 @@
-//! What all listeners of a server share.
+//! The state that all listeners of a server share.
 //!
-//! Owns nothing but the parts and their beginning. Does not know sockets.
+//! Owns its construction only. Does not know sockets.
 
 use super::inflight::InFlight;
 use crate::access::usage::UsageLog;
@@ -11,17 +11,17 @@ use crate::plugin::AdmissionPlugin;
 use crate::store::Store;
 use std::sync::Arc;
 
-/// A server without its listeners.
+/// The shared state of a server.
 pub(crate) struct Service {
     pub(crate) store: Arc<Store>,
     pub(crate) metrics: Metrics,
-    /// Who has used which permission.
+    /// Log of used permissions.
     pub(crate) usage: UsageLog,
     pub(crate) in_flight: InFlight,
 }
 
 impl Service {
-    /// A server with an empty store.
+    /// Shared state with an empty store.
     pub(crate) fn new(
         options: ServerOptions,
         observer: Option<Arc<dyn Observer>>,

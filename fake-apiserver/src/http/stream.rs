@@ -1,6 +1,6 @@
-//! The body of a watch: events as lines of JSON or frames of protobuf, bookmarks, and an end.
+//! The body of a watch: events as JSON lines or protobuf frames, bookmarks, and the end of the stream.
 //!
-//! Owns timers and frames. What is sent and in which order is the watcher's business.
+//! Owns timers and framing. The watcher decides which events are sent, and their order.
 
 use super::converting::Converting;
 use super::negotiate::{Accept, AnswerForm};
@@ -25,33 +25,33 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Events that one frame carries at most: a syscall for many of them is what makes fan-out cheap.
+/// Maximum number of events per frame: one system call for many events makes fan-out cheap.
 const EVENTS_PER_FRAME: usize = 64;
-/// How often bookmarks come.
+/// Interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long before its end a watch gets a last bookmark.
+/// Time before the end of a watch at which it gets a last bookmark.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// A watch without a time limit of its own ends after this many minutes, so that not all clients come back at once.
+/// Range in minutes of the random default timeout of a watch, so that clients do not all reconnect at once.
 const DEFAULT_MINUTES: std::ops::Range<u64> = 30..60;
 
-/// The stream of one watch.
+/// The event stream of one watch.
 pub(super) struct WatchBody {
     store: Arc<Store>,
     kind: Kind,
-    /// What is sent; the failure alone where the watch could not start.
+    /// The watcher; or the error if the watch could not start.
     source: Source,
     bookmarks: bool,
     marks_end: bool,
     form: AnswerForm,
-    /// Nothing was sent yet: the next table carries the column definitions.
+    /// No event was sent yet: the next table includes the column definitions.
     first: bool,
     deadline: Pin<Box<Sleep>>,
     bookmark: Pin<Box<Sleep>>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     _flight: Flight,
-    /// Ends a hold of the watch.
+    /// Timer that ends a hold of the watch (fault injection).
     held: Option<Pin<Box<Sleep>>>,
-    /// Events whose objects a webhook converts.
+    /// Events that wait for conversion by a webhook.
     converting: Option<Converting>,
 }
 
@@ -61,7 +61,7 @@ enum Source {
     Ended,
 }
 
-/// When the next bookmark is due: in a while, or shortly before the end, or never again.
+/// Time of the next bookmark: after the interval, shortly before the end, or never again.
 fn next_bookmark(deadline: Instant) -> Instant {
     let now = Instant::now();
     let last = deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(now);
@@ -73,7 +73,7 @@ fn next_bookmark(deadline: Instant) -> Instant {
 }
 
 impl WatchBody {
-    /// The stream of an accepted watch of `client`.
+    /// The event stream of an accepted watch of `client`.
     pub(super) fn new(
         store: Arc<Store>,
         kind: &Kind,
@@ -108,7 +108,7 @@ impl WatchBody {
         }
     }
 
-    /// The next piece of the stream; `None` at its end.
+    /// The next part of the stream; `None` at its end.
     pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watcher = match &self.source {
             Source::Ended => return Poll::Ready(None),
@@ -150,7 +150,7 @@ impl WatchBody {
         }
     }
 
-    /// Sends events.
+    /// Frames events and reports their delivery.
     fn send(&mut self, watcher: &Watcher, events: &[Delivered], counted: usize) -> Bytes {
         let (frame, sent) = self.frame(events);
         self.store.delivered(watcher, &events[..sent]);
@@ -161,7 +161,7 @@ impl WatchBody {
         frame
     }
 
-    /// Sends events when their objects are converted. A failure to convert them ends the watch.
+    /// Sends the waiting events once they are converted. A conversion error ends the watch.
     fn poll_converted(&mut self, watcher: &Arc<Watcher>, cx: &mut Context<'_>) -> Poll<Bytes> {
         let Some(converting) = &mut self.converting else {
             return Poll::Ready(Bytes::new());
@@ -195,7 +195,7 @@ impl WatchBody {
         }
     }
 
-    /// Events in one piece, and how many of them. Where one has no such form, the rest is an ERROR event.
+    /// Events as one frame, and their number. If one cannot be rendered, the frame ends with an ERROR event instead.
     fn frame(&mut self, events: &[Delivered]) -> (Bytes, usize) {
         let mut pieces = Vec::with_capacity(events.len());
         for event in events {
@@ -211,7 +211,7 @@ impl WatchBody {
         (joined(pieces), events.len())
     }
 
-    /// One event; watches that take the same form share it.
+    /// One event; watches with the same form share its bytes.
     fn event(&mut self, event: &Delivered) -> Result<Bytes, Status> {
         let (kind, form) = (&self.kind, &self.form);
         let first = std::mem::replace(&mut self.first, false);
@@ -226,7 +226,7 @@ impl WatchBody {
             Ok(out.freeze())
         };
         match &event.frames {
-            // Only the first table of a stream carries the column definitions.
+            // Only the first table of a stream includes the column definitions.
             Some(frames) if !(first && matches!(form.accept, Accept::Table(_))) => {
                 let form = FrameForm {
                     kind: kind.clone(),
@@ -239,7 +239,7 @@ impl WatchBody {
         }
     }
 
-    /// A BOOKMARK event: an object with nothing but kind and revision, and the mark that the initial state is complete.
+    /// A BOOKMARK event: an object with kind and resourceVersion only, optionally marked as the end of the initial events.
     fn bookmark(&self, revision: u64, marks_end: bool) -> Bytes {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if marks_end {
@@ -274,7 +274,7 @@ impl WatchBody {
         one("BOOKMARK", &object, self.form.accept)
     }
 
-    /// The single ERROR event of a watch that could not start.
+    /// The ERROR event of a watch that could not start.
     fn fail(&mut self) -> Option<Bytes> {
         let Source::Failed(id, client, status) = std::mem::replace(&mut self.source, Source::Ended) else {
             return None;
@@ -300,7 +300,7 @@ impl Drop for WatchBody {
     }
 }
 
-/// Lays a value over another: members of objects side by side, all else instead of it.
+/// Copies the members of `over` into `under` if both are objects; otherwise replaces `under`.
 fn merge(under: &mut Value, over: &Value) {
     match (under.as_object_mut(), over.as_object()) {
         (Some(members), Some(more)) => members.extend(more.clone()),
@@ -308,7 +308,7 @@ fn merge(under: &mut Value, over: &Value) {
     }
 }
 
-/// Pieces as one: what is alone need not be copied.
+/// Concatenates pieces; a single one is not copied.
 fn joined(mut pieces: Vec<Bytes>) -> Bytes {
     if pieces.len() == 1 {
         return pieces.pop().unwrap_or_default();
@@ -318,14 +318,14 @@ fn joined(mut pieces: Vec<Bytes>) -> Bytes {
     out.freeze()
 }
 
-/// An event that is made for this watch alone.
+/// Encodes an event that is not shared with other watches.
 fn one(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
     put(&mut out, accept, event, &document_body(object, accept));
     out.freeze()
 }
 
-/// The event that a failure is.
+/// An ERROR event.
 fn error(failure: &Status, accept: Accept) -> Bytes {
     if accept.is_protobuf() {
         return one("ERROR", &failure.to_value(), accept);

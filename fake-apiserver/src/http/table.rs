@@ -1,6 +1,6 @@
-//! Objects as people and some controllers look at them: tables, and metadata alone.
+//! Tables and `PartialObjectMetadata`.
 //!
-//! Owns the form of both. What the cells of a kind hold is in its row.
+//! Owns their format. The cells of a kind come from its resource definition.
 
 use super::negotiate::AnswerForm;
 use crate::kinds::Kind;
@@ -9,7 +9,7 @@ use crate::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A table of one row, for a watch: only the first carries the column definitions.
+/// A table with one row, for a watch event; only the first includes the column definitions.
 pub(super) fn event(kind: &Kind, object: &Object, form: &AnswerForm, version: &str, first: bool) -> Value {
     let document = object.document();
     let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
@@ -22,7 +22,7 @@ pub(super) fn event(kind: &Kind, object: &Object, form: &AnswerForm, version: &s
     table(&columns, &rows, &metadata, version)
 }
 
-/// The metadata of a table of one object.
+/// `metadata` of a table with one object.
 pub(super) fn version_of(object: &Value) -> Value {
     json!({"resourceVersion": object["metadata"]["resourceVersion"]})
 }
@@ -36,7 +36,7 @@ pub(super) fn partial(object: &Value, version: &str) -> Value {
 }
 
 pub(super) fn row(kind: &Kind, object: &Value, form: &AnswerForm, version: &str, now: Timestamp) -> Value {
-    // Cells are filled from the stored form.
+    // Cells are computed from the stored form.
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let stored = stored.as_ref().unwrap_or(object);
     let mut row = json!({"cells": columns_of(kind, object).row(stored, now)});
@@ -58,7 +58,7 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
     })
 }
 
-/// The columns of an object: a subresource may have a form of its own.
+/// The columns of an object; the `scale` subresource has its own.
 pub(super) fn columns_of<'a>(kind: &'a Kind, object: &Value) -> Columns<'a> {
     match object["kind"].as_str() {
         Some("Scale") if kind.kind != "Scale" => Columns::Table(columns::SCALE),

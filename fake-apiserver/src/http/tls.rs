@@ -1,6 +1,6 @@
-//! The certificates of a server: an authority made for it, and a certificate that the authority has signed.
+//! Server certificates: a generated certificate authority and a certificate signed by it.
 //!
-//! Owns their making and the TLS parameters. Nothing is kept on disk.
+//! Owns their generation and the TLS settings. Writes nothing to disk.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
-/// The names under which a server is reached from its own machine, and those that clients in a cluster use.
+/// Subject alternative names: those of the local host, and those that clients in a cluster use.
 const NAMES: [&str; 7] = [
     "localhost",
     "127.0.0.1",
@@ -29,48 +29,48 @@ const NAMES: [&str; 7] = [
     "kubernetes.default.svc.cluster.local",
 ];
 
-/// By how much the clocks of two machines may differ.
+/// Tolerated clock skew between two hosts.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
-/// How long a certificate is good for: longer than any server lives.
+/// Lifetime of certificates: longer than any server runs.
 const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// A certificate authority and the certificate of one server.
+/// A certificate authority and the TLS settings of a server.
 #[derive(Clone)]
 pub struct Tls {
     authority_pem: Arc<str>,
     acceptor: TlsAcceptor,
-    /// Knows the certificates of clients that are good.
+    /// Verifies client certificates.
     clients: Option<Arc<dyn ClientCertVerifier>>,
 }
 
-/// Certificates cannot be made or used.
+/// Why certificates cannot be generated or used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// No certificates could be made; the source of randomness or the clock of the system is out of order.
+    /// Generation failed: the random source or the clock of the system does not work.
     #[error("the server certificate could not be made: {0}; check the clock of this machine")]
     Unmade(String),
-    /// A text that should hold certificates or a key does not, or they do not go together.
+    /// The PEM text has no certificate or key, or the two do not match.
     #[error("{what} cannot be used: {why}; give it in PEM")]
     Unusable {
-        /// What it should be.
+        /// The expected content.
         what: &'static str,
         /// What is wrong with it.
         why: String,
     },
 }
 
-/// A certificate with its key, in PEM.
+/// A certificate with its private key, in PEM.
 #[derive(Clone, Debug)]
 pub struct Certificate {
-    /// The certificate, and those that lead to its authority.
+    /// The certificate and its intermediate certificates.
     pub chain_pem: String,
-    /// The key, as PKCS #8.
+    /// The private key (PKCS #8).
     pub key_pem: String,
 }
 
 impl Certificate {
-    /// Makes an authority and a certificate for the loopback addresses, the usual names within a cluster and the
-    /// address given, if it is another one. The chain ends with the authority.
+    /// Generates a certificate authority and a certificate for the loopback addresses, the usual names within a cluster and
+    /// the given address. The chain ends with the authority.
     pub fn generate(address: IpAddr) -> Result<Self, TlsError> {
         let mut names: Vec<String> = NAMES.map(str::to_owned).to_vec();
         let address = address.to_string();
@@ -82,16 +82,16 @@ impl Certificate {
 }
 
 impl Tls {
-    /// Makes an authority and a certificate for the loopback addresses, the usual names within a cluster and the
-    /// address given, if it is another one.
+    /// Generates a certificate authority and a certificate for the loopback addresses, the usual names within a cluster and
+    /// the given address.
     ///
-    /// HTTP/1.1 and HTTP/2 are offered by ALPN.
+    /// Offers HTTP/1.1 and HTTP/2 by ALPN.
     pub fn generate(address: IpAddr) -> Result<Self, TlsError> {
         Self::of(&Certificate::generate(address)?, None)
     }
 
-    /// Serves with a certificate of the caller's. Clients may come with certificates that `client_authority` has signed, in
-    /// PEM: they are the user that the common name names, in the groups that the organizations are.
+    /// Uses an existing certificate. Clients may authenticate with certificates signed by `client_authority` (PEM): the common name is
+    /// the user name, the organizations are the groups.
     pub fn of(certificate: &Certificate, client_authority: Option<&str>) -> Result<Self, TlsError> {
         let unusable = |what| move |why: String| TlsError::Unusable { what, why };
         let chain = certificates_of(&certificate.chain_pem).map_err(unusable("the server certificate"))?;
@@ -125,14 +125,14 @@ impl Tls {
         })
     }
 
-    /// The certificate of the authority, in PEM: what clients have to trust.
+    /// The certificate authority that clients must trust, in PEM.
     pub fn authority_pem(&self) -> &str {
         &self.authority_pem
     }
 
-    /// Shakes hands as the server, for listeners of somebody else's.
+    /// Performs the server side of a TLS handshake, for listeners outside this crate.
     ///
-    /// Fails when the peer does not.
+    /// Errors if the handshake fails.
     pub async fn accept<S>(&self, stream: S) -> std::io::Result<impl AsyncRead + AsyncWrite + Unpin + use<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -144,7 +144,7 @@ impl Tls {
         self.acceptor.clone()
     }
 
-    /// Whether a chain of certificates that a client has come with is good.
+    /// Whether a client's certificate chain is valid.
     pub(crate) fn trusts(&self, chain: &[CertificateDer<'_>]) -> bool {
         let Some((clients, (first, rest))) = self.clients.as_ref().zip(chain.split_first()) else {
             return false;
@@ -153,8 +153,8 @@ impl Tls {
     }
 }
 
-/// Lets clients in whatever their certificates are, or without any: it is their requests that are refused. They prove all the
-/// same that they have the key.
+/// Accepts any client certificate, or none, in the handshake: requests are refused instead. Clients must still prove
+/// possession of the private key.
 #[derive(Debug)]
 struct AnyClient(Arc<dyn ClientCertVerifier>);
 
@@ -199,7 +199,7 @@ impl ClientCertVerifier for AnyClient {
     }
 }
 
-/// The certificates of a text; there has to be one.
+/// The certificates of a PEM text; at least one.
 fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match all {
@@ -217,7 +217,7 @@ fn roots(pem: &str) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// The last certificate of a chain.
+/// The last certificate of a PEM chain.
 fn last(chain: &str) -> &str {
     let begin = chain.rfind("-----BEGIN CERTIFICATE-----");
     &chain[begin.unwrap_or_default()..]
@@ -250,7 +250,7 @@ fn named(name: &str) -> DistinguishedName {
     names
 }
 
-/// Makes a certificate good from a little before now on: the clock of a client may be behind.
+/// Sets the validity, starting a little in the past in case the clock of a client is slow.
 fn limit(params: &mut CertificateParams) {
     let now = SystemTime::now();
     params.not_before = (now - CLOCK_SKEW).into();

@@ -1,8 +1,8 @@
-//! Answers that a connection has not taken yet.
+//! Responses that the client has not read yet.
 //!
-//! Owns the bound on how long a peer may leave an answer where it is. A write that waits is `patience`'s business, but
-//! over HTTP/2 a peer can keep a connection lively and take nothing from one of its streams: nothing is written then.
-//! Does not know what the answers are.
+//! Owns the limit on how long a client may leave a response unread. `patience` limits pending writes, but over HTTP/2 a client
+//! can keep the connection active and still read nothing from one stream, so that no write is pending. Does not know the
+//! content of responses.
 
 use crate::store::activity::Busy;
 use parking_lot::Mutex;
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Bytes that unread responses of all connections hold, and how many they may.
+/// Bytes that unread responses of all connections hold, and their maximum.
 #[derive(Clone)]
 pub(super) struct UnreadBytes {
     held: Arc<AtomicUsize>,
     most: usize,
 }
 
-/// The bytes of one of them.
+/// The bytes of one unread response.
 pub(super) struct Unread(UnreadBytes, usize);
 
 impl UnreadBytes {
@@ -47,7 +47,7 @@ impl Drop for Unread {
     }
 }
 
-/// The answers of one connection that are still on their way, each with the time at which a piece of it was last taken.
+/// The pending responses of one connection, each with the time at which the client last took a part of it.
 #[derive(Default)]
 pub(super) struct Untaken(Mutex<Answers>);
 
@@ -57,8 +57,8 @@ struct Answers {
     moved: HashMap<u64, Instant>,
 }
 
-/// An answer on its way. The request counts as being answered until this is dropped: the connection has taken all of it,
-/// or is gone.
+/// A pending response. The request counts as in flight until this is dropped, when the connection has taken everything or
+/// was closed.
 pub(super) struct OnItsWay {
     of: Arc<Untaken>,
     id: u64,
@@ -67,7 +67,7 @@ pub(super) struct OnItsWay {
 }
 
 impl Untaken {
-    /// Notes that an answer is ready to be taken.
+    /// Registers a response that is ready to be sent.
     pub(super) fn add(self: &Arc<Self>, busy: Busy, unread: Unread) -> OnItsWay {
         let mut answers = self.0.lock();
         answers.count += 1;
@@ -81,7 +81,7 @@ impl Untaken {
         }
     }
 
-    /// Resolves when an answer has been left where it is for that long, or for up to twice as long.
+    /// Resolves when the client has taken no part of some response for that long, or for up to twice as long.
     pub(super) async fn is_left(&self, patience: Duration) {
         loop {
             let oldest = self.0.lock().moved.values().min().copied();
@@ -95,7 +95,7 @@ impl Untaken {
 }
 
 impl OnItsWay {
-    /// Notes that a piece has been taken.
+    /// Records that the client took a part of the response.
     pub(super) fn moved(&self) {
         if let Some(moved) = self.of.0.lock().moved.get_mut(&self.id) {
             *moved = Instant::now();

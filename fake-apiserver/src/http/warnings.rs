@@ -1,12 +1,12 @@
-//! `Warning` headers: remarks that an answer carries beside its content.
+//! `Warning` headers of a response.
 
 use hyper::header::{HeaderName, HeaderValue, WARNING};
 use std::collections::HashSet;
 
-/// Characters that all warnings of an answer may have, and each of them where they have more.
+/// Maximum total characters of the warnings of a response; if they exceed it, the maximum characters of each.
 const WARNINGS_MAX: usize = 4 * 1024;
 const WARNING_MAX: usize = 256;
-/// Warnings, as headers.
+/// Warnings as headers.
 pub(super) fn headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let quoted = |text: &String| {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
@@ -15,7 +15,7 @@ pub(super) fn headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, 
     let mut seen = HashSet::new();
     let warnings: Vec<&String> = warnings.iter().filter(|text| seen.insert(*text)).collect();
     let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
-    // Where there are many long ones, each is cut, and those beyond the bound are left out.
+    // If the total is too large, each warning is truncated, and warnings beyond the total are omitted.
     let most = if total > WARNINGS_MAX {
         WARNING_MAX
     } else {
