@@ -1,40 +1,40 @@
-//! Amounts of several resources by name, such as requests and limits: reading, adding and comparing them.
+//! Resource lists (requests, limits, quotas): quantities by resource name, with arithmetic and comparison.
 
 use crate::machinery::quantity::Quantity;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Amounts by the names of their resources.
+/// Quantities by resource name (`ResourceList`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Amounts(pub BTreeMap<String, Quantity>);
 
 impl Amounts {
-    /// Reads a map of quantities; what is no quantity is left out.
+    /// Reads a map of quantities; invalid ones are left out.
     pub fn read(map: &Value) -> Self {
         let pairs = map.as_object().into_iter().flatten();
         let amounts = pairs.filter_map(|(name, amount)| Some((name.clone(), amount.as_str()?.parse().ok()?)));
         Self(amounts.collect())
     }
 
-    /// The amounts as a map of quantities.
+    /// The quantities as a JSON map.
     pub fn to_value(&self) -> Value {
         let pairs = self.0.iter();
         let pairs = pairs.map(|(name, amount)| (name.clone(), amount.to_string().into()));
         Value::Object(pairs.collect::<Map<_, _>>())
     }
 
-    /// The amount of a resource; None if there is none.
+    /// The quantity of a resource; `None` if there is none.
     pub fn get(&self, name: &str) -> Option<&Quantity> {
         self.0.get(name)
     }
 
-    /// Sets the amount of a resource.
+    /// Sets the quantity of a resource.
     pub fn set(&mut self, name: impl Into<String>, amount: Quantity) {
         self.0.insert(name.into(), amount);
     }
 
-    /// Adds the amount of one resource.
+    /// Adds a quantity to one resource.
     pub fn add_one(&mut self, name: &str, amount: &Quantity) {
         match self.0.entry(name.to_owned()) {
             Entry::Vacant(vacant) => drop(vacant.insert(amount.clone())),
@@ -42,21 +42,21 @@ impl Amounts {
         }
     }
 
-    /// Adds all of the others.
+    /// Adds all quantities of the other list.
     pub fn add(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             self.add_one(name, amount);
         }
     }
 
-    /// Takes the others away; what is not here becomes negative.
+    /// Subtracts the other list; resources missing here become negative.
     pub fn subtract(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             self.add_one(name, &amount.negated());
         }
     }
 
-    /// Raises each amount to that of the others.
+    /// Raises each quantity to that of the other list if it is smaller.
     pub fn raise(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             match self.0.entry(name.clone()) {
@@ -69,7 +69,7 @@ impl Amounts {
         }
     }
 
-    /// Leaves the resources of which something holds.
+    /// The resources that satisfy a predicate.
     pub fn filtered(&self, holds: impl Fn(&str, &Quantity) -> bool) -> Self {
         let kept = self.0.iter().filter(|(name, amount)| holds(name, amount));
         Self(
@@ -78,12 +78,12 @@ impl Amounts {
         )
     }
 
-    /// Whether no resource is named.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As the texts of admission have it: `cpu=1,pods=2`.
+    /// The list as in admission messages: `cpu=1,pods=2`.
     pub fn text(&self) -> String {
         let pairs: Vec<String> = self
             .0

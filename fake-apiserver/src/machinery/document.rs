@@ -1,6 +1,6 @@
-//! Bodies as JSON values: parsing that reports repeated fields, and the texts of Go's parser for bodies that are no JSON.
+//! Parses JSON bodies, reporting duplicate fields, with the errors of Go's `encoding/json` for invalid JSON.
 //!
-//! Knows no types. The last of several equal fields counts, as in Go.
+//! Does not know API types. The last of several fields of the same name wins, as in Go.
 
 use super::go;
 use bytes::Bytes;
@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::fmt;
 
-/// How many repeated fields are reported: a peer can send millions.
+/// Maximum number of reported duplicate fields: a body can contain millions.
 const DUPLICATES_MAX: usize = 100;
 
-/// Bytes of an unreadable body that a refusal shows.
+/// Bytes of an invalid body that an error message shows.
 const SUMMARY_BYTES: usize = 30;
 
 /// A parsed body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,
-    /// Paths of fields that came more than once.
+    /// Paths of duplicate fields.
     pub(crate) duplicates: Vec<String>,
-    /// The body itself, where it is JSON and the order of its members is that of what is told of them.
+    /// The body itself, if it is JSON and errors must be reported in the order of its fields.
     pub(crate) source: Option<Bytes>,
 }
 
@@ -37,7 +37,7 @@ impl From<Value> for Document {
 }
 
 impl Document {
-    /// Parses JSON; the error reads as Go's.
+    /// Parses JSON; errors are those of Go.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
         let duplicates = RefCell::default();
         let mut reader = serde_json::Deserializer::from_slice(body);
@@ -53,7 +53,7 @@ impl Document {
     }
 }
 
-/// The text of Go's decoder for a document that is no object with a type; none for one that is.
+/// Go's decoding error for a document that is not an object or whose `apiVersion` or `kind` is not a string.
 pub(crate) fn misfit(document: &Value) -> Option<String> {
     if !document.is_object() {
         return Some(go::cannot_unmarshal(
@@ -78,13 +78,13 @@ pub(crate) fn misfit(document: &Value) -> Option<String> {
 }
 
 impl Document {
-    /// The form of the document, as Go's decoder calls it.
+    /// The JSON type of the document, as Go's errors name it.
     pub(crate) fn form(&self) -> &'static str {
         form(&self.value)
     }
 }
 
-/// The form of a value, as Go's decoder calls it.
+/// The JSON type of a value, as Go's errors name it.
 pub(crate) fn form(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -96,8 +96,8 @@ pub(crate) fn form(value: &Value) -> &'static str {
     }
 }
 
-/// Where a parser is; it makes the value at that place. Places live on the stack: paths are only spelled out where
-/// there is something to report.
+/// The position of the parser; deserializes the value at that position. Positions live on the stack: a path is built only to
+/// report a duplicate.
 #[derive(Clone, Copy)]
 pub(crate) struct Position<'a> {
     parent: Option<&'a Position<'a>>,
@@ -113,7 +113,7 @@ enum PositionStep<'a> {
 }
 
 impl<'a> Position<'a> {
-    /// The whole document. What comes twice is added to `duplicates`.
+    /// The position of the whole document. Duplicate fields are added to `duplicates`.
     pub(crate) fn root(duplicates: &'a RefCell<Vec<String>>) -> Self {
         Self {
             parent: None,
@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for Position<'_> {
     }
 }
 
-/// The beginning of a body that cannot be read, as refusals show it.
+/// The beginning of an invalid body, as error messages show it.
 pub(crate) fn summary(body: &[u8]) -> String {
     if body.is_empty() {
         return "<empty>".to_owned();
@@ -237,7 +237,7 @@ pub(crate) fn summary(body: &[u8]) -> String {
     text
 }
 
-/// The text of Go's parser in the place of serde_json's: the offending character, and what the parser was looking for.
+/// serde_json's errors and the corresponding ones of Go, which name the invalid character and its context.
 const COMPLAINTS: [(&str, &str); 6] = [
     ("trailing characters", "after top-level value"),
     (
@@ -273,7 +273,7 @@ fn complaint(body: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-/// A byte as Go quotes it.
+/// A byte as quoted by Go.
 fn quoted(byte: u8) -> String {
     match byte {
         b'\'' => "'\\''".to_owned(),
@@ -292,15 +292,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_last_of_equal_fields_counts_and_is_reported() {
+    fn the_last_of_duplicate_fields_wins_and_duplicates_are_reported() {
         let text = br#"{"a": 1, "l": [{"b": 1}, {"b": 1, "b": 2}], "a": {"c": true, "c": null}}"#;
-        let parsed = Document::parse(text).expect("it is JSON");
+        let parsed = Document::parse(text).expect("the text is valid JSON");
         assert_eq!(parsed.value, json!({"a": {"c": null}, "l": [{"b": 1}, {"b": 2}]}));
         assert_eq!(parsed.duplicates, ["l[1].b", "a", "a.c"]);
     }
 
     #[test]
-    fn what_is_no_json_is_called_what_go_calls_it() {
+    fn invalid_json_gets_the_error_of_go() {
         for (text, complaint) in [
             ("", "unexpected end of JSON input"),
             ("{\"a\": ", "unexpected end of JSON input"),

@@ -1,10 +1,10 @@
-//! Durations as Go writes them: `1h30m`, `1.5s`.
+//! Durations in Go's notation: `1h30m`, `1.5s`.
 //!
-//! Owns the grammar and its complaints.
+//! Owns the grammar and its errors.
 
 use std::time::Duration;
 
-/// Units and their nanoseconds.
+/// Units in nanoseconds.
 const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -16,10 +16,10 @@ const UNITS: [(&str, u64); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// The longest duration is 2^63 nanoseconds, and only before the present.
+/// Limit of the magnitude: 2^63 nanoseconds, which only a negative duration can reach.
 const MOST: u64 = 1 << 63;
 
-/// Reads a duration as Go's `time.ParseDuration` does, such as `1h30m`; None for a negative one. Errors with the text that Go has for it.
+/// Parses a duration as Go's `time.ParseDuration` does; `None` if it is negative. Errors with Go's message.
 pub fn parse(text: &str) -> Result<Option<Duration>, String> {
     let invalid = || format!("time: invalid duration {}", quoted(text));
     let negative = text.starts_with('-');
@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Result<Option<Duration>, String> {
     Ok(Some(Duration::from_nanos(total)))
 }
 
-/// Takes the digits that a text begins with.
+/// Takes the leading digits.
 fn digits<'a>(rest: &mut &'a str) -> &'a str {
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (digits, after) = rest.split_at(end);
@@ -76,10 +76,10 @@ fn digits<'a>(rest: &mut &'a str) -> &'a str {
     digits
 }
 
-/// A number of units; none where there are too many.
+/// Converts a number of units to nanoseconds; `None` on overflow.
 fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // Digits of the fraction beyond the nineteenth are worth less than any nanosecond.
+    // Digits after the nineteenth decimal place are less than a nanosecond.
     let fraction = &fraction[..fraction.len().min(19)];
     let share = match fraction.parse::<u64>() {
         Ok(digits) => u128::from(digits) * u128::from(unit) / 10_u128.pow(fraction.len() as u32),
@@ -88,7 +88,7 @@ fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     whole.checked_mul(unit)?.checked_add(u64::try_from(share).ok()?)
 }
 
-/// A text as Go's `time` quotes it: byte by byte.
+/// A text quoted byte by byte, as Go's `time` package does.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {

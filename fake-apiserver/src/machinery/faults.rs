@@ -1,6 +1,6 @@
-//! Faults of single fields, with the texts of the API machinery's field errors.
+//! Field errors (`field.ErrorList`), with the messages of apimachinery.
 //!
-//! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
+//! Owns how errors are formatted and combined into one message. Does not know the validation rules of fields.
 
 use super::go;
 use super::names::{self, Complaints, NameRule};
@@ -9,28 +9,28 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt;
 
-/// One fault of an object or a request.
+/// One error of an object or request (`metav1.StatusCause`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cause {
-    /// The machine readable reason, for example `FieldValueInvalid`; empty where there is none.
+    /// The machine-readable reason, for example `FieldValueInvalid`; may be empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
-    /// The text for people.
+    /// The human-readable message.
     pub message: String,
-    /// Path of the field; empty where no field is at fault.
+    /// Path of the field; empty if the error concerns no single field.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 
-/// How many faults of one object are reported. One body can hold a million; the real server reports them all.
+/// Maximum number of errors per object. One body can cause a million; kube-apiserver reports all of them.
 const FAULTS_MAX: usize = 10_000;
 
-/// The faults found in one object, in the order in which the real server reports them.
+/// The errors of one object, in the order of kube-apiserver (`field.ErrorList`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(Vec<Cause>);
 
 impl Faults {
-    /// FieldValueInvalid: the value is malformed or out of range (`field.Invalid`).
+    /// `field.Invalid`: the value is malformed or out of range.
     pub fn invalid(&mut self, field: impl Into<String>, value: impl Into<Value>, detail: &str) {
         self.push(
             "FieldValueInvalid",
@@ -39,7 +39,7 @@ impl Faults {
         );
     }
 
-    /// The same with a value that is written already.
+    /// `field.Invalid` for a value that is formatted already.
     pub fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
         let message = match detail {
             "" => format!("Invalid value: {value}"),
@@ -48,22 +48,22 @@ impl Faults {
         self.push("FieldValueInvalid", field, message);
     }
 
-    /// A value that breaks a rule, and is not shown.
+    /// `field.Invalid` without showing the value.
     pub fn broken(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
     }
 
-    /// What the real server could not find out.
+    /// `field.InternalError`: validation itself failed.
     pub fn internal(&mut self, field: impl Into<String>, why: &str) {
         self.push("InternalError", field, format!("Internal error: {why}"));
     }
 
-    /// Whether there are some of these reasons.
+    /// Whether there are errors with one of these reasons.
     pub fn have(&self, reasons: &[&str]) -> bool {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
 
-    /// Says the same faults in the words of others, where those tell of the same fields for the same reasons.
+    /// Replaces messages by those of another list, for errors of the same field and reason.
     pub fn reword(&mut self, others: Self) {
         let mut others = others.0;
         for cause in &mut self.0 {
@@ -74,12 +74,12 @@ impl Faults {
         }
     }
 
-    /// Adds what was found elsewhere.
+    /// Appends another list.
     pub fn append(&mut self, found: Self) {
         self.0.extend(found.0);
     }
 
-    /// FieldValueRequired (`field.Required`).
+    /// `field.Required`.
     pub fn required(&mut self, field: impl Into<String>, detail: &str) {
         let message = if detail.is_empty() {
             "Required value".to_owned()
@@ -89,12 +89,12 @@ impl Faults {
         self.push("FieldValueRequired", field, message);
     }
 
-    /// FieldValueForbidden (`field.Forbidden`).
+    /// `field.Forbidden`.
     pub fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueForbidden", field, format!("Forbidden: {detail}"));
     }
 
-    /// FieldValueDuplicate (`field.Duplicate`).
+    /// `field.Duplicate`.
     pub fn duplicate(&mut self, field: impl Into<String>, value: impl Into<Value>) {
         self.push(
             "FieldValueDuplicate",
@@ -103,12 +103,12 @@ impl Faults {
         );
     }
 
-    /// The same with a value that is written already.
+    /// `field.Duplicate` for a value that is formatted already.
     pub fn duplicate_as(&mut self, field: impl Into<String>, value: &str) {
         self.push("FieldValueDuplicate", field, format!("Duplicate value: {value}"));
     }
 
-    /// The same with a reason.
+    /// `field.Duplicate` for a formatted value, with a detail.
     pub fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
         self.push(
             "FieldValueDuplicate",
@@ -117,7 +117,7 @@ impl Faults {
         );
     }
 
-    /// FieldValueNotFound (`field.NotFound`).
+    /// `field.NotFound`.
     pub fn not_found(&mut self, field: impl Into<String>, value: &str) {
         self.push(
             "FieldValueNotFound",
@@ -126,7 +126,7 @@ impl Faults {
         );
     }
 
-    /// The same with what it was looked for in.
+    /// `field.NotFound` with a detail.
     pub fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
         self.push(
             "FieldValueNotFound",
@@ -135,17 +135,17 @@ impl Faults {
         );
     }
 
-    /// How many faults there are so far.
+    /// Number of errors.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// FieldValueNotSupported: the value is none of the supported ones (`field.NotSupported`).
+    /// `field.NotSupported`: the value is not one of the supported ones.
     pub fn not_supported(&mut self, field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) {
         self.not_supported_as(field, &shown(&value.into()), supported);
     }
 
-    /// The same with a value that is written already.
+    /// `field.NotSupported` for a value that is formatted already.
     pub fn not_supported_as(&mut self, field: impl Into<String>, value: &str, supported: &[&str]) {
         let list: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
         let list = list.join(", ");
@@ -153,7 +153,7 @@ impl Faults {
         self.push("FieldValueNotSupported", field, message);
     }
 
-    /// FieldValueTooLong: more than so many bytes (`field.TooLong`).
+    /// `field.TooLong`: more than `most` bytes.
     pub fn too_long(&mut self, field: impl Into<String>, most: usize) {
         self.push(
             "FieldValueTooLong",
@@ -162,34 +162,34 @@ impl Faults {
         );
     }
 
-    /// FieldValueTooMany: more than so many entries (`field.TooMany`).
+    /// `field.TooMany`: more than `most` entries.
     pub fn too_many(&mut self, field: impl Into<String>, count: usize, most: usize) {
         let message = format!("Too many: {count}: must have at most {most} items");
         self.push("FieldValueTooMany", field, message);
     }
 
-    /// Reports a value that is none of those supported.
+    /// Adds `field.NotSupported` if the value is not supported.
     pub fn one_of(&mut self, field: &str, value: &str, supported: &[&str]) {
         if !supported.contains(&value) {
             self.not_supported(field, value, supported);
         }
     }
 
-    /// Reports changes of members of an object that may not change.
+    /// Adds an error for each of the named members that changed, if they are immutable.
     pub fn members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
         for name in names {
             self.unchanged(name, &new[*name], &old[*name]);
         }
     }
 
-    /// Reports a change of a field that may not change; `null` stands for an absent value.
+    /// Adds an error if an immutable field changed; `null` means unset.
     pub fn unchanged(&mut self, field: &str, new: &Value, old: &Value) {
         if new != old {
             self.invalid(field, new.clone(), "field is immutable");
         }
     }
 
-    /// Reports a value of the wrong type.
+    /// `field.TypeInvalid`: the value has the wrong type.
     pub fn wrong_type(&mut self, field: impl Into<String>, value: &str, detail: &str) {
         self.push(
             "FieldValueTypeInvalid",
@@ -198,7 +198,7 @@ impl Faults {
         );
     }
 
-    /// Reports what was found in a part of an object.
+    /// Adds the errors of a part of the object, prefixing their paths.
     pub fn below(&mut self, root: &str, found: Self) {
         for mut cause in found.0 {
             if !root.is_empty() {
@@ -211,7 +211,7 @@ impl Faults {
         }
     }
 
-    /// Adds faults in the order of their texts.
+    /// Appends a list, sorted by message.
     pub fn extend_sorted(&mut self, mut found: Self) {
         found
             .0
@@ -219,28 +219,28 @@ impl Faults {
         self.below("", found);
     }
 
-    /// Reports everything that is wrong with one value.
+    /// Adds `field.Invalid` for each message about a value.
     pub fn complain(&mut self, field: &str, value: &str, complaints: Complaints) {
         for complaint in complaints {
             self.invalid(field, value, &complaint);
         }
     }
 
-    /// Reports a number that is none of a port.
+    /// Adds an error for an invalid port number.
     pub fn port(&mut self, field: &str, number: i64) {
         for complaint in names::port_number(number) {
             self.invalid(field, number, &complaint);
         }
     }
 
-    /// The same for the port of a service that the server itself calls.
+    /// The error for an invalid port of a service that the server itself calls.
     pub fn service_port(&mut self, field: &str, number: i64) {
         for complaint in names::port_number(number) {
             self.invalid(field, number, &format!("port is not valid: {complaint}"));
         }
     }
 
-    /// Reports a missing text, or everything that is wrong with one.
+    /// Adds `field.Required` if the text is empty, or the errors of a validation function.
     pub fn needed(&mut self, field: &str, value: &str, rule: NameRule) {
         match value {
             "" => self.required(field, ""),
@@ -248,17 +248,17 @@ impl Faults {
         }
     }
 
-    /// Whether there is no error.
+    /// Whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The errors as causes of a status.
+    /// The errors as causes of a `Status`.
     pub fn into_causes(self) -> Vec<Cause> {
         self.0
     }
 
-    /// So many that no more are kept: those who judge lists by pairs can stop.
+    /// Whether the maximum number of errors is reached, so that pairwise checks of lists can stop.
     pub fn is_full(&self) -> bool {
         self.0.len() >= FAULTS_MAX
     }
@@ -276,7 +276,7 @@ impl Faults {
 }
 
 impl fmt::Display for Faults {
-    /// One fault as it is, several in brackets; a repeated text appears once, although each stays a cause.
+    /// One error as it is, several in brackets; equal messages appear once, although each remains a cause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut said = HashSet::new();
         let texts = self
@@ -291,7 +291,7 @@ impl fmt::Display for Faults {
     }
 }
 
-/// A value as messages show it: texts are quoted as Go does, what else there is stands in JSON.
+/// A value as messages show it: strings quoted as in Go, other values as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => go::quoted(text),

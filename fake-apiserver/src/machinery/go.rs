@@ -1,10 +1,10 @@
-//! How Go writes values and errors, where refusals show them.
+//! Go's formatting of values and errors, for error messages.
 
 use base64::DecodeError;
 use serde_json::Value;
 use std::num::{IntErrorKind, ParseIntError};
 
-/// A value as Go prints maps.
+/// A value as Go's `%v` prints maps.
 pub(crate) fn map(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -21,7 +21,7 @@ pub(crate) fn map(value: &Value) -> String {
     }
 }
 
-/// A string as the JSON of Go has it: safe within HTML.
+/// A string as Go's `encoding/json` writes it, with HTML characters escaped.
 pub(crate) fn json(plain: &str) -> String {
     let json = Value::from(plain).to_string();
     [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")]
@@ -29,12 +29,12 @@ pub(crate) fn json(plain: &str) -> String {
         .fold(json, |json, (sign, escaped)| json.replace(sign, escaped))
 }
 
-/// A text as Go quotes it (`%q`).
+/// A text as quoted by Go's `%q`.
 pub(crate) fn quoted(text: &str) -> String {
     quoted_bytes(text.as_bytes())
 }
 
-/// The same of bytes that need not be a text: those that are no character stand alone.
+/// Bytes as quoted by Go's `%q`; invalid UTF-8 is escaped byte by byte.
 pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
     out.push('"');
@@ -63,7 +63,7 @@ fn quote(c: char, out: &mut String) {
     }
 }
 
-/// The name that a member of a struct has in JSON: with a small first letter.
+/// The JSON name of a Go struct field: with a lower-case first letter.
 pub(crate) fn member_name(name: &str) -> String {
     let mut name = name.to_owned();
     if let Some(first) = name.get_mut(..1) {
@@ -72,16 +72,16 @@ pub(crate) fn member_name(name: &str) -> String {
     name
 }
 
-/// Whether Go counts a character as printable.
+/// Whether Go's `strconv.IsPrint` holds for a character.
 pub(crate) fn is_print(c: char) -> bool {
     if c.is_ascii() {
         return c == ' ' || c.is_ascii_graphic();
     }
-    // The standard library decides as Go does, behind another character: alone, it escapes those that combine.
+    // `escape_debug` agrees with Go except that it escapes a combining character at the start of a text, hence the `a`.
     format!("a{c}").escape_debug().nth(1) == Some(c)
 }
 
-/// The error of `strconv` for a text that is no number of that size; `function` is `ParseInt` or `ParseUint`.
+/// The error of Go's `strconv` for an invalid or too large integer; `function` is `ParseInt` or `ParseUint`.
 pub(crate) fn no_number(function: &str, text: &str, error: &ParseIntError) -> String {
     let why = match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
@@ -90,18 +90,18 @@ pub(crate) fn no_number(function: &str, text: &str, error: &ParseIntError) -> St
     format!("strconv.{function}: parsing {text:?}: {why}")
 }
 
-/// The error of `encoding/base64` for a text that it cannot decode.
+/// The error of Go's `encoding/base64` for invalid input.
 pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        // Where the padding has begun, it is what is missing; otherwise the last four characters are not complete.
+        // If padding has begun, more of it is missing at the end; otherwise the last group of four characters is incomplete.
         DecodeError::InvalidLength(_) | DecodeError::InvalidPadding if text.ends_with('=') => text.len(),
         DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len() / 4 * 4,
     };
     format!("illegal base64 data at input byte {at}")
 }
 
-/// The error of `encoding/json` for a value that does not fit the Go value that it is decoded into.
+/// The error of Go's `encoding/json` for a value of the wrong type.
 pub(crate) fn cannot_unmarshal(found: &str, into: &str) -> String {
     format!("json: cannot unmarshal {found} into Go {into}")
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_quoted_as_go_does() {
+    fn strings_are_quoted_as_go_does() {
         assert_eq!(quoted("a'b\"c\\ é"), r#""a'b\"c\\ é""#);
         assert_eq!(quoted("\0\x01\x07\t\n\x7f"), r#""\x00\x01\a\t\n\x7f""#);
         assert_eq!(quoted("\u{85}\u{200b}\u{e0001}"), r#""\u0085\u200b\U000e0001""#);

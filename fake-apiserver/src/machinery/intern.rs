@@ -1,6 +1,6 @@
-//! Names that live as long as the program: those of resources that come and go at run time.
+//! Interned names with static lifetime: names of resources that are defined at run time.
 //!
-//! They are few and short, and compared everywhere. The same name is kept once, however often it comes again.
+//! They are few, short and compared everywhere. Each distinct name is stored once and never freed.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 static NAMES: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
 static LISTS: LazyLock<Mutex<HashSet<&'static [&'static str]>>> = LazyLock::new(Mutex::default);
 
-/// A name that stays.
+/// Interns a name.
 pub(crate) fn name(text: &str) -> &'static str {
     let mut names = NAMES.lock();
     if let Some(known) = names.get(text) {
@@ -20,7 +20,7 @@ pub(crate) fn name(text: &str) -> &'static str {
     kept
 }
 
-/// A list of names that stays.
+/// Interns a list of names.
 pub(crate) fn names(texts: &[&str]) -> &'static [&'static str] {
     let wanted: Vec<&'static str> = texts.iter().map(|text| name(text)).collect();
     let mut lists = LISTS.lock();

@@ -1,7 +1,7 @@
-//! Addresses and ranges of addresses inside objects: reading them as Go does, and the texts of the rules for them.
+//! IP addresses and CIDRs in objects: parsing as in Go, and validation messages.
 //!
-//! Older fields take an address in any of its forms, with a warning; newer ones in the canonical form only. Does not know
-//! which field is which.
+//! Older fields accept an address in any notation, with a warning; newer ones accept the canonical notation only. Does not
+//! know which field is which.
 
 use super::names::Complaints;
 use std::fmt::Display;
@@ -9,12 +9,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const NO_IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-/// An address, in which numbers may begin with zeros.
+/// Parses an address whose numbers may have leading zeros.
 pub(crate) fn parse(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| without_zeros(text).parse().ok())
 }
 
-/// The text without the zeros with which its numbers begin.
+/// Removes leading zeros from the numbers of an address.
 fn without_zeros(text: &str) -> String {
     let numbers = text.split_inclusive(['.', ':']).map(|part| {
         let digits = part.trim_end_matches(['.', ':']);
@@ -27,12 +27,12 @@ fn without_zeros(text: &str) -> String {
     numbers.collect()
 }
 
-/// Whether it is an address of version 4; those inside of version 6 are, too.
+/// Whether it is an IPv4 address, possibly IPv4-mapped IPv6.
 pub(crate) fn is_ipv4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
 }
 
-/// Whether it is of use on one link alone; those of groups are others.
+/// Whether it is a link-local unicast address.
 pub(crate) fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -40,14 +40,14 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// Whether it is of one machine, and of use beyond one link.
+/// Whether it is a global unicast address, in Go's sense.
 pub(crate) fn is_global_unicast(address: IpAddr) -> bool {
     let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
     let is_of_many = is_broadcast || address.is_multicast();
     !(is_of_many || is_link_local(address) || address.is_loopback() || address.is_unspecified())
 }
 
-/// A host and a port as URLs have them: the host of an address of version 6 is in brackets.
+/// Host and port as in URLs: IPv6 addresses are in brackets.
 pub(crate) fn with_port(host: &str, port: impl Display) -> String {
     match host.contains(':') {
         true => format!("[{host}]:{port}"),
@@ -55,12 +55,12 @@ pub(crate) fn with_port(host: &str, port: impl Display) -> String {
     }
 }
 
-/// How many bits an address has.
+/// Number of bits of an address.
 pub(crate) fn bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// The first address that has as many bits in common with this one.
+/// The network address: all bits after the prefix are zero.
 pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
     let host = u32::from(bits(address) - prefix);
     match address {
@@ -75,7 +75,7 @@ pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
     }
 }
 
-/// The rules for an address in a field that takes all forms.
+/// Validates an address in a field that accepts any notation.
 pub(crate) fn any_form(text: &str) -> Complaints {
     if parse(text).is_none() {
         return vec![NO_IP.to_owned()];
@@ -87,7 +87,7 @@ pub(crate) fn any_form(text: &str) -> Complaints {
     }
 }
 
-/// The rules for an address in a field that takes the canonical form.
+/// Validates an address in a field that requires the canonical notation.
 pub(crate) fn canonical(text: &str) -> Complaints {
     let complaints = any_form(text);
     match parse(text) {
@@ -105,7 +105,7 @@ fn other_form(text: &str, form: &str) -> Complaints {
     other.into_iter().collect()
 }
 
-/// Whether a text is a range of addresses: an address, and a prefix length that its family has.
+/// Whether a text is a valid CIDR: an address and a prefix length of its family.
 pub(crate) fn is_range(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_form_of_an_address_has_its_complaint() {
+    fn each_invalid_notation_of_an_address_has_its_message() {
         for (text, complaint) in [
             ("10.0.0.1", None),
             ("2001:DB8::1", None),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_has_a_prefix_length_of_its_family() {
+    fn a_cidr_has_a_prefix_length_of_its_family() {
         for range in ["10.0.0.0/24", "2001:DB8::/32", "10.0.0.1/8"] {
             assert!(is_range(range), "{range}");
         }

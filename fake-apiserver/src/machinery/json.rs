@@ -1,15 +1,15 @@
-//! Reading and changing JSON values where members may be missing or of another form.
+//! Reading and changing JSON values whose members may be missing or of another type.
 //!
-//! Indexing a value reads `null` where there is nothing, but leaves one behind where it writes: these do not.
+//! Indexing a `Value` reads `null` for a missing member, but mutable indexing inserts `null`; these functions do not.
 
 use bytes::{BufMut, BytesMut};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Maximum nesting depth of a document, and of everything that is made of one: serde_json reads no deeper.
+/// Maximum nesting depth of documents and of everything built from them: serde_json parses no deeper.
 pub const DEPTH_MAX: usize = 127;
 
-/// Whether lists and objects nest at most so deep in a value.
+/// Whether arrays and objects in a value nest at most `levels` deep.
 pub fn nests_within(levels: usize, value: &Value) -> bool {
     let inner = |value: &Value| {
         levels
@@ -23,7 +23,7 @@ pub fn nests_within(levels: usize, value: &Value) -> bool {
     }
 }
 
-/// The same of a JSON text.
+/// Whether arrays and objects in a JSON text nest at most `levels` deep.
 pub fn text_nests_within(levels: usize, text: &[u8]) -> bool {
     let (mut open, mut in_string, mut at) = (0, false, 0);
     while let Some(byte) = text.get(at) {
@@ -54,7 +54,7 @@ pub fn assign(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// A member of an object as a map; it is made where it is missing or something else.
+/// A member of an object as a map; replaced by an empty map if it is missing or of another type.
 pub fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -63,10 +63,10 @@ pub fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Valu
     if !slot.is_object() {
         *slot = Value::Object(Map::new());
     }
-    slot.as_object_mut().expect("it was made an object above")
+    slot.as_object_mut().expect("the slot was set to an object above")
 }
 
-/// A member of an object, made as `null` where it is missing; what is no object becomes one.
+/// A member of an object, inserted as `null` if it is missing; a value that is not an object is replaced by one.
 pub fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -74,7 +74,7 @@ pub fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
     &mut object[name]
 }
 
-/// Sets a member of an object that has none of that name, or `null`.
+/// Sets a member of an object if it is missing or `null`.
 pub fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = object.as_object_mut() {
         let member = members.entry(name).or_insert(Value::Null);
@@ -84,7 +84,7 @@ pub fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     }
 }
 
-/// The entries of a list inside an object, where there is one. (Indexing would leave a `null` behind.)
+/// The entries of an array at a JSON pointer; empty if there is none. (Mutable indexing would insert `null`.)
 pub fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
     object
         .pointer_mut(pointer)
@@ -93,27 +93,27 @@ pub fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item =
         .flatten()
 }
 
-/// A name as a part of a JSON pointer.
+/// Escapes a name for a JSON pointer.
 pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The name that a part of a JSON pointer stands for.
+/// Unescapes a segment of a JSON pointer.
 pub fn name_of_part(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 
-/// The entries of a list; none where there is none.
+/// The entries of an array; empty for other values.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The text of a field; empty where there is none.
+/// A string member; empty if it is missing.
 pub fn string<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }
 
-/// The strings of a list.
+/// The strings of an array.
 pub fn texts(list: &Value) -> Vec<&str> {
     list.as_array()
         .into_iter()
@@ -122,7 +122,7 @@ pub fn texts(list: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The pairs of a map of strings.
+/// The entries of a map of strings.
 pub fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.as_object()
         .into_iter()

@@ -1,21 +1,21 @@
-//! Paths into objects as definitions write them: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`.
+//! JSONPath as in CRDs: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`.
 //!
-//! Owns the part of the grammar of kubectl's JSONPath that names one value. Does not know what is done with it.
+//! Owns the part of kubectl's JSONPath grammar that selects one value. Does not know how it is used.
 
 use serde_json::Value;
 
-/// A path to a value.
+/// A JSONPath.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JsonPath(Vec<Step>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Member(String),
-    /// Counted from the end where it is negative.
+    /// Array index; negative values count from the end.
     Entry(i64),
     /// Every member or entry.
     Each,
-    /// The entries in which the value at the path compares so to the other.
+    /// Filter: entries whose value at the path satisfies the comparison.
     Where(JsonPath, Comparison, Value),
 }
 
@@ -27,7 +27,7 @@ enum Comparison {
     AtMost,
     More,
     AtLeast,
-    /// There is such a value.
+    /// The value exists.
     Exists,
 }
 
@@ -40,14 +40,14 @@ const COMPARISONS: [(&str, Comparison); 6] = [
     (">", Comparison::More),
 ];
 
-/// The value at a path of members; none where there is none, or `null`.
+/// The value at a path of member names; `None` if it is missing or `null`.
 pub(crate) fn member_at<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
     let found = path.iter().try_fold(object, |value, name| value.get(name));
     found.filter(|found| !found.is_null())
 }
 
 impl JsonPath {
-    /// Reads a path; none for what is not understood.
+    /// Parses a path; `None` if the syntax is not supported.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
         let mut rest = text.trim();
@@ -66,7 +66,7 @@ impl JsonPath {
     }
 }
 
-/// A member after a point; points in its name follow a backslash.
+/// Parses a member after a dot; dots in its name are escaped by a backslash.
 fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     let mut name = String::new();
     let mut chars = text.char_indices();
@@ -80,7 +80,7 @@ fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     };
     match name.as_str() {
         "" if text.is_empty() => {}
-        // Every value at any depth is more than one.
+        // `..` (recursive descent) selects more than one value.
         "" => return None,
         "*" => steps.push(Step::Each),
         _ => steps.push(Step::Member(name)),
@@ -88,7 +88,7 @@ fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     Some(&text[end..])
 }
 
-/// What stands in brackets, of which the first has been read.
+/// Parses the content of brackets, after the opening one.
 fn bracket<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     let end = closing(text)?;
     let (inside, rest) = (text[..end].trim(), &text[end + 1..]);
@@ -105,7 +105,7 @@ fn bracket<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     Some(rest)
 }
 
-/// Where the bracket ends, with regard to texts in it.
+/// Position of the closing bracket, ignoring brackets in quotes.
 fn closing(text: &str) -> Option<usize> {
     let (mut quote, mut depth) = (None, 0);
     text.char_indices().find_map(|(at, c)| {
@@ -205,7 +205,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn paths_lead_to_the_first_value() {
+    fn paths_select_the_first_matching_value() {
         let object = json!({
             "spec": {"replicas": 3, "a.b": "x", "ports": [{"name": "p", "port": 1}, {"name": "q", "port": 2}]},
             "status": {"conditions": [{"type": "Other", "status": "False"}, {"type": "Ready", "status": "True"}]},
@@ -232,7 +232,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_the_parser_panic(path in "[.\\[\\]?@a-c()='\"\\\\*0-9-]{0,24}") {
+        fn the_parser_never_panics(path in "[.\\[\\]?@a-c()='\"\\\\*0-9-]{0,24}") {
             if let Some(path) = JsonPath::parse(&path) {
                 path.find(&json!({"a": [{"b": 1}], "c": {"a": "b"}}));
             }

@@ -1,7 +1,7 @@
-//! Keys that sign statements, and the public halves by which others know them: JSON Web Signatures, keys and algorithms
+//! Signing and verification of JSON Web Signatures, and public keys as JSON Web Keys
 //! (RFC 7515, 7517, 7518).
 //!
-//! Owns the forms of signatures and keys. Does not know what is stated.
+//! Owns the formats of signatures and keys. Does not know the claims.
 
 use super::x509::{self, P256, P384, RSA};
 use base64::Engine;
@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use yasna::ASN1Result;
 
-/// A way to sign.
+/// A signature algorithm.
 struct Algorithm {
     name: &'static str,
     scheme: SignatureScheme,
     verification: &'static dyn VerificationAlgorithm,
-    /// The curve, by number and by name, and how many bytes a number on it has; none of RSA.
+    /// Object identifier and name of the elliptic curve, and the bytes of a coordinate; `None` for RSA.
     curve: Option<(&'static [u64], &'static str, usize)>,
 }
 
@@ -51,30 +51,30 @@ static ALGORITHMS: [Algorithm; 3] = [
     },
 ];
 
-/// Why a key is of no use.
+/// Why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It is no PEM, or has no key in it.
+    /// The text is not PEM, or has no key.
     #[error("it has no key in PEM: {0}; write an RSA or ECDSA key")]
     Form(String),
-    /// It is of another kind than can be signed with.
+    /// The key type is not supported.
     #[error("its key is neither RSA with 2048 bits or more nor ECDSA on P-256 or P-384; write one of these")]
     Unsupported,
 }
 
-/// A key that signs.
+/// A private key that signs.
 #[derive(Clone, Debug)]
 pub struct SigningKey {
     key: Arc<dyn rustls::sign::SigningKey>,
     public: PublicKey,
 }
 
-/// The half of a key by which its signatures are known.
+/// A public key that verifies signatures.
 #[derive(Clone)]
 pub struct PublicKey {
     algorithm: &'static Algorithm,
     id: String,
-    /// The key itself: a point on a curve, or the numbers of RSA in DER.
+    /// The key itself: a curve point, or the RSA modulus and exponent in DER.
     bytes: Vec<u8>,
 }
 
@@ -85,22 +85,22 @@ impl std::fmt::Debug for PublicKey {
 }
 
 impl SigningKey {
-    /// The key of a PEM file: PKCS #8, or what OpenSSL wrote before (`RSA PRIVATE KEY`, `EC PRIVATE KEY`).
+    /// Reads a private key from PEM: PKCS #8, PKCS #1 (`RSA PRIVATE KEY`) or SEC 1 (`EC PRIVATE KEY`).
     ///
     /// # Errors
     ///
-    /// The file has no key, or one that can't sign.
+    /// The file has no key, or one that is not supported.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
         let key =
             PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|why| KeyError::Form(why.to_string()))?;
         Self::of(&key)
     }
 
-    /// A new key.
+    /// Generates a P-256 key.
     pub(crate) fn generate() -> Self {
-        let made = rcgen::KeyPair::generate().expect("the system has randomness");
-        let key = PrivateKeyDer::try_from(made.serialize_der()).expect("it was written as PKCS #8");
-        Self::of(&key).expect("it is on P-256")
+        let made = rcgen::KeyPair::generate().expect("the system's random source works");
+        let key = PrivateKeyDer::try_from(made.serialize_der()).expect("rcgen serializes keys as PKCS #8");
+        Self::of(&key).expect("P-256 keys are supported")
     }
 
     fn of(key: &PrivateKeyDer<'_>) -> Result<Self, KeyError> {
@@ -110,12 +110,12 @@ impl SigningKey {
         Ok(Self { key, public })
     }
 
-    /// The half that others may know.
+    /// The public half.
     pub(crate) fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// The claims with their signature, in the compact form.
+    /// Signs claims; the result is a JWS in compact serialization.
     pub(crate) fn sign(&self, claims: &Value) -> String {
         let PublicKey { algorithm, id, .. } = &self.public;
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -124,9 +124,9 @@ impl SigningKey {
         let signer = self.key.choose_scheme(&[algorithm.scheme]);
         let signature = signer
             .and_then(|signer| signer.sign(signed.as_bytes()).ok())
-            .expect("a key signs by its own algorithm");
+            .expect("the key supports its own algorithm");
         let signature = match algorithm.curve {
-            Some((_, _, size)) => fixed(&signature, size).expect("it was written as DER"),
+            Some((_, _, size)) => fixed(&signature, size).expect("the signer encodes signatures as DER"),
             None => signature,
         };
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
@@ -134,12 +134,12 @@ impl SigningKey {
 }
 
 impl PublicKey {
-    /// The keys of a PEM file: public ones, the public halves of private ones, and those of certificates. What else stands
-    /// in the file is passed over where there is a key.
+    /// Reads all keys of a PEM file: public keys, the public halves of private keys, and keys of certificates. Other sections are
+    /// ignored if there is a key.
     ///
     /// # Errors
     ///
-    /// The file has no key, or only such as signatures can't be held against.
+    /// The file has no key, or only unsupported ones.
     pub fn all_from_pem(text: &str) -> Result<Vec<Self>, KeyError> {
         let (mut keys, mut fault) = (Vec::new(), KeyError::Form("no items found".to_owned()));
         for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(text.as_bytes()) {
@@ -153,7 +153,7 @@ impl PublicKey {
         if keys.is_empty() { Err(fault) } else { Ok(keys) }
     }
 
-    /// The key of a part of a PEM file, where such a part has one.
+    /// The key of a PEM section; `None` if such a section has no key.
     fn of_section(kind: SectionKind, der: Vec<u8>) -> Option<Result<Self, KeyError>> {
         Some(match kind {
             SectionKind::PublicKey => Self::of(&der),
@@ -167,7 +167,7 @@ impl PublicKey {
         })
     }
 
-    /// The key that its DER form with its algorithm describes.
+    /// Reads a DER `SubjectPublicKeyInfo`.
     fn of(info: &[u8]) -> Result<Self, KeyError> {
         let key = yasna::parse_der(info, x509::public_key).map_err(|_| KeyError::Unsupported)?;
         let is_it = |algorithm: &&Algorithm| match algorithm.curve {
@@ -182,7 +182,7 @@ impl PublicKey {
         })
     }
 
-    /// The claims of a statement that was signed with the key.
+    /// The claims of a compact JWS; `None` if the signature is not valid for this key.
     pub(crate) fn verify(&self, statement: &str) -> Option<Value> {
         let (signed, signature) = statement.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
@@ -197,7 +197,7 @@ impl PublicKey {
     }
 }
 
-/// A key as a set of keys has it, in the order of the real server.
+/// A JSON Web Key, with its members in the order of kube-apiserver.
 #[derive(Serialize)]
 struct Written {
     r#use: &'static str,
@@ -232,7 +232,7 @@ impl Serialize for PublicKey {
         };
         let written = match self.algorithm.curve {
             Some((_, name, size)) => {
-                // The first byte says that both numbers follow.
+                // The first byte marks an uncompressed point: both coordinates follow.
                 let (x, y) = self.bytes[1..].split_at(size);
                 Written {
                     crv: Some(name),
@@ -258,21 +258,21 @@ fn decoded(part: &str) -> Option<Value> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// The two numbers of a key of RSA.
+/// Modulus and exponent of an RSA public key.
 fn rsa(key: &[u8]) -> ASN1Result<(Vec<u8>, Vec<u8>)> {
     yasna::parse_der(key, |reader| {
         reader.read_sequence(|key| Ok((number(key.next())?, number(key.next())?)))
     })
 }
 
-/// A number that is not negative, without zeros at its beginning.
+/// Reads a non-negative integer without leading zeros.
 fn number(reader: yasna::BERReader<'_, '_>) -> ASN1Result<Vec<u8>> {
     let (bytes, _) = reader.read_bigint_bytes()?;
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     Ok(bytes[zeros..].to_vec())
 }
 
-/// The two numbers of a signature on a curve, each with that many bytes.
+/// Converts a DER-encoded ECDSA signature to two integers of `size` bytes each.
 fn fixed(signature: &[u8], size: usize) -> ASN1Result<Vec<u8>> {
     let numbers = yasna::parse_der(signature, |reader| {
         reader.read_sequence(|pair| Ok([number(pair.next())?, number(pair.next())?]))
@@ -296,11 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_known_by_its_key_alone() {
+    fn a_signature_is_valid_for_its_own_key_only() {
         for algorithm in [&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ECDSA_P384_SHA384] {
             let text = pem(algorithm);
             let key = SigningKey::from_pem(&text).unwrap();
-            // Numbers of a signature are now and then shorter than others.
+            // The integers of a signature sometimes have leading zero bytes.
             for n in 0..300 {
                 let claims = json!({ "n": n });
                 assert_eq!(key.public().verify(&key.sign(&claims)), Some(claims));
@@ -312,9 +312,9 @@ mod tests {
         }
     }
 
-    /// What kube-apiserver 1.36 makes of a key.
+    /// Compares with the output of kube-apiserver 1.36 for the same key.
     #[test]
-    fn keys_and_tokens_are_those_of_the_real_server() {
+    fn keys_and_tokens_match_kube_apiserver() {
         let keys = PublicKey::all_from_pem(include_str!("../../tests/keys/recorded.pub")).unwrap();
         let told = serde_json::to_string(&BTreeMap::from([("keys", &keys)])).unwrap();
         assert_eq!(told, include_str!("../../tests/keys/recorded.keys.json"));
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_rsa_sign_in_the_older_form_too() {
+    fn rsa_keys_in_pkcs1_format_sign() {
         let key = SigningKey::from_pem(include_str!("../../tests/keys/rsa.key")).unwrap();
         let claims = json!({"sub": "robot"});
         let mut token = key.sign(&claims);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_has_the_key_that_it_is_for() {
+    fn the_public_key_of_a_certificate_is_read() {
         let key = rcgen::KeyPair::generate().unwrap();
         let params = rcgen::CertificateParams::new(vec!["accounts".to_owned()]).unwrap();
         let certificate = params.self_signed(&key).unwrap().pem();
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_of_use_is_told() {
+    fn unsupported_keys_and_invalid_pem_are_reported() {
         let of = |text: &str| SigningKey::from_pem(text).unwrap_err().to_string();
         assert!(of("").starts_with("it has no key in PEM"), "{}", of(""));
         let other = pem(&rcgen::PKCS_ED25519);

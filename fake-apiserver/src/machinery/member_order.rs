@@ -1,16 +1,16 @@
-//! The order in which a body has its members, which a parsed one has lost.
+//! The order of fields in a JSON body, which the parsed value does not preserve.
 //!
-//! Asked for only where several members are at fault: the real server tells of them as it comes to them.
+//! Used only if several fields are invalid: kube-apiserver reports errors in the order in which the body has the fields.
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
 use std::fmt;
 
-/// A member or an entry at a path (`spec.ports[0].name`), at the time at which a body comes to it: the first, or the second.
+/// The first or second occurrence (1 or 2) of a field path, such as `spec.ports[0].name`, in a body.
 pub(crate) type Meeting<'p> = (&'p str, u8);
 
-/// Where a body of JSON comes to members: the one with the lowest number is the first one. What it does not come to is last.
+/// The positions of fields in a JSON body, as increasing numbers. Fields that the body does not have get the largest number.
 pub(crate) fn places(body: &[u8], wanted: &[Meeting<'_>]) -> Vec<usize> {
     let places = RefCell::new(Places {
         wanted,
@@ -22,29 +22,29 @@ pub(crate) fn places(body: &[u8], wanted: &[Meeting<'_>]) -> Vec<usize> {
         path: String::new(),
         places: &places,
     };
-    // What was parsed once is parsed again: it cannot fail, and where it did, all would be last.
+    // The body was parsed before, so this cannot fail; if it did, all fields would count as missing.
     let read = root.deserialize(&mut serde_json::Deserializer::from_slice(body));
-    debug_assert!(read.is_ok(), "a body that was read is JSON");
+    debug_assert!(read.is_ok(), "the body was parsed as JSON before");
     places.into_inner().of
 }
 
-/// Where each of them was met.
+/// Records the position of each wanted field.
 struct Places<'p> {
     wanted: &'p [Meeting<'p>],
-    /// How often each is still to be met.
+    /// Occurrences still to be found before the wanted one.
     left: Vec<u8>,
     of: Vec<usize>,
     next: usize,
 }
 
-/// What is below a path.
+/// Walks the fields below a path.
 struct Walk<'a, 'p> {
     path: String,
     places: &'a RefCell<Places<'p>>,
 }
 
 impl Walk<'_, '_> {
-    /// Takes a place down, and says whether anything that is wanted is below it.
+    /// Records the position of a path; returns whether a wanted field is below it.
     fn meet(&self, path: &str) -> bool {
         let mut places = self.places.borrow_mut();
         let Places {
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_told_of_as_a_body_comes_to_them() {
+    fn fields_are_numbered_in_the_order_of_the_body() {
         let body = br#"{"z": {"b": [1, {"y": 1, "x": {}}], "a": 2}, "c": 1, "z": null, "b": null}"#;
         let wanted = [
             ("b", 1),

@@ -1,6 +1,6 @@
-//! `metadata`: reading it, and the rules that hold for every kind.
+//! `metadata` of objects: access, and the validation rules common to all kinds.
 //!
-//! Owns ObjectMeta's validation. Does not know kinds beyond the rule for their names.
+//! Owns ObjectMeta validation. Knows of kinds only the validation function for their names.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
@@ -8,29 +8,29 @@ use crate::machinery::names::{self, Complaints};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// Bytes that all annotations of an object may have together.
+/// Maximum total size of an object's annotations in bytes.
 pub const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 
-/// Finalizers that need no domain.
+/// Finalizers that need no domain prefix.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// A text inside `metadata`; empty where there is none.
+/// A string member of `metadata`; empty if it is missing.
 pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
-/// Sets a member of `metadata`, or removes it for `None`.
+/// Sets a member of `metadata`; `None` removes it.
 pub fn set(object: &mut Value, field: &str, value: Option<Value>) {
     edit(object);
     json::assign(&mut object["metadata"], field, value.unwrap_or_default());
 }
 
-/// Takes a member of `metadata` out.
+/// Removes and returns a member of `metadata`.
 pub fn take(object: &mut Value, field: &str) -> Option<Value> {
     object.get_mut("metadata")?.as_object_mut()?.remove(field)
 }
 
-/// `metadata` as a map; it is made where it is missing.
+/// `metadata` as a map; created if it is missing.
 pub fn edit(object: &mut Value) -> &mut Map<String, Value> {
     json::member(object, "metadata")
 }
@@ -40,17 +40,17 @@ pub fn finalizers(object: &Value) -> Vec<&str> {
     json::texts(&object["metadata"]["finalizers"])
 }
 
-/// Whether a finalizer is one of those that need no domain.
+/// Whether a finalizer needs no domain prefix.
 pub fn is_standard_finalizer(finalizer: &str) -> bool {
     STANDARD_FINALIZERS.contains(&finalizer)
 }
 
-/// Whether deletion of the object has begun.
+/// Whether the object has a `deletionTimestamp`.
 pub fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Adds one to `metadata.generation` of an object that has one.
+/// Increments `metadata.generation`, if the object has one.
 pub fn bump_generation(object: &mut Value) {
     let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
     if generation > 0 {
@@ -58,7 +58,7 @@ pub fn bump_generation(object: &mut Value) {
     }
 }
 
-/// The names of finalizers, which the rules of core/v1 know.
+/// Validates finalizers with the stricter rules of core/v1.
 pub fn known_finalizers(object: &Value, faults: &mut Faults) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
         known_finalizer(
@@ -70,7 +70,7 @@ pub fn known_finalizers(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// A finalizer is one of a standard, or somebody's by its domain.
+/// Validates a finalizer: a standard one, or a name with a domain prefix.
 pub fn known_finalizer(finalizer: &str, standard: &[&str], field: String, faults: &mut Faults) {
     if !finalizer.contains('/') && !standard.contains(&finalizer) {
         let text = "name is neither a standard finalizer name nor is it fully qualified";
@@ -78,20 +78,20 @@ pub fn known_finalizer(finalizer: &str, standard: &[&str], field: String, faults
     }
 }
 
-/// The rules for labels, annotations and owners.
+/// Validates labels, annotations and owner references.
 pub fn described(object: &Value, faults: &mut Faults) {
     labels(&object["metadata"]["labels"], "metadata.labels", faults);
     annotations(&object["metadata"]["annotations"], "metadata.annotations", faults);
     owners(&object["metadata"]["ownerReferences"], faults);
 }
 
-/// The rules for `metadata` of objects of any kind (`ValidateObjectMeta` of the API machinery).
+/// Validates `metadata` of an object of any kind (`ValidateObjectMeta` of apimachinery).
 pub fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     validate_name(object, name_rule, faults);
     validate_unnamed(object, faults);
 }
 
-/// The rules for `metadata.name`.
+/// Validates `metadata.name`.
 pub fn validate_name(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     let name = text(object, "name");
     if name.is_empty() {
@@ -101,7 +101,7 @@ pub fn validate_name(object: &Value, name_rule: fn(&str) -> Complaints, faults: 
     }
 }
 
-/// The rules for `metadata` besides its name.
+/// Validates `metadata` except its name.
 pub fn validate_unnamed(object: &Value, faults: &mut Faults) {
     described(object, faults);
     let all = finalizers(object);
@@ -118,7 +118,7 @@ pub fn validate_unnamed(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// The rules for a change of `metadata` (`ValidateObjectMetaUpdate`).
+/// Validates a change of `metadata` (`ValidateObjectMetaUpdate`).
 pub fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if is_deleting(old) {
         let before: HashSet<&str> = finalizers(old).into_iter().collect();
@@ -152,7 +152,7 @@ pub fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     described(new, faults);
 }
 
-/// The rules for `generateName`: the rule for names, but that it may end with a dash.
+/// Validates `generateName`: like a name, but it may end with a dash.
 pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     let base = text(object, "generateName");
     if !base.is_empty() {
@@ -164,7 +164,7 @@ pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Complaints, fau
     }
 }
 
-/// The rules for a map of labels.
+/// Validates a map of labels.
 pub fn labels(map: &Value, field: &str, faults: &mut Faults) {
     for (key, value) in json::pairs(map) {
         faults.complain(field, key, names::qualified(key));
@@ -213,7 +213,7 @@ fn owners(list: &Value, faults: &mut Faults) {
     }
 }
 
-/// The owner that controls an object, if there is one.
+/// The owner reference with `controller: true`, if there is one.
 pub fn controller(object: &Value) -> Option<&Value> {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners
@@ -222,7 +222,7 @@ pub fn controller(object: &Value) -> Option<&Value> {
         .find(|owner| owner["controller"] == true)
 }
 
-/// A reference to an owner as Go writes it: its fields have an order.
+/// An owner reference as Go prints it, in the order of the struct fields.
 fn as_go(owner: &Value) -> String {
     let fields = [
         "apiVersion",

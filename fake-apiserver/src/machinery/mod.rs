@@ -1,7 +1,6 @@
-//! What every kind has in common: names, quantities, selectors, metadata, field errors and `Status`.
+//! What all kinds share: names, quantities, selectors, metadata, field errors and `Status`.
 //!
-//! Plays the API machinery library of Kubernetes, with its texts for what is refused. Does not know which kinds
-//! there are.
+//! Corresponds to `k8s.io/apimachinery`, with its error messages. Does not know which kinds exist.
 
 pub(crate) mod amounts;
 pub(crate) mod document;

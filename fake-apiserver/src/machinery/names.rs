@@ -1,12 +1,12 @@
-//! The rules for names, labels and qualified names, with the texts of the API machinery.
+//! Validation of names, labels and qualified names, with the messages of apimachinery.
 //!
-//! Each function returns what is wrong, in order; an empty list means that the value is valid. Does not know
-//! which field holds the value.
+//! Each function returns the error messages in order; an empty list means that the value is valid. Does not know the
+//! field of the value.
 
-/// What is wrong with a value.
+/// Error messages about a value.
 pub type Complaints = Vec<String>;
 
-/// A rule for names.
+/// A validation function for names.
 pub type NameRule = fn(&str) -> Complaints;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
@@ -28,7 +28,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-/// A lower case DNS subdomain, the rule for most object names.
+/// A lower-case DNS subdomain (RFC 1123), the rule for most object names.
 pub fn subdomain(value: &str) -> Complaints {
     let mut out = too_long(value, 253, "characters");
     out.extend(not_subdomain(value));
@@ -39,7 +39,7 @@ fn not_subdomain(value: &str) -> Option<String> {
     (!value.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
 }
 
-/// A lower case DNS label, the rule for namespaces.
+/// A lower-case DNS label (RFC 1123), the rule for namespaces.
 pub fn label(value: &str) -> Complaints {
     let mut out = too_long(value, 63, "characters");
     if !is_dns_label(value) {
@@ -54,7 +54,7 @@ pub fn label(value: &str) -> Complaints {
     out
 }
 
-/// A lower case DNS label that begins with a letter, the rule for the names of resources and versions.
+/// A lower-case DNS label that begins with a letter (RFC 1035), the rule for names of resources and versions.
 pub fn label_1035(value: &str) -> Complaints {
     let mut out = too_long(value, 63, "characters");
     let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
@@ -64,7 +64,7 @@ pub fn label_1035(value: &str) -> Complaints {
     out
 }
 
-/// What may be a segment of a path, the rule for objects inside others.
+/// A name that is valid as a path segment, the rule for names of nested objects.
 pub fn path_segment(value: &str) -> Complaints {
     if value == "." || value == ".." {
         return vec![format!("may not be '{value}'")];
@@ -73,7 +73,7 @@ pub fn path_segment(value: &str) -> Complaints {
     illegal.map(|part| format!("may not contain '{part}'")).collect()
 }
 
-/// A label key, finalizer or topology key: a name with an optional DNS subdomain before a slash.
+/// A qualified name, such as a label key, finalizer or topology key: a name with an optional DNS subdomain prefix.
 pub fn qualified(value: &str) -> Complaints {
     let mut out = Complaints::new();
     let parts: Vec<&str> = value.split('/').collect();
@@ -118,7 +118,7 @@ pub fn label_value(value: &str) -> Complaints {
     out
 }
 
-/// The name of a port.
+/// A port name (IANA service name).
 pub fn port(value: &str) -> Complaints {
     let mut out = too_long(value, 15, "characters");
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -137,17 +137,17 @@ pub fn port(value: &str) -> Complaints {
     out
 }
 
-/// Protocols of ports, in the order in which most refusals list them.
+/// Port protocols, in the order in which most error messages list them.
 pub const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
-/// The number of a port.
+/// A port number.
 pub fn port_number(number: i64) -> Complaints {
     let outside = !(1..=65_535).contains(&number);
     let text = outside.then(|| "must be between 1 and 65535, inclusive".to_owned());
     text.into_iter().collect()
 }
 
-/// A key of a config map or secret, which is the name of a file.
+/// A key of a config map or secret, which must be a valid file name.
 pub fn config_key(value: &str) -> Complaints {
     let mut out = too_long(value, 253, "characters");
     let is_legal = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);

@@ -1,8 +1,8 @@
-//! Regular expressions, refused as Go refuses them.
+//! Regular expressions, with Go's restrictions and error messages.
 //!
-//! The syntax is that of the crate `regex`, which comes from the same origin as Go's. Go allows no repetition of a
-//! repetition, and none of more than a thousand times; a brace that begins no count is a brace there. What only Go allows beside
-//! (`\Q*\E`, two groups of one name) is refused here.
+//! The syntax is that of the crate `regex`, which like Go's derives from RE2. Go allows no repetition of a repetition and at most
+//! 1000 repetitions; a brace that does not start a repetition count is a literal there. What only Go accepts
+//! (`\Q*\E`, two groups of the same name) is refused here.
 
 use super::stack::with_stack;
 use regex::Regex;
@@ -12,15 +12,15 @@ use regex_syntax::ast::{
 use regex_syntax::hir::translate::Translator;
 use std::borrow::Cow;
 
-/// How often Go repeats something, at most.
+/// Maximum repetition count in Go.
 const REPEATED_MAX: u32 = 1000;
 
-/// How many braces that are no counts a pattern may have: it is read anew for each.
+/// Maximum number of literal braces in a pattern: each one causes another parse.
 const BRACES_MAX: usize = 100;
 
-/// Reads a pattern. What Go says of it, otherwise.
+/// Compiles a pattern, or returns Go's error.
 pub(crate) fn read(text: &str) -> Result<Regex, String> {
-    // The parser limits how deep groups and classes nest.
+    // The parser itself limits the nesting of groups and classes, and so the recursion depth.
     let depth = text.bytes().filter(|byte| matches!(byte, b'(' | b'[')).count();
     with_stack(depth, || compile(text))
 }
@@ -31,13 +31,13 @@ fn compile(text: &str) -> Result<Regex, String> {
     let text = &*text;
     visit(&syntax, Repetitions { text }).map_err(refused)?;
     Regex::new(text).map_err(|why| match Translator::new().translate(text, &syntax) {
-        // It is about classes of characters.
+        // The error is about a character class.
         Err(why) => refused(told("invalid character class range", part(text, why.span()))),
         Ok(_) => refused(why.to_string()),
     })
 }
 
-/// The syntax of a pattern, with braces that are no counts escaped.
+/// Parses a pattern; braces that do not start a repetition count are escaped.
 fn parsed(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
     let mut text = Cow::Borrowed(text);
     let mut braces = 0;
@@ -65,7 +65,7 @@ fn parsed(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
     }
 }
 
-/// Whether a text begins with how often something comes: `{2}`, `{2,}` or `{2,3}`.
+/// Whether a text starts with a repetition count: `{2}`, `{2,}` or `{2,3}`.
 fn is_count(text: &str) -> bool {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let inner = text.strip_prefix('{').and_then(|rest| rest.split_once('}'));
@@ -129,7 +129,7 @@ fn named(from: &str) -> String {
     told("invalid named capture", &from[..end])
 }
 
-/// Looks for repetitions that Go does not allow.
+/// Finds repetitions that Go does not allow.
 struct Repetitions<'t> {
     text: &'t str,
 }
@@ -173,9 +173,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As kube-apiserver 1.36 told of them in a definition.
+    /// Messages as reported by kube-apiserver 1.36 for a CRD.
     #[test]
-    fn patterns_are_refused_in_the_words_of_go() {
+    fn invalid_patterns_get_the_error_of_go() {
         for (text, why) in [
             ("(", "missing closing ): `(`"),
             ("a)", "unexpected ): `a)`"),
@@ -216,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_pattern_or_refused(text in r"[a{},0-9?<>P=!:()\[\]\\^*+é|-]{0,24}") {
+        fn any_text_compiles_or_is_refused_with_an_error_of_go(text in r"[a{},0-9?<>P=!:()\[\]\\^*+é|-]{0,24}") {
             if let Err(why) = read(&text) {
                 prop_assert!(why.starts_with("error parsing regexp: "), "{}", why);
             }

@@ -1,29 +1,29 @@
-//! Resource quantities: parsing, canonical text and comparison as `apimachinery/pkg/api/resource` does them.
+//! Resource quantities: parsing, canonical form and comparison as in `apimachinery/pkg/api/resource`.
 //!
-//! Owns the arithmetic, on a 128 bit mantissa with a decimal exponent. Numbers of more than 38 significant digits
-//! do not fit and are refused; the real server holds them. Does not know which fields hold quantities.
+//! Owns the arithmetic, on a 128-bit mantissa with a decimal exponent. Numbers of more than 38 significant digits are
+//! refused; kube-apiserver accepts them. Does not know which fields hold quantities.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// A fixed point number with the notation that it was written in.
+/// A fixed-point number with its notation.
 ///
-/// Equality and order are by number: `1024Mi` equals `1Gi`.
+/// Equality and order are numeric: `1024Mi` equals `1Gi`.
 #[derive(Clone, Debug)]
 pub struct Quantity {
     /// The number is `mantissa * 10^exponent`.
     mantissa: i128,
     exponent: i32,
     notation: Notation,
-    /// Held by the real server as an arbitrary precision number rather than as an int64 with a scale. `value`
+    /// Represented in Kubernetes as an arbitrary-precision number (`inf.Dec`) rather than as an int64 with a scale. `value`
     /// overflows differently for the two.
     big: bool,
-    /// Text that the real server keeps as it was written because it looks canonical to it.
+    /// The original text, which Kubernetes retains because it considers it canonical.
     verbatim: Option<Box<str>>,
 }
 
-/// How a quantity was written, and is written again.
+/// The notation of a quantity, for parsing and formatting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notation {
     DecimalExponent,
@@ -31,19 +31,19 @@ enum Notation {
     DecimalSi,
 }
 
-/// Why a text is no quantity.
+/// Why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// The text does not look like a number with a suffix.
+    /// The text is not a number with a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
-    /// The number cannot be read.
+    /// The numeric part is invalid.
     #[error("unable to parse numeric part of quantity")]
     Numeric,
-    /// The suffix is none of the known ones.
+    /// The suffix is unknown.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// The number has more digits than this implementation holds.
+    /// The number has more digits than this implementation supports.
     #[error("quantity needs more than 38 digits, which this server cannot hold; use a shorter number")]
     TooLong,
 }
@@ -65,7 +65,7 @@ const DECIMAL: [(&str, i32); 10] = [
 /// Binary suffixes in steps of 2^10.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// Decimal digits that the real server takes into an int64 without a look at the value.
+/// Decimal digits that Kubernetes always parses as an int64.
 const INT64_DIGITS: i32 = 18;
 
 /// The smallest unit: nano.
@@ -88,7 +88,7 @@ impl FromStr for Quantity {
 }
 
 impl Quantity {
-    /// A whole number, written with decimal suffixes.
+    /// A quantity with an integer value, formatted with decimal suffixes.
     pub fn from_integer(value: i64) -> Self {
         Self {
             mantissa: value.into(),
@@ -99,8 +99,8 @@ impl Quantity {
         }
     }
 
-    /// The number rounded away from zero to an integer, exactly as `Quantity.Value()` of Kubernetes 1.36 does it,
-    /// overflows included: decimals beyond int64 give 0, or the low 64 bits when written with many digits.
+    /// The value rounded away from zero to an integer, exactly as `Quantity.Value()` of Kubernetes 1.36 does it,
+    /// overflows included: decimals beyond int64 give 0, or the low 64 bits if written with many digits.
     pub fn value(&self) -> i64 {
         let whole = scaled(self.mantissa, self.exponent);
         match whole {
@@ -110,28 +110,28 @@ impl Quantity {
         }
     }
 
-    /// The number rounded away from zero to an integer, exactly; the largest `i128` where it does not fit.
+    /// The value rounded away from zero to an integer; `i128::MAX` on overflow.
     pub fn ceil(&self) -> i128 {
         scaled(self.mantissa, self.exponent).unwrap_or(i128::MAX)
     }
 
-    /// A thousand times the number, rounded away from zero to an integer; the largest `i128` where it does not fit.
+    /// The value in thousandths, rounded away from zero; `i128::MAX` on overflow.
     pub(crate) fn milli(&self) -> i128 {
         scaled(self.mantissa, self.exponent + 3).unwrap_or(i128::MAX)
     }
 
-    /// Whether the number is zero.
+    /// Whether the value is zero.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0
     }
 
-    /// Whether the number is below zero.
+    /// Whether the value is negative.
     pub fn is_negative(&self) -> bool {
         self.mantissa < 0
     }
 
-    /// The sum, written as this number is, or as the other one where this one is zero. The largest number there is where
-    /// it does not fit.
+    /// The sum, in the notation of this quantity, or of the other if this one is zero. Saturates at the largest
+    /// number.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let exponent = self.exponent.min(other.exponent);
         let aligned = |number: &Self| {
@@ -153,7 +153,7 @@ impl Quantity {
         }
     }
 
-    /// The number with the other sign.
+    /// The value with the opposite sign.
     pub(crate) fn negated(&self) -> Self {
         Self {
             mantissa: -self.mantissa,
@@ -162,7 +162,7 @@ impl Quantity {
         }
     }
 
-    /// The number rounded away from zero to an integer, in the same notation.
+    /// The value rounded away from zero to an integer, in the same notation.
     pub fn rounded(&self) -> Self {
         match self.exponent {
             0.. => self.clone(),
@@ -175,13 +175,13 @@ impl Quantity {
         }
     }
 
-    /// How often the other number goes into this one.
+    /// This value divided by the other.
     pub fn ratio(&self, other: &Self) -> f64 {
         let float = |number: &Self| number.mantissa as f64 * 10_f64.powi(number.exponent);
         float(self) / float(other)
     }
 
-    /// Mantissa without factors of ten, and an exponent that is a multiple of three.
+    /// The mantissa without factors of ten, with an exponent that is a multiple of three.
     fn decimal_parts(&self) -> (i128, i32) {
         let (mut mantissa, mut exponent) = (self.mantissa, self.exponent);
         while mantissa != 0 && mantissa % 10 == 0 {
@@ -195,7 +195,7 @@ impl Quantity {
         (mantissa, exponent)
     }
 
-    /// The number as an integer that may be written with binary suffixes.
+    /// The value as an integer, if it can be formatted with binary suffixes.
     fn binary_integer(&self) -> Option<i128> {
         let small = Self::from_integer(1024);
         let magnitude = Self {
@@ -266,8 +266,8 @@ impl Ord for Quantity {
             (other, self)
         };
         let up = large.exponent.abs_diff(small.exponent);
-        // Where bringing both to one exponent overflows, the one with the larger exponent is further from zero:
-        // the other one fits into the mantissa.
+        // If aligning the exponents overflows, the number with the larger exponent has the larger magnitude: the other one
+        // fits into the mantissa.
         let order = match ten_to(up).and_then(|factor| large.mantissa.checked_mul(factor)) {
             Some(aligned) => aligned.cmp(&small.mantissa),
             None => large.mantissa.cmp(&0),
@@ -280,15 +280,15 @@ impl Ord for Quantity {
     }
 }
 
-/// A quantity's text, taken apart.
+/// The parts of a quantity's text.
 struct Parts<'a> {
     negative: bool,
-    /// Digits before the point, without leading zeros.
+    /// Digits before the decimal point, without leading zeros.
     whole: &'a str,
-    /// Digits after the point.
+    /// Digits after the decimal point.
     fraction: &'a str,
     suffix: &'a str,
-    /// There is no digit at all.
+    /// There are no digits.
     bare: bool,
 }
 
@@ -324,12 +324,12 @@ impl<'a> Parts<'a> {
         format!("{}{}", self.whole, self.fraction)
     }
 
-    /// Whether there is no digit: only texts short enough for an int64 may then count as 0.
+    /// Whether there are no digits and no suffix: such a text counts as 0 if Kubernetes parses it as an int64.
     fn value_is_bare(&self) -> bool {
         self.bare && self.suffix.is_empty()
     }
 
-    /// The value as int64 with a scale, where the real server takes that way; `None` for its other way.
+    /// The quantity as an int64 with a scale, if Kubernetes parses it that way; `None` if it uses arbitrary precision.
     fn small(
         &self,
         text: &str,
@@ -370,7 +370,7 @@ impl<'a> Parts<'a> {
         }))
     }
 
-    /// The value as a number of any precision, as far as 128 bits go.
+    /// The quantity as an arbitrary-precision number, limited to 128 bits.
     fn large(&self, base: u32, power: i32, notation: Notation) -> Result<Quantity, QuantityError> {
         if self.bare {
             return Err(QuantityError::Numeric);
@@ -385,7 +385,7 @@ impl<'a> Parts<'a> {
         if base == 10 {
             exponent = exponent.checked_add(power).ok_or(QuantityError::Suffix)?;
         } else {
-            // Numbers with a binary suffix are capped anyway, and far below the end of 128 bits.
+            // Numbers with a binary suffix are capped later, far below the limit of 128 bits.
             mantissa = mantissa.saturating_mul(1 << power);
         }
         (mantissa, exponent) = at_least_nano(mantissa, exponent);
@@ -427,7 +427,7 @@ fn suffix(text: &str) -> Option<(u32, i32, Notation)> {
     Some((10, exponent.parse().ok()?, Notation::DecimalExponent))
 }
 
-/// Rounds what is smaller than a nano up to whole nanos.
+/// Rounds away from zero to whole nanos.
 fn at_least_nano(mantissa: i128, exponent: i32) -> (i128, i32) {
     if exponent >= NANO {
         return (mantissa, exponent);
@@ -439,7 +439,7 @@ fn at_least_nano(mantissa: i128, exponent: i32) -> (i128, i32) {
     (rounded, NANO)
 }
 
-/// `mantissa * 10^exponent` rounded away from zero to an integer; `None` beyond 128 bits.
+/// `mantissa * 10^exponent` rounded away from zero to an integer; `None` on overflow.
 fn scaled(mantissa: i128, exponent: i32) -> Option<i128> {
     if mantissa == 0 {
         return Some(0);
@@ -464,7 +464,7 @@ fn ten_to(power: u32) -> Option<i128> {
     10_i128.checked_pow(power)
 }
 
-/// The low 64 bits as a signed number, which is what a big integer's `Int64` leaves.
+/// The low 64 bits as a signed number, like `big.Int.Int64` in Go.
 fn low_bits(number: i128) -> i64 {
     number as i64
 }

@@ -1,12 +1,12 @@
-//! A larger stack for recursion whose depth the input decides, such as in parsers of CEL, regular expressions and YAML.
+//! A larger stack for recursion whose depth the input determines, for example in parsers of CEL, regular expressions and YAML.
 
 /// Up to this depth the caller's stack is used.
 pub(crate) const SHALLOW: usize = 20;
 
-/// Size in bytes of the stack for greater depths. In a debug build, 250 nested parts of an expression or a pattern use a quarter of it.
+/// Stack size in bytes for greater depths. In a debug build, 250 nested parts of an expression or pattern use a quarter of it.
 const STACK: usize = 32 << 20;
 
-/// Runs recursive work on a stack for that depth. The caller limits `depth`.
+/// Runs recursive work on a stack sufficient for `depth`, which the caller must limit.
 pub(crate) fn with_stack<T>(depth: usize, work: impl FnOnce() -> T) -> T {
     match depth {
         ..=SHALLOW => work(),

@@ -1,7 +1,7 @@
-//! The wire `Status` (meta/v1): the one error type of this crate and the answer to deletions and bindings.
+//! The wire `Status` (meta/v1): the error type of this crate, and the response to deletions and bindings.
 //!
-//! Owns the texts that the API machinery itself produces. Texts about single fields live in `faults`.
-//! Does not know HTTP: the shell turns `code` and `retry_after_seconds` into a status line and a header.
+//! Owns the messages that apimachinery produces. Messages about single fields are in `faults`.
+//! Does not know HTTP: `http` maps `code` and `retry_after_seconds` to a status line and a header.
 
 use crate::machinery::document::summary;
 use crate::machinery::faults::{Cause, Faults};
@@ -10,42 +10,42 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A Kubernetes `Status`: a failure, or the success of a request that has no object to return.
+/// A Kubernetes `Status`: a failure, or the success of a request that returns no object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Status {
     /// The HTTP status code.
     pub code: u16,
-    /// The machine readable reason, for example `NotFound`; some failures of the real server have none.
+    /// The machine-readable reason, for example `NotFound`; some failures of kube-apiserver have none.
     pub reason: Option<&'static str>,
-    /// The text for people; empty for a success.
+    /// The human-readable message; empty for a success.
     pub message: String,
-    /// What the status is about.
+    /// The object concerned, and single errors.
     pub details: Option<Box<Details>>,
-    /// A token to go on with after `410 Expired` of a paged list.
+    /// A token with which to continue a paged list after `410 Expired`.
     pub continue_token: Option<String>,
-    /// Whether a perturbation made it; no client is told.
+    /// Whether a fault rule caused it; not sent to clients.
     pub injected: bool,
 }
 
-/// `Status.details`: the object concerned and the single faults found in it.
+/// `Status.details`: the object concerned and the single errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// Name of the object, where there is one.
+    /// Name of the object; may be empty.
     pub name: String,
     /// API group of the object; empty for the core group.
     pub group: String,
-    /// The plural resource name, or the kind for validation failures, as the real server has it.
+    /// The plural resource name, or the kind for validation failures, as in kube-apiserver.
     pub kind: String,
-    /// uid of the object, in the answer to a deletion.
+    /// UID of the object, in the response to a deletion.
     pub uid: String,
-    /// One entry per fault.
+    /// One entry per error.
     pub causes: Vec<Cause>,
-    /// Seconds to wait before trying again; 0 for none.
+    /// Seconds to wait before a retry; 0: unset.
     pub retry_after_seconds: u32,
 }
 
-/// What a status is about: either the plural resource or the kind, with the group that goes with it.
+/// The resource or kind that a status concerns, with its group.
 #[derive(Clone, Copy)]
 pub struct GroupResource<'a> {
     /// The API group; empty for the core group.
@@ -55,7 +55,7 @@ pub struct GroupResource<'a> {
 }
 
 impl<'a> GroupResource<'a> {
-    /// The subject as messages have it: `pods`, `csidrivers.storage.k8s.io`.
+    /// The resource as in messages: `pods`, `csidrivers.storage.k8s.io`.
     fn qualified(self) -> String {
         if self.group.is_empty() {
             self.kind.to_owned()
@@ -74,7 +74,7 @@ impl<'a> GroupResource<'a> {
     }
 }
 
-/// Subresources that the real server has, and this one has not.
+/// Subresources of kube-apiserver that this server lacks.
 const NOT_HERE: [(&str, &[&str]); 3] = [
     (
         "pods",
@@ -84,7 +84,7 @@ const NOT_HERE: [(&str, &[&str]); 3] = [
     ("services", &["proxy"]),
 ];
 
-/// The group and kind under which the machinery reports faulty options.
+/// Group and kind for errors in options objects such as `DeleteOptions`.
 pub(crate) fn options(kind: &str) -> GroupResource<'_> {
     GroupResource {
         group: "meta.k8s.io",
@@ -105,7 +105,7 @@ impl Status {
         }
     }
 
-    /// A failure whose details are present but empty, as the generic REST errors have them.
+    /// A failure with empty details, like the generic REST errors of kube-apiserver.
     fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             details: Some(Box::default()),
@@ -139,7 +139,7 @@ impl Status {
         }
     }
 
-    /// The client went away before its request was complete. Nginx uses this code for it; HTTP has none.
+    /// The client disconnected before its request was complete: code 499 as in nginx; HTTP has none.
     pub(crate) fn client_closed(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::failure(499, "", format!("the client ended the request: {error}"))
     }
@@ -148,7 +148,7 @@ impl Status {
         Self::failure(400, "BadRequest", message)
     }
 
-    /// The refusal of a body from which no type can be read.
+    /// The error for a body whose type cannot be determined.
     pub(crate) fn unrecognized(expected: &str, why: &str, body: &[u8]) -> Self {
         let shown = summary(body);
         Self::bad_request(format!(
@@ -160,7 +160,7 @@ impl Status {
         Self::failure(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 403: the request may not be carried out.
+    /// 403: the request is not allowed.
     pub fn forbidden(subject: GroupResource<'_>, name: &str, why: &str) -> Self {
         let object = if name.is_empty() {
             subject.qualified()
@@ -173,7 +173,7 @@ impl Status {
         }
     }
 
-    /// The refusal of a path that is no resource.
+    /// The 403 for a non-resource path.
     pub(crate) fn forbidden_path(why: &str) -> Self {
         Self::generic(403, "Forbidden", format!("forbidden: {why}"))
     }
@@ -197,7 +197,7 @@ impl Status {
         )
     }
 
-    /// The answer to a subresource that is not there; what only this server lacks is named.
+    /// The 404 for an unknown subresource; one that only this server lacks is named.
     pub(crate) fn no_such_subresource(resource: GroupResource<'_>, subresource: &str) -> Self {
         let mut not_here = NOT_HERE.iter();
         if !not_here.any(|(of, names)| *of == resource.kind && names.contains(&subresource)) {
@@ -227,13 +227,13 @@ impl Status {
         )
     }
 
-    /// The refusal of a form that the answer does not have.
+    /// The 406 for a form in which the response is not available.
     pub(crate) fn no_such_form(available: &str) -> Self {
         let text = format!("only the following media types are accepted: {available}");
         Self::failure(406, "NotAcceptable", text)
     }
 
-    /// The same with a text of its own.
+    /// A 406 with a custom message.
     pub(crate) fn no_such_form_because(text: String) -> Self {
         Self::failure(406, "NotAcceptable", text)
     }
@@ -282,7 +282,7 @@ impl Status {
         Self::generic(415, "UnsupportedMediaType", message)
     }
 
-    /// 422: the object violates these rules.
+    /// 422: the object is invalid.
     pub fn invalid(subject: GroupResource<'_>, name: &str, faults: Faults) -> Self {
         let object = format!("{} {}", subject.qualified(), go::quoted(name));
         let message = format!("{object} is invalid: {faults}");
@@ -294,7 +294,7 @@ impl Status {
         }
     }
 
-    /// The answer to a JSON patch whose test failed or whose path is missing.
+    /// The response to a JSON patch whose `test` failed or whose path is missing.
     pub(crate) fn patch_does_not_apply() -> Self {
         Self::generic(
             422,
@@ -310,7 +310,7 @@ impl Status {
         }
     }
 
-    /// The answer to a request that failed on the way, with the cause.
+    /// A 500 with the error as its cause.
     pub(crate) fn internal_error(why: impl Into<String>) -> Self {
         let why = why.into();
         let cause = Cause {
@@ -329,7 +329,7 @@ impl Status {
         }
     }
 
-    /// The answer to a request for a revision that is not written yet.
+    /// The response to a request for a revision that does not exist yet.
     pub(crate) fn revision_too_large(asked: u64, current: u64, retry_after_seconds: u32) -> Self {
         let cause = Cause {
             reason: "ResourceVersionTooLarge",
@@ -348,18 +348,18 @@ impl Status {
         }
     }
 
-    /// Whether this is the success of a request rather than a failure.
+    /// Whether this is the success of a request.
     pub fn is_success(&self) -> bool {
         self.code < 400
     }
 
-    /// The status as a document. (Over the wire its members have an order, which a document does not keep.)
+    /// The status as a JSON value. (On the wire its members have a fixed order, which a JSON value does not preserve.)
     pub fn to_value(&self) -> Value {
-        serde_json::to_value(self).expect("texts and numbers are JSON")
+        serde_json::to_value(self).expect("strings and numbers serialize to JSON")
     }
 }
 
-/// Members in the order in which the real server writes them: some clients compare texts.
+/// Writes the members in the order of kube-apiserver: some clients compare the text.
 impl Serialize for Status {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let success = self.is_success();
@@ -382,7 +382,7 @@ impl Serialize for Status {
         if let Some(details) = &self.details {
             out.serialize_entry("details", details)?;
         }
-        // The success of a deletion carries no code; that of a binding does.
+        // The success of a deletion has no code; that of a binding does.
         if !success || self.code != 200 {
             out.serialize_entry("code", &self.code)?;
         }

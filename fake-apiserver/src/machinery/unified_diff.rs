@@ -1,18 +1,17 @@
-//! The difference between two texts in the unified format, with the same choice of what stayed as Python's difflib makes it, which
-//! kube-apiserver uses in Go.
+//! Unified diffs that match Python's difflib, whose Go port kube-apiserver uses.
 //!
-//! Finds the longest block of lines that both have, and goes on before and after it. Does not know what the lines say.
+//! Finds the longest common block of lines, then recurses before and after it. Does not know the content of the lines.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Lines that stayed, shown before and after a change.
+/// Number of unchanged context lines around a change.
 const CONTEXT: usize = 3;
 
-/// From so many lines on, those that are more than one in a hundred begin no block.
+/// From this number of lines on, lines that make up more than 1 % of the text start no block (difflib's `autojunk`).
 const LONG: usize = 200;
 
-/// A block of lines that both texts have.
+/// A block of common lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     old: usize,
@@ -20,7 +19,7 @@ struct Block {
     len: usize,
 }
 
-/// A part of both texts: the same lines, or others.
+/// A part of both texts, unchanged or changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     is_same: bool,
@@ -28,7 +27,7 @@ struct Part {
     new: Range<usize>,
 }
 
-/// The difference, and nothing if there is none.
+/// The unified diff; empty if the texts are equal.
 pub(crate) fn of(old: &[String], new: &[String]) -> String {
     let mut out = String::new();
     for hunk in hunks(parts(old, new)) {
@@ -53,7 +52,7 @@ pub(crate) fn of(old: &[String], new: &[String]) -> String {
     out
 }
 
-/// Lines as the head of a hunk has them.
+/// A line range as in a hunk header.
 fn shown(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -62,7 +61,7 @@ fn shown(lines: &Range<usize>) -> String {
     }
 }
 
-/// The parts with their contexts, cut where more stayed than two contexts show.
+/// Groups parts into hunks with context, split where an unchanged part is longer than two contexts.
 fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
     if let Some(first) = parts.first_mut().filter(|part| part.is_same) {
         *first = tail(first);
@@ -85,7 +84,7 @@ fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
     hunks
 }
 
-/// What is shown of lines that stayed, after a change.
+/// The leading context lines of an unchanged part, shown after a change.
 fn head(part: &Part) -> Part {
     let len = part.old.len().min(CONTEXT);
     Part {
@@ -95,7 +94,7 @@ fn head(part: &Part) -> Part {
     }
 }
 
-/// What is shown of lines that stayed, before a change.
+/// The trailing context lines of an unchanged part, shown before a change.
 fn tail(part: &Part) -> Part {
     let len = part.old.len().min(CONTEXT);
     Part {
@@ -105,7 +104,7 @@ fn tail(part: &Part) -> Part {
     }
 }
 
-/// All parts, in their order.
+/// All parts in order.
 fn parts(old: &[String], new: &[String]) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -127,7 +126,7 @@ fn parts(old: &[String], new: &[String]) -> Vec<Part> {
     parts
 }
 
-/// What both have, in order, the longest first and then what is left on both sides of it.
+/// The common blocks in order: the longest one, and recursively those before and after it.
 fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
     let places = places(new);
     let mut blocks: Vec<Block> = Vec::new();
@@ -155,7 +154,7 @@ fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
         })
 }
 
-/// Where the lines of a text stand that may begin a block.
+/// The positions of each line that may start a block.
 fn places(new: &[String]) -> HashMap<&str, Vec<usize>> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, line) in new.iter().enumerate() {
@@ -167,7 +166,7 @@ fn places(new: &[String]) -> HashMap<&str, Vec<usize>> {
     places
 }
 
-/// The longest block, and of several the first.
+/// The longest common block, the first of several.
 fn longest(
     old: &[String],
     new: &[String],
@@ -180,7 +179,7 @@ fn longest(
         new: news.start,
         len: 0,
     };
-    // How long the blocks are that end with the line before, by the place of that in the new text.
+    // Lengths of the blocks that end at the previous line, by position in the new text.
     let mut lengths: HashMap<usize, usize> = HashMap::new();
     for i in olds.clone() {
         let mut ending = HashMap::new();
@@ -199,7 +198,7 @@ fn longest(
         }
         lengths = ending;
     }
-    // Lines that begin no block can still belong to one.
+    // Lines that start no block can still extend one.
     while best.old > olds.start && best.new > news.start && old[best.old - 1] == new[best.new - 1] {
         best.old -= 1;
         best.new -= 1;
@@ -224,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_has_no_difference() {
+    fn equal_texts_have_an_empty_diff() {
         assert_eq!(diff("abc", "abc"), "");
         assert_eq!(diff("", ""), "");
     }
 
     #[test]
-    fn a_change_is_shown_with_what_stands_around_it() {
+    fn a_change_is_shown_with_context_lines() {
         assert_eq!(
             diff("abcdefghi", "abcdXfghi"),
             "@@ -2,7 +2,7 @@; b; c; d;-e;+X; f; g; h;"
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_that_are_far_apart_are_shown_apart() {
+    fn distant_changes_are_in_separate_hunks() {
         assert_eq!(
             diff("abcdefghijk", "Xbcdefghijk"),
             "@@ -1,4 +1,4 @@;-a;+X; b; c; d;"
@@ -256,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_block_stays_and_the_first_of_several() {
-        // What Python's difflib makes of them.
+    fn the_first_of_the_longest_blocks_is_unchanged() {
+        // Expected: the output of Python's difflib.
         assert_eq!(
             diff("qabxcd", "abycdf"),
             "@@ -1,6 +1,6 @@;-q; a; b;-x;+y; c; d;+f;"

@@ -1,9 +1,9 @@
-//! URLs, as Go reads them: other libraries allow less, and change more.
+//! URLs as parsed by Go's `net/url`: other libraries accept less and normalize more.
 
 use super::go;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// What is escaped in a path.
+/// Characters that are escaped in a path.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -26,23 +26,23 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b')')
     .add(b'*');
 
-/// A URL in its parts.
+/// A parsed URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Url {
     pub(crate) scheme: String,
-    /// Who logs in; empty is not none.
+    /// User info; an empty one differs from `None`.
     pub(crate) user: Option<String>,
-    /// With the port.
+    /// Including the port.
     pub(crate) host: String,
     path: String,
     pub(crate) query: String,
     pub(crate) fragment: String,
-    /// What follows the scheme of a URL that has no path.
+    /// The part after the scheme of a URL without a path (`Opaque` in Go).
     opaque: String,
 }
 
 impl Url {
-    /// Reads a URL that is absolute, or an absolute path. What is wrong with it, otherwise.
+    /// Parses an absolute URL or an absolute path, or returns Go's error.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
         let mut url = Self::parts(whole, true).map_err(|why| format!("parse {}: {why}", go::quoted(text)))?;
@@ -50,7 +50,7 @@ impl Url {
         Ok(url)
     }
 
-    /// Reads a URL that may be relative. What is wrong with it, otherwise.
+    /// Parses a URL that may be relative, or returns Go's error.
     pub(crate) fn read_relative(text: &str) -> Result<Self, String> {
         let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
         let mut url =
@@ -108,7 +108,7 @@ impl Url {
         Ok(url)
     }
 
-    /// The host, without brackets, and the port.
+    /// Host without brackets, and port.
     pub(crate) fn host_and_port(&self) -> (&str, &str) {
         let (host, port) = match self.host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port),
@@ -118,7 +118,7 @@ impl Url {
         (inner.unwrap_or(host), port)
     }
 
-    /// The path, with what must not be in one escaped.
+    /// The path with reserved characters escaped.
     pub(crate) fn escaped_path(&self) -> String {
         let is_escaped = |c: char| c.is_ascii_alphanumeric() || "!$&'()*+,;=:@[]%-_.~/".contains(c);
         if self.path.chars().all(is_escaped) {
@@ -128,7 +128,7 @@ impl Url {
         utf8_percent_encode(&path, PATH).to_string()
     }
 
-    /// The values of the query by name.
+    /// The query parameters, each with all its values.
     pub(crate) fn parameters(&self) -> Vec<(String, Vec<String>)> {
         let mut entries: Vec<(String, Vec<String>)> = Vec::new();
         let pairs = self.query.split('&');
@@ -193,7 +193,7 @@ fn read_host(host: &str) -> Result<String, String> {
         ));
     }
     check_escapes(host)?;
-    // Only bytes of other characters are escaped in a host, and the sign itself, before a zone.
+    // In a host, only non-ASCII bytes may be escaped, and `%` itself before an IPv6 zone.
     let is_ascii = |at: usize| host.as_bytes()[at + 1] < b'8' && !host[at..].starts_with("%25");
     if let Some((at, _)) = host.match_indices('%').find(|(at, _)| is_ascii(*at)) {
         return Err(format!("invalid URL escape {}", go::quoted(&host[at..at + 3])));
@@ -201,7 +201,7 @@ fn read_host(host: &str) -> Result<String, String> {
     Ok(percent_decode_str(host).decode_utf8_lossy().into_owned())
 }
 
-/// Whether what follows each `%` are two hexadecimal digits.
+/// Checks that each `%` is followed by two hexadecimal digits.
 fn check_escapes(text: &str) -> Result<(), String> {
     for (at, _) in text.match_indices('%') {
         let digits = text.as_bytes().get(at + 1..at + 3);
@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_url_or_refused(text in r"[a:/@?#%\[\]0-9é\x01 *.-]{0,24}") {
+        fn any_text_parses_or_is_refused_with_an_error_of_go(text in r"[a:/@?#%\[\]0-9é\x01 *.-]{0,24}") {
             for read in [Url::read, Url::read_relative] {
                 if let Err(why) = read(&text) {
                     prop_assert!(why.starts_with("parse \""), "{}", why);

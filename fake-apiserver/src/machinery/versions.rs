@@ -1,8 +1,8 @@
-//! The order of versions of an API: stable ones before betas before alphas, newer ones first.
+//! The order of API versions: stable before beta before alpha, newer before older.
 
 use std::cmp::Ordering;
 
-/// How stable a version is.
+/// The stability of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Alpha,
@@ -10,7 +10,7 @@ enum Stage {
     Stable,
 }
 
-/// Compares two versions as discovery orders them: what comes first is less. Names that are no versions come last.
+/// Compares two versions in discovery order. Names that are not versions come last.
 pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     match (parse(one), parse(other)) {
         (Some(one), Some(other)) => other.cmp(&one),
@@ -20,7 +20,7 @@ pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// `v1`, `v2beta3`: stage, number, and number within the stage.
+/// Parses `v1` or `v2beta3`: stage, major number, number within the stage.
 fn parse(version: &str) -> Option<(Stage, u64, u64)> {
     let rest = version.strip_prefix('v')?;
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stable_versions_come_first_and_names_last() {
+    fn stable_versions_come_first_and_other_names_last() {
         let mut versions = [
             "foo1",
             "v1alpha1",

@@ -1,21 +1,21 @@
-//! What certificates and requests for them say of their subject and their key (RFC 5280, RFC 2986).
+//! Reads subject and public key of certificates and signing requests (RFC 5280, RFC 2986).
 //!
-//! Does not know whether they are good.
+//! Does not verify them.
 
 use yasna::models::ObjectIdentifier;
 use yasna::{ASN1Result, BERReader, BERReaderSeq, Tag};
 
-/// One attribute of a name.
+/// One attribute of a distinguished name.
 pub(crate) struct Attribute {
     pub(crate) kind: ObjectIdentifier,
     pub(crate) text: String,
 }
 
-/// Attributes by their numbers.
+/// Object identifiers of attributes.
 pub(crate) const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
 pub(crate) const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
 
-/// What a name has of one attribute.
+/// The values of one attribute of a name.
 pub(crate) fn texts(name: &[Attribute], kind: &'static [u64]) -> impl Iterator<Item = String> {
     let found = name
         .iter()
@@ -23,14 +23,14 @@ pub(crate) fn texts(name: &[Attribute], kind: &'static [u64]) -> impl Iterator<I
     found.map(|attribute| attribute.text.clone())
 }
 
-/// Whom a certificate is for.
+/// Subject and key of a certificate.
 pub(crate) struct Certificate {
     pub(crate) subject: Vec<Attribute>,
-    /// The key with its algorithm, in DER.
+    /// `SubjectPublicKeyInfo` in DER.
     pub(crate) key: Vec<u8>,
 }
 
-/// Reads a certificate in DER.
+/// Reads a DER certificate.
 pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
     yasna::parse_der(der, |reader| {
         reader.read_sequence(|certificate| {
@@ -38,7 +38,7 @@ pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
                 content.read_optional(|version| {
                     version.read_tagged(Tag::context(0), |number| number.read_u8())
                 })?;
-                // Its number, the signature's algorithm, the issuer and the validity.
+                // Serial number, signature algorithm, issuer and validity.
                 for _ in 0..4 {
                     content.next().read_der()?;
                 }
@@ -53,33 +53,33 @@ pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
     })
 }
 
-/// A key that a certificate is for.
+/// A public key with its algorithm.
 pub(crate) struct PublicKey {
     pub(crate) algorithm: ObjectIdentifier,
     pub(crate) curve: Option<ObjectIdentifier>,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The algorithm of keys of RSA, by its number.
+/// Object identifier of the RSA algorithm.
 pub(crate) const RSA: &[u64] = &[1, 2, 840, 113_549, 1, 1, 1];
-/// Curves by their numbers.
+/// Object identifiers of curves.
 pub(crate) const P256: &[u64] = &[1, 2, 840, 10_045, 3, 1, 7];
 pub(crate) const P384: &[u64] = &[1, 3, 132, 0, 34];
 
 impl PublicKey {
-    /// Whether it is of that algorithm.
+    /// Whether the key has that algorithm.
     pub(crate) fn is_of(&self, algorithm: &[u64]) -> bool {
         **self.algorithm.components() == *algorithm
     }
 
-    /// Whether it is on that curve.
+    /// Whether the key is on that curve.
     pub(crate) fn is_on(&self, curve: &[u64]) -> bool {
         let own = self.curve.as_ref();
         own.is_some_and(|own| **own.components() == *curve)
     }
 }
 
-/// A key with its algorithm.
+/// Reads a `SubjectPublicKeyInfo`.
 pub(crate) fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
     reader.read_sequence(|key| {
         let (algorithm, parameters) = key.next().read_sequence(|algorithm| {
@@ -95,13 +95,13 @@ pub(crate) fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
     })
 }
 
-/// Reads over what comes after.
+/// Skips the remaining elements.
 pub(crate) fn rest(reader: &mut BERReaderSeq<'_, '_>) -> ASN1Result<()> {
     while reader.read_optional(|part| part.read_der())?.is_some() {}
     Ok(())
 }
 
-/// A name: its attributes, in their order.
+/// Reads a distinguished name: its attributes in order.
 pub(crate) fn name(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
     reader.read_sequence_of(|set| {

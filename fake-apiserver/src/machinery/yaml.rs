@@ -1,7 +1,7 @@
-//! YAML bodies, in and out, as the API machinery reads and writes them.
+//! YAML bodies, parsed and written as apimachinery does.
 //!
-//! Numbers with a leading zero are octal, `yes` and `on` are true, and the last of several equal fields counts: the
-//! YAML 1.1 of Go. Owns nothing but these choices; a YAML body is read as the JSON that it stands for.
+//! Go's YAML 1.1: numbers with a leading zero are octal, `yes` and `on` are true, and the last of several fields of the same name
+//! wins. Owns only these choices; a YAML body is read as the equivalent JSON.
 
 use crate::machinery::document::{Document, Position};
 use crate::machinery::stack::with_stack;
@@ -11,13 +11,13 @@ use serde_json::Value;
 use serde_saphyr::DuplicateKeyPolicy;
 use std::cell::RefCell;
 
-/// The media type of bodies.
+/// The media type of YAML.
 pub(crate) const MEDIA: &str = "application/yaml";
 
 /// Maximum nesting depth, the same as for JSON.
 const DEPTH: usize = 128;
 
-/// Parses a body of one document.
+/// Parses a body with one document.
 pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     with_stack(DEPTH, || parse_document(body))
 }
@@ -45,7 +45,7 @@ fn parse_document(body: &[u8]) -> Result<Document, String> {
     })
 }
 
-/// The text of Go's parser for a text that is no YAML, for the most frequent mistakes; without line numbers for the first line.
+/// Go's error for the most frequent syntax errors; without a line number for the first line.
 fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
     let said = error.without_snippet().to_string();
     let line = error.location().map_or(1, |location| location.line());
@@ -67,7 +67,7 @@ fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
     }
 }
 
-/// The first field that comes twice, with its line, as Go's strict parser reports it.
+/// The first duplicate field with its line, as Go's strict parser reports it.
 pub(crate) fn first_duplicate(body: &[u8]) -> Option<String> {
     with_stack(DEPTH, || find_duplicate(body))
 }
@@ -91,7 +91,7 @@ fn find_duplicate(body: &[u8]) -> Option<String> {
     }
 }
 
-/// Writes a document.
+/// Writes a value as YAML.
 pub(crate) fn write(value: &Value) -> Bytes {
     let options = serde_saphyr::ser_options! { compact_list_indent: true };
     let mut text = String::new();
@@ -107,9 +107,9 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn it_is_the_yaml_of_go() {
+    fn yaml_is_parsed_as_go_does() {
         let text = "a: 0644\nb: yes\nc: !!str 1\nd: [1.5, null, ~]\n\"e\": |\n  x\n  y\na: 0755\n";
-        let parsed = parse(text.as_bytes()).expect("it is YAML");
+        let parsed = parse(text.as_bytes()).expect("the text is valid YAML");
         assert_eq!(
             parsed.value,
             json!({"a": 493, "b": true, "c": "1", "d": [1.5, null, null], "e": "x\ny\n"})
@@ -118,18 +118,18 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_not_indented() {
+    fn lists_are_written_without_indentation() {
         let text = write(&json!({"items": [{"name": "a", "port": "80"}], "of": null}));
         assert_eq!(text, "items:\n- name: a\n  port: \"80\"\nof: null\n");
     }
 
     proptest! {
         #[test]
-        fn what_is_written_reads_the_same(
+        fn written_yaml_parses_to_the_same_value(
             keys in prop::collection::btree_map("[a-z]{1,4}|on|null", "\\PC{0,12}|[0-9]{1,5}|true|0x1f|~", 0..6)
         ) {
-            let value = serde_json::to_value(&keys).expect("maps of strings are JSON");
-            let parsed = parse(&write(&value)).expect("what was written is YAML");
+            let value = serde_json::to_value(&keys).expect("maps of strings serialize to JSON");
+            let parsed = parse(&write(&value)).expect("written YAML is valid");
             if !keys.is_empty() {
                 prop_assert_eq!(parsed.value, value);
             }

@@ -1,19 +1,19 @@
-//! Field selectors: their grammar, and matching. Which fields can be selected is a matter of the kind table.
+//! Field selectors: grammar and matching. The selectable fields come from the resource definitions.
 
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// A field that field selectors accept.
+/// A field that field selectors support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Selectable {
     pub(crate) label: &'static str,
-    /// JSON pointers; the first that leads to something wins.
+    /// JSON pointers; the first with a value wins.
     pub(crate) pointers: &'static [&'static str],
-    /// The text of the field where it is not set: empty, but for some booleans.
+    /// The text of the field if it is unset: empty, except for some booleans.
     pub(crate) absent: &'static str,
 }
 
-/// A field whose text is empty where it is not set.
+/// A field whose text is empty if it is unset.
 pub(crate) const fn selectable(label: &'static str, pointers: &'static [&'static str]) -> Selectable {
     Selectable {
         label,
@@ -22,7 +22,7 @@ pub(crate) const fn selectable(label: &'static str, pointers: &'static [&'static
     }
 }
 
-/// A field selector; all terms must hold.
+/// A field selector; all terms must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSelector(Vec<Term>);
 
@@ -33,12 +33,12 @@ struct Term {
     value: String,
 }
 
-/// A field selector that was read, whatever fields there are.
+/// A parsed field selector whose labels are not resolved yet.
 pub(crate) struct Unresolved(Vec<(String, bool, String)>);
 
 impl Unresolved {
-    /// The selector over fields that `find` knows: it leads from a label to the field, or returns the
-    /// text of the refusal.
+    /// Resolves the labels with `find`, which returns the field of a label or the message for an unsupported
+    /// one.
     pub(crate) fn resolve(
         self,
         find: impl Fn(&str) -> Result<Selectable, String>,
@@ -55,7 +55,7 @@ impl Unresolved {
 }
 
 impl FieldSelector {
-    /// Reads the text of a `fieldSelector` parameter.
+    /// Parses a `fieldSelector` parameter.
     pub(crate) fn read(text: &str) -> Result<Unresolved, Status> {
         let mut read = Vec::new();
         for part in split_terms(text).iter().filter(|part| !part.is_empty()) {
@@ -73,7 +73,7 @@ impl FieldSelector {
             .all(|term| (term.field.read(object) == term.value) == term.equal)
     }
 
-    /// The value that a field must have, where there is only one that it may have.
+    /// The value that the selector requires of a field, if it requires exactly one.
     pub(crate) fn only(&self, pointer: &str) -> Option<&str> {
         let mut terms = self.0.iter();
         let exact = terms.find(|term| term.equal && *term.field.pointers == [pointer])?;
@@ -98,7 +98,7 @@ impl Selectable {
     }
 }
 
-/// Splits at commas that are not escaped.
+/// Splits at unescaped commas.
 fn split_terms(text: &str) -> Vec<String> {
     let mut terms = vec![String::new()];
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! Label selectors: the grammar of the real server with its texts, and matching.
+//! Label selectors: kube-apiserver's grammar with its error messages, and matching.
 
 use super::tokens::{Token, Tokens};
 use crate::machinery::faults::Faults;
@@ -7,7 +7,7 @@ use crate::machinery::{json, names};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A label selector; all requirements must hold.
+/// A label selector; all requirements must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelSelector(Vec<Requirement>);
 
@@ -28,7 +28,7 @@ enum Test {
 }
 
 impl LabelSelector {
-    /// Parses the text of a `labelSelector` parameter.
+    /// Parses a `labelSelector` parameter.
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
         parse(text).map(Self).map_err(Status::bad_request)
     }
@@ -179,7 +179,7 @@ fn operation(key: &str, tokens: &mut Tokens<'_>) -> Result<Test, String> {
     })
 }
 
-/// The value after `=`; nothing at all is the empty value.
+/// The value after `=`; a missing value is the empty string.
 fn exact(tokens: &mut Tokens<'_>) -> Result<String, String> {
     if matches!(tokens.value(), Token::End | Token::Symbol(",")) {
         return Ok(String::new());
@@ -190,7 +190,7 @@ fn exact(tokens: &mut Tokens<'_>) -> Result<String, String> {
     }
 }
 
-/// The values between parentheses. An empty place between commas is the empty value.
+/// The values in parentheses. Nothing between two commas is the empty string.
 fn set(tokens: &mut Tokens<'_>) -> Result<BTreeSet<String>, String> {
     match tokens.take_value() {
         Token::Symbol("(") => {}

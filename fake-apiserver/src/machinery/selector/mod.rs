@@ -1,6 +1,6 @@
-//! Label and field selectors: parsing as the real server does it, and matching.
+//! Label and field selectors: parsing as in kube-apiserver, and matching.
 //!
-//! Owns the grammar. Which fields can be selected is a matter of the kind table.
+//! Owns the grammar. The selectable fields come from the resource definitions.
 
 mod fields;
 mod labels;
@@ -11,7 +11,7 @@ pub(crate) use labels::LabelSelector;
 
 #[cfg(test)]
 mod tests {
-    //! Laws of selectors; what single texts mean is tested on the wire.
+    //! Properties of selectors; single selectors are tested through the API.
 
     use super::*;
     use proptest::prelude::*;
@@ -30,7 +30,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_requirement_and_its_opposite_split_all_objects(labels in labels(), key in "[a-c]", value in "[x-z]{0,1}") {
+        fn each_object_matches_a_requirement_or_its_negation(labels in labels(), key in "[a-c]", value in "[x-z]{0,1}") {
             for (yes, no) in [
                 (format!("{key}={value}"), format!("{key}!={value}")),
                 (format!("{key} in ({value},y)"), format!("{key} notin ({value},y)")),
@@ -41,19 +41,19 @@ mod tests {
         }
 
         #[test]
-        fn equality_means_the_label_has_the_value(labels in labels(), key in "[a-c]", value in "[x-z]{0,1}") {
+        fn an_equality_requirement_matches_exactly_that_label_value(labels in labels(), key in "[a-c]", value in "[x-z]{0,1}") {
             prop_assert_eq!(matches(&format!("{key}=={value}"), &labels), labels.get(&key) == Some(&value));
         }
 
         #[test]
-        fn requirements_add_up(labels in labels(), one in "!?[a-c](=[x-z])?", two in "[a-c]( in \\([x-z],[x-z]\\))?") {
+        fn all_requirements_must_match(labels in labels(), one in "!?[a-c](=[x-z])?", two in "[a-c]( in \\([x-z],[x-z]\\))?") {
             prop_assume!(!(one.starts_with('!') && one.contains('=')));
             let both = matches(&format!("{one},{two}"), &labels);
             prop_assert_eq!(both, matches(&one, &labels) && matches(&two, &labels));
         }
 
         #[test]
-        fn escaped_values_of_fields_come_through(name in "[a-z,=\\\\]{1,8}") {
+        fn escaped_field_values_are_unescaped(name in "[a-z,=\\\\]{1,8}") {
             let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
             let selector = FieldSelector::read(&format!("metadata.name={escaped}")).unwrap();
             static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
@@ -63,7 +63,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_makes_the_parsers_panic(text in "\\PC{0,30}") {
+        fn the_parsers_never_panic(text in "\\PC{0,30}") {
             let _ = (LabelSelector::parse(&text).is_ok(), FieldSelector::read(&text).is_ok());
         }
     }

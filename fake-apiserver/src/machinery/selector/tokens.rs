@@ -1,8 +1,8 @@
-//! The words and symbols of label selectors. Owns how a text is divided into them; knows no grammar.
+//! Tokens of label selectors. Owns the lexer; does not know the grammar.
 
 use std::fmt;
 
-/// A piece of a selector. The words `in` and `notin` are symbols where an operator is expected, and words elsewhere.
+/// A token. `in` and `notin` are symbols where an operator is expected, and words elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Word(&'a str),
@@ -10,34 +10,34 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Symbols, the longer before those that they begin with.
+/// Symbols; longer ones before their prefixes.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
 const WORDS: [&str; 2] = ["in", "notin"];
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// What is left of a selector.
+/// The rest of a selector.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn scan(text: &'a str) -> Self {
-        // Go's scanner takes a zero byte for the end.
+        // Go's lexer treats a zero byte as the end.
         let end = text.find('\0').unwrap_or(text.len());
         Self { rest: &text[..end] }
     }
 
-    /// The next token where a key or value may be, which is not taken.
+    /// Peeks at the next token where a key or value is expected.
     pub(super) fn value(&self) -> Token<'a> {
         as_value(self.next().0)
     }
 
-    /// The same, taken.
+    /// Takes the next token where a key or value is expected.
     pub(super) fn take_value(&mut self) -> Token<'a> {
         as_value(self.take())
     }
 
-    /// The next token where an operator may be, taken.
+    /// Takes the next token where an operator is expected.
     pub(super) fn take(&mut self) -> Token<'a> {
         let (token, rest) = self.next();
         self.rest = rest;
