@@ -230,8 +230,7 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
 
 /// Renders a text with the given media type.
 pub(super) fn typed(code: u16, media: &str, text: impl Into<Bytes>) -> Plain {
-    let media =
-        HeaderValue::from_str(media).expect("a media type is a valid header value");
+    let media = HeaderValue::from_str(media).expect("a media type is a valid header value");
     Plain {
         code,
         headers: vec![(CONTENT_TYPE, media)],
