@@ -30,7 +30,7 @@ const SCRATCH_MAX: usize = 1 << 16;
 /// Objects by storage key. Cloning is cheap: readers hold a snapshot while writers continue.
 pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
 
-/// One state of one object.
+/// The state of an object at one revision.
 #[derive(Debug)]
 pub struct Object {
     /// The object without `metadata.managedFields`; parsed on demand if only the serialized form is held.

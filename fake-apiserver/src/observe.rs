@@ -45,7 +45,7 @@ pub enum Event {
     Commit {
         /// Name of the client whose request caused the change.
         client: Arc<str>,
-        /// What happened to the object.
+        /// Whether the object was created, modified or deleted.
         change: Change,
         /// API group; empty for the core group.
         group: &'static str,

@@ -11,7 +11,7 @@ use std::fmt;
 pub enum Verb {
     /// Read one object, or a non-resource path.
     Get,
-    /// Read a collection.
+    /// List a collection.
     List,
     /// Watch a collection.
     Watch,

@@ -97,7 +97,7 @@ fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
     Ok(())
 }
 
-/// Adds the groups that such a user always has.
+/// Adds the groups of a service account, or of the anonymous user.
 fn with_groups(mut user: User) -> Arc<User> {
     if let Some((namespace, _)) = account_of(&user.name)
         && user.groups.is_empty()

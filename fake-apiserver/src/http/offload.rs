@@ -83,7 +83,7 @@ mod tests {
         assert!(futures::poll!(work.as_mut()).is_pending());
         drop(work);
         assert_eq!(long.0.available_permits(), 0);
-        end.send(()).expect("the work waits");
+        end.send(()).expect("the work still waits for the signal");
         assert!(long.permit(true).await.is_some());
     }
 }

@@ -54,7 +54,7 @@ pub enum TlsError {
     Unusable {
         /// The expected content.
         what: &'static str,
-        /// What is wrong with it.
+        /// The parse or verification error.
         why: String,
     },
 }

@@ -13,7 +13,7 @@ enum Step {
     Member(String),
     /// Array index; negative values count from the end.
     Entry(i64),
-    /// Every member or entry.
+    /// Every member of an object or entry of an array.
     Each,
     /// Filter: entries whose value at the path satisfies the comparison.
     Where(JsonPath, Comparison, Value),

@@ -33,7 +33,7 @@ impl LabelSelector {
         parse(text).map(Self).map_err(Status::bad_request)
     }
 
-    /// Reads a `LabelSelector` object of meta/v1; `None` where an operator is unknown.
+    /// Reads a `LabelSelector` object of meta/v1; `None` if an operator is unknown.
     pub(crate) fn from_object(selector: &Value) -> Option<Self> {
         let mut requirements: Vec<Requirement> = json::pairs(&selector["matchLabels"])
             .map(|(key, value)| Requirement {
