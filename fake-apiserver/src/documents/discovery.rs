@@ -1,6 +1,6 @@
-//! Discovery: which groups, versions and resources there are, in all forms that clients ask for.
+//! Discovery documents: the served groups, versions and resources, aggregated or not.
 //!
-//! Does not know HTTP, nor which form a client takes.
+//! Does not know HTTP, nor content negotiation.
 
 use super::served::{groups, of_group, parts, verbs};
 use crate::kinds::{Api, Kind};
@@ -28,8 +28,8 @@ pub(crate) struct Cached {
     pub(crate) document: Value,
 }
 
-/// A discovery document. `aggregated` is the version of aggregated discovery that the client takes, if any; `address` is
-/// the server's as the client knows it.
+/// A discovery document. `aggregated`: the version of aggregated discovery that the client accepts, if any; `address`: the
+/// server's address as the client sees it.
 pub(crate) fn document(
     which: &DiscoveryDocument,
     aggregated: Option<&'static str>,
@@ -85,8 +85,8 @@ pub(crate) fn document(
     }
 }
 
-/// The version of aggregated discovery that a release gives to a client that takes `asked`: none before 1.27, and
-/// `v2` from 1.30 on.
+/// The version of aggregated discovery that the release serves to a client that accepts `asked`: none before 1.27, `v2` only
+/// since 1.30.
 fn aggregated_version(asked: &'static str, api: &Api) -> Option<&'static str> {
     match asked {
         _ if !api.profile.is_since(27) => None,
@@ -149,7 +149,7 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
     list
 }
 
-/// Tells whether objects are still stored in the same version: a short hash of it.
+/// `storageVersionHash`: a short hash that changes when objects are stored in another version.
 fn storage_version(stored: &Kind) -> String {
     let version = stored.storage_version.unwrap_or(stored.version);
     let text = format!("{}/{version}/{}", stored.group, stored.kind);
@@ -165,7 +165,7 @@ fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
     }
 }
 
-/// All resources of some groups in one document.
+/// `APIGroupDiscoveryList` of the given groups.
 fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static str>)>, api: &Api) -> Value {
     let items: Vec<Value> = groups
         .into_iter()
@@ -192,7 +192,7 @@ fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static st
 
 fn aggregated_resource(kind: &Kind) -> Value {
     let response = |name: &str, home: Option<(&str, &str)>| {
-        // The real server leaves out what the place says already, but for what a definition has made.
+        // kube-apiserver omits group and version if they equal those of the enclosing entry, except for custom resources.
         let own = kind.defined().map(|_| (kind.group, kind.version));
         let (group, version) = home.or(own).unwrap_or_default();
         json!({"group": group, "version": version, "kind": name})

@@ -4,10 +4,10 @@ use super::served::groups;
 use crate::kinds::Api;
 use serde_json::{Value, json};
 
-/// The first minor release that tells which releases it behaves as, and works beside.
+/// The first minor release whose `/version` contains the emulation and minimum compatibility versions.
 const COMPATIBILITY: u8 = 33;
 
-/// `/version`: what this server follows.
+/// `/version`: the release that this server emulates.
 pub(crate) fn version(api: &Api) -> Value {
     let minor = api.profile.release.minor();
     let mut version = json!({
@@ -31,7 +31,7 @@ pub(crate) fn version(api: &Api) -> Value {
     version
 }
 
-/// The architecture of this machine, in the names that clients know.
+/// The architecture of this host, by its Go name.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -40,7 +40,7 @@ fn architecture() -> &'static str {
     }
 }
 
-/// `/`: the paths that are served, among them some of the server's own.
+/// `/`: the served paths. `own`: those that the server adds.
 pub(crate) fn paths(api: &Api, own: impl IntoIterator<Item = String>) -> Value {
     let mut paths: Vec<String> = own.into_iter().collect();
     paths.extend(["/api", "/api/v1", "/apis", "/apis/"].map(str::to_owned));

@@ -1,11 +1,11 @@
-//! Which groups, versions, resources and subresources a release serves, and what can be done with them.
+//! Which groups, versions, resources and subresources a release serves, and their verbs.
 //!
-//! Everything is read off the kind table. Does not know the forms of documents.
+//! Computed from the resource definitions. Does not know the forms of documents.
 
 use crate::kinds::{Api, Kind, Subresource, sent_to};
 use crate::machinery::versions;
 
-/// What every resource can do; resources whose collection cannot be deleted lack that.
+/// The verbs of built-in resources; some lack `deletecollection`.
 const VERBS: [&str; 8] = [
     "create",
     "delete",
@@ -16,7 +16,7 @@ const VERBS: [&str; 8] = [
     "update",
     "watch",
 ];
-/// The same for what definitions have made.
+/// The verbs of custom resources, in kube-apiserver's order.
 const DEFINED_VERBS: [&str; 8] = [
     "delete",
     "deletecollection",
@@ -27,15 +27,15 @@ const DEFINED_VERBS: [&str; 8] = [
     "update",
     "watch",
 ];
-/// What can't be done while the definition is being deleted.
+/// The verbs that a custom resource loses while its CustomResourceDefinition is being deleted.
 const MAKING: [&str; 3] = ["create", "patch", "update"];
 const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 
-/// The groups beside the core group, each with its versions, the preferred one first.
+/// The groups except the core group, each with its versions, the preferred one first.
 pub(super) fn groups(api: &Api) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for kind in api.served().filter(|kind| !kind.group.is_empty()) {
-        // A group that definitions have added to may be one of the first.
+        // A custom resource may belong to a group that an earlier definition listed.
         let known = match groups.last() {
             Some((last, _)) if *last == kind.group => groups.last_mut(),
             _ => groups.iter_mut().find(|(group, _)| *group == kind.group),
@@ -54,7 +54,7 @@ pub(super) fn groups(api: &Api) -> Vec<(&'static str, Vec<&'static str>)> {
     groups
 }
 
-/// All versions of all groups, in the order of discovery.
+/// All versions of all groups, in discovery order.
 pub(super) fn versions(api: &Api) -> Vec<(&'static str, &'static str)> {
     let core = [("", vec!["v1"])];
     let groups = core.into_iter().chain(groups(api));
@@ -68,7 +68,7 @@ pub(super) fn of_group<'a>(group: &'a str, version: &'a str, api: &'a Api) -> im
     all.filter(move |kind| kind.version == version && kind.life.contains(api.profile))
 }
 
-/// Whether there is anything to discover in a group, or in a version of it.
+/// Whether the group, or this version of it, serves any resource.
 pub(crate) fn has(group: &str, version: Option<&str>, api: &Api) -> bool {
     let mut all = api.catalogue.of_group(group);
     all.any(|kind| {
@@ -97,16 +97,16 @@ pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
 /// A subresource.
 pub(super) struct Subentry {
     pub(super) name: &'static str,
-    /// The kind of what is sent to it and comes back.
+    /// The kind of its request and response bodies.
     pub(super) body: &'static str,
-    /// Group and version of that kind, where they are not those of the resource.
+    /// Group and version of that kind, if they differ from those of the resource.
     pub(super) home: Option<(&'static str, &'static str)>,
     pub(super) verbs: Vec<&'static str>,
-    /// It leads through the server.
+    /// Whether requests are proxied (exec, attach, port-forward, proxy).
     pub(super) is_connection: bool,
 }
 
-/// Subresources of a kind.
+/// The subresources of a kind.
 pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
     let part = |name, body: Option<&'static Kind>, verbs: &[&'static str]| Subentry {
         name,
@@ -138,7 +138,7 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
     });
     let mut parts: Vec<Subentry> = own.collect();
     if kind.status {
-        // Definitions have it first.
+        // kube-apiserver lists `status` first for custom resources.
         let at = if kind.defined().is_some() { 0 } else { parts.len() };
         parts.insert(at, part("status", None, &STATUS_VERBS));
     }

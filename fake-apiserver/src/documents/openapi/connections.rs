@@ -1,6 +1,6 @@
-//! Paths of connections: `pods/log`, `pods/exec` and its like, and proxies.
+//! OpenAPI paths of connect subresources: `pods/log`, `pods/exec`, `pods/attach`, `pods/portforward`, and `proxy`.
 //!
-//! Owns which methods and options they have. Does not know how a connection is made.
+//! Owns their methods and parameters. Does not know how a connection is made.
 
 use super::operations::{Home, OK, answers, capitalized};
 use super::parameters::{in_path, parameter};
@@ -10,18 +10,18 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// The one that is no connection between programs, but a text.
+/// The only one whose response is plain text, without a connection to the container.
 const LOG: &str = "log";
 
-/// What a connection takes.
+/// Methods and query parameters of a connect subresource.
 struct Connection {
     methods: &'static [&'static str],
     options: &'static [&'static str],
-    /// Whether what follows its path belongs to it.
+    /// Whether the path may continue: `…/proxy/{path}`.
     goes_on: bool,
 }
 
-/// The connection of that name.
+/// The connect subresource of that name.
 fn connection(name: &str) -> Connection {
     let stream = |options| Connection {
         methods: &["get", "post"],
@@ -56,8 +56,8 @@ fn connection(name: &str) -> Connection {
     }
 }
 
-/// The paths of a connection. `object`: the path of what it leads to; `of_one`: how that is called in the names of operations; `named`: the
-/// parameters in its path.
+/// The paths of a connect subresource. `object`: the path of its object; `of_one`: the name of the object in operation IDs; `named`:
+/// the path parameters.
 pub(super) fn of_part(
     object: &str,
     of_one: &str,

@@ -1,20 +1,20 @@
-//! Schemas of the resources that definitions have made, as documents show them.
+//! OpenAPI schemas of custom resources.
 //!
-//! Owns what is added to the schema of a definition, and what version 2 cannot say of it. Does not know paths, nor what
-//! a schema means.
+//! Owns the additions to the schema in a CustomResourceDefinition, and the removal of what OpenAPI v2 cannot express. Does not know
+//! paths, nor the meaning of a schema.
 
 use super::texts;
 use crate::kinds::{Defined, Kind};
 use crate::machinery::json;
 use serde_json::{Map, Value, json};
 
-/// What a whole number or a string may be.
+/// The types of `x-kubernetes-int-or-string`.
 const EITHER: [&str; 2] = ["integer", "string"];
 
-/// The schema of an object. `metadata` refers to the type of metadata.
+/// The schema of an object. `metadata`: reference to ObjectMeta.
 pub(super) fn object(kind: &Kind, defined: &Defined, metadata: &Value, is_second: bool) -> Value {
     let mut schema = defined.text.as_ref().clone();
-    // Clients take all members that are not named for faults, as soon as some are.
+    // OpenAPI v2 clients reject unlisted members as soon as a schema lists any.
     let is_open = is_second && defined.schema.preserve;
     if schema.is_null() || is_open {
         schema = json!({"type": "object"});
@@ -32,7 +32,7 @@ pub(super) fn object(kind: &Kind, defined: &Defined, metadata: &Value, is_second
     schema
 }
 
-/// The schema of a list. `items` and `metadata` refer to other types.
+/// The schema of a list. `items`, `metadata`: references to the schemas of an item and of ListMeta.
 pub(super) fn list(kind: &Kind, defined: &Defined, items: &Value, metadata: &Value) -> Value {
     let mut properties = type_meta();
     let of_kind = format!("The objects of kind {}.", kind.kind);
@@ -51,7 +51,7 @@ pub(super) fn list(kind: &Kind, defined: &Defined, items: &Value, metadata: &Val
     schema
 }
 
-/// Says of which kind a schema is, and by what its objects can be selected.
+/// Adds the group, version and kind, and the selectable fields.
 fn mark(schema: &mut Value, kind: &Kind, name: &str, defined: &Defined) {
     schema["x-kubernetes-group-version-kind"] =
         json!([{"group": kind.group, "version": kind.version, "kind": name}]);
@@ -68,7 +68,7 @@ fn type_meta() -> Map<String, Value> {
     told.into_iter().collect()
 }
 
-/// A member that is an object, made where it is not there.
+/// The object-valued member of that name, created if absent.
 fn member<'a>(schema: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !schema[name].is_object() {
         schema[name] = json!({});
@@ -76,7 +76,7 @@ fn member<'a>(schema: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     schema[name].as_object_mut().expect("it is an object now")
 }
 
-/// Visits a schema and then those of its parts, but not those that only say more about the same value.
+/// Visits a schema and its nested schemas, but not those in `allOf`, `anyOf`, `oneOf` and `not`.
 fn visit(schema: &mut Value, change: &impl Fn(&mut Value)) {
     change(schema);
     for name in ["items", "additionalProperties"] {
@@ -93,7 +93,7 @@ fn is(schema: &Value, flag: &str) -> bool {
     schema[flag] == true
 }
 
-/// Says the two types that a whole number or a string has, in words that everybody knows.
+/// Expands `x-kubernetes-int-or-string` to `anyOf: [integer, string]`.
 fn unfold(schema: &mut Value) {
     visit(schema, &|schema| {
         let types: Value = EITHER.iter().map(|of| json!({"type": of})).collect();
@@ -114,7 +114,7 @@ fn unfold(schema: &mut Value) {
     });
 }
 
-/// Leaves out what version 2, or a client that reads it, cannot understand.
+/// Removes the keywords that OpenAPI v2 or its clients do not support.
 fn reduce(schema: &mut Value) {
     visit(schema, &|schema| {
         let is_open = is(schema, "x-kubernetes-preserve-unknown-fields");
@@ -138,7 +138,7 @@ fn reduce(schema: &mut Value) {
     });
 }
 
-/// What may be nothing need not be there.
+/// Removes nullable properties from `required`: v2 clients treat null as absent.
 fn require_no_null(members: &mut Map<String, Value>) {
     let mut required: Vec<Value> = json::list(members.get("required").unwrap_or(&Value::Null)).to_vec();
     let properties = members.get("properties");
@@ -159,7 +159,7 @@ fn require_no_null(members: &mut Map<String, Value>) {
     }
 }
 
-/// Says that objects inside the object have a type and metadata.
+/// Adds `apiVersion`, `kind` and `metadata` to embedded resources.
 fn embed(schema: &mut Value, metadata: &Value, is_second: bool) {
     visit(schema, &|schema| {
         let is_open = is_second && is(schema, "x-kubernetes-preserve-unknown-fields");

@@ -1,6 +1,6 @@
-//! What only documents say about types: facts that nothing in this server follows.
+//! OpenAPI properties that this server does not enforce; they are only published.
 //!
-//! Owns the words of that column of the table of types. Does not know how a schema is written down.
+//! Owns the grammar of the `documents` column of the type table. Does not know the form of a schema.
 
 use crate::types;
 use std::collections::HashMap;
@@ -12,30 +12,30 @@ static FACTS: LazyLock<HashMap<(&str, &str), Facts>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What documents say of a field, or of a type.
+/// OpenAPI properties of a field or type.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// Whether the field must be there, where that does not follow from its form.
+    /// Whether the field is required; unset: derived from its presence.
     pub(super) required: Option<bool>,
-    /// All values that the field, or each entry of it, may have.
+    /// The enum of the field, or of its items.
     pub(super) values: Option<Vec<String>>,
-    /// What the field is when it is not set.
+    /// The default.
     pub(super) default: Option<&'static str>,
-    /// How strategic merge patches treat the field, where that does not follow from its form.
+    /// `x-kubernetes-patch-strategy`; unset: derived from the field's strategy.
     pub(super) patch: Option<&'static str>,
-    /// The list has one owner.
+    /// `x-kubernetes-list-type: atomic`.
     pub(super) atomic: bool,
-    /// The document does not say who owns the list.
+    /// No `x-kubernetes-list-type` or `x-kubernetes-map-type`.
     pub(super) silent: bool,
-    /// The document says that each member of the struct or map has an owner of its own.
+    /// `x-kubernetes-map-type: granular`.
     pub(super) granular: bool,
     /// The full name of the field's type, which is any JSON.
     pub(super) of: Option<&'static str>,
-    /// Not even that the type is an object is said.
+    /// With `of`: the schema of that type has no `type: object`.
     pub(super) any: bool,
-    /// Members of the type of which one at most is set.
+    /// Members of the union, of which at most one may be set.
     pub(super) union: Option<Vec<&'static str>>,
-    /// The field that says which.
+    /// The discriminator of the union.
     pub(super) by: Option<&'static str>,
 }
 
@@ -53,12 +53,12 @@ static NONE: Facts = Facts {
     by: None,
 };
 
-/// The facts about a field; about the type itself where the field is empty.
+/// The properties of a field; of the type itself if `field` is empty.
 pub(super) fn of(owner: &'static str, field: &'static str) -> &'static Facts {
     FACTS.get(&(owner, field)).unwrap_or(&NONE)
 }
 
-/// Adds one word of the column to the facts.
+/// Applies one word of the column.
 fn note(mut facts: Facts, note: &'static str) -> Facts {
     let (what, value) = note.split_once('=').unwrap_or((note, ""));
     let list = || Some(value.split(',').collect());

@@ -1,7 +1,7 @@
-//! OpenAPI documents: what clients validate, explain and merge by.
+//! OpenAPI documents, which clients use for validation, `kubectl explain` and merging.
 //!
-//! Owns which documents there are, when they are made and how long they are kept: on the first request that needs them,
-//! as bytes, for they depend on nothing but the release and the rows that are served. Does not know what is in them.
+//! Owns which documents exist and the cache of their bytes: built on first request, since they depend only on the release and the served
+//! resources. Does not know their content.
 
 mod connections;
 mod custom;
@@ -27,17 +27,17 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// How many documents are kept: those of one release and of many definitions, and a few of others. One for everything has
-/// some megabytes, those of a definition some kilobytes.
+/// Maximum number of cached documents: enough for one release and many CustomResourceDefinitions. The v2 document takes some megabytes,
+/// that of a definition some kilobytes.
 const KEPT_MAX: usize = 1024;
 
-/// The documents that were requested last.
+/// The most recently built documents.
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
-/// The last one that was made is first.
+/// Newest first.
 type Kept = VecDeque<(Key, Arc<OpenApiDocument>)>;
 
-/// What a document depends on: the version of OpenAPI, the release, the place that it describes, and the resources there.
+/// Cache key: version of OpenAPI, release, path of the document, and its resources.
 #[derive(Clone, PartialEq)]
 struct Key {
     place: String,
@@ -55,10 +55,10 @@ enum OpenApiVersion {
     Three,
 }
 
-/// A document as it is sent.
+/// A document, serialized.
 pub(crate) struct OpenApiDocument {
     pub(crate) json: Bytes,
-    /// Of the JSON form, in hexadecimal digits; the other form has the same.
+    /// SHA-512 of the JSON in hexadecimal digits; the ETag of both serializations.
     pub(crate) hash: String,
     pub(crate) made: Timestamp,
     form: OpenApiVersion,
@@ -79,7 +79,7 @@ impl OpenApiDocument {
         }
     }
 
-    /// The document in protobuf, made on first use.
+    /// The document in protobuf, encoded on first use.
     pub(crate) fn protobuf(&self) -> Bytes {
         let made = self.protobuf.get_or_init(|| {
             let value = serde_json::from_slice(&self.json).unwrap_or_default();
@@ -92,7 +92,7 @@ impl OpenApiDocument {
     }
 }
 
-/// A version of a group as the index names it.
+/// The path of a group version in the index: `api/v1`, `apis/GROUP/VERSION`.
 pub(super) fn place(group: &str, version: &str) -> String {
     if group.is_empty() {
         format!("api/{version}")
@@ -101,12 +101,12 @@ pub(super) fn place(group: &str, version: &str) -> String {
     }
 }
 
-/// All places of the index.
+/// All paths of the index.
 pub(crate) fn places(api: &Api) -> Vec<String> {
     let mut places = ["api", "apis", "version"].map(str::to_owned).to_vec();
     for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
-        // Of groups that definitions have made, only the versions are described.
+        // Groups of custom resources have documents only for their versions.
         let is_built_in = || {
             let mut kinds = api.catalogue.of_group(group);
             kinds.any(|kind| kind.defined().is_none())
@@ -120,7 +120,7 @@ pub(crate) fn places(api: &Api) -> Vec<String> {
     places
 }
 
-/// The document of a place, in version 3.
+/// The OpenAPI v3 document of a path.
 pub(crate) fn document(place: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
     places(api).iter().any(|known| known == place).then(|| {
         let rows = rows(place, api);
@@ -130,7 +130,7 @@ pub(crate) fn document(place: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
     })
 }
 
-/// The document of everything, in version 2.
+/// The OpenAPI v2 document, which covers all groups.
 pub(crate) fn everything(api: &Api) -> Arc<OpenApiDocument> {
     let places = places(api);
     let rows: Vec<&Kind> = places.iter().flat_map(|place| rows(place, api)).collect();
@@ -142,7 +142,7 @@ pub(crate) fn everything(api: &Api) -> Arc<OpenApiDocument> {
     })
 }
 
-/// The rows of the table that a place is about.
+/// The resource definitions of the group version at a path.
 fn rows<'a>(place: &str, api: &'a Api) -> Vec<&'a Kind> {
     let versions = served::versions(api);
     let home = versions
@@ -153,7 +153,7 @@ fn rows<'a>(place: &str, api: &'a Api) -> Vec<&'a Kind> {
     })
 }
 
-/// A document that is there, or is made now.
+/// A document from the cache, or else a new one.
 fn kept(
     form: OpenApiVersion,
     place: &str,
@@ -174,7 +174,7 @@ fn kept(
     if let Some(found) = find(&KEPT.lock()) {
         return found;
     }
-    // Two requests may come to make the same one; the first that is done is kept.
+    // Concurrent requests may build the same document; the first one is cached.
     let made = Arc::new(OpenApiDocument::new(form, &make()));
     let mut kept = KEPT.lock();
     if let Some(found) = find(&kept) {
@@ -216,7 +216,7 @@ fn made(place: &str, rows: &[&Kind], api: &Api, form: OpenApiVersion) -> Value {
     })
 }
 
-/// The one path of a place that has no resources.
+/// The only path of a document without resources.
 fn of_root(place: &str, schemas: &mut Schemas) -> (String, Value) {
     let told = |operation: &str, tag, description, answer| Told {
         path: format!("/{place}/"),

@@ -1,7 +1,6 @@
-//! Operations on a path, as version 3 writes them down.
+//! OpenAPI v3 operations.
 //!
-//! Owns what can be done, and which parameters and bodies go with it. Does not know which paths there are, nor how types
-//! look.
+//! Owns the actions with their parameters and bodies. Does not know the paths, nor the schemas of types.
 
 use super::parameters::{DELETING, LISTING, PATCHING, SELECTING, WRITING, parameter};
 use super::schemas::Schemas;
@@ -10,23 +9,23 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// What a verb is in OpenAPI.
+/// A verb in OpenAPI.
 pub(super) struct Action {
-    /// The verb as discovery has it.
+    /// The verb in discovery.
     pub(super) verb: &'static str,
     method: &'static str,
     /// `x-kubernetes-action`.
     name: &'static str,
-    /// How names of operations begin.
+    /// The prefix of operation IDs.
     word: &'static str,
     parameters: &'static [&'static str],
     sends: Content,
     returns: Content,
-    /// Codes of success.
+    /// Success codes with their descriptions.
     codes: &'static [(&'static str, &'static str)],
 }
 
-/// What a body is.
+/// The type of a request or response body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     None,
@@ -35,7 +34,7 @@ enum Content {
     Patch,
     Options,
     Status,
-    /// The object that was deleted, or a status.
+    /// The deleted object, or a Status.
     Deleted,
     Event,
 }
@@ -44,7 +43,7 @@ pub(super) const OK: (&str, &str) = ("200", "OK");
 const CREATED: (&str, &str) = ("201", "Created");
 const ACCEPTED: (&str, &str) = ("202", "Accepted");
 
-/// An action to start from.
+/// The base of the other actions.
 const READ: Action = Action {
     verb: "get",
     method: "get",
@@ -113,7 +112,7 @@ const DELETE: Action = Action {
     returns: Content::Deleted,
     codes: &[OK, ACCEPTED],
 };
-/// A watch of one object, in the old way: by its path.
+/// Deprecated watch of one object, at `/watch/…/NAME`.
 pub(super) const WATCH: Action = Action {
     verb: "watch",
     name: "watch",
@@ -122,7 +121,7 @@ pub(super) const WATCH: Action = Action {
     returns: Content::Event,
     ..READ
 };
-/// A watch of a collection, in the old way.
+/// Deprecated watch of a collection, at `/watch/…`.
 pub(super) const WATCH_LIST: Action = Action {
     name: "watchlist",
     ..WATCH
@@ -133,18 +132,18 @@ pub(super) const MANY: [Action; 3] = [LIST, CREATE, DELETE_COLLECTION];
 /// Actions on an object.
 pub(super) const ONE: [Action; 4] = [READ, UPDATE, PATCH, DELETE];
 
-/// What operations on a path have in common.
+/// The target of the operations on a path.
 pub(super) struct Operand<'a> {
     pub(super) kind: &'a Kind,
-    /// Group, version and kind of what is sent and returned.
+    /// Group, version and kind of request and response bodies.
     pub(super) body: (&'a str, &'a str, &'a str),
-    /// The end of the names of operations.
+    /// The suffix of operation IDs.
     pub(super) name: String,
-    /// The part of the object that this is about, if not all of it.
+    /// The subresource, if any.
     pub(super) part: Option<&'a str>,
 }
 
-/// An operation with its method.
+/// An operation with its HTTP method.
 pub(super) fn operation(
     place: &Operand<'_>,
     action: &Action,
@@ -171,7 +170,7 @@ pub(super) fn operation(
     (action.method, operation)
 }
 
-/// What an operation does, in a few words.
+/// A short description of the operation.
 fn description(place: &Operand<'_>, action: &Action) -> String {
     let kind = place.kind.kind;
     let of = place.part.map_or(String::new(), |part| format!("{part} of "));
@@ -192,7 +191,7 @@ fn responses(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map
     let returned = content(action.returns, place, schemas);
     let mut medias = medias(place.kind);
     if matches!(action.returns, Content::List | Content::Event) && place.kind.defined().is_none() {
-        // A list may be a stream, which YAML is not. For what definitions make, that is not said.
+        // A watch streams JSON or protobuf, never YAML. Custom resources do not list streams.
         let streams = medias.iter().filter(|media| !media.ends_with("yaml"));
         let streams: Vec<String> = streams.map(|media| format!("{media};stream=watch")).collect();
         medias.extend(streams);
@@ -200,7 +199,7 @@ fn responses(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map
     answers(action.codes, &medias, &returned)
 }
 
-/// What an operation answers: a body of that schema, in one of these media types, or that it does not know the client.
+/// The responses: one of the success codes with a body of that schema in one of these media types, or 401.
 pub(super) fn answers(
     codes: &[(&str, &str)],
     medias: &[impl AsRef<str>],
@@ -216,13 +215,13 @@ pub(super) fn answers(
     responses
 }
 
-/// A body in one of several media types.
+/// The `content` of a body: the same schema for each media type.
 fn in_medias(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
     let medias = medias.iter().map(|media| media.as_ref().to_owned());
     medias.map(|media| (media, json!({"schema": schema}))).collect()
 }
 
-/// The media types in which objects are sent.
+/// The media types of an object.
 fn medias(kind: &Kind) -> Vec<String> {
     let mut medias = vec!["application/json".to_owned(), yaml::MEDIA.to_owned()];
     if kind.object_type().is_some() && protobuf::is_known(&kind.api_version(), kind.kind) {
@@ -265,7 +264,7 @@ fn content(content: Content, place: &Operand<'_>, schemas: &mut Schemas) -> Valu
             _ => {}
         }
     }
-    // A namespace is not gone when its deletion is answered, and yet this is what the real documents say.
+    // Deleting a namespace returns a Status in OpenAPI, although its DELETE returns the Namespace.
     let returns_deleted = place.kind.returns_deleted && place.kind.end.is_none();
     match content {
         Content::None => Value::Null,
@@ -279,7 +278,7 @@ fn content(content: Content, place: &Operand<'_>, schemas: &mut Schemas) -> Valu
     }
 }
 
-/// A version of a group, as operations are marked and named by it.
+/// A group version in tags and operation IDs.
 pub(super) struct Home {
     /// `storage_v1`.
     pub(super) tag: String,
@@ -297,7 +296,7 @@ impl Home {
     }
 }
 
-/// The name of a group in the names of operations: `core`, `storage`, `rbacAuthorization`.
+/// The group in operation IDs: `core`, `storage`, `rbacAuthorization`.
 pub(super) fn group_name(group: &str) -> String {
     if group.is_empty() {
         return "core".to_owned();

@@ -1,13 +1,13 @@
-//! Parameters of operations: which go with what, and what they do.
+//! OpenAPI parameters: names, types, descriptions, and which operation accepts which.
 //!
-//! Owns their names, types and descriptions. Does not know paths.
+//! Does not know paths.
 
 use serde_json::{Value, json};
 
-/// Name, type and what it does.
+/// Name, type, description.
 type Parameter = (&'static str, &'static str, &'static str);
 
-/// All parameters that are served, by name.
+/// All parameters.
 const ALL: [Parameter; 36] = [
     (
         "allowWatchBookmarks",
@@ -187,7 +187,7 @@ pub(super) const SELECTING: &[&str] = &[
     "timeoutSeconds",
 ];
 
-/// A parameter as version 3 writes it down.
+/// A parameter in OpenAPI v3.
 pub(super) fn parameter(name: &str) -> Value {
     let found = ALL.iter().find(|(known, ..)| *known == name);
     let (_, of, text) = found.unwrap_or(&("", "string", ""));
@@ -202,7 +202,7 @@ pub(super) fn parameter(name: &str) -> Value {
     })
 }
 
-/// A parameter that is a part of the path.
+/// A path parameter.
 pub(super) fn in_path(name: &str, text: &str) -> Value {
     json!({
         "name": name,

@@ -1,6 +1,6 @@
-//! Paths of a resource, and those of discovery, with what can be done there.
+//! The OpenAPI paths of resources and of discovery, with their operations.
 //!
-//! Owns which paths there are. Does not know what an operation looks like.
+//! Owns which paths exist. Does not know the form of an operation.
 
 use super::connections;
 use super::operations::{
@@ -15,7 +15,7 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// A path and what can be done there.
+/// A path and its path item.
 type PathEntry = (String, Value);
 
 /// All paths of a resource.
@@ -50,7 +50,7 @@ pub(super) fn of_kind(place: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<Pa
         let item = item(&place_of_all, &[LIST], &verbs, schemas, &[]);
         paths.push((format!("/{place}/{}", kind.plural), item));
     }
-    // Paths to watch by are older than definitions.
+    // Custom resources have no deprecated `/watch/` paths.
     if has("watch") && kind.defined().is_none() {
         let old = |rest: &str| format!("/{place}/watch{rest}");
         let mut watch = |path: String, name: String, action: Action, named: &[&str]| {
@@ -113,7 +113,7 @@ fn of_part(
     (format!("{object}/{}", part.name), item)
 }
 
-/// One path. Parameters that all its operations take are listed once, for the path.
+/// A path item. Parameters common to all its operations are listed once, on the item.
 fn item(
     place: &Operand<'_>,
     actions: &[Action],
@@ -149,7 +149,7 @@ fn item(
     item.into()
 }
 
-/// The parameters that every one of some operations takes.
+/// The parameters common to all operations.
 fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
     let parameters = |operation: &Value| operation["parameters"].as_array().cloned().unwrap_or_default();
     let mut lists = operations.iter().map(|(_, operation)| parameters(operation));
@@ -160,7 +160,7 @@ fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
     })
 }
 
-/// A document of discovery: its path, its content, and the names of its operation.
+/// A discovery document: path, tag, operation ID and content.
 pub(super) struct Told<'a> {
     pub(super) path: String,
     pub(super) tag: &'a str,
@@ -169,20 +169,20 @@ pub(super) struct Told<'a> {
     pub(super) answer: Answer<'a>,
 }
 
-/// What such a document is.
+/// The schema of a discovery document.
 pub(super) enum Answer<'a> {
-    /// A kind of meta/v1.
+    /// A kind in meta/v1.
     Kind(&'a str),
-    /// The version of the server.
+    /// `version.Info`.
     Version,
 }
 
-/// The path of a document of discovery.
+/// The path of a discovery document.
 pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry {
     let (schema, medias): (Value, &[&str]) = match &told.answer {
         Answer::Kind(kind) => {
             if *kind == "APIGroupList" {
-                // Its entries are of a kind, too.
+                // Its items have the kind APIGroup, which gets a schema with group, version and kind.
                 schemas.kind("", "v1", "APIGroup");
             }
             let medias = &["application/json", yaml::MEDIA, protobuf::MEDIA];
@@ -199,7 +199,7 @@ pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry 
     (told.path.clone(), json!({ "get": operation }))
 }
 
-/// The path where the resources of a version of a group are listed.
+/// The path that lists the resources of a group version.
 pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mut Schemas) -> PathEntry {
     let home = Home::of(group, version);
     let told = Told {
@@ -212,7 +212,7 @@ pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mu
     of_discovery(&told, schemas)
 }
 
-/// The path where the versions of a group are listed.
+/// The path that lists the versions of a group.
 pub(super) fn of_group(group: &str, schemas: &mut Schemas) -> PathEntry {
     let name = group_name(group);
     let told = Told {

@@ -1,6 +1,6 @@
-//! Schemas of the API types, and of all that these refer to, as version 3 writes them down.
+//! Schemas of the API types and of the types that they refer to, in OpenAPI v3.
 //!
-//! Owns how the form of a field becomes a schema. Does not know paths, nor what is only said in documents: see `facts`
+//! Owns the conversion of a field to a schema. Does not know paths, nor descriptions and properties that are only published: see `facts`
 //! and `texts`.
 
 use super::facts::{self, Facts};
@@ -10,13 +10,13 @@ use crate::schema::{Field, Ownership, Presence, Type, ValueType};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Where references lead.
+/// Prefix of references in v3.
 pub(super) const COMPONENTS: &str = "#/components/schemas/";
-/// The package of types that all groups share.
+/// The Go package of the types of meta/v1.
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
-/// Packages that are not beside those of the built-in groups.
+/// Go packages outside `io.k8s.api`.
 const PACKAGES: [(&str, &str); 3] = [
     ("meta", "io.k8s.apimachinery.pkg.apis.meta"),
     (
@@ -28,7 +28,7 @@ const PACKAGES: [(&str, &str); 3] = [
         "io.k8s.kube-aggregator.pkg.apis.apiregistration",
     ),
 ];
-/// What `/version` answers: members that are always there, and others.
+/// The type of `/version`: required members, optional members.
 const VERSION: (&str, [&str; 9], [&str; 4]) = (
     "io.k8s.apimachinery.pkg.version.Info",
     [
@@ -53,12 +53,11 @@ const VERSION: (&str, [&str; 9], [&str; 4]) = (
 /// The schemas of a document.
 pub(super) struct Schemas {
     found: BTreeMap<String, Value>,
-    /// They are to become some of version 2.
+    /// Whether they will be converted to OpenAPI v2.
     is_second: bool,
 }
 
 impl Schemas {
-    /// None yet.
     pub(super) fn new(is_second: bool) -> Self {
         Self {
             found: BTreeMap::new(),
@@ -66,7 +65,7 @@ impl Schemas {
         }
     }
 
-    /// A reference to the type of what a definition describes.
+    /// A reference to the schema of a custom resource.
     pub(super) fn object(&mut self, kind: &Kind, defined: &Defined) -> Value {
         let metadata = self.metadata(Type::object_meta());
         let is_second = self.is_second;
@@ -75,7 +74,7 @@ impl Schemas {
         })
     }
 
-    /// A reference to the type of lists of what a definition describes.
+    /// A reference to the schema of a list of custom resources.
     pub(super) fn list(&mut self, kind: &Kind, defined: &Defined) -> Value {
         let items = self.object(kind, defined);
         let metadata = self.metadata(Type::list_meta());
@@ -90,7 +89,7 @@ impl Schemas {
         guarded(merged(reference(&name(of)), told))
     }
 
-    /// A reference to the type of a kind.
+    /// A reference to the schema of a kind.
     pub(super) fn kind(&mut self, group: &str, version: &str, kind: &str) -> Value {
         let api_version = if group.is_empty() {
             version.to_owned()
@@ -120,7 +119,7 @@ impl Schemas {
         reference(&name)
     }
 
-    /// A reference to the type of patches, which are of any form.
+    /// A reference to the schema of a patch: any object.
     pub(super) fn patch(&mut self) -> Value {
         self.named(
             &format!("{META}.Patch"),
@@ -128,7 +127,7 @@ impl Schemas {
         )
     }
 
-    /// A reference to the type of the events of a watch.
+    /// A reference to the schema of WatchEvent.
     pub(super) fn watch_event(&mut self) -> Value {
         let raw = "io.k8s.apimachinery.pkg.runtime.RawExtension";
         let object = self.named(raw, || json!({"type": "object", "description": texts::RAW}));
@@ -146,7 +145,7 @@ impl Schemas {
         })
     }
 
-    /// A reference to the type of what `/version` answers.
+    /// A reference to the schema of `/version`.
     pub(super) fn version(&mut self) -> Value {
         let (name, always, others) = VERSION;
         self.named(name, || {
@@ -163,7 +162,7 @@ impl Schemas {
         })
     }
 
-    /// All that were needed.
+    /// The schemas that were referenced.
     pub(super) fn finish(self) -> Map<String, Value> {
         self.found.into_iter().collect()
     }
@@ -173,7 +172,7 @@ impl Schemas {
         if self.found.contains_key(&name) {
             return;
         }
-        // Types may contain themselves.
+        // Types may be recursive.
         self.found.insert(name.clone(), Value::Null);
         if of.either {
             self.found.insert(name, json!({"description": texts::EITHER}));
@@ -237,7 +236,7 @@ impl Schemas {
             schema["description"] = text.into();
         }
         merging(&mut schema, field, facts);
-        // The lists of a kind's objects are not divided among anybody.
+        // `items` of a list type has no `x-kubernetes-list-type`.
         if !(facts.silent || field.name == "items" && owner.name.ends_with("List")) {
             ownership(&mut schema, field, facts.atomic);
         }
@@ -278,14 +277,14 @@ impl Schemas {
         }
     }
 
-    /// A type that is not read off the table, and yet has a name.
+    /// A named schema that is not in the type table.
     fn named(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
         self.found.entry(name.to_owned()).or_insert_with(schema);
         reference(name)
     }
 }
 
-/// How patches merge a field.
+/// Adds strategic merge patch's strategy and merge key.
 fn merging(schema: &mut Value, field: &Field, facts: &Facts) {
     let strategy = field.strategy;
     if let Some(patch) = facts.patch.or(strategy.merge.then_some("merge")) {
@@ -296,12 +295,12 @@ fn merging(schema: &mut Value, field: &Field, facts: &Facts) {
     }
 }
 
-/// How server-side apply divides a field among owners.
+/// Adds the list or map type of structured merge diff.
 fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
     let strategy = field.strategy;
     match (&field.ownership, &field.form) {
         _ if is_atomic => schema["x-kubernetes-list-type"] = "atomic".into(),
-        // A list is divided among owners only where the schema has it so.
+        // Fields with a patch strategy are left without a list type unless the table sets one.
         (Ownership::Natural, ValueType::List(_)) if strategy.merge => {}
         (Ownership::Natural | Ownership::Atomic, ValueType::List(_)) => {
             schema["x-kubernetes-list-type"] = "atomic".into();
@@ -317,7 +316,7 @@ fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
     }
 }
 
-/// Says what a value is when nothing is set, where Go has such a value.
+/// Adds Go's zero value as default, where the type has one.
 fn default(form: &ValueType, schema: &mut Value) {
     schema["default"] = match form {
         ValueType::Bool => false.into(),
@@ -332,7 +331,7 @@ fn is_struct(form: &ValueType) -> bool {
     matches!(form, ValueType::Struct(_))
 }
 
-/// Says which values there are: of a string, or of the entries of a list or map.
+/// Adds the enum to the schema, or to that of its items or values.
 fn enumerate(schema: &mut Value, values: &[String]) {
     for of in ["items", "additionalProperties"] {
         if let Some(entry) = schema.get_mut(of) {
@@ -343,7 +342,7 @@ fn enumerate(schema: &mut Value, values: &[String]) {
     schema["enum"] = json!(values);
 }
 
-/// Members of which one at most is set, under the names that they have in Go.
+/// `x-kubernetes-unions`, with the Go names of the members.
 fn union(members: &[&str], by: Option<&str>) -> Value {
     let names: Map<String, Value> = members
         .iter()
@@ -374,7 +373,7 @@ fn merged(mut one: Value, other: Value) -> Value {
     one
 }
 
-/// A schema as it may be written: nothing may stand beside a reference.
+/// Wraps a reference that has siblings in `allOf`: OpenAPI v3.0 ignores siblings of `$ref`.
 fn guarded(mut schema: Value) -> Value {
     if let Some(members) = schema.as_object_mut()
         && members.len() > 1
@@ -385,13 +384,13 @@ fn guarded(mut schema: Value) -> Value {
     schema
 }
 
-/// The name of the type of what a definition describes: `com.example.v1.Foo`.
+/// The schema name of a custom resource: `com.example.v1.Foo`.
 fn custom_name(kind: &Kind, name: &str) -> String {
     let group: Vec<&str> = kind.group.rsplit('.').collect();
     format!("{}.{}.{name}", group.join("."), kind.version)
 }
 
-/// The name of a type: `io.k8s.api.core.v1.PodSpec`.
+/// The schema name of a type: `io.k8s.api.core.v1.PodSpec`.
 fn name(of: &Type) -> String {
     let (package, rest) = of.name.split_once('.').unwrap_or(("", of.name));
     match PACKAGES.iter().find(|(short, _)| *short == package) {

@@ -1,6 +1,6 @@
-//! Descriptions, in this project's own words: short, and for what people ask `kubectl explain` about most.
+//! OpenAPI descriptions, written for this project: short, and mostly of the fields that users look up with `kubectl explain`.
 //!
-//! They are a column of the table of types; fields that all kinds have are described once, here.
+//! They are a column of the type table; fields common to all kinds are described here.
 
 use crate::schema::Type;
 use crate::types;
@@ -18,7 +18,7 @@ pub(super) const WATCH_EVENT: &str = "One event of a watch.";
 pub(super) const WATCH_EVENT_TYPE: &str = "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.";
 pub(super) const WATCH_EVENT_OBJECT: &str =
     "The object after the change, or before it was deleted; a Status for an error.";
-/// Members of the objects that definitions describe: some clients look for how these texts begin.
+/// Descriptions in custom resources; some clients check how these texts begin.
 pub(super) const API_VERSION: &str = "APIVersion defines the form of the object: a group and its version.";
 pub(super) const KIND: &str = "Kind is what the object is.";
 pub(super) const METADATA: &str = "Standard object's metadata: names, labels and what else every object has.";
@@ -40,7 +40,7 @@ const COMMON: [(&str, &str); 6] = [
 static TEXTS: LazyLock<HashMap<(&str, &str), &str>> =
     LazyLock::new(|| types::column(|notes| notes.description));
 
-/// The description of a type, if there is one.
+/// The description of a type, if any.
 pub(super) fn of(owner: &'static Type) -> Option<String> {
     if let Some(text) = TEXTS.get(&(owner.name, "")) {
         return Some((*text).to_owned());
@@ -50,7 +50,7 @@ pub(super) fn of(owner: &'static Type) -> Option<String> {
     is_list.then(|| format!("A list of objects of kind {entry}."))
 }
 
-/// The description of a field, if there is one.
+/// The description of a field, if any.
 pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'static str> {
     let told = TEXTS.get(&(owner.name, field)).copied();
     told.or_else(|| {

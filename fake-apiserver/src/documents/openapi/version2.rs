@@ -1,18 +1,18 @@
-//! Version 2 of a document: everything that the documents of version 3 say, in the form of its predecessor.
+//! Conversion of OpenAPI v3 documents to v2.
 //!
-//! Owns what became of what between the versions. Does not know where the documents come from.
+//! Owns the differences between the versions. Does not know where the documents come from.
 
 use super::schemas::COMPONENTS;
 use serde_json::{Map, Value, json};
 
-/// Where references to types lead.
+/// Prefix of references to schemas.
 const DEFINITIONS: &str = "#/definitions/";
-/// Where references to parameters lead.
+/// Prefix of references to parameters.
 const PARAMETERS: &str = "#/parameters/";
-/// Parameters that every operation lists in full: clients look for them there to learn whether they are supported.
+/// Parameters that are never shared: clients look for them in each operation to detect support.
 const INLINE: [&str; 3] = ["dryRun", "fieldValidation", "name"];
 
-/// One document out of several.
+/// Merges several v3 documents into one v2 document.
 pub(super) fn from(documents: impl Iterator<Item = Value>) -> Value {
     let mut shared = Map::new();
     let (mut paths, mut definitions) = (Map::new(), Map::new());
@@ -71,7 +71,7 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
         .map(|(code, answer)| (code, self::answer(answer, &mut produces)))
         .collect();
     if operation.get("x-kubernetes-action").is_none() {
-        // Operations that only read list the media types that they produce as those that they consume.
+        // Discovery operations list the media types that they produce under `consumes`, too.
         consumes.clone_from(&produces);
     }
     operation["consumes"] = consumes.into();
@@ -88,7 +88,7 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
     })
 }
 
-/// An answer, with the media types that it comes in.
+/// A response; adds its media types to `produces`.
 fn answer(mut answer: Value, produces: &mut Vec<Value>) -> Value {
     let content = members(answer["content"].take());
     let mut told = json!({"description": answer["description"]});
@@ -116,7 +116,7 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
                 return parameter;
             }
             let reference = json!({"$ref": format!("{PARAMETERS}{name}")});
-            // Another one may have that name.
+            // The name may be shared with a different parameter.
             match shared.entry(name).or_insert_with(|| parameter.clone()) == &parameter {
                 true => reference,
                 false => parameter,
@@ -125,7 +125,7 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
         .collect()
 }
 
-/// A parameter, with the content of its schema in the parameter itself.
+/// A parameter: v2 has type and format beside its name.
 fn parameter(parameter: Value) -> Value {
     let mut told = members(parameter);
     let of = told.remove("schema").unwrap_or_default();
@@ -133,7 +133,7 @@ fn parameter(parameter: Value) -> Value {
     told.into()
 }
 
-/// A schema: references lead elsewhere, and what version 2 cannot express is left out.
+/// A schema: references point to `#/definitions/`, and keywords unknown to v2 are removed.
 fn schema(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -154,17 +154,17 @@ fn put(told: &mut Map<String, Value>, name: String, value: Value) {
         ("$ref", Value::String(target)) => {
             told.insert(name, target.replacen(COMPONENTS, DEFINITIONS, 1).into());
         }
-        // Here, other members may stand beside a reference.
+        // v2 allows siblings of `$ref`, so `allOf` is unwrapped.
         ("allOf", Value::Array(items)) => {
             items
                 .into_iter()
                 .for_each(|item| told.extend(members(schema(item))));
         }
-        // One of several types is a string to those who know but one.
+        // v2 has no `oneOf`; it publishes such types as `string`.
         ("oneOf", _) => {
             told.insert("type".to_owned(), "string".into());
         }
-        // Names of fields may be words of schemas.
+        // Property names may equal schema keywords.
         ("properties", Value::Object(properties)) => {
             let properties = properties.into_iter().map(|(name, value)| (name, schema(value)));
             told.insert(name, properties.collect::<Map<_, _>>().into());
