@@ -1,4 +1,4 @@
-//! Bodies of requests, and the texts with which the real server refuses them.
+//! Request bodies in protobuf, and kube-apiserver's errors for them.
 
 use super::Fault;
 use super::decode::{Budget, object};
@@ -7,10 +7,10 @@ use crate::machinery::document::summary;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// Decodes a request body into the JSON that stands for the same object.
+/// Decodes a request body to the JSON of the object.
 ///
-/// `expected` is the type that the request is about, for bodies that do not say theirs. The error is the real
-/// server's 400.
+/// `expected`: `apiVersion` and `kind` of the request's resource, for bodies without type. Errors are kube-apiserver's
+/// 400.
 pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Status> {
     let unrecognized = |why: &Fault| {
         let kind = expected.1;

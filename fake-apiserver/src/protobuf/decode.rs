@@ -1,7 +1,7 @@
-//! From protobuf to JSON: the value that the real server would write for the same bytes.
+//! Decodes protobuf to the JSON that kube-apiserver would write for the same bytes.
 //!
-//! Owns merging of repeated fields and zero values, which the wire and JSON treat differently. Bounded in depth and
-//! in the number of values: a few bytes on the wire can stand for a large value.
+//! Owns merging of repeated fields, and zero values, which protobuf and JSON omit differently. Limits depth and number of values: a few
+//! bytes can encode a large value.
 
 use super::envelope::{self, Envelope};
 use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
@@ -9,12 +9,12 @@ use super::wire::{BYTES, FIXED64, Reader, Tag, VARINT};
 use super::{Fault, either, scalars};
 use serde_json::{Map, Value};
 
-/// How deep messages may nest. The types themselves stay far below; objects inside objects need not.
+/// Maximum nesting of messages. The API types stay far below; embedded objects can nest without limit.
 const DEPTH_MAX: usize = 100;
-/// How many values one body may hold; a body of three MiB that holds more is no object that a client would send.
+/// Maximum number of values in a body. A request body has at most 3 MiB; real objects stay far below.
 const VALUES_MAX: usize = 1_000_000;
 
-/// What is left of the bounds of one body.
+/// The remaining depth and number of values of a body.
 pub(super) struct Budget {
     depth: usize,
     values: usize,
@@ -30,7 +30,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Goes one level down for the time of `inside`.
+    /// Runs `inside` one level deeper.
     pub(super) fn enter<T>(
         &mut self,
         inside: impl FnOnce(&mut Self) -> Result<T, Fault>,
@@ -53,7 +53,7 @@ impl Budget {
     }
 }
 
-/// Decodes a message into the members of `out`; what is there already is merged with, as protobuf wants it.
+/// Decodes a message into `out`; merges it with existing members, as protobuf requires for repeated fields.
 pub(super) fn merge(
     message: &Message,
     bytes: &[u8],
@@ -119,7 +119,7 @@ fn take(
     Ok(())
 }
 
-/// One entry of a map: a message of key and value, either of which may be missing.
+/// A map entry: a message of key and value, either of which may be absent.
 fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> Result<(), Fault> {
     let mut reader = Reader::new(bytes, "entry");
     let (mut key, mut found) = (String::new(), None);
@@ -141,7 +141,7 @@ fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget)
     Ok(())
 }
 
-/// Reads one value into `slot`, where a message may be begun already.
+/// Decodes a value into `slot`, which may contain an earlier part of the same message.
 fn value(
     field: &WireField,
     tag: Tag,
@@ -174,8 +174,8 @@ fn value(
     Ok(())
 }
 
-/// Decodes an enveloped object. An object of a kind without protobuf form comes back as nothing but its type, which
-/// whoever takes it refuses.
+/// Decodes an enveloped object. A kind without a protobuf form is decoded to its `apiVersion` and `kind` only; the caller rejects
+/// it.
 pub(super) fn object(
     body: &[u8],
     expected: Option<(&str, &str)>,
@@ -206,7 +206,7 @@ pub(super) fn object(
     Ok(members.into())
 }
 
-/// Raw JSON, or an object in an envelope of its own.
+/// Raw JSON, or an enveloped object.
 fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
     let content = scalars::content(bytes)?;
     if content.is_empty() {
@@ -218,7 +218,7 @@ fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
     serde_json::from_slice(content).map_err(|error| Fault::new(format!("raw content is not JSON: {error}")))
 }
 
-/// Fills in what JSON shows of the fields that were not on the wire.
+/// Adds the fields that were absent on the wire but are present in JSON.
 fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget) -> Result<(), Fault> {
     for field in &message.fields {
         match (field.member, field.of, field.shape) {
@@ -239,7 +239,7 @@ fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget
     Ok(())
 }
 
-/// The zero value of a type, as Go writes it.
+/// The zero value of a type, as Go serializes it.
 fn zero(of: WireType, budget: &mut Budget) -> Result<Value, Fault> {
     match of {
         WireType::Message(number) if TABLE.message(number).either => Ok(Value::Null),
@@ -252,7 +252,7 @@ fn zero(of: WireType, budget: &mut Budget) -> Result<Value, Fault> {
     }
 }
 
-/// Whether JSON leaves a value out that was on the wire.
+/// Whether JSON omits a value that was on the wire.
 fn is_zero(field: &WireField, value: &Value) -> bool {
     match field.empty {
         Empty::Kept => false,

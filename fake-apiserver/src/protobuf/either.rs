@@ -1,11 +1,11 @@
-//! Messages whose JSON is that of the one field that is set: a schema or several, a schema or whether anything goes.
+//! Union messages, whose JSON is the value of the one field that is set: `JSONSchemaPropsOrArray`, `JSONSchemaPropsOrBool`.
 //!
-//! Owns which field that is. Does not know bytes.
+//! Owns the choice of that field. Does not know bytes.
 
 use super::table::{Message, Shape, WireField, WireType};
 use serde_json::{Map, Value};
 
-/// The JSON of a message, by the members that its fields would be. The field of a struct says more than the others.
+/// The JSON of a union message, by its decoded members. A struct takes precedence over a boolean.
 pub(super) fn json(message: &Message, mut members: Map<String, Value>) -> Value {
     let structs = message.fields.iter().filter(|field| is_struct(field));
     let others = message.fields.iter().filter(|field| !is_struct(field));
@@ -15,7 +15,7 @@ pub(super) fn json(message: &Message, mut members: Map<String, Value>) -> Value 
     found.unwrap_or_default()
 }
 
-/// The members that the fields of a message are, by its JSON. Whoever says what goes says that something does.
+/// The members of a union message, by its JSON. A schema also sets the boolean (`allows`) to true.
 pub(super) fn members(message: &Message, value: &Value) -> Map<String, Value> {
     let mut members = Map::new();
     for field in &message.fields {

@@ -1,7 +1,7 @@
-//! From JSON to protobuf: the bytes that the real server would send for the same object.
+//! Encodes JSON as the protobuf that kube-apiserver would send for the same object.
 //!
-//! Owns which fields are written: those that are Go values always, even when they are zero; pointers, lists and maps
-//! as far as they are there. Members that the type does not have are left out, for there is no place for them.
+//! Owns which fields are written: non-pointer fields always, even if zero; pointers, lists and maps only if present. Members unknown to the
+//! type are omitted.
 
 use super::table::{Message, Shape, TABLE, WireField, WireType};
 use super::wire::{bytes_field_length, put_bytes, put_fixed, put_nested, put_number};
@@ -10,21 +10,21 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// An object in its envelope.
+/// An enveloped object.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoded {
     whole: Bytes,
-    /// Where the object itself is.
+    /// The range of the object inside the envelope.
     raw: Range<usize>,
 }
 
 impl Encoded {
-    /// The body of a response, or the object of a watch event.
+    /// The response body, or the object of a watch event.
     pub(crate) fn whole(&self) -> &Bytes {
         &self.whole
     }
 
-    /// The object without its envelope, as lists hold it.
+    /// The object without envelope, as lists contain it.
     pub(crate) fn raw(&self) -> &[u8] {
         &self.whole[self.raw.clone()]
     }
@@ -33,7 +33,7 @@ impl Encoded {
 /// Encodes an object by its `apiVersion` and `kind`.
 pub(crate) fn encode(object: &Value) -> Result<Encoded, Fault> {
     let text = |member: &str| object[member].as_str().unwrap_or_default();
-    // Old discovery documents do not say their version.
+    // Some discovery documents have no `apiVersion`.
     let api_version = if text("apiVersion").is_empty() {
         "v1"
     } else {
@@ -55,7 +55,7 @@ pub(crate) fn encode(object: &Value) -> Result<Encoded, Fault> {
     })
 }
 
-/// A list of objects that are encoded already. `kind` is that of the list.
+/// A list of encoded objects. `kind`: that of the list.
 pub(crate) fn list<'a>(
     api_version: &str,
     kind: &str,
@@ -66,7 +66,7 @@ pub(crate) fn list<'a>(
         return Err(unknown(api_version, kind));
     };
     let mut head = Vec::new();
-    // Without items the message comes down to its metadata.
+    // The message without its items: only the metadata.
     let members = Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);
     put_message(TABLE.message(message), Some(&members), &mut head)?;
     let length = head.len()
@@ -134,7 +134,7 @@ fn put_field(field: &WireField, value: Option<&Value>, out: &mut Vec<u8>) -> Res
     }
 }
 
-/// A whole field; `null` is the zero value.
+/// A field with its tag; `null` is the zero value.
 fn put_value(number: u32, of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (of, value) {
         (WireType::Message(inner), _) if TABLE.message(inner).either => {

@@ -1,15 +1,15 @@
-//! What is around an object: the four magic bytes with type and content, and the frames of a watch.
+//! The envelope of an object (magic bytes, type, content), and the frames of a watch.
 //!
-//! Owns `runtime.Unknown` and `WatchEvent`. Does not know what is inside.
+//! Owns `runtime.Unknown` and `WatchEvent`. Does not know the content.
 
 use super::wire::{BYTES, Reader, bytes_field_length, put_bytes, put_tag, put_varint};
 use super::{Fault, scalars};
 use bytes::{BufMut, BytesMut};
 
-/// How every body begins.
+/// The prefix of every body.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 
-/// Type and content of a body.
+/// The decoded `runtime.Unknown`.
 #[derive(Default)]
 pub(super) struct Envelope<'a> {
     pub(super) api_version: String,
@@ -54,7 +54,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Writes an envelope up to where its object of `length` bytes begins, and returns that place.
+/// Writes the envelope up to its object of `length` bytes; returns the offset of the object.
 pub(super) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u8>) -> usize {
     out.extend_from_slice(MAGIC);
     let mut type_meta = Vec::with_capacity(64);
@@ -66,13 +66,13 @@ pub(super) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u
     out.len()
 }
 
-/// Writes what follows the object: content encoding and content type, both empty.
+/// Writes what follows the object: empty content encoding and content type.
 pub(super) fn close(out: &mut Vec<u8>) {
     put_bytes(out, 3, b"");
     put_bytes(out, 4, b"");
 }
 
-/// Appends one event of a watch: its length, its type and its enveloped object.
+/// Appends a watch frame: length, event type and enveloped object.
 pub(crate) fn watch_frame(out: &mut BytesMut, event: &str, object: &[u8]) {
     let mut head = Vec::with_capacity(event.len() + 16);
     put_bytes(&mut head, 1, event.as_bytes());
@@ -80,7 +80,7 @@ pub(crate) fn watch_frame(out: &mut BytesMut, event: &str, object: &[u8]) {
     put_varint(&mut head, bytes_field_length(object.len()) as u64);
     put_tag(&mut head, 1, BYTES);
     put_varint(&mut head, object.len() as u64);
-    // A frame's length has 32 bits; objects have at most a few MiB.
+    // The frame length is a 32-bit number; objects have at most a few MiB.
     out.put_u32((head.len() + object.len()) as u32);
     out.put_slice(&head);
     out.put_slice(object);

@@ -1,7 +1,7 @@
-//! OpenAPI documents in protobuf, in the messages that the gnostic project defined for versions 2 and 3.
+//! OpenAPI documents in protobuf, in gnostic's messages for versions 2 and 3.
 //!
-//! Owns the tables of these messages, and encoding by them. Does not know what documents say. Documents are made here,
-//! never read: there is no decoder.
+//! Owns the message tables and their encoder. Does not know the content of documents. There is no decoder: the server never reads such
+//! documents.
 
 use super::Fault;
 use super::wire::{put_bytes, put_nested, put_number, put_tag};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The messages of each version.
+/// The messages of each OpenAPI version.
 static SECOND: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic2.txt")));
 static THIRD: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic3.txt")));
 
@@ -24,39 +24,39 @@ struct GnosticField {
     is_list: bool,
 }
 
-/// Where in the JSON value of a message a field's value is.
+/// Which part of a message's JSON is the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
     /// The member of that name.
     Member(&'static str),
-    /// Each member whose name begins with `x-`, with its name.
+    /// Each member whose name begins with `x-`, as a named value.
     Extensions,
-    /// Each member that no other field is for, with its name.
+    /// Each member without a field of its own, as a named value.
     Others,
-    /// The value itself, if this holds; the first field for which it does is the only one.
+    /// The whole JSON value, if the condition holds; at most one such field is written (`oneof`).
     Whole(When),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Always,
-    /// It is an object with such a member.
+    /// It is an object with that member.
     Has(&'static str),
-    /// It is an object that says that it is in such a place.
+    /// It is an object whose member `in` has that value.
     In(&'static str),
     Bool,
     Number,
     Text,
 }
 
-/// What a value is.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Text,
     Bool,
     Int,
     Double,
-    /// Any JSON, as text in YAML, of which JSON is the simplest.
+    /// Any JSON, as YAML text; JSON is valid YAML.
     Any,
     Message(&'static str),
 }
@@ -68,22 +68,22 @@ const TYPES: [(&str, Of); 5] = [
     ("double", Of::Double),
     ("any", Of::Any),
 ];
-/// Wire type of numbers with a point.
+/// Wire type of `double`.
 const FIXED64: u8 = 1;
 
-/// A document of version 2.
+/// An OpenAPI v2 document.
 pub(crate) fn version2(document: &Value) -> Bytes {
     whole(&SECOND, document)
 }
 
-/// A document of version 3.
+/// An OpenAPI v3 document.
 pub(crate) fn version3(document: &Value) -> Bytes {
     whole(&THIRD, document)
 }
 
 fn whole(messages: &Messages, document: &Value) -> Bytes {
     let mut out = Vec::new();
-    // Only decoding can fail, and nothing is decoded.
+    // Only decoding can fail.
     message(messages, "Document", document, &mut out).map_or_else(|_| Bytes::new(), |()| out.into())
 }
 
@@ -92,7 +92,7 @@ fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) ->
     for field in fields {
         match field.from {
             From::Whole(when) if when.holds(value) => {
-                // One of several: which one it is must be seen.
+                // A `oneof` field is written even if it is false.
                 if value == &Value::Bool(false) {
                     put_number(out, field.number, 0);
                 }
@@ -110,7 +110,7 @@ fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) ->
     Ok(())
 }
 
-/// The members that are named on the wire, too.
+/// Writes members as named values: messages of name and value.
 fn put_members(
     messages: &Messages,
     fields: &[GnosticField],
@@ -142,7 +142,7 @@ fn put_all(messages: &Messages, field: &GnosticField, value: &Value, out: &mut V
     }
 }
 
-/// One field. What is false or zero is not written, as the third version of protobuf has it.
+/// Writes a field. Like proto3, omits `false`.
 fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match of {
         Of::Text => put_bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
@@ -237,7 +237,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_message_that_is_named_is_there() {
+    fn messages_that_fields_refer_to_exist() {
         for messages in [&SECOND, &THIRD] {
             assert!(messages.contains_key("Document"));
             for (name, fields) in messages.iter() {
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// A field of counted bytes.
+    /// A length-delimited field.
     fn counted(number: u32, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let mut out = Vec::new();
         put_bytes(&mut out, number, bytes.as_ref());
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn names_references_and_extensions_have_their_fields() {
+    fn named_values_references_and_extensions_have_fields() {
         let document = json!({"swagger": "2.0", "definitions": {
             "a.B": {"properties": {"x-c": {"$ref": "#/d"}}, "x-e": ["f"]},
         }});
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_is_written_even_if_it_is_nothing() {
+    fn default_values_of_false_and_zero_are_written() {
         let schema = |default: Value| {
             let document = json!({"components": {"schemas": {"a": {"default": default}}}});
             version3(&document)

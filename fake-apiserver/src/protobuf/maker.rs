@@ -1,7 +1,7 @@
 //! Random objects of any kind, for tests.
 //!
-//! Owns the form in which the real server writes them: what JSON leaves out is left out. Everything comes from the
-//! table.
+//! Owns their canonical JSON form: fields that kube-apiserver omits are omitted. Generated from the
+//! type table.
 
 use super::scalars;
 use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 use serde_json::{Map, Value, json};
 
-/// How deep messages are that need not be there.
+/// Optional messages are generated down to this depth.
 const DEPTH_MAX: u32 = 6;
 
-/// Makes objects in the form in which the real server writes them.
+/// Generates objects in the JSON form that kube-apiserver writes.
 pub(super) struct Maker {
     rng: TestRng,
-    /// Every field is set, so that none is forgotten.
+    /// Sets every field.
     full: bool,
     depth: u32,
 }
@@ -70,9 +70,9 @@ impl Maker {
         out
     }
 
-    /// The value of a field; `None` where JSON leaves it out.
+    /// The value of a field; `None` if JSON omits it.
     fn field(&mut self, field: &WireField) -> Option<Value> {
-        // Types may contain themselves, and a full one would have no end.
+        // Types may be recursive.
         let is_deep = self.depth > DEPTH_MAX && matches!(field.of, WireType::Message(_));
         let set = !is_deep && (self.full || self.below(2) == 0);
         let missing = (field.empty == Empty::Kept).then_some(Value::Null);

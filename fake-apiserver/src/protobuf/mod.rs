@@ -1,7 +1,7 @@
-//! Kubernetes protobuf: bodies from and to JSON values.
+//! Kubernetes protobuf: conversion of bodies from and to JSON values.
 //!
-//! Owns the envelope of bodies and the errors. Everything inside is driven by the table of types, so requests
-//! in protobuf go the way of all others from here on. Does not know HTTP, nor what a valid object is.
+//! Owns the envelope and the errors. Messages are defined by the type table; after decoding, requests are handled like JSON. Does not
+//! know HTTP, nor validation.
 
 mod body;
 mod decode;
@@ -24,10 +24,10 @@ pub(crate) use envelope::watch_frame;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// The media type of bodies.
+/// The media type of Kubernetes protobuf.
 pub(crate) const MEDIA: &str = "application/vnd.kubernetes.protobuf";
 
-/// Why something is not, or cannot be put into, the protobuf form of its kind.
+/// An error of encoding or decoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Fault(String);
@@ -37,20 +37,20 @@ impl Fault {
         Self(text.into())
     }
 
-    /// The bytes end in the middle of something.
+    /// The input ends inside a field.
     fn end() -> Self {
         Self::new("unexpected EOF")
     }
 }
 
-/// The JSON that stands for the same object as a body in protobuf, which carries its type.
+/// Decodes a protobuf body, which contains its type, to the JSON of the object.
 ///
-/// Fails with the real server's 400 when the bytes are no such body, or do not say what they are.
+/// Returns kube-apiserver's 400 if the body is malformed or has no type.
 pub fn json_of_protobuf(body: &[u8]) -> Result<Value, Status> {
     decode(body, ("", ""))
 }
 
-/// Whether objects of a kind have a protobuf form.
+/// Whether a kind has a protobuf form.
 pub(crate) fn is_known(api_version: &str, kind: &str) -> bool {
     table::TABLE.wire(api_version, kind).is_some()
 }

@@ -1,6 +1,6 @@
-//! Single values: scalars, and the messages that have a JSON form of their own.
+//! Scalars, and messages with a JSON form of their own.
 //!
-//! Owns quantities, times, int-or-strings, raw content and bare lists, in both directions. Does not know the table.
+//! Owns quantities, times, int-or-strings, raw content and string lists, in both directions. Does not know the type table.
 
 use super::Fault;
 use super::table::WireType;
@@ -11,22 +11,22 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Seconds of Go's zero time, the first of January of the year 1: it counts as no time at all.
+/// Seconds of Go's zero `time.Time`, 0001-01-01: treated as unset.
 const NO_TIME: i64 = -62_135_596_800;
-/// What an int-or-string holds.
+/// `IntOrString.type` of a string.
 const IS_STRING: u64 = 1;
 
-/// A number or boolean as JSON.
+/// An integer or boolean as JSON.
 pub(super) fn number(of: WireType, value: u64) -> Value {
     match of {
         WireType::Bool => (value != 0).into(),
-        // Go keeps the lower half.
+        // Go truncates to the lower 32 bits.
         WireType::Int32 => (value as i32).into(),
         _ => (value as i64).into(),
     }
 }
 
-/// A number with a fraction as JSON; Go writes whole ones without it.
+/// A double as JSON; Go writes integral values without a fraction.
 pub(super) fn double(value: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() < EXACT {
@@ -35,12 +35,12 @@ pub(super) fn double(value: f64) -> Value {
     value.into()
 }
 
-/// A string as Go writes it into JSON: what is no UTF-8 is replaced.
+/// A string as Go writes it to JSON: invalid UTF-8 is replaced.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The zero value of a type that is no message of the table.
+/// The zero value of a scalar type.
 pub(super) fn zero(of: WireType) -> Value {
     match of {
         WireType::String => "".into(),
@@ -51,7 +51,7 @@ pub(super) fn zero(of: WireType) -> Value {
     }
 }
 
-/// Decodes counted bytes of a type that is no message of the table.
+/// Decodes the bytes of a length-delimited scalar.
 pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
     match of {
         WireType::String => Ok(text(bytes).into()),
@@ -64,7 +64,7 @@ pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
     }
 }
 
-/// The first field of a message that wraps one string of bytes; the last one counts.
+/// The first field of a message that wraps a byte string; the last occurrence counts.
 pub(super) fn content(bytes: &[u8]) -> Result<&[u8], Fault> {
     let mut reader = Reader::new(bytes, "content");
     let mut content: &[u8] = &[];
@@ -87,7 +87,7 @@ fn quantity(text: &str) -> Result<String, Fault> {
         .map_err(|error| Fault::new(error.to_string()))
 }
 
-/// Seconds and nanoseconds; without any bytes it is no time.
+/// Seconds and nanoseconds; an empty message is an unset time.
 fn time(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
     if bytes.is_empty() {
         return Ok(Value::Null);
@@ -98,7 +98,7 @@ fn time(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
     }
     let (format, nanos) = match of {
         WireType::MicroTime => ("%Y-%m-%dT%H:%M:%S%.6fZ", i128::from(nanos as i32)),
-        // JSON has whole seconds, so the real server drops the rest here already.
+        // `metav1.Time` has whole seconds in JSON; kube-apiserver drops the fraction when it decodes.
         _ => ("%Y-%m-%dT%H:%M:%SZ", 0),
     };
     let time = Timestamp::from_nanosecond(i128::from(seconds) * 1_000_000_000 + nanos)
@@ -149,11 +149,11 @@ fn strings(bytes: &[u8]) -> Result<Value, Fault> {
     Ok(list.into())
 }
 
-/// The varint of a number or boolean.
+/// The varint of an integer or boolean.
 pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, Fault> {
     match (of, value) {
         (WireType::Bool, Value::Bool(value)) => Ok(u64::from(*value)),
-        // Negative numbers are extended to 64 bits, whatever their type.
+        // Negative numbers of either type are sign-extended to 64 bits.
         (WireType::Int32 | WireType::Int64, Value::Number(value)) => value
             .as_i64()
             .filter(|value| of == WireType::Int64 || i32::try_from(*value).is_ok())
@@ -163,7 +163,7 @@ pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, Fault> {
     }
 }
 
-/// Appends the content of a field of counted bytes; `null` is the zero value.
+/// Appends the content of a length-delimited scalar; `null` is the zero value.
 pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (of, value) {
         (WireType::Quantity, Value::Null) => put_bytes(out, 1, b"0"),
@@ -203,7 +203,7 @@ fn put_time(of: WireType, text: &str, out: &mut Vec<u8>) -> Result<(), Fault> {
         ))
     })?;
     let nanos = time.as_nanosecond();
-    // Both are within range: a timestamp has at most 12 digits of seconds.
+    // Both fit: a Timestamp has at most 12 digits of seconds.
     let (seconds, nanos) = (
         nanos.div_euclid(1_000_000_000) as i64,
         nanos.rem_euclid(1_000_000_000),
@@ -226,7 +226,7 @@ fn put_int_or_string(kind: u64, int: u64, string: &str, out: &mut Vec<u8>) {
     put_bytes(out, 3, string.as_bytes());
 }
 
-/// A value of the wrong JSON type.
+/// The error for a value of the wrong JSON type.
 pub(super) fn mismatch(wanted: &str, value: &Value) -> Fault {
     let found = match value {
         Value::Null => "null",

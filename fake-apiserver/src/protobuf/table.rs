@@ -1,16 +1,16 @@
-//! The table of messages: which field of the wire is which member of the JSON object.
+//! The table of protobuf messages: which field number is which JSON member.
 //!
-//! Read off the table of types, once, when the first protobuf body comes or goes. Does not know bytes or values.
+//! Built from the type table on first use of protobuf. Does not know bytes or values.
 
 use crate::types::{Block, Line, TYPES};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The table of this crate.
+/// The messages of this crate.
 pub(crate) static TABLE: LazyLock<Table> =
     LazyLock::new(|| Table::of(&TYPES).expect("the embedded table is well formed"));
 
-/// Kinds that live in `meta/v1`, whatever group a body says that they are of.
+/// Kinds of `meta/v1`, whatever their `apiVersion`.
 const META_KINDS: [&str; 8] = [
     "APIGroup",
     "APIGroupList",
@@ -28,50 +28,50 @@ pub(crate) struct Table {
     names: HashMap<&'static str, usize>,
 }
 
-/// One message: an object, or a struct in it.
+/// A message: an object, or a struct within it.
 pub(crate) struct Message {
     pub(crate) name: &'static str,
-    /// In the order of their numbers, which is the order on the wire.
+    /// In order of field number, which is the order on the wire.
     pub(crate) fields: Vec<WireField>,
-    /// The JSON of the message is that of the one field that is set.
+    /// Union message: its JSON is the value of the one field that is set.
     pub(crate) either: bool,
 }
 
-/// One field of a message.
+/// A field of a message.
 pub(crate) struct WireField {
     pub(crate) number: u32,
-    /// The member of the JSON object; `None` where the message's members belong to the object around it.
+    /// The JSON member; `None` for an inlined message.
     pub(crate) member: Option<&'static str>,
     pub(crate) shape: Shape,
     pub(crate) of: WireType,
     pub(crate) empty: Empty,
 }
 
-/// How many values a field has.
+/// The cardinality of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One, always: a Go value.
+    /// Always one: a Go value.
     One,
     /// One or none: a Go pointer.
     Pointer,
-    /// Any number.
+    /// A Go slice.
     List,
-    /// One for each key; keys are strings.
+    /// A Go map with string keys.
     Map,
 }
 
-/// When JSON leaves a field out.
+/// When JSON omits a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Empty {
-    /// Never.
+    /// Never: no `omitempty`.
     Kept,
-    /// When it is zero, unless it is a struct (`omitempty`).
+    /// If zero, unless it is a struct (`omitempty`).
     Omitted,
-    /// When it is zero (`omitzero`).
+    /// If zero, structs included (`omitzero`).
     OmittedStruct,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WireType {
     String,
@@ -85,18 +85,18 @@ pub(crate) enum WireType {
     Time,
     MicroTime,
     IntOrString,
-    /// Any JSON, or an object in an envelope of its own.
+    /// Any JSON, or an enveloped object.
     Raw,
-    /// A message that is a bare list in JSON.
+    /// A message that is a list of strings in JSON, such as `ExtraValue`.
     Strings,
-    /// The number of another message.
+    /// A message, by its index in the table.
     Message(usize),
 }
 
-/// The note on a type whose JSON is that of one of its fields.
+/// Marks union messages in the type table.
 const EITHER: &str = "either";
 
-/// Types that are no messages of the table.
+/// Types without a message in the table.
 const SCALARS: [(&str, WireType); 12] = [
     ("string", WireType::String),
     ("int32", WireType::Int32),
@@ -113,7 +113,7 @@ const SCALARS: [(&str, WireType); 12] = [
 ];
 
 impl Table {
-    /// The message of a kind; `None` for kinds that are not listed.
+    /// The message of a kind; `None` if it has none.
     pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<usize> {
         if META_KINDS.contains(&kind) {
             return self.names.get(format!("meta.v1.{kind}").as_str()).copied();
@@ -125,7 +125,7 @@ impl Table {
             .copied()
     }
 
-    /// The message of a kind in bodies; `None` for kinds that have no protobuf form here.
+    /// The message of a kind in bodies; `None` if it has no protobuf form.
     pub(crate) fn wire(&self, api_version: &str, kind: &str) -> Option<usize> {
         self.kind(api_version, kind)
     }
@@ -159,13 +159,13 @@ impl Table {
 }
 
 impl Message {
-    /// The field of that number.
+    /// The field with that number.
     pub(crate) fn field(&self, number: u32) -> Option<&WireField> {
         let at = self.fields.binary_search_by_key(&number, |field| field.number);
         at.ok().map(|at| &self.fields[at])
     }
 
-    /// The name without its package, as errors have it.
+    /// The name without its package, as decoding errors contain it.
     pub(crate) fn short(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
     }
@@ -212,12 +212,12 @@ impl WireField {
 }
 
 impl WireType {
-    /// Whether values are varints. Doubles have eight bytes; all others are counted bytes.
+    /// Whether values are varints. Doubles have eight bytes; other types are length-delimited.
     pub(crate) fn is_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
     }
 
-    /// Whether this is a Go struct, which `omitempty` never leaves out.
+    /// Whether Go has a struct for it, which `omitempty` never omits.
     pub(crate) fn is_struct(self) -> bool {
         !self.is_varint() && !matches!(self, Self::Double | Self::String | Self::Bytes | Self::Strings)
     }
@@ -229,7 +229,7 @@ mod tests {
     use crate::types::parse;
 
     #[test]
-    fn fields_are_in_order_and_inlined_ones_are_messages() {
+    fn field_numbers_ascend_and_inlined_fields_are_messages() {
         assert!(TABLE.messages.len() > 500);
         for message in &TABLE.messages {
             let numbers: Vec<u32> = message.fields.iter().map(|field| field.number).collect();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_nobody_knows_is_refused() {
+    fn unknown_field_types_are_rejected() {
         let blocks = parse("a.v1.A\n 1 a nothing").unwrap();
         assert!(Table::of(blocks.leak()).is_err());
     }

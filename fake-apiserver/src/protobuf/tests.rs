@@ -1,4 +1,4 @@
-//! Properties of the encoding, and bytes that were written down by hand from the field table.
+//! Properties of the encoding, and bytes written by hand from the field table.
 
 use super::maker::Maker;
 use super::{decode, encode, is_known, list};
@@ -7,7 +7,7 @@ use crate::machinery::status::Status;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// What has a kind in requests and answers: the served kinds with their lists, and what the machinery adds.
+/// All kinds in request and response bodies: the served kinds with their lists, and those of apimachinery.
 fn kinds() -> Vec<(String, String)> {
     let mut kinds: Vec<(String, String)> = [
         ("v1", "Status"),
@@ -28,7 +28,7 @@ fn kinds() -> Vec<(String, String)> {
         .filter(|kind| is_known(&kind.api_version(), kind.kind))
     {
         kinds.push((kind.api_version(), kind.kind.to_owned()));
-        // What is answered and not stored has no list.
+        // Virtual resources have no list.
         if kind.unstored.is_none() {
             kinds.push((kind.api_version(), format!("{}List", kind.kind)));
         }
@@ -45,26 +45,26 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn json_to_protobuf_and_back_is_the_same(seed: [u8; 32]) {
+    fn json_survives_a_protobuf_round_trip(seed: [u8; 32]) {
         let mut maker = Maker::new(seed, false);
         for (api_version, kind) in kinds() {
             let object = maker.object(&api_version, &kind);
-            prop_assert_eq!(&roundtrip(&object).expect("what was encoded is decoded"), &object);
+            prop_assert_eq!(&roundtrip(&object).expect("encoded objects can be decoded"), &object);
         }
     }
 
     #[test]
-    fn random_bytes_are_refused_or_read(bytes: Vec<u8>, magic: bool) {
+    fn random_bytes_never_panic(bytes: Vec<u8>, magic: bool) {
         let body = if magic { [b"k8s\0", bytes.as_slice()].concat() } else { bytes };
         if let Err(status) = decode(&body, ("v1", "Pod")) {
             prop_assert_eq!(status.code, 400);
         } else {
-            prop_assert!(magic, "a body without the magic bytes was read");
+            prop_assert!(magic, "a body without magic bytes was decoded");
         }
     }
 
     #[test]
-    fn damaged_objects_are_refused_or_read(seed: [u8; 32], at: prop::sample::Index, byte: u8, cut: bool) {
+    fn corrupted_objects_never_panic(seed: [u8; 32], at: prop::sample::Index, byte: u8, cut: bool) {
         let pod = Maker::new(seed, false).object("v1", "Pod");
         let mut body = encode(&pod).expect("the object has the form of its type").whole().to_vec();
         let at = at.index(body.len());
@@ -75,9 +75,9 @@ proptest! {
     }
 }
 
-/// The same members and types as another description of the same API has, for every field of every served kind.
+/// Compares members and JSON types with k8s-openapi, for every field of the listed kinds.
 #[test]
-fn the_table_agrees_with_the_published_types() {
+fn message_table_matches_k8s_openapi() {
     use k8s_openapi::api::{apps, coordination, core, events, policy, storage};
     fn check<T: serde::de::DeserializeOwned + serde::Serialize>(api_version: &str, kind: &str) {
         let mut object = Maker::new([7; 32], true).object(api_version, kind);
@@ -124,7 +124,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// Compares structure rather than text: times and empty lists may be written differently.
+/// Compares structure rather than text: times and empty lists may be formatted differently.
 fn compare(path: &str, table: &Value, known: &Value) {
     match (table, known) {
         (Value::Object(a), Value::Object(b)) => {
@@ -132,7 +132,7 @@ fn compare(path: &str, table: &Value, known: &Value) {
                 let path = format!("{path}.{name}");
                 match b.get(name) {
                     Some(known) => compare(&path, value, known),
-                    // Typed clients leave out what is empty.
+                    // Typed clients omit empty values.
                     None => assert!(is_empty(value), "{path} is not in the published type"),
                 }
             }
@@ -158,7 +158,7 @@ fn is_empty(value: &Value) -> bool {
 
 /// A whole body, field by field.
 #[test]
-fn the_bytes_of_an_object_are_those_of_the_table() {
+fn encoded_object_matches_hand_written_bytes() {
     let class = json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
         "metadata": {"name": "fast", "creationTimestamp": "1970-01-01T00:02:08Z", "generation": 300},
@@ -166,7 +166,7 @@ fn the_bytes_of_an_object_are_those_of_the_table() {
     });
     let metadata: &[u8] = &[
         &b"\x0a\x04fast\x12\0\x1a\0\x22\0\x2a\0\x32\0"[..],
-        // generation, a varint of two bytes; creationTimestamp: 128 seconds, no nanoseconds.
+        // `generation`: a varint of two bytes; `creationTimestamp`: 128 seconds, 0 nanoseconds.
         b"\x38\xac\x02\x42\x05\x08\x80\x01\x10\0",
     ]
     .concat();
@@ -174,7 +174,7 @@ fn the_bytes_of_an_object_are_those_of_the_table() {
         &[0x0a, metadata.len() as u8][..],
         metadata,
         b"\x12\x01p\x1a\x06\x0a\x01a\x12\x011\x1a\x06\x0a\x01b\x12\x012",
-        // allowVolumeExpansion is a pointer: there, and false.
+        // `allowVolumeExpansion` is a pointer: present and false.
         b"\x30\0",
     ]
     .concat();
@@ -191,7 +191,7 @@ fn the_bytes_of_an_object_are_those_of_the_table() {
 }
 
 #[test]
-fn a_list_holds_the_bytes_of_its_objects() {
+fn list_contains_the_bytes_of_its_items() {
     let metadata = Map::from_iter([("remainingItemCount".to_owned(), json!(3))]);
     let body =
         list("v1", "PodList", metadata, [&b"one"[..], b"two"].into_iter()).expect("the metadata is good");
@@ -206,9 +206,9 @@ fn a_list_holds_the_bytes_of_its_objects() {
     assert_eq!(&body[..], &expected[..]);
 }
 
-/// What a client may send and this crate never does: repeated messages are merged, numbers packed, groups skipped.
+/// Encodings that clients may send and this crate never writes: split messages are merged, packed numbers decoded, groups skipped.
 #[test]
-fn other_writings_of_the_same_are_read() {
+fn alternative_encodings_are_decoded() {
     let body = |raw: &[u8]| {
         [
             &b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..],
@@ -220,19 +220,19 @@ fn other_writings_of_the_same_are_read() {
     let read = |raw: &[u8]| decode(&body(raw), ("v1", "Pod")).expect("the body is good");
     let pod = read(b"\x0a\x03\x0a\x01a\x0a\x05\x1a\x03dir");
     assert_eq!(pod["metadata"], json!({"name": "a", "namespace": "dir"}));
-    // securityContext.supplementalGroups, field 4, packed; then a group with a field in it.
+    // `securityContext.supplementalGroups`, field 4, packed; then a group that contains a field.
     let pod = read(b"\x12\x07\x72\x05\x22\x03\x01\xac\x02\x4b\x08\x01\x4c");
     assert_eq!(
         pod["spec"]["securityContext"]["supplementalGroups"],
         json!([1, 300])
     );
-    // A name that was set is taken back by an empty one.
+    // A later empty name unsets an earlier one.
     assert_eq!(read(b"\x0a\x03\x0a\x01a\x0a\x02\x0a\0")["metadata"], json!({}));
 }
 
-/// Bytes that are refused: what stands for each, and the end of the text.
+/// Malformed bodies with their error messages.
 #[test]
-fn faulty_bytes_are_refused_with_the_texts_of_the_real_decoder() {
+fn malformed_bodies_return_the_decoder_errors_of_kube_apiserver() {
     let wrap = |raw: &[u8]| {
         [
             &b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..],
@@ -283,9 +283,9 @@ fn faulty_bytes_are_refused_with_the_texts_of_the_real_decoder() {
     }
 }
 
-/// Two bytes each make a container: they must not become hundreds of megabytes.
+/// Each container takes two bytes on the wire; decoding all would take hundreds of megabytes.
 #[test]
-fn a_body_of_too_many_values_is_refused() {
+fn bodies_with_too_many_values_are_rejected() {
     let containers = b"\x12\0".repeat(1_400_000);
     let spec = [&b"\x12"[..], &varint(containers.len()), &containers].concat();
     let body = [
@@ -294,7 +294,7 @@ fn a_body_of_too_many_values_is_refused() {
         &spec,
     ]
     .concat();
-    let status = decode(&body, ("v1", "Pod")).expect_err("it is too much");
+    let status = decode(&body, ("v1", "Pod")).expect_err("the body exceeds the limit");
     assert_eq!(status.code, 400);
     assert!(
         status
@@ -305,18 +305,18 @@ fn a_body_of_too_many_values_is_refused() {
     );
 }
 
-/// Objects within objects, without end.
+/// Enveloped objects inside each other.
 #[test]
-fn a_body_that_nests_too_deep_is_refused() {
+fn bodies_nested_too_deep_are_rejected() {
     let mut body = b"k8s\0\x12\0".to_vec();
     for _ in 0..200 {
-        // A revision's data is a whole body of its own.
+        // The `data` of a ControllerRevision is itself an enveloped object.
         let data = [&b"\x0a"[..], &varint(body.len()), &body].concat();
         let raw = [&b"\x12"[..], &varint(data.len()), &data].concat();
         let head = b"k8s\0\x0a\x1d\x0a\x07apps/v1\x12\x12ControllerRevision\x12";
         body = [&head[..], &varint(raw.len()), &raw].concat();
     }
-    let status = decode(&body, ("apps/v1", "ControllerRevision")).expect_err("it is too deep");
+    let status = decode(&body, ("apps/v1", "ControllerRevision")).expect_err("the body exceeds the limit");
     assert_eq!(status.code, 400);
     assert!(
         status.message.ends_with("messages nest deeper than 100 levels"),
@@ -338,9 +338,9 @@ fn custom_resources_have_no_protobuf_form() {
     assert!(encode(&snapshot).is_err());
 }
 
-/// Only partly checked kinds can hold such a thing; the text names the field.
+/// Possible for kinds that are not fully validated; the error names the field.
 #[test]
-fn a_value_that_its_field_cannot_hold_is_named() {
+fn encoding_errors_name_the_field() {
     for (spec, text) in [
         (
             json!({"hostNetwork": "yes"}),

@@ -1,10 +1,10 @@
-//! The bytes of protobuf: tags, varints and counted bytes.
+//! The wire format of protobuf: tags, varints and length-delimited fields.
 //!
-//! Owns the grammar, with the errors of the real server's decoder. Does not know messages.
+//! Owns the grammar, with the error messages of kube-apiserver's decoder. Does not know messages.
 
 use super::Fault;
 
-/// Wire types of the fields that are decoded; others are skipped.
+/// Wire types of decoded fields; the others are skipped.
 pub(super) const VARINT: u8 = 0;
 pub(super) const FIXED64: u8 = 1;
 pub(super) const BYTES: u8 = 2;
@@ -12,33 +12,33 @@ const GROUP: u8 = 3;
 const GROUP_END: u8 = 4;
 const FIXED32: u8 = 5;
 
-/// A field's number and wire type.
+/// Field number and wire type.
 #[derive(Clone, Copy)]
 pub(super) struct Tag {
     pub(super) number: u32,
     pub(super) wire: u8,
 }
 
-/// Reads one message.
+/// Reads the fields of a message.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
     message: &'static str,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of a message; the name is for errors.
+    /// `message`: the name of the message, for errors.
     pub(super) fn new(rest: &'a [u8], message: &'static str) -> Self {
         Self { rest, message }
     }
 
-    /// The next field's tag; `None` at the end.
+    /// The tag of the next field; `None` at the end.
     pub(super) fn tag(&mut self) -> Result<Option<Tag>, Fault> {
         if self.rest.is_empty() {
             return Ok(None);
         }
         let tag = self.varint()?;
         let wire = (tag & 7) as u8;
-        // Like Go, which keeps field numbers in 32 bits with a sign.
+        // Like Go, which stores field numbers as int32.
         let number = (tag >> 3) as i32;
         if wire == GROUP_END {
             let text = format!("proto: {}: wiretype end group for non-group", self.message);
@@ -77,13 +77,13 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A number of eight bytes.
+    /// A double.
     pub(super) fn fixed(&mut self) -> Result<f64, Fault> {
         let bytes = self.take(8)?;
         Ok(f64::from_le_bytes(bytes.try_into().map_err(|_| Fault::end())?))
     }
 
-    /// Passes over a field that the message does not have.
+    /// Skips an unknown field.
     pub(super) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
         let mut groups = 0_u32;
         let mut wire = tag.wire;
@@ -124,26 +124,26 @@ pub(super) fn put_tag(out: &mut Vec<u8>, number: u32, wire: u8) {
     put_varint(out, u64::from(number) << 3 | u64::from(wire));
 }
 
-/// A whole field of counted bytes.
+/// Writes a length-delimited field.
 pub(super) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     put_tag(out, number, BYTES);
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// A whole field of a number.
+/// Writes a varint field.
 pub(super) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
     put_tag(out, number, VARINT);
     put_varint(out, value);
 }
 
-/// A whole field of a number of eight bytes.
+/// Writes a double field.
 pub(super) fn put_fixed(out: &mut Vec<u8>, number: u32, value: f64) {
     put_tag(out, number, FIXED64);
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// A whole field whose content `fill` writes.
+/// Writes a nested message, with the content that `fill` appends.
 pub(super) fn put_nested(
     out: &mut Vec<u8>,
     number: u32,
@@ -151,7 +151,7 @@ pub(super) fn put_nested(
 ) -> Result<(), Fault> {
     put_tag(out, number, BYTES);
     let length_at = out.len();
-    // Most messages are short: one byte for the length will do, and the others are moved.
+    // Most messages are short: reserve one byte for the length, and move longer ones.
     out.push(0);
     fill(out)?;
     let length = out.len() - length_at - 1;
@@ -166,7 +166,7 @@ pub(super) fn put_nested(
     Ok(())
 }
 
-/// How many bytes a whole field of counted bytes takes; its number is below 16.
+/// The encoded size of a length-delimited field with a number below 16.
 pub(super) fn bytes_field_length(length: usize) -> usize {
     let mut count = Vec::with_capacity(10);
     put_varint(&mut count, length as u64);
