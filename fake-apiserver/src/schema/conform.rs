@@ -1,7 +1,7 @@
-//! Bringing a document into the form of its type, as decoding it into a Go struct and encoding it again would.
+//! Brings an object into the form of its type, as decoding into the Go struct and encoding again would.
 //!
-//! Wrong types are errors; unknown fields are dropped and reported; `null` means absent;
-//! what is empty vanishes or appears as its field demands; quantities and times become canonical. Knows no rule about
+//! Wrong types are errors; unknown fields are dropped and reported; `null` means absent; empty values are omitted or added as their field
+//! requires; quantities and times become canonical. Does not validate values beyond their form.
 //! values beyond their form.
 
 use super::empties::{Empty, is_without_entries};
@@ -12,19 +12,19 @@ use super::types::{Field, Presence, Type, ValueType};
 use crate::machinery::member_order::{self, Meeting};
 use serde_json::{Map, Value};
 
-/// How many unknown fields are reported: a peer can send millions.
+/// Maximum number of reported unknown fields: a request can contain millions.
 const UNKNOWN_MAX: usize = 100;
 
-/// The same of members of a wrong type.
+/// Maximum number of recorded type errors.
 const WRONG_MAX: usize = 100;
 
-/// Members of every top level object that its type does not list.
+/// Members of every top-level object that its type does not list.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
-/// How many lists and maps without entries are remembered.
+/// Maximum number of recorded empty lists and maps.
 const EMPTIES_MAX: usize = 100;
 
-/// What became of a document beside its form.
+/// What decoding reports besides the object.
 #[derive(Debug, Default)]
 pub(crate) struct Conformed {
     /// The paths of the unknown fields that were dropped.
@@ -33,16 +33,16 @@ pub(crate) struct Conformed {
     pub(crate) empties: Vec<Empty>,
 }
 
-/// What was found in a document.
+/// The results of a walk.
 #[derive(Default)]
 struct Found {
     conformed: Conformed,
-    /// Members of a wrong type, with their paths.
+    /// Type errors, with their paths.
     wrong: Vec<(String, FormError)>,
 }
 
 impl Found {
-    /// Takes down what became of a member, and says whether it has its form.
+    /// Records a type error, if any; returns whether the member has its type.
     fn has_form(&mut self, at: &FieldPath<'_>, outcome: Result<(), FormError>) -> bool {
         let Err(error) = outcome else { return true };
         if self.wrong.len() < WRONG_MAX {
@@ -51,7 +51,7 @@ impl Found {
         false
     }
 
-    /// Takes down a list or map without entries.
+    /// Records an empty list or map.
     fn note_empty(&mut self, at: &FieldPath<'_>, value: &Value) {
         let empties = &mut self.conformed.empties;
         if empties.len() < EMPTIES_MAX {
@@ -62,7 +62,7 @@ impl Found {
         }
     }
 
-    /// What was found, or the first error: by the body, where there is one, and by name otherwise.
+    /// The result, or the first error: first in the body if it is known, otherwise first by member name.
     fn outcome(mut self, body: Option<&[u8]>) -> Result<Conformed, FormError> {
         let first = match body {
             Some(body) if self.wrong.len() > 1 => {
@@ -80,7 +80,7 @@ impl Found {
     }
 }
 
-/// Brings a whole object into the form of its type. What a body, if it is known, has of a wrong type first is told of.
+/// Brings a whole object into the form of its type. With `body`, the error is that of the first wrong member in it.
 pub(crate) fn conform(
     of: &'static Type,
     object: &mut Value,
@@ -105,7 +105,7 @@ pub(crate) fn conform(
     found.outcome(body)
 }
 
-/// The same for a part of an object, which has no members beside those of its type. Returns the paths of the unknown fields that were
+/// The same for a part of an object, without `apiVersion` and `kind`. Returns the paths of unknown fields that were
 /// dropped.
 pub(crate) fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
     let mut found = Found::default();
@@ -147,7 +147,7 @@ impl ValueType {
     }
 }
 
-/// The value that a field of this form has when nothing was set.
+/// Go's zero value of this type.
 pub(crate) fn zero(form: &ValueType) -> Value {
     match form {
         ValueType::Raw
@@ -164,7 +164,7 @@ pub(crate) fn zero(form: &ValueType) -> Value {
     }
 }
 
-/// An object of a type of which nothing was set.
+/// An object with no field set.
 pub(super) fn empty(of: &Type) -> Value {
     let mut members = Map::new();
     fill(of, &mut members);
@@ -184,7 +184,7 @@ fn walk_struct(
     for (name, member) in members.iter_mut() {
         let here = at.below(PathStep::Field(of, name));
         match of.field(name) {
-            // An object within another says what it is, too.
+            // Embedded objects have `apiVersion` and `kind`, too.
             None if TYPE_META.contains(&name.as_str()) && member.is_null() && of.is_kind() => {
                 dropped.push(name.clone());
             }
@@ -252,7 +252,7 @@ fn walk(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut Foun
     }
 }
 
-/// A value in the form of one of the fields of a type. Go's types of this kind read themselves, and are not strict.
+/// A union type (`JSONSchemaPropsOr…`). Its Go type has its own `UnmarshalJSON`, which is not strict.
 fn walk_either(of: &'static Type, value: &mut Value, at: FieldPath<'_>) -> Result<(), FormError> {
     let fits = |field: &&Field| {
         matches!(
@@ -287,7 +287,7 @@ fn either_name(form: &ValueType) -> &'static str {
     }
 }
 
-/// What Go decodes a value of this form into; with the name that its errors have.
+/// The Go type that decoding expects, with the name that its errors use.
 fn wanted(form: &ValueType, name: String) -> Wanted {
     let class = Class::of(form);
     Wanted { name, class }
@@ -300,13 +300,13 @@ fn struct_of(of: &Type) -> Wanted {
     }
 }
 
-/// Brings a time into its canonical form.
+/// Brings a time into canonical form.
 fn canonical(text: &mut String, layout: Layout) -> Result<(), FormError> {
     *text = time(text, layout).map_err(FormError::Scalar)?;
     Ok(())
 }
 
-/// An entry of a list or a map: `null` stands for the zero value.
+/// A list item or map value: `null` is the zero value.
 fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut Found) {
     if value.is_null() {
         *value = zero(form);
@@ -316,7 +316,7 @@ fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut F
     found.has_form(&at, outcome);
 }
 
-/// Adds the fields that are written even when nothing was set.
+/// Adds the fields that Go writes even if unset.
 fn fill(of: &Type, members: &mut Map<String, Value>) {
     for field in of.fields.iter().filter(|field| is_always_written(field)) {
         if !members.contains_key(field.name) {
@@ -329,7 +329,7 @@ fn fill(of: &Type, members: &mut Map<String, Value>) {
     }
 }
 
-/// Go leaves out empty scalars, lists and maps, but never structs; many small types are structs.
+/// `omitempty` omits empty scalars, lists and maps, but never structs; many small types are structs in Go.
 fn is_always_written(field: &Field) -> bool {
     match field.presence {
         Presence::Always | Presence::Nullable => true,
@@ -354,7 +354,7 @@ fn is_left_out(field: &Field, value: &Value) -> bool {
     }
 }
 
-/// Whether Go would leave the value out of a field with `omitempty`.
+/// Whether `omitempty` omits the value.
 fn is_zero(form: &ValueType, value: &Value) -> bool {
     match (form, value) {
         (ValueType::Text(_) | ValueType::Bytes, Value::String(text)) => text.is_empty(),

@@ -1,21 +1,21 @@
-//! What is told apart only until it is stored: a list or map that was sent without entries, and one that was not sent.
+//! Empty lists and maps, which differ from absent ones only until the object is stored.
 //!
-//! Field managers see the difference where such a field is always written: who sends an empty list owns it. Others are left out of an
-//! object at once, and rules that tell them apart get them back. What was stored comes back without a difference.
+//! Field managers see the difference in fields that are always written: a client that sends an empty list owns it. Other empty fields are
+//! removed on decoding and restored for rules that distinguish them. Stored objects do not preserve the difference.
 
 use super::types::{Presence, Type, TypeId, ValueType};
 use crate::machinery::json;
 use serde_json::{Map, Value};
 
-/// A list or map that was sent without entries.
+/// A list or map that was sent empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Empty {
-    /// Where it was, as a JSON pointer.
+    /// Its path, a JSON pointer.
     pub(super) pointer: String,
     pub(super) is_list: bool,
 }
 
-/// Puts back what was left out, where nothing else is now.
+/// Restores the removed empty lists and maps where the object now has no value.
 pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
     for Empty { pointer, is_list } in empties {
         let Some((parent, name)) = pointer.rsplit_once('/') else {
@@ -33,7 +33,7 @@ pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
     }
 }
 
-/// Turns lists and maps without entries into `null`, where they are written at all.
+/// Replaces empty lists and maps by `null` in fields that are always written.
 pub(crate) fn forget_empties(of: &Type, object: &mut Value) {
     let Value::Object(members) = object else { return };
     for field in of.fields.iter().filter(|field| field.holds_empties) {
@@ -48,7 +48,7 @@ pub(crate) fn forget_empties(of: &Type, object: &mut Value) {
     }
 }
 
-/// The same within a value.
+/// The same for the structs inside a value.
 fn below(form: &ValueType, value: &mut Value) {
     match (form, value) {
         (ValueType::Struct(id), value) => forget_empties(id.get(), value),
@@ -60,7 +60,7 @@ fn below(form: &ValueType, value: &mut Value) {
     }
 }
 
-/// Whether a value is a list or a map, and empty.
+/// Whether a value is an empty list or map.
 pub(super) fn is_without_entries(form: &ValueType, value: &Value) -> bool {
     match (form, value) {
         (ValueType::List(_), Value::Array(items)) => items.is_empty(),
@@ -69,7 +69,7 @@ pub(super) fn is_without_entries(form: &ValueType, value: &Value) -> bool {
     }
 }
 
-/// Marks the fields in which there may be such a list or map, so that nothing else is looked through.
+/// Marks the fields that can contain an empty list or map, so that the others are not searched.
 pub(super) fn mark(types: &mut [Type]) {
     let mut holding: Vec<bool> = vec![false; types.len()];
     loop {
@@ -92,7 +92,7 @@ pub(super) fn mark(types: &mut [Type]) {
     }
 }
 
-/// The type of what is in a value.
+/// The struct type inside a value, if any.
 fn held(form: &ValueType) -> Option<TypeId> {
     match form {
         ValueType::Struct(id) => Some(*id),

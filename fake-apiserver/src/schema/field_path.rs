@@ -1,13 +1,13 @@
-//! Where in a document a field is, as Go's decoder names it.
+//! The path of a field in an object, as Go's decoder formats it.
 //!
-//! Owns which structs of Go hold another one without a name of its own in JSON.
+//! Owns the list of Go structs that are embedded inline in JSON.
 
 use super::form_error::{FormError, Wanted};
 use super::types::Type;
 use crate::machinery::json;
 use serde_json::Value;
 
-/// Fields of a PersistentVolumeSpec that are not those of the PersistentVolumeSource in it.
+/// Fields of PersistentVolumeSpec that are not in the embedded PersistentVolumeSource.
 const VOLUME_BUT_SOURCE: [&str; 9] = [
     "accessModes",
     "capacity",
@@ -20,10 +20,10 @@ const VOLUME_BUT_SOURCE: [&str; 9] = [
     "volumeMode",
 ];
 
-/// Fields of the Rule in rules of webhooks and policies.
+/// Fields of `Rule` in webhook configurations and policies.
 const RULE: [&str; 4] = ["apiGroups", "apiVersions", "resources", "scope"];
 
-/// Structs of Go that hold another one without a name of its own in JSON; Go's decoder names it all the same.
+/// Go structs with an embedded inline struct; Go's decoder includes its name in paths.
 const EMBEDDED: [(&[&str], &str, Fields); 10] = [
     (
         &["PersistentVolumeSpec"],
@@ -77,13 +77,13 @@ const EMBEDDED: [(&[&str], &str, Fields); 10] = [
     ),
 ];
 
-/// Which fields of a struct are those of the one that it holds.
+/// Which fields of the outer struct belong to the embedded one.
 enum Fields {
     Only(&'static [&'static str]),
     AllBut(&'static [&'static str]),
 }
 
-/// Where the walk is. Frames live on the stack, so that nothing is allocated unless there is something to report.
+/// The position of a walk. Frames live on the stack: nothing is allocated unless an error is reported.
 #[derive(Clone, Copy)]
 pub(super) struct FieldPath<'a> {
     pub(super) parent: Option<&'a FieldPath<'a>>,
@@ -98,7 +98,7 @@ pub(super) enum PathStep<'a> {
     Index(usize),
 }
 
-/// The struct without a name in JSON that has this field.
+/// The embedded struct that has this field, if any.
 fn embedded(of: &Type, field: &str) -> Option<&'static str> {
     let holds = |fields: &Fields| match fields {
         Fields::Only(some) => some.contains(&field),
@@ -111,7 +111,7 @@ fn embedded(of: &Type, field: &str) -> Option<&'static str> {
 }
 
 impl<'a> FieldPath<'a> {
-    /// A step further.
+    /// The path one step further.
     pub(super) fn below<'b>(&'b self, step: PathStep<'b>) -> FieldPath<'b>
     where
         'a: 'b,
@@ -124,7 +124,7 @@ impl<'a> FieldPath<'a> {
 }
 
 impl FieldPath<'_> {
-    /// The error about a value here that is of another JSON type than the wanted one.
+    /// The error for a value here whose JSON type does not match.
     pub(super) fn mismatch(&self, value: &Value, wanted: Wanted) -> FormError {
         let mut names = Vec::new();
         let mut owner: Option<&'static Type> = None;
@@ -156,7 +156,7 @@ impl FieldPath<'_> {
         path
     }
 
-    /// The path as strict decoding reports it, with keys and indices.
+    /// The path as strict decoding reports it, with keys and indexes.
     pub(super) fn strict_path(&self) -> String {
         let mut path = self.parent.map(FieldPath::strict_path).unwrap_or_default();
         match self.step {

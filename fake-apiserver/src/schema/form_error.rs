@@ -1,5 +1,5 @@
-//! Why a document does not have the form of its type, and the texts of it: those of Go's JSON decoder, and those of the converter that
-//! strategic merge patches pass.
+//! Why an object does not have the form of its type, with the error messages of Go's JSON decoder and of `FromUnstructured`, the converter
+//! for strategic merge patches.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use crate::machinery::document::form;
 use crate::machinery::go;
 use serde_json::{Number, Value};
 
-/// Why a document does not have the form of its type.
+/// Why an object does not have the form of its type.
 #[derive(Debug)]
 pub(crate) enum FormError {
-    /// A value is of another JSON type than its field.
+    /// The JSON type of a value does not match its field.
     Mismatch(Mismatch),
-    /// A text or number cannot be read; with the text of Go's reader.
+    /// A string or number cannot be parsed; contains Go's error message.
     Scalar(String),
 }
 
-/// A value of another JSON type than its field.
+/// A value whose JSON type does not match its field.
 #[derive(Debug)]
 pub(crate) struct Mismatch {
     /// The JSON type of the value, as Go's decoder names it.
@@ -25,27 +25,27 @@ pub(crate) struct Mismatch {
     /// The value, if it is a number.
     number: Option<Number>,
     wanted: Wanted,
-    /// The innermost struct and the path of the field; none: the whole document.
+    /// The innermost struct and the path of the field; unset: the whole object.
     place: Option<(&'static str, String)>,
 }
 
-/// What Go decodes a value into.
+/// The Go type that a value is decoded into.
 #[derive(Debug)]
 pub(super) struct Wanted {
-    /// The Go type, as decoding errors name it.
+    /// Its name in decoding errors.
     pub(super) name: String,
     pub(super) class: Class,
 }
 
-/// The classes of Go types that the converter tells apart.
+/// The classes of Go types that the converter distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Struct,
     Slice,
     Map,
-    /// A string, perhaps under another name.
+    /// A string, or a type based on it.
     Text,
-    /// A time, which reads a string by itself.
+    /// A time, whose `UnmarshalJSON` expects a string.
     Time,
     /// Booleans and numbers.
     Basic,
@@ -80,7 +80,7 @@ impl FormError {
         })
     }
 
-    /// The same mistake as the converter of strategic merge patches reports it: without the place.
+    /// The error message of the converter for strategic merge patches: without the path.
     pub(crate) fn unstructured(&self) -> String {
         match self {
             Self::Mismatch(mismatch) => mismatch.unstructured(),
@@ -99,7 +99,7 @@ impl fmt::Display for FormError {
 }
 
 impl Mismatch {
-    /// As Go's decoder reports it.
+    /// The error message of Go's decoder.
     fn decoding(&self) -> String {
         let wanted = &self.wanted.name;
         let into = match &self.place {
@@ -107,7 +107,7 @@ impl Mismatch {
             Some((owner, path)) => format!("struct field {owner}.{path} of type {wanted}"),
         };
         match &self.number {
-            // A number that would fit but for its value is named.
+            // Go includes the number if its value is out of range for an integer type.
             Some(number) if wanted.starts_with("int") => {
                 go::cannot_unmarshal(&format!("{} {number}", self.found), &into)
             }
@@ -125,12 +125,12 @@ impl Mismatch {
             (other, None) => other,
         };
         match class {
-            // Times read themselves.
+            // Times have their own `UnmarshalJSON`.
             Class::Time => go::cannot_unmarshal(self.found, "value of type string"),
             Class::Slice => format!("cannot restore slice from {found}"),
             Class::Map => format!("cannot restore map from {found}"),
             Class::Struct => format!("cannot restore struct from: {found}"),
-            // Go converts whole numbers to strings and others to whole ones, which JSON does not.
+            // Go converts integers to strings and floats to integers, which JSON decoding does not.
             Class::Text if found == "int64" => format!("cannot convert {found} to {name}"),
             Class::Basic if found == "float64" && name.starts_with("int") => {
                 format!("cannot convert {found} to {name}")
@@ -146,19 +146,19 @@ mod tests {
     use super::super::{Type, conform};
     use serde_json::{Value, json};
 
-    /// The texts of the decoder and of the converter for a `spec.fsGroupPolicy`, which is a string.
+    /// The errors of decoder and converter for this value of `spec.fsGroupPolicy`, a string.
     fn texts(value: &Value) -> [String; 2] {
         let of = Type::find("storage.k8s.io/v1", "CSIDriver").expect("CSIDrivers are in the table");
-        let error =
-            conform(of, &mut json!({"spec": {"fsGroupPolicy": value}}), None).expect_err("it is no string");
+        let error = conform(of, &mut json!({"spec": {"fsGroupPolicy": value}}), None)
+            .expect_err("the value is not a string");
         [error.to_string(), error.unstructured()]
     }
 
     #[test]
-    fn decoder_and_converter_word_the_same_mistake_differently() {
+    fn decoder_and_converter_format_type_errors_differently() {
         for (value, found, converter) in [
             (json!(5), "number", "cannot convert int64 to v1.FSGroupPolicy"),
-            // Go converts whole numbers to strings, and no others.
+            // Go converts integers to strings, but not floats.
             (json!(1.5), "number", "unrecognized type: string"),
             (json!(true), "bool", "unrecognized type: string"),
             (json!({}), "object", "unrecognized type: string"),

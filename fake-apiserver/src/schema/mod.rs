@@ -1,7 +1,7 @@
-//! What the API types consist of: fields, their forms, and how they merge.
+//! The model of the API types: fields, their types, and how they merge.
 //!
-//! The table of fields that protobuf uses, and notes on how fields merge, serve decoding, patches, field management
-//! and the OpenAPI documents. Does not know which types are served: `kinds` does.
+//! Built from the type table, which protobuf uses too; serves decoding, patches, field management and OpenAPI. Does not
+//! know which types are served: `kinds` does.
 
 mod conform;
 mod empties;
@@ -29,7 +29,7 @@ mod tests {
             let found = Type::find(&kind.api_version(), kind.kind);
             assert!(
                 found.is_some(),
-                "{} {} is not in the table",
+                "{} {} is not in the type table",
                 kind.api_version(),
                 kind.kind
             );
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_inlined_members_is_said_of_members() {
+    fn notes_on_inlined_members_refer_to_existing_members() {
         for block in TYPES.iter() {
             let (group, version, kind) = match block.name.split('.').collect::<Vec<_>>().as_slice() {
                 [group, version, kind] => (*group, *version, *kind),
@@ -53,13 +53,13 @@ mod tests {
     }
 
     #[test]
-    fn what_merges_says_how() {
+    fn containers_of_pods_merge_by_name() {
         let pod = Type::find("v1", "Pod").expect("pods are in the table");
         let Some(ValueType::Struct(spec)) = pod.field("spec").map(|field| &field.form) else {
             panic!("pods have a spec");
         };
         let spec = spec.get();
-        let containers = spec.field("containers").expect("and containers");
+        let containers = spec.field("containers").expect("pod specs have containers");
         assert_eq!(
             containers.strategy,
             Strategy {

@@ -1,4 +1,4 @@
-//! Scalars that are checked and brought into their canonical form: quantities, times, bytes, numbers.
+//! Scalars that are validated and brought into canonical form: quantities, times, bytes, integers.
 
 use crate::machinery::go;
 use crate::machinery::quantity::{Quantity, QuantityError};
@@ -20,14 +20,14 @@ pub(super) fn quantity(value: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A layout of times: how Go writes it, and how its canonical form is written here.
+/// A time layout: Go's, for errors, and the equivalent strftime format.
 pub(super) type Layout = (&'static str, &'static str);
 
 pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ");
 
 pub(super) const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
 
-/// What Go says of a text that is no time.
+/// Go's error message for a string that is not a time.
 pub(crate) fn check_time(text: &str) -> Result<(), String> {
     time(text, TIME_LAYOUT).map(drop)
 }
@@ -49,7 +49,7 @@ pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, Strin
         let (rest, wanted) = unreadable(text);
         return refuse(rest, wanted);
     };
-    // Where the layout has a fraction, Go insists on one of that many digits.
+    // If the layout has a fraction, Go requires exactly that many digits.
     if format == MICRO_TIME_LAYOUT.1 {
         let rest = text.get(19..).unwrap_or_default();
         let digits = rest
@@ -69,7 +69,7 @@ pub(super) fn bytes(text: &str) -> Result<(), String> {
     decoded.map(drop).map_err(|error| go::no_base64(text, &error))
 }
 
-/// Where Go's parser gives up on a time: what is left, and what it looks for. The beginning, if that is not the reason.
+/// Where Go's parser rejects a time: the rest of the input, and the layout element it expected. The whole input if neither is known.
 fn unreadable(text: &str) -> (&str, &'static str) {
     let mut rest = text;
     for wanted in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {

@@ -1,7 +1,7 @@
-//! Types from the table of messages, and from what the table of types says of how they merge and what they are when they are
-//! not there: the words about merging are read here.
+//! Builds the types from the message table and the columns of the type table. Owns the grammar of the column
+//! about merging.
 //!
-//! The table is a part of the program, so that what cannot be read is a bug: it panics, and any test shows it.
+//! The table is embedded; an unreadable one is a bug that panics in every test.
 
 use super::empties;
 use super::types::{Field, Ownership, Presence, Strategy, Type, TypeId, ValueType};
@@ -10,25 +10,25 @@ use crate::types;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
-/// All types, by the numbers that they have in the table of messages.
+/// All types, by their index in the message table.
 static TYPES: LazyLock<Vec<Type>> = LazyLock::new(read);
 
-/// A column by type and field; what it says of a type itself is under no field.
+/// A column by type and field; notes on the type itself have an empty field.
 type Column = HashMap<(&'static str, &'static str), &'static str>;
 
-/// What the table of types says of types and fields.
+/// The columns of the type table that are read here.
 struct Notes {
     merging: Column,
     documents: Column,
 }
 
 impl Notes {
-    /// How a field merges, or a type.
+    /// The notes on how a field or type merges.
     fn merging(&self, owner: &'static str, field: &'static str) -> &'static str {
         self.merging.get(&(owner, field)).copied().unwrap_or_default()
     }
 
-    /// What a field is when it is not there.
+    /// The default of a field.
     fn default(&self, owner: &'static str, field: &'static str) -> Option<&'static str> {
         let told = self.documents.get(&(owner, field))?;
         let default = told.split(' ').find_map(|word| word.strip_prefix("default="))?;
@@ -43,23 +43,23 @@ impl TypeId {
 }
 
 impl Type {
-    /// The type of `metadata`.
+    /// The type ObjectMeta.
     pub(crate) fn object_meta() -> &'static Self {
         Self::find("meta.k8s.io/v1", "ObjectMeta").expect("a test holds that it is in the table")
     }
 
-    /// The type of `metadata` of lists.
+    /// The type ListMeta.
     pub(crate) fn list_meta() -> &'static Self {
         Self::find("meta.k8s.io/v1", "ListMeta").expect("a test holds that it is in the table")
     }
 
-    /// The type of objects by what they say of themselves.
+    /// The type of an `apiVersion` and `kind`.
     pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Self> {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])
     }
 }
 
-/// All types, in the order of the messages.
+/// All types, in message order.
 fn read() -> Vec<Type> {
     let notes = Notes {
         merging: types::column(|notes| notes.merging),
@@ -82,7 +82,7 @@ fn read() -> Vec<Type> {
     types
 }
 
-/// The fields of a message. Those of inlined messages belong to it.
+/// The fields of a message, with those of inlined messages.
 fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields: &mut Vec<Field>) {
     for field in &message.fields {
         match (field.member, field.of) {

@@ -1,6 +1,6 @@
-//! The model of a type: fields, their forms, and how they merge.
+//! The model of an API type: fields, their types, and how they merge.
 //!
-//! Does not know where types come from.
+//! Does not know where types are defined.
 
 use serde_json::Value;
 use std::sync::OnceLock;
@@ -12,11 +12,11 @@ pub(crate) struct Type {
     pub(crate) name: &'static str,
     /// Sorted by name.
     pub(crate) fields: Vec<Field>,
-    /// The struct has one owner: server-side apply does not look into it.
+    /// `+structType=atomic`: server-side apply treats the struct as one value.
     pub(crate) atomic: bool,
-    /// A value has the form of one of the fields.
+    /// Union type: the JSON is the value of one of the fields.
     pub(crate) either: bool,
-    /// An object of this type with no field set; made on first use.
+    /// An object with no field set; created on first use.
     pub(super) nothing: OnceLock<Value>,
 }
 
@@ -26,29 +26,29 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) form: ValueType,
     pub(crate) presence: Presence,
-    /// How strategic merge patches treat it.
+    /// Its strategy in strategic merge patches.
     pub(crate) strategy: Strategy,
-    /// How server-side apply divides it among owners.
+    /// Its list or map type in structured merge diff.
     pub(crate) ownership: Ownership,
-    /// What documents say that it is when it is not there. Nothing sets it; keys of lists know it.
+    /// The default that OpenAPI publishes. Not applied to objects, but to the keys of list items.
     pub(crate) default: Option<&'static str>,
-    /// It is written without entries, or something in it may be.
+    /// It, or a field inside it, may contain an empty list or map.
     pub(super) holds_empties: bool,
 }
 
-/// The form of a value.
+/// The type of a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ValueType {
     /// Any JSON.
     Raw,
     Bool,
-    /// A number, with a fraction or not.
+    /// A double.
     Double,
     Int32,
     Int64,
-    /// A string; with the name of its Go type.
+    /// A string, with the name of its Go type.
     Text(&'static str),
-    /// Bytes in base64.
+    /// Base64 bytes.
     Bytes,
     Quantity,
     /// RFC 3339, to the second.
@@ -61,46 +61,46 @@ pub(crate) enum ValueType {
     Map(Box<Self>),
 }
 
-/// The place of a type in the table.
+/// The index of a type in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TypeId(pub(super) usize);
 
-/// When a field is written.
+/// When a field is serialized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// Always, with its zero value if need be.
+    /// Always, even its zero value.
     Always,
-    /// Always, as `null` if need be: a pointer.
+    /// Always, an unset one as `null`: a pointer.
     Nullable,
-    /// Unless it is empty (`omitempty`). Structs are never empty in this sense.
+    /// Unless empty (`omitempty`). Structs are never empty in this sense.
     Unless,
-    /// Unless it is empty, structs included (`omitzero`).
+    /// Unless zero, structs included (`omitzero`).
     UnlessZero,
-    /// When it was set, even to its zero value: a pointer.
+    /// If set, even to its zero value: a pointer.
     Set,
 }
 
 /// How strategic merge patches treat a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Strategy {
-    /// A list whose entries are merged rather than replaced.
+    /// A list whose items are merged rather than replaced (`patchStrategy: merge`).
     pub(crate) merge: bool,
-    /// The member by which entries are identified; none for lists of scalars.
+    /// The member that identifies items (`patchMergeKey`); none for lists of scalars.
     pub(crate) key: Option<&'static str>,
 }
 
-/// How server-side apply divides a field among owners.
+/// How structured merge diff treats a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ownership {
-    /// As its form suggests: structs and maps by member, lists and scalars as a whole.
+    /// By its type: structs and maps by member, lists and scalars as a whole.
     Natural,
     /// As a whole.
     Atomic,
-    /// By member, although structs of the type are owned as a whole elsewhere.
+    /// By member, although the struct type is atomic elsewhere.
     Granular,
-    /// A list of scalars, each with owners of its own.
+    /// A set: a list of scalars with one owner each.
     Set,
-    /// A list of structs that are identified by these members.
+    /// An associative list, with these keys.
     Keyed(Vec<&'static str>),
 }
 
@@ -110,25 +110,25 @@ impl Type {
         Some(&self.fields[at])
     }
 
-    /// Whether what is of this type says so itself: objects, which have a status, or could have one, beside their metadata, and options.
+    /// Whether the JSON contains `apiVersion` and `kind`: types with metadata and status, and DeleteOptions.
     pub(crate) fn is_kind(&self) -> bool {
         let has = |name: &str| self.field(name).is_some();
         has("metadata") && has("status") || self.name == "meta.v1.DeleteOptions"
     }
 
-    /// The name without package and version, as Go's decoder reports it.
+    /// The name without package and version, as in Go's decoding errors.
     pub(crate) fn short_name(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
     }
 
-    /// The name with its version: `v1.PodSpec`.
+    /// The name with version, without package: `v1.PodSpec`.
     pub(crate) fn go_name(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(_, rest)| rest)
     }
 }
 
 impl ValueType {
-    /// The form of a list's entries or a map's values.
+    /// The type of a list's items or a map's values.
     pub(crate) fn element(&self) -> Option<&Self> {
         match self {
             Self::List(inner) | Self::Map(inner) => Some(inner),
