@@ -1,4 +1,4 @@
-//! Schemas that combine others: any of them, one of them, all of them, not that one.
+//! `anyOf`, `oneOf`, `allOf` and `not`.
 
 use super::correlated::Before;
 use super::failure::Failure;
@@ -7,10 +7,10 @@ use super::trail::Trail;
 use super::verdict::Verdict;
 use serde_json::Value;
 
-/// Looks at a value by one schema.
+/// Validates a value against one schema.
 type Look = fn(&Value, &Schema, Before<'_>, &mut Trail) -> Verdict;
 
-/// Looks at a value by the schemas that are combined.
+/// Validates a value against the combined schemas.
 pub(super) fn judge(
     look: Look,
     value: &Value,
@@ -91,7 +91,7 @@ fn all_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
     verdict
 }
 
-/// The first of those that fit best.
+/// The first of the schemas that match most.
 fn best(found: Vec<Verdict>) -> Verdict {
     let first = found
         .into_iter()

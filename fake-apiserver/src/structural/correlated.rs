@@ -1,11 +1,11 @@
-//! The old value in the place of a new one: what did not change is not held against a writer.
+//! Correlation of old and new values, for ratcheting: unchanged values are not validated again.
 //!
-//! Owns how entries of lists find their former selves. Does not know rules.
+//! Owns how the old item of a list is found. Does not know validation rules.
 
 use super::schema::{ListType, Schema};
 use serde_json::Value;
 
-/// The old value of a place, where there is one.
+/// The old value, if any.
 pub(crate) type Before<'a> = Option<&'a Value>;
 
 /// The old value of a member.
@@ -13,7 +13,7 @@ pub(crate) fn member<'a>(before: Before<'a>, name: &str) -> Before<'a> {
     before?.as_object()?.get(name)
 }
 
-/// The old value of an entry: only entries that have keys can be found again.
+/// The old value of a list item; only items of `map` lists can be correlated.
 pub(crate) fn entry<'a>(before: Before<'a>, schema: &Schema, item: &Value) -> Before<'a> {
     let ListType::Map(keys) = &schema.list else {
         return None;
@@ -26,7 +26,7 @@ fn has_key(one: &Value, other: &Value, keys: &[String]) -> bool {
     one.is_object() && keys.iter().all(|key| one.get(key) == other.get(key))
 }
 
-/// Whether a value is what it was: the order of entries that have keys is none.
+/// Whether a value is unchanged; the order of items in `map` lists is ignored.
 pub(crate) fn is_same(new: &Value, before: &Value, schema: Option<&Schema>) -> bool {
     match (new, before) {
         (Value::Object(new), Value::Object(old)) => {

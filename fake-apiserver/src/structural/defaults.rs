@@ -1,9 +1,9 @@
-//! Defaults, and `null` where none may be.
+//! Defaults of a structural schema, and removal of `null` values that it does not allow.
 
 use super::schema::Schema;
 use serde_json::Value;
 
-/// Fills in defaults, also for `null` where that may not be.
+/// Applies defaults, also to `null` values of fields that are not nullable.
 pub(crate) fn default(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(members) => {
@@ -44,7 +44,7 @@ fn replace(value: &mut Value, schema: &Schema) {
     default(value, schema);
 }
 
-/// Takes out members that are `null` where they may not be and have no default.
+/// Removes `null` members that are not nullable and have no default.
 pub(crate) fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(members) => members.retain(|name, member| match schema.member(name) {

@@ -1,6 +1,6 @@
-//! Objects inside objects: their type and metadata have the form that those of all objects have.
+//! Embedded resources (`x-kubernetes-embedded-resource`): their type and metadata are decoded and validated like those of any object.
 //!
-//! Owns where such objects are. The form of metadata comes from the table of types, its rules from `machinery`.
+//! Owns which values are embedded resources. The type of metadata comes from `schema`, its validation from `machinery`.
 
 use super::schema::Schema;
 use super::trail::Trail;
@@ -9,17 +9,17 @@ use crate::machinery::{json, metadata, names};
 use crate::schema::{FormError, Type, conform_part};
 use serde_json::{Map, Value};
 
-/// Why a value is no object with type and metadata.
+/// The error for an invalid embedded resource.
 #[derive(Debug)]
 pub(crate) struct Unfit {
-    /// Where.
+    /// The path of the invalid field.
     pub(crate) path: String,
     pub(crate) value: Value,
-    /// The text of it.
+    /// The error message.
     pub(crate) why: String,
 }
 
-/// Brings the metadata of an object into its form; returns the paths of the unknown fields that were dropped.
+/// Decodes the metadata of an object; returns the paths of unknown fields that were dropped.
 pub(crate) fn coerce_metadata(object: &mut Value) -> Result<Vec<String>, FormError> {
     let Some(metadata) = object.get_mut("metadata") else {
         return Ok(Vec::new());
@@ -31,8 +31,8 @@ pub(crate) fn coerce_metadata(object: &mut Value) -> Result<Vec<String>, FormErr
         .collect())
 }
 
-/// Brings all objects inside an object into their form; returns the paths of the unknown fields that were dropped,
-/// sorted.
+/// Decodes the type and metadata of all embedded resources; returns the sorted paths of unknown fields that were
+/// dropped.
 pub(crate) fn coerce(value: &mut Value, schema: &Schema) -> Result<Vec<String>, Unfit> {
     let mut unknown = Vec::new();
     visit(value, schema, &mut Trail::default(), &mut unknown)?;
@@ -68,7 +68,7 @@ fn visit(
     }
 }
 
-/// Brings one object into its form.
+/// Decodes the type and metadata of one object.
 fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<(), Unfit> {
     let unfit = |name: &str, value: &Value, why: String| Unfit {
         path: trail.to(name),
@@ -94,7 +94,7 @@ fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<()
     Ok(())
 }
 
-/// The rules for all objects inside an object.
+/// Validates the type and metadata of all embedded resources.
 pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut Faults) {
     judge(value, schema, &mut Trail::default(), faults);
 }
@@ -124,7 +124,7 @@ fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut Faults)
     }
 }
 
-/// The rules for one object: it says what it is, and its metadata is that of some object.
+/// Validates the type and metadata of one embedded resource.
 fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &mut Faults) {
     for name in ["apiVersion", "kind"] {
         match members.get(name) {
@@ -144,7 +144,7 @@ fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &m
     if members.contains_key("metadata") {
         let mut named = value.clone();
         if metadata::text(value, "name").is_empty() {
-            // Without a name they are fine, which no other object is.
+            // An embedded resource needs no name, unlike any other object.
             metadata::set(&mut named, "name", Some("fakename".into()));
         }
         let mut found = Faults::default();

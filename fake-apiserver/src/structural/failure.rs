@@ -1,14 +1,14 @@
-//! What is wrong with a value, with the texts of the real server's validator.
+//! Validation errors of a structural schema, with the messages of kube-apiserver's validator.
 //!
-//! Owns how a failure becomes a fault of a field. Does not know schemas.
+//! Owns the conversion to `field.Error`. Does not know schemas.
 
 use crate::machinery::faults::Faults;
 use serde_json::Value;
 
-/// One thing that is wrong.
+/// A validation error.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure {
-    /// Where; none for what is about no field.
+    /// The path of the field; unset if the error has none.
     pub(super) path: Option<String>,
     pub(super) what: What,
 }
@@ -16,13 +16,13 @@ pub(crate) struct Failure {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum What {
     Required,
-    /// The value is none of these.
+    /// The value is not in the enum.
     Enum(Value, Vec<Value>),
     TooLong(i64),
     TooMany(usize, i64),
-    /// A value of the wrong type: what it is, and the text.
+    /// The value has the wrong type: its type, and the message.
     Type(String, String),
-    /// Another rule, with the value and the text.
+    /// Another violation: the value, and the message.
     Rule(Value, String),
 }
 
@@ -32,13 +32,13 @@ impl Failure {
         Self { path, what }
     }
 
-    /// A failure that is about no field.
+    /// An error without a path.
     pub(super) fn bare(text: String) -> Self {
         let what = What::Rule("".into(), text);
         Self { path: None, what }
     }
 
-    /// Adds failures to those that there are; the same thing is told once.
+    /// Adds errors, without duplicates.
     pub(super) fn add(all: &mut Vec<Self>, more: Vec<Self>) {
         for failure in more {
             if !all.contains(&failure) {
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// Reports the failure of a value that is at `root` in its object.
+    /// Adds the error to `faults`; `root` is the path of the validated value in its object.
     pub(crate) fn report(self, root: Option<&str>, faults: &mut Faults) {
         let field = match (self.path.filter(|path| !path.is_empty()), root) {
             (None, None) => "<nil>".to_owned(),

@@ -1,6 +1,6 @@
-//! Formats of texts and numbers that schemas may name.
+//! The `format` keyword of schemas.
 //!
-//! Owns which formats are known, and what fits them. Others are kept in a schema, and mean nothing.
+//! Owns the supported formats and their validation. Other formats are preserved in the schema and not enforced.
 
 use crate::machinery::ip;
 use base64::Engine;
@@ -11,10 +11,10 @@ use regex::Regex;
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
-/// Whether a text fits a format.
+/// Whether a string matches a format.
 type Fits = fn(&str) -> bool;
 
-/// The formats of texts, without dashes.
+/// String formats, without dashes.
 const TEXTS: [(&str, Fits); 26] = [
     ("uri", is_uri),
     ("email", is_email),
@@ -29,7 +29,7 @@ const TEXTS: [(&str, Fits); 26] = [
     ("uuid5", |text| is_uuid(text, "5", "89ab")),
     ("byte", |text| !text.is_empty() && BASE64.decode(text).is_ok()),
     ("password", |_| true),
-    // Known, so that no warning names them, and not checked.
+    // Supported, so that no warning is returned, but not enforced.
     ("bsonobjectid", |_| true),
     ("isbn", |_| true),
     ("isbn10", |_| true),
@@ -49,7 +49,7 @@ const TEXTS: [(&str, Fits); 26] = [
     }),
 ];
 
-/// The formats of numbers, with their types.
+/// Number formats, each with its type.
 const NUMBERS: [(&str, &str); 4] = [
     ("integer", "int32"),
     ("integer", "int64"),
@@ -57,12 +57,12 @@ const NUMBERS: [(&str, &str); 4] = [
     ("number", "double"),
 ];
 
-/// Names of formats as schemas spell them, where that is not without dashes.
+/// Format names that contain dashes.
 const SPELLED: [&str; 3] = ["date-time", "k8s-short-name", "k8s-long-name"];
 
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("it is a pattern"));
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("the pattern is valid"));
     };
 }
 pattern!(
@@ -88,7 +88,7 @@ fn matches(pattern: &LazyLock<Regex>, text: &str) -> bool {
     pattern.is_match(text)
 }
 
-/// A format as it is known for a type; empty where it is not.
+/// The canonical name of a format; empty if it is not supported for this type.
 pub(super) fn of(of: &str, format: &str) -> &'static str {
     let number = NUMBERS.iter().find(|known| **known == (of, format));
     if let Some((_, format)) = number {
@@ -103,19 +103,19 @@ pub(super) fn of(of: &str, format: &str) -> &'static str {
     known.map_or("", |(known, _)| spelled.unwrap_or(known))
 }
 
-/// Whether a format is known for a type.
+/// Whether a format is supported for a type.
 pub(crate) fn is_known(of: &str, format: &str) -> bool {
     !self::of(of, format).is_empty()
 }
 
-/// Whether a text fits a format; all fit none.
+/// Whether a string matches a format; unsupported formats match any string.
 pub(crate) fn fits(format: &str, text: &str) -> bool {
     let plain = format.replace('-', "");
     let known = TEXTS.iter().find(|(known, _)| *known == plain);
     known.is_none_or(|(_, fits)| fits(text))
 }
 
-/// Something with a scheme, or a path.
+/// A URI with scheme, or an absolute path.
 fn is_uri(text: &str) -> bool {
     let is_clean = !text.is_empty() && !text.contains(|c: char| c.is_ascii_control() || c == ' ');
     let scheme = text.split_once(':').map(|(scheme, _)| scheme);
@@ -128,7 +128,7 @@ fn is_uri(text: &str) -> bool {
     is_clean && (text.starts_with('/') || scheme.is_some_and(is_scheme))
 }
 
-/// An address, perhaps with the name of whom it is.
+/// An email address, optionally with a display name.
 fn is_email(text: &str) -> bool {
     let address = match (text.rfind('<'), text.strip_suffix('>')) {
         (Some(at), Some(whole)) => &whole[at + 1..],
@@ -182,7 +182,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn addresses_of_version_6_alone_are_read_strictly() {
+    fn ipv6_is_parsed_strictly_but_ipv4_and_cidr_are_not() {
         for (format, text, expected) in [
             ("ipv4", "10.9.8.7", true),
             ("ipv4", "010.9.8.7", true),

@@ -1,4 +1,4 @@
-//! Lists whose entries must differ: sets, and lists with keys.
+//! Uniqueness of list items: lists of type `set` and `map`.
 
 use super::schema::{ListType, Schema};
 use super::trail::Trail;
@@ -6,7 +6,7 @@ use crate::machinery::faults::Faults;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Reports entries that come twice, in all lists of a value.
+/// Reports duplicate items in all lists of a value.
 pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut Faults) {
     visit(value, schema, &mut Trail::default(), faults);
 }
@@ -53,7 +53,7 @@ fn keyed(items: &[Value], keys: &[String], trail: &Trail, faults: &mut Faults) {
     duplicates(items.iter().map(key), trail, faults);
 }
 
-/// Reports the second of equal entries, and no later one.
+/// Reports the second of equal items, but no later ones.
 fn duplicates(items: impl Iterator<Item = Value>, trail: &Trail, faults: &mut Faults) {
     let mut seen: HashMap<Value, usize> = HashMap::new();
     for (index, item) in items.enumerate() {

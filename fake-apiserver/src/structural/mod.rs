@@ -1,7 +1,7 @@
-//! Structural schemas: what the objects of a custom resource consist of, and what becomes of them by that.
+//! Structural schemas of custom resources.
 //!
-//! Owns the model of a schema and all that follows from it for a value: pruning, defaults, validation with the texts of
-//! the real server. Does not know definitions, resources or requests.
+//! Owns the schema model, pruning, defaulting, and validation with kube-apiserver's messages. Does not know
+//! CustomResourceDefinitions, resources or requests.
 
 mod alternatives;
 mod correlated;

@@ -1,11 +1,11 @@
-//! The rules for numbers: their bounds, and what their formats hold.
+//! Validation of numbers: bounds, multiples and formats.
 
 use super::failure::{Failure, What};
 use super::schema::{Checks, Schema};
 use super::trail::Trail;
 use serde_json::{Number, Value};
 
-/// The failures of a number; whether its type is right is not asked here.
+/// The errors of a number, except those of its type.
 pub(super) fn validate(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail) -> Vec<Failure> {
     let mut found: Vec<Failure> = out_of_range(number, schema, checks, trail).into_iter().collect();
     let mut fail = |text: String| {
@@ -35,7 +35,7 @@ pub(super) fn validate(number: &Number, schema: &Schema, checks: &Checks, trail:
     found
 }
 
-/// A number that the type of the field cannot hold.
+/// The error if the number does not fit its integer or float format.
 fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail) -> Option<Failure> {
     if schema.int_or_string {
         return None;
@@ -62,7 +62,7 @@ fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail
     )))
 }
 
-/// A whole number, however it is written.
+/// The value as an integer, also if written as `1.0`.
 pub(super) fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
@@ -70,13 +70,13 @@ pub(super) fn whole(number: &Number) -> Option<i64> {
     })
 }
 
-/// Whether a number with a fraction has none after all: beyond these bounds nobody can say.
+/// Whether a float is integral, within the range in which floats are exact.
 fn is_whole(float: f64) -> bool {
     const MOST: f64 = 9_007_199_254_740_991.0;
     float.fract() == 0.0 && float.abs() <= MOST
 }
 
-/// How a number compares to a bound: whole ones compare to the whole part of it.
+/// Compares a number with a bound; an integer is compared with the integer part of the bound.
 fn compare(number: &Number, bound: f64) -> i32 {
     let ordering = match number.as_i64() {
         Some(whole) => whole.cmp(&(bound as i64)),
@@ -100,7 +100,7 @@ fn is_multiple(number: &Number, factor: f64) -> bool {
     }
 }
 
-/// A bound as it is shown beside a number: whole ones meet whole ones.
+/// The bound in error messages: an integer if the number is one.
 fn go(number: &Number, bound: f64) -> String {
     match number.as_i64() {
         Some(_) => (bound as i64).to_string(),

@@ -1,18 +1,18 @@
-//! Pruning: members that no schema knows go.
+//! Pruning: removal of members that the schema does not declare.
 
 use super::schema::{Additional, Schema};
 use super::trail::Trail;
 use serde_json::Value;
 
-/// Members that every object has.
+/// Members of every object.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// How many unknown members are reported: a peer can send millions.
+/// Maximum number of reported unknown members: a request can contain millions.
 const UNKNOWN_MAX: usize = 100;
 
-/// Takes out of an object what its schema does not know; returns the paths of it, sorted.
+/// Prunes an object; returns the sorted paths of the removed members.
 ///
-/// `is_object`: type and metadata are there, whether the schema names them or not.
+/// `is_object`: `apiVersion`, `kind` and `metadata` are preserved even if the schema does not declare them.
 pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<String> {
     let mut unknown = Vec::new();
     let place = Place {
@@ -24,10 +24,10 @@ pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<
     unknown
 }
 
-/// What is known of a value.
+/// The schema of a value during the walk.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// None: nothing is.
+    /// None: everything below is unknown.
     schema: Option<&'a Schema>,
     is_object: bool,
 }
@@ -38,7 +38,7 @@ impl<'a> Place<'a> {
         Self { schema, is_object }
     }
 
-    /// The place of a member; none for members that are not known.
+    /// The schema of a member; none if the member is unknown.
     fn member(self, name: &str) -> Option<Self> {
         let schema = self.schema?;
         match (schema.properties.get(name), &schema.additional) {
@@ -83,7 +83,7 @@ fn visit(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<
     }
 }
 
-/// A value that is kept: only members that have a schema are looked into.
+/// A value with `x-kubernetes-preserve-unknown-fields`: only members with a schema are visited.
 fn pass(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
     match value {
         Value::Object(members) => {

@@ -1,18 +1,18 @@
-//! Schemas from their JSON.
+//! Parses schemas.
 //!
-//! Owns how the words of a schema are read. What is not supported was refused with its definition; what cannot be read
-//! here says nothing.
+//! Owns the parsing of schema keywords. Unsupported ones were rejected when the CustomResourceDefinition was validated; unreadable
+//! ones are ignored.
 
 use super::formats;
 use super::schema::{Additional, Checks, ListType, Pattern, Schema};
 use crate::machinery::{json, pattern};
 use serde_json::Value;
 
-/// The types that values may have.
+/// The supported types.
 pub(crate) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 impl Schema {
-    /// Reads a schema.
+    /// Parses a schema.
     pub(crate) fn read(text: &Value) -> Self {
         let of = known(&TYPES, json::string(text, "type"));
         let flag = |name: &str| text[name] == true;
@@ -38,7 +38,7 @@ impl Schema {
     }
 }
 
-/// A word as one of those that are known; empty where it is none.
+/// The keyword value as one of the known ones; empty if it is unknown.
 fn known(words: &[&'static str], word: &str) -> &'static str {
     words
         .iter()
@@ -66,7 +66,7 @@ fn additional(text: &Value) -> Option<Additional> {
     }
 }
 
-/// Words that are about the value beside its type.
+/// Validation keywords.
 const WORDS: [&str; 20] = [
     "format",
     "maximum",

@@ -1,7 +1,7 @@
-//! Validation rules in CEL when a definition is written.
+//! Validation of the CEL rules in a CustomResourceDefinition.
 //!
 //! Owns which expressions are accepted: they parse, use known variables and functions, and select members that the schema declares.
-//! Expressions have no types here, so that a rule of another type than `bool` is reported for the object instead.
+//! There is no type checker: a rule that does not evaluate to `bool` is reported when an object is validated.
 
 use super::schema::{Additional, ListType, Schema};
 use crate::cel::Expression;
@@ -17,13 +17,13 @@ const REASONS: [&str; 4] = [
     "FieldValueRequired",
 ];
 
-/// Reports the invalid expressions of a schema at the field `at`.
+/// Reports the invalid expressions of the schema at path `at`.
 pub(crate) fn validate_expressions(text: &Value, at: &str, faults: &mut Faults) {
     visit(text, &Schema::read(text), at, (true, None), faults);
 }
 
-/// Validates the expressions of one schema: whether it is the root of an object, and the part of the schema whose values cannot be
-/// found in the old object.
+/// Validates the expressions of one schema. `is_root`: the schema is that of an object; `lost`: the path of the enclosing schema whose
+/// values cannot be correlated with the old object.
 fn visit(
     text: &Value,
     schema: &Schema,
@@ -107,7 +107,7 @@ fn expressions(
     }
 }
 
-/// The error of a path of members whose last one the schema does not declare; members of those that it keeps unread are accepted.
+/// The error for a path whose last member the schema does not declare; members that preserve unknown fields are accepted.
 fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> {
     let (variable, members) = path.split_first()?;
     if variable != "self" && variable != "oldSelf" {
@@ -142,9 +142,9 @@ fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> 
     None
 }
 
-/// Reports what is invalid in the rules of one schema beside their expressions.
+/// Reports errors in the fields of rules other than expressions.
 pub(crate) fn validate_rules(schema: &Value, at: &str, faults: &mut Faults) {
-    // Only paths need it.
+    // Only needed for `fieldPath`.
     let read = LazyCell::new(|| Schema::read(schema));
     let is_path = |path: &str| leads_somewhere(path, &read);
     let rules = json::list(&schema["x-kubernetes-validations"]);
@@ -190,7 +190,7 @@ fn fields(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, faults: &mut F
     }
 }
 
-/// Whether a path of members (`.name`, or `['name']`) leads to something that the schema declares.
+/// Whether the path (`.name`, or `['name']`) refers to a field that the schema declares.
 fn leads_somewhere(path: &str, schema: &Schema) -> bool {
     let mut schema = schema;
     let mut rest = path;

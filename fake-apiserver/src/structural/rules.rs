@@ -1,7 +1,7 @@
-//! Validation rules in CEL (`x-kubernetes-validations`) of one object.
+//! Evaluation of CEL validation rules (`x-kubernetes-validations`) for an object.
 //!
-//! Owns the order of the rules and the texts of failures. A rule that fails for a value that an update does not change is a warning
-//! only, unless the rule compares with the old value.
+//! Owns the order of rules and the error messages. Ratcheting: if the value of a failing rule is unchanged, the failure is a warning,
+//! unless the rule uses `oldSelf`.
 
 use super::correlated::{Before, entry as entry_before, is_same, member as member_before};
 use super::schema::Schema;
@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// Bytes of the message of a `messageExpression` at most (upstream: `maxEvaluatedMessageExpressionSizeBytes`).
+/// Maximum size of an evaluated `messageExpression` in bytes (upstream: `maxEvaluatedMessageExpressionSizeBytes`).
 const MESSAGE: usize = 5 * 1024;
 const SPENT: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
@@ -26,13 +26,13 @@ struct Rule {
     message: String,
     message_expression: Option<Expression>,
     reason: String,
-    /// Below the value of the rule; empty for the value itself.
+    /// `fieldPath`, relative to the value of the rule; empty for the value itself.
     field_path: String,
     uses_old: bool,
     optional_old: bool,
 }
 
-/// The rules of a schema and of the schemas in it.
+/// The rules of a schema and of its nested schemas.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     own: Vec<Rule>,
@@ -43,7 +43,7 @@ pub(crate) struct Rules {
 }
 
 impl Rule {
-    /// None where the expression cannot be parsed, which a definition of an older release may have.
+    /// None if the expression does not parse, which stored definitions of an older release may contain.
     fn read(rule: &Value) -> Option<Self> {
         let text = |name: &str| json::string(rule, name).trim();
         let expression = Expression::read(text("rule")).ok()?;
@@ -61,7 +61,7 @@ impl Rule {
         })
     }
 
-    /// The rule in the texts of errors.
+    /// The rule in error messages.
     fn shown(&self) -> &str {
         match self.message.as_str() {
             "" => self.expression.text(),
@@ -71,7 +71,7 @@ impl Rule {
 }
 
 impl Rules {
-    /// Reads the rules of a schema from its text.
+    /// Parses the rules of a schema.
     pub(crate) fn read(schema: &Value) -> Self {
         let inner = |name: &str| {
             let rules = schema[name].is_object().then(|| Self::read(&schema[name]));
@@ -100,7 +100,7 @@ impl Rules {
             && self.items.is_none()
     }
 
-    /// Validates an object; `before` is the stored one of an update. Returns warnings.
+    /// Validates an object; `before` is the stored object of an update. Returns warnings.
     pub(crate) fn validate(
         &self,
         value: &Value,
@@ -124,12 +124,12 @@ impl Rules {
     }
 }
 
-/// One value of the object.
+/// A value of the object, with its schema and old value.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     schema: &'a Schema,
     before: Before<'a>,
-    /// The value did not change, or the nearest value around it that the old object has.
+    /// Whether the value is unchanged; if it has no old value, whether the nearest enclosing value with one is.
     is_old: bool,
 }
 
@@ -236,7 +236,7 @@ impl Walk<'_> {
         self.faults.invalid(field(trail, ""), node.schema.of, &why);
     }
 
-    /// Reports that a rule does not hold.
+    /// Reports that a rule evaluated to false.
     fn report(&mut self, value: &Value, rule: &Rule, scope: &Scope<'_>, node: Node<'_>, trail: &Trail) {
         let message = message(rule, scope).unwrap_or_else(|| match rule.message.as_str() {
             "" => format!("failed rule: {}", rule.shown()),
@@ -271,7 +271,7 @@ fn field(trail: &Trail, below: &str) -> String {
     }
 }
 
-/// What the `messageExpression` evaluates to; none where that is no message.
+/// The result of `messageExpression`; none if it is not a valid message.
 fn message(rule: &Rule, scope: &Scope<'_>) -> Option<String> {
     let text = rule.message_expression.as_ref()?.evaluate(scope).ok()?;
     let text = text.as_str()?.trim();
@@ -279,7 +279,7 @@ fn message(rule: &Rule, scope: &Scope<'_>) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-/// The value of a rule's variable: numbers and strings become what their schema says.
+/// Converts the value of `self` or `oldSelf`: numbers and strings by type and format of their schema.
 fn to_cel(value: &Value, schema: Option<&Schema>) -> cel::Value {
     let Some(schema) = schema else {
         return cel::from_json(value);

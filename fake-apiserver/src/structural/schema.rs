@@ -1,56 +1,56 @@
 //! The model of a structural schema.
 //!
-//! Owns what a schema says. Does not know where it is written, nor what follows from it.
+//! Owns the properties of a schema. Does not know its JSON form, nor validation, pruning and defaulting.
 
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a value looks like.
+/// A structural schema.
 #[derive(Debug, Default)]
 pub(crate) struct Schema {
-    /// The type of the value; empty for any.
+    /// The type; empty for any.
     pub(crate) of: &'static str,
-    /// A whole number or a string.
+    /// `x-kubernetes-int-or-string`.
     pub(crate) int_or_string: bool,
     pub(crate) nullable: bool,
     pub(crate) default: Option<Value>,
-    /// Members that no schema names are kept.
+    /// `x-kubernetes-preserve-unknown-fields`.
     pub(crate) preserve: bool,
-    /// The value is an object with type and metadata.
+    /// `x-kubernetes-embedded-resource`.
     pub(crate) embedded: bool,
     pub(crate) list: ListType,
-    /// The object has one owner.
+    /// `x-kubernetes-map-type: atomic`.
     pub(crate) atomic: bool,
     pub(crate) properties: BTreeMap<String, Schema>,
     pub(crate) additional: Option<Additional>,
     pub(crate) items: Option<Box<Schema>>,
-    /// What else must hold of the value; none for most.
+    /// Value validations; unset if the schema has none.
     pub(crate) checks: Option<Box<Checks>>,
 }
 
-/// What members look like that have no schema of their own.
+/// `additionalProperties`.
 #[derive(Debug)]
 pub(crate) enum Additional {
-    /// There may be some of any form, or none.
+    /// A boolean: whether additional members are allowed.
     Any(bool),
     Schema(Box<Schema>),
 }
 
-/// How a list is divided among owners, and what tells its entries apart.
+/// `x-kubernetes-list-type`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum ListType {
     #[default]
     Atomic,
     Set,
-    /// Entries are told apart by these members.
+    /// Items are identified by these keys.
     Map(Vec<String>),
 }
 
-/// What must hold of a value beside its type.
+/// Value validations of a schema.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
-    /// A format that is known for the type.
+    /// A format that is supported for the type.
     pub(crate) format: &'static str,
     pub(crate) maximum: Option<f64>,
     pub(crate) exclusive_maximum: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Checks {
     pub(crate) not: Option<Schema>,
 }
 
-/// A regular expression, as it is written and as it matches.
+/// A regular expression: its source, and compiled.
 #[derive(Debug)]
 pub(crate) struct Pattern {
     pub(crate) text: String,
@@ -81,12 +81,12 @@ pub(crate) struct Pattern {
 }
 
 impl Schema {
-    /// The schema of a member; none for members of which nothing is known.
+    /// The schema of a member; none if the member is unknown.
     pub(crate) fn member(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).or_else(|| self.additional_schema())
     }
 
-    /// The schema of members that have none of their own.
+    /// The schema of members that `properties` does not list.
     pub(crate) fn additional_schema(&self) -> Option<&Schema> {
         match &self.additional {
             Some(Additional::Schema(schema)) => Some(schema),
@@ -94,12 +94,12 @@ impl Schema {
         }
     }
 
-    /// The format of texts; empty for none that is known.
+    /// The string format; empty if none is supported.
     pub(crate) fn format(&self) -> &'static str {
         self.checks.as_deref().map_or("", |checks| checks.format)
     }
 
-    /// The members that tell the entries of a list apart.
+    /// The keys of a `map` list.
     pub(crate) fn keys(&self) -> Option<&[String]> {
         match &self.list {
             ListType::Map(keys) => Some(keys),

@@ -1,11 +1,11 @@
-//! Where in a value a walk is, as one text that grows and shrinks with it.
+//! The path of a walk, in one string that grows and shrinks with it.
 
-/// The path from the root of a value to where a walk is: `spec.ports[0].name`.
+/// The path from the root value to the current one: `spec.ports[0].name`.
 #[derive(Debug, Default)]
 pub(crate) struct Trail(String);
 
 impl Trail {
-    /// Looks at a member.
+    /// Visits a member.
     pub(crate) fn member<T>(&mut self, name: &str, look: impl FnOnce(&mut Self) -> T) -> T {
         self.below(look, |path| {
             if !path.is_empty() {
@@ -15,7 +15,7 @@ impl Trail {
         })
     }
 
-    /// Looks at a member of a map, which people name it by in brackets.
+    /// Visits a map entry, whose key is written in brackets.
     pub(crate) fn key<T>(&mut self, name: &str, look: impl FnOnce(&mut Self) -> T) -> T {
         self.below(look, |path| {
             path.push('[');
@@ -24,7 +24,7 @@ impl Trail {
         })
     }
 
-    /// Looks at an entry of a list.
+    /// Visits a list item.
     pub(crate) fn entry<T>(&mut self, index: usize, look: impl FnOnce(&mut Self) -> T) -> T {
         self.below(look, |path| path.push_str(&format!("[{index}]")))
     }

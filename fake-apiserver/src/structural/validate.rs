@@ -1,6 +1,6 @@
-//! Whether a value has the form that its schema wants, as the real server's validator says it.
+//! Validation of a value against its schema, with the messages of kube-apiserver's validator (kube-openapi).
 //!
-//! Owns the order of the checks. What did not change is not held against a writer: see `correlated`.
+//! Owns the order of the checks. Unchanged values are ratcheted: see `correlated`.
 
 use super::alternatives;
 use super::correlated::{self, Before};
@@ -11,15 +11,15 @@ use super::verdict::Verdict;
 use super::{formats, numbers};
 use serde_json::{Map, Value};
 
-/// Members that are never let pass because they did not change: they are the same in all versions.
+/// Root members that are never ratcheted.
 const TYPE_META: [&str; 2] = ["kind", "apiVersion"];
 
-/// The failures of a value; `before` is what was there, if that is to count.
+/// The errors of a value; `before`: the old value, if ratcheting applies.
 pub(crate) fn validate(value: &Value, schema: &Schema, before: Before<'_>) -> Vec<Failure> {
     correlate(value, schema, before, &mut Trail::default()).failures
 }
 
-/// Looks at a value, and lets failures pass that were there before.
+/// Validates a value; ignores errors if the value is unchanged.
 fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = judge(value, schema, before, trail);
     let is_old = |before: &&Value| correlated::is_same(value, before, Some(schema));
@@ -29,7 +29,7 @@ fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Tra
     verdict
 }
 
-/// Looks at a value.
+/// Validates a value.
 fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = Verdict::default();
     match wrong_type(value, schema, trail) {
@@ -67,7 +67,7 @@ fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) 
     verdict
 }
 
-/// The type of a value, and the name that its Go type has as a format.
+/// The JSON type of a value, and its Go type as a format.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),
@@ -109,7 +109,7 @@ fn wrong_type(value: &Value, schema: &Schema, trail: &Trail) -> Option<Failure> 
     Some(Failure::at(trail.as_str(), What::Type(found.to_owned(), text)))
 }
 
-/// The rules for texts; the first that is broken is told.
+/// Validates a string; only the first violation of length or pattern is reported.
 fn text_rules(text: &str, checks: &Checks, trail: &Trail, verdict: &mut Verdict) {
     let path = trail.as_str();
     let rule = |what: String| What::Rule(text.into(), format!("{path} in body should {what}"));

@@ -1,9 +1,9 @@
-//! What comes of looking at a value.
+//! The result of validation against a schema.
 
 use super::failure::Failure;
 
-/// What came of looking at a value: the failures, and how much of the schema fits. Of several schemas that do not
-/// fit, the one that fits best is told about.
+/// Validation errors, and how many checks passed: if no alternative of `anyOf` or `oneOf` is valid, the errors of the one with the most
+/// passed checks are reported.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     pub(super) failures: Vec<Failure>,
