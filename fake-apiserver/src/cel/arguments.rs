@@ -1,4 +1,4 @@
-//! What functions read from their call: the receiver, strings, and the budget.
+//! Helpers of CEL functions: receiver, string arguments, and the budget of the call.
 
 use super::budget::State;
 use kube_cel::cel::{ExecutionError, FunctionContext, Value};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Bytes that cost as much as one node (upstream: `StringTraversalCostFactor`).
 const BYTES: usize = 10;
 
-/// Uses the state of the evaluation that calls a function.
+/// Runs `work` with the state of the evaluation that calls the function.
 pub(super) fn with_state<T>(
     with: &FunctionContext<'_, '_>,
     work: impl FnOnce(&State) -> Result<T, ExecutionError>,
@@ -21,12 +21,12 @@ pub(super) fn with_state<T>(
     work(state.ok_or_else(|| with.error("there is no budget"))?)
 }
 
-/// Charges the bytes of a result.
+/// Charges for a result of this size.
 pub(super) fn charge(with: &FunctionContext<'_, '_>, bytes: usize) -> Result<(), ExecutionError> {
     with_state(with, |state| state.charge(1 + bytes / BYTES))
 }
 
-/// Bytes of a value, roughly.
+/// Approximate size of a value in bytes.
 pub(super) fn size(value: &Value) -> usize {
     const ENTRY: usize = 16;
     match value {
@@ -46,7 +46,7 @@ pub(super) fn texts(values: &[Value]) -> Result<Vec<Arc<String>>, ExecutionError
     texts.collect()
 }
 
-/// The receiver, of a type that no literal has.
+/// The receiver, of an opaque type.
 pub(super) fn receiver<T: 'static>(this: &Value) -> Result<&T, ExecutionError> {
     let found = match this {
         Value::Opaque(opaque) => opaque.downcast_ref::<T>(),

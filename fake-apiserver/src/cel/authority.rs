@@ -1,22 +1,22 @@
-//! Decisions of RBAC that expressions use.
+//! RBAC decisions in CEL expressions.
 //!
-//! Functions outlive the request that they are called for, so a check is only noted during evaluation. The decision is made between
-//! two evaluations of the expression, and the second one finds it.
+//! CEL functions must not borrow from the request, so an evaluation only records the checks. They are decided after it, and the
+//! expression is evaluated again with the decisions.
 
 use kube_cel::cel::objects::Opaque;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
-/// Decides what a user may do.
+/// Authorizes the checks of an expression.
 pub(crate) trait Authority {
-    /// Decides about one action: whether it is allowed, and why.
+    /// Decides a check: whether it is allowed, and why.
     fn decide(&self, check: &Check) -> (bool, String);
 }
 
-/// An action, as far as the calls on `authorizer` have named it yet.
+/// The request attributes collected by calls on `authorizer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Check {
-    /// Namespace and name of the service account that acts instead of the user of the request.
+    /// Namespace and name of the service account to check instead of the request's user.
     pub(crate) account: Option<(String, String)>,
     pub(crate) path: Option<String>,
     pub(crate) group: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Check {
     pub(crate) verb: String,
 }
 
-/// The decisions of one evaluation; `None` for those that are to be made before the next.
+/// The checks of an evaluation; `None` until decided.
 #[derive(Debug, Default)]
 pub(super) struct Decisions(Mutex<HashMap<Check, Option<Decision>>>);
 
@@ -50,7 +50,7 @@ impl Opaque for Decision {
 }
 
 impl Decisions {
-    /// Makes the decisions that are missing; returns whether there were any.
+    /// Decides the pending checks; returns whether there were any.
     pub(super) fn decide(&self, authority: Option<&dyn Authority>) -> bool {
         let mut any = false;
         for (check, decision) in self.0.lock().iter_mut().filter(|(_, known)| known.is_none()) {
@@ -64,7 +64,7 @@ impl Decisions {
         any
     }
 
-    /// The decision about an action; none before it is made.
+    /// The decision of a check; records the check if it is undecided.
     pub(super) fn find(&self, check: Check) -> Option<Decision> {
         self.0.lock().entry(check).or_default().clone()
     }

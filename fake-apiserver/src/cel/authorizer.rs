@@ -1,4 +1,4 @@
-//! The variable `authorizer`: the chain of calls that ends with a decision.
+//! The CEL variable `authorizer`: a chain of calls that ends with a decision.
 
 use super::arguments::{receiver, texts, with_state};
 use super::authority::{Check, Decision};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 type Name = fn(&mut Check, &[Arc<String>]);
 
-/// Calls that name a part of the action, with the number of their arguments. Selectors narrow the action, which RBAC does not look at.
+/// Calls that set an attribute of the check, with their argument counts. Selectors are ignored, as RBAC does not evaluate them.
 const CALLS: [(&str, usize, Name); 10] = [
     ("serviceAccount", 2, |check, with| {
         check.account = Some((with[0].to_string(), with[1].to_string()));

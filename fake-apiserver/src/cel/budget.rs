@@ -1,9 +1,9 @@
-//! What evaluation may cost.
+//! The cost budget of CEL evaluation.
 //!
-//! The `cel` crate counts nothing; `rewrite` adds the calls that charge. Each iteration of a macro costs the nodes of its body, and
-//! what makes a value larger than its operands costs the size of the result: the sums, `join`, `replace`, `format` and the like, and
-//! the elements of lists and maps. The rest is bounded by the length of the expression times the size of the object. Each charge also
-//! looks at the clock, since copying a large object in a loop takes longer than its cost tells.
+//! The `cel` crate counts no costs; `rewrite` inserts the calls that charge. Each iteration of a macro costs the nodes of its body.
+//! Functions whose result may be larger than their operands (addition, `join`, `replace`, `format` …) cost the size of the result, and so
+//! do elements of lists and maps. Other costs are bounded by the length of the expression times the size of the object. Each charge also
+//! checks the deadline: copying a large object in a loop takes longer than its cost suggests.
 
 use super::authority::Decisions;
 use kube_cel::cel::ExecutionError;
@@ -12,29 +12,29 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Cost of one evaluation at most (upstream: `PerCallLimit`).
+/// Maximum cost of one evaluation (upstream: `PerCallLimit`).
 const CALL: i64 = 1_000_000;
 
-/// Time that all evaluations of one budget may take together. They run while the store is locked.
+/// Time limit of all evaluations that share a budget. They run while the store is locked.
 const TIME: Duration = Duration::from_secs(3);
 
-/// The budget of expressions that are evaluated together.
+/// The budget shared by expressions that are evaluated together.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(pub(super) Arc<State>);
 
-/// What functions find in the variable [`State::VARIABLE`].
+/// The value of the variable [`State::VARIABLE`], which functions read.
 #[derive(Debug)]
 pub(crate) struct State {
     left: AtomicI64,
-    /// Left of the current evaluation.
+    /// Remaining cost of the current evaluation.
     call: AtomicI64,
-    /// Set when the first evaluation starts: a slow machine takes long to prepare a large object.
+    /// Set by the first evaluation: on a slow host, preparing a large object takes long.
     deadline: OnceLock<Instant>,
     pub(super) decisions: Decisions,
 }
 
 impl Budget {
-    /// For all rules of a custom resource and for all expressions of a policy (upstream: `RuntimeCELCostBudget`).
+    /// For all rules of a custom resource or all expressions of a policy (upstream: `RuntimeCELCostBudget`).
     pub(crate) fn validation() -> Self {
         Self::of(10_000_000)
     }
@@ -70,7 +70,7 @@ impl Budget {
 impl State {
     pub(super) const VARIABLE: &str = "@state";
 
-    /// Takes a cost from the budget; evaluation ends where nothing is left.
+    /// Charges a cost; evaluation fails if the budget is exhausted.
     pub(super) fn charge(&self, cost: usize) -> Result<(), ExecutionError> {
         let cost = i64::try_from(cost).unwrap_or(i64::MAX / 4);
         if self.deadline.get().is_some_and(|end| Instant::now() >= *end) {

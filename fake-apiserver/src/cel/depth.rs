@@ -1,18 +1,18 @@
-//! The nesting depth of a CEL expression, measured before it is parsed: parser and evaluation recurse to that depth.
+//! The nesting depth of a CEL expression, measured before parsing: parser and evaluator recurse to that depth.
 
-/// Code points of an expression at most (cel-go: `ExpressionSizeCodePointLimit`).
+/// Maximum number of code points in an expression (cel-go: `ExpressionSizeCodePointLimit`).
 const SIZE: usize = 100_000;
 
-/// Nested parts at most (cel-go: `MaxRecursionDepth`).
+/// Maximum nesting depth (cel-go: `MaxRecursionDepth`).
 const DEPTH: usize = 250;
 const TOO_DEEP: &str = "expression recursion limit exceeded: 250";
-/// The parser of `cel` 0.13 reads any number of `!` as one.
+/// The parser of `cel` 0.13 drops all but one of consecutive `!`.
 const NOT_NOT: &str = "'!' before '!' is not supported";
 
-/// The nesting depth of an expression, or the error text of cel-go for one that is too long or too deep.
+/// The nesting depth of an expression, or cel-go's error if the expression is too long or nested too deep.
 ///
-/// Nesting is counted in tokens, so that it is known before anything recurses: brackets, and in each of them the operators and the
-/// longest chain of members and indices between two separators. cel-go counts what it parses, which is never more.
+/// Computed from tokens, before anything recurses: brackets, and within each pair the operators and the longest chain of selections
+/// between two separators. cel-go counts parsed nodes, which are never more.
 pub(super) fn of(text: &str) -> Result<usize, String> {
     let size = text.chars().count();
     if size > SIZE {
@@ -26,13 +26,13 @@ fn failure(why: &str) -> String {
     format!("compilation failed: ERROR: <input>:-1:0: {why}")
 }
 
-/// Counts for one pair of brackets since its last comma.
+/// Counts within one pair of brackets since the last comma.
 #[derive(Clone, Copy, Default)]
 struct Level {
     conditionals: usize,
-    /// Since the last `&&` or `||`: chains of those become a balanced tree.
+    /// Since the last `&&` or `||`, whose chains are parsed into a balanced tree.
     operators: usize,
-    /// Members and indices of the operand that is being read.
+    /// Selections and indexes of the current operand.
     chain: usize,
     longest: usize,
 }
@@ -56,15 +56,15 @@ impl Level {
     }
 }
 
-/// The depth, or why the expression is not parsed.
+/// The depth, or the error.
 fn measure(text: &[u8]) -> Result<usize, &'static str> {
-    // The current pair of brackets, the enclosing pairs, and the depth of those.
+    // The current pair of brackets, the enclosing pairs, and the total depth of those.
     let (mut level, mut outer, mut outside) = (Level::default(), Vec::new(), 0);
     let (mut at, mut deepest) = (0, 0);
     while let Some(byte) = text.get(at) {
         match byte {
             b'"' | b'\'' => at = end_of_string(text, at),
-            // The name of a member that is no identifier.
+            // A quoted member name, which may contain any characters.
             b'`' => {
                 let name = text[at + 1..].iter();
                 let length = name.take_while(|byte| !matches!(byte, b'`' | b'\n')).count();
@@ -93,7 +93,7 @@ fn measure(text: &[u8]) -> Result<usize, &'static str> {
                 level.conditionals += 1;
             }
             b':' | b'&' | b'|' => level.operand(),
-            // The second sign of an operator that was counted.
+            // The second character of an operator that was already counted.
             b'=' if at > 0 && matches!(text[at - 1], b'<' | b'>' | b'=') => {}
             b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' => level.operator(),
             b'!' if text[at + 1..].trim_ascii_start().starts_with(b"!") => return Err(NOT_NOT),
@@ -110,9 +110,9 @@ fn measure(text: &[u8]) -> Result<usize, &'static str> {
     Ok(deepest)
 }
 
-/// Whether the operator `in` begins there.
+/// Whether the operator `in` begins at `at`.
 fn is_in(text: &[u8], at: usize) -> bool {
-    // A number may end there: `1in x`.
+    // It may directly follow a number: `1in x`.
     let before = at.checked_sub(1).and_then(|at| text.get(at));
     let before = before.filter(|byte| !byte.is_ascii_digit());
     text[at..].starts_with(b"in") && !is_part_of_name(before) && !is_part_of_name(text.get(at + 2))
@@ -122,7 +122,7 @@ fn is_part_of_name(byte: Option<&u8>) -> bool {
     byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// The last byte of the string that begins there; the quote itself where none does: the parser reads on after it.
+/// The index of the last byte of the string that begins at `at`; `at` itself if it is unterminated: the parser continues after the quote.
 fn end_of_string(text: &[u8], at: usize) -> usize {
     let quote = text[at];
     let triple = [quote; 3];
@@ -146,10 +146,10 @@ fn end_of_string(text: &[u8], at: usize) -> usize {
     at
 }
 
-/// What may follow a backslash in a string (CEL, lexical elements).
+/// Characters that may follow a backslash in a string (CEL spec, lexical elements).
 const ESCAPED: &[u8] = b"abfnrtv\\?\"'`xXuU01234567";
 
-/// Whether the quote begins a raw string: `r` or `br` before it, which is no part of a name.
+/// Whether the quote begins a raw string: prefixed by `r` or `br` that is not part of a name.
 fn is_raw(text: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|at| text.get(at));
     let is = |byte: Option<&u8>, letter: u8| byte.is_some_and(|byte| byte.eq_ignore_ascii_case(&letter));
@@ -162,7 +162,7 @@ mod tests {
     use crate::machinery::stack::SHALLOW;
 
     #[test]
-    fn what_nests_deeper_than_the_limit_is_refused_whatever_it_is_made_of() {
+    fn too_deep_expressions_of_every_construct_are_rejected() {
         for (before, part, after) in [
             ("1", "+1", ""),
             ("1", " * 2", ""),
@@ -180,7 +180,7 @@ mod tests {
             ("a", " >= b", ""),
             ("self", ".all(x, x", ""),
             ("", "a && b ? c : ", "d"),
-            // Where names, numbers and strings end otherwise than they seem to.
+            // Names, numbers and strings with misleading ends.
             ("1", "in 1", ""),
             ("self.`a//b`", "+1", ""),
             ("`+", "+1", ""),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wide_and_not_deep_is_read() {
+    fn wide_but_shallow_expressions_are_accepted() {
         let operands = vec!["self.a.b == 'x' + \"))((\""; 2_000].join(" && ");
         let items = format!("[{}]", vec!["f(1) + 1"; 2_000].join(", "));
         let string = format!("self == '{}'", "(".repeat(5_000));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_has_a_size() {
+    fn too_long_expressions_are_rejected() {
         let why = "expression code point size exceeds limit: size: 100002, limit 100000";
         let refused = of(&format!("'{}'", "ä".repeat(100_000)));
         assert_eq!(refused, Err(failure(why)));

@@ -1,4 +1,4 @@
-//! One expression: parsed once, evaluated often.
+//! A CEL expression: parsed once, evaluated many times.
 
 use super::budget::Budget;
 use super::rewrite::{Rewrite, static_type, undeclared};
@@ -11,20 +11,20 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// An expression that was parsed.
+/// A parsed expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
     tree: IdedExpr,
     depth: usize,
     text: String,
-    /// None: known only after evaluation.
+    /// None if only evaluation can determine the type.
     of: Option<&'static str>,
     variables: BTreeSet<String>,
     members: BTreeSet<Vec<String>>,
 }
 
 impl Expression {
-    /// Parses an expression. The error text of a compiler, otherwise.
+    /// Parses an expression. Returns the compiler's error message on failure.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let depth = depth::of(text)?;
         let parsed = with_stack(depth.max(SHALLOW + 1), || {
@@ -60,25 +60,25 @@ impl Expression {
         }
     }
 
-    /// Whether the expression uses a variable.
+    /// Whether the expression uses this variable.
     pub(crate) fn uses(&self, variable: &str) -> bool {
         self.variables.contains(variable)
     }
 
-    /// Checks that the expression uses no other variables. The error text of a compiler, otherwise.
+    /// Checks that all variables are known. Returns the compiler's error message otherwise.
     pub(crate) fn check(&self, known: &[impl AsRef<str>]) -> Result<(), String> {
         let mut used = self.variables.iter();
         let other = used.find(|name| !known.iter().any(|known| known.as_ref() == *name));
         other.map_or(Ok(()), |name| Err(failed(&undeclared(name))))
     }
 
-    /// Checks that the expression may evaluate to one of these types; to any, if there are none. Its type, otherwise.
+    /// Checks that the static type, if known, is in `types`; an empty list allows any. Returns the static type otherwise.
     pub(crate) fn check_type(&self, types: &[&str]) -> Result<(), &'static str> {
         let wrong = self.of.filter(|of| !types.is_empty() && !types.contains(of));
         wrong.map_or(Ok(()), Err)
     }
 
-    /// The members of variables that the expression selects, each with the path that leads to it.
+    /// The member paths that the expression selects, each starting with the variable.
     pub(crate) fn members(&self) -> impl Iterator<Item = &[String]> {
         self.members.iter().map(Vec::as_slice)
     }
@@ -87,12 +87,12 @@ impl Expression {
         &self.text
     }
 
-    /// The value of the expression as JSON.
+    /// Evaluates to JSON.
     pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Json, Failure> {
         self.work(scope, |value| value::to_json(&value))
     }
 
-    /// The value of the expression.
+    /// Evaluates to a CEL value.
     pub(super) fn value(&self, scope: &Scope<'_>) -> Result<Value, Failure> {
         self.work(scope, Ok)
     }
@@ -123,7 +123,7 @@ fn failed(why: &str) -> String {
 }
 
 impl Scope<'_> {
-    /// Binds a member of `variables` to the value of an expression. An error is reported where an expression uses the member.
+    /// Binds `variables.NAME` to the value of an expression. An error is reported by the expressions that use it.
     pub(crate) fn compute(&mut self, name: &str, expression: &Result<Expression, String>) {
         let value = match expression {
             Ok(expression) => expression.value(self),

@@ -1,4 +1,4 @@
-//! The functions of expressions: those of `cel` and `kube-cel`, and what they lack or do without a bound.
+//! The CEL functions: those of `cel` and `kube-cel`, with replacements for missing, different or unbounded ones.
 
 use super::arguments::{charge, receiver, size, texts, with_state};
 use super::{authorizer, urls};
@@ -10,15 +10,15 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, ResolveR
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
-/// Charges a number of nodes.
+/// Charges a number of nodes; returns true.
 pub(super) const TICK: &str = "@tick";
-/// Charges the size of a value, and returns it.
+/// Charges the size of a value and returns the value.
 pub(super) const SIZED: &str = "@sized";
 
-/// The value of an optional in a list, which is empty if there is none.
+/// An optional as a list of at most one item.
 pub(super) const ITEMS: &str = "@items";
 
-/// Names of types, which the values of `type` are compared with.
+/// Type names, as compared with the result of `type()`.
 pub(super) const TYPES: [(&str, &str); 9] = [
     ("bool", "bool"),
     ("bytes", "bytes"),
@@ -31,10 +31,10 @@ pub(super) const TYPES: [(&str, &str); 9] = [
     ("uint", "uint"),
 ];
 
-/// The functions of the crates.
+/// The functions of the crates, without replacements.
 static ORIGINALS: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
-/// All functions, and no variables but the names of types.
+/// All functions and the type names, without variables.
 pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     let mut context = Context::default().with_all();
     context.add_function(TICK, |with: &FunctionContext, nodes: i64| {
@@ -68,14 +68,14 @@ pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// Whether a function of that name exists. The registry of `cel` is private: a call without arguments tells.
+/// Whether a function of that name exists. The registry of `cel` is private, so this calls the function without arguments.
 pub(super) fn exists(name: &str) -> bool {
     let call = call(name, None, Vec::new());
     let outcome = catch_unwind(AssertUnwindSafe(|| Value::resolve(&call, &FUNCTIONS)));
     !matches!(outcome, Ok(Err(ExecutionError::UndeclaredReference(_))))
 }
 
-/// What `timestamp` or `duration` make of a string; none if they refuse it.
+/// The result of `timestamp()` or `duration()` for a string; none on error.
 pub(crate) fn convert(name: &str, text: &str) -> Option<Value> {
     Value::resolve(&call(name, None, vec![text_literal(text)]), &FUNCTIONS).ok()
 }
@@ -128,7 +128,7 @@ fn to_bool(with: &FunctionContext<'_, '_>, value: Value) -> ResolveResult {
     }
 }
 
-/// Seconds since 1970, or of a duration: `cel` converts neither.
+/// Unix seconds of a timestamp, seconds of a duration: `cel` converts neither.
 fn to_int(value: Value) -> ResolveResult {
     match value {
         Value::Timestamp(time) => Ok(time.timestamp().into()),
@@ -152,7 +152,7 @@ fn original(name: &str, argument: Value) -> ResolveResult {
     Value::resolve(&call(name, None, vec![argument]), &context)
 }
 
-/// Strings have as many characters as code points; `cel` counts bytes.
+/// The size of a string is its number of code points; `cel` counts bytes.
 fn length(This(this): This<Value>) -> ResolveResult {
     let length = match this {
         Value::List(items) => items.len(),
@@ -164,7 +164,7 @@ fn length(This(this): This<Value>) -> ResolveResult {
     Ok(Value::Int(length.try_into().unwrap_or(i64::MAX)))
 }
 
-/// `kube-cel` makes the result before its size is known; so do its `join` and `lists.range`.
+/// `kube-cel` allocates the result of `replace`, `join` and `lists.range` before its size could be charged.
 fn replace(
     with: &FunctionContext<'_, '_>,
     This(text): This<Arc<String>>,

@@ -1,7 +1,7 @@
-//! CEL expressions, on the crates `cel` and `kube-cel` (functions of Kubernetes).
+//! CEL expressions, on the crates `cel` and `kube-cel` (Kubernetes' CEL libraries).
 //!
-//! Owns the limits of an expression, which variables and functions it may name, and what its evaluation may cost. Expressions have no
-//! types before they are evaluated. Does not know schemas, admission or requests.
+//! Owns the limits of expressions, the known variables and functions, and the cost budget. There is no type checker before
+//! evaluation. Does not know schemas, admission or requests.
 
 mod arguments;
 mod authority;

@@ -1,8 +1,8 @@
-//! The changes that a syntax tree needs before it is evaluated.
+//! Rewrites the syntax tree of an expression before evaluation.
 //!
-//! Selections become indices, which `cel` evaluates without copying the operand, and where a string is no map it reports an error.
-//! Names of fields lose their escapes, objects that are constructed become maps, `optMap` becomes a macro over a list, and the calls that
-//! charge the budget are added.
+//! Selections become index operations, which `cel` evaluates without copying the operand and with an error for strings. Field names are
+//! unescaped, message literals become maps, `optMap` becomes a comprehension over a list, and the calls that charge the budget
+//! are inserted.
 
 use super::functions::{self, ITEMS, SIZED, TICK, call, node, text_literal};
 use kube_cel::cel::IdedExpr;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::mem::take;
 
-/// Words of CEL, which rules write as `__word__` where they name a field.
+/// Reserved words of CEL; expressions escape field names equal to them as `__word__`.
 pub(crate) const RESERVED: [&str; 20] = [
     "true",
     "false",
@@ -45,7 +45,7 @@ const ESCAPES: [(&str, &str); 4] = [
     ("__slash__", "/"),
 ];
 
-/// What names a function together with the name that follows it, as in `math.greatest`.
+/// Namespaces of functions, as in `math.greatest`.
 const NAMESPACES: [&str; 9] = [
     "base64",
     "format",
@@ -59,7 +59,7 @@ const NAMESPACES: [&str; 9] = [
 ];
 /// Functions whose result may be larger than their arguments.
 const GROWING: [&str; 6] = ["encode", "format", "join", "quote", "replace", "split"];
-/// Parts of times and durations, which `cel` reads in UTC whatever the argument is.
+/// Accessors of timestamps and durations, for which `cel` ignores the time zone argument.
 const TIMES: [&str; 10] = [
     "getDate",
     "getDayOfMonth",
@@ -72,12 +72,12 @@ const TIMES: [&str; 10] = [
     "getMonth",
     "getSeconds",
 ];
-/// The variable that macros gather their result in.
+/// The accumulator variable of macros.
 const RESULT: &str = "@result";
-/// Variables whose members are variables of their own.
+/// Variables whose members are bound as variables of their own.
 const PREFIXES: [&str; 2] = ["authorizer", "variables"];
 
-/// The field that an escaped name stands for.
+/// The field name that an escaped name refers to.
 fn unescape(name: &str) -> Cow<'_, str> {
     let inner = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
     if let Some(word) = inner.filter(|word| RESERVED.contains(word)) {
@@ -100,22 +100,22 @@ fn unescape(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// What an expression names, and the changes that are left to do.
+/// The names used in an expression, collected while it is rewritten.
 #[derive(Default)]
 pub(super) struct Rewrite {
-    /// Variables that no macro of the expression declares.
+    /// Free variables: not declared by a macro of the expression.
     pub(super) variables: BTreeSet<String>,
-    /// Members of these, and their members.
+    /// Paths of their selected members.
     pub(super) members: BTreeSet<Vec<String>>,
-    /// The error of the first call that cannot be evaluated.
+    /// The error of the first unsupported call.
     pub(super) unsupported: Option<String>,
-    /// It has a regular expression, which is parsed recursively.
+    /// It uses regular expressions, whose parser recurses.
     pub(super) has_pattern: bool,
     declared: Vec<String>,
 }
 
 impl Rewrite {
-    /// Changes an expression; returns the number of its nodes that are evaluated once.
+    /// Rewrites an expression; returns the number of its nodes that are evaluated exactly once.
     pub(super) fn visit(&mut self, tree: &mut IdedExpr) -> i64 {
         match take(&mut tree.expr) {
             Expr::Ident(name) => {
@@ -200,7 +200,7 @@ impl Rewrite {
         (expr, 1 + nodes)
     }
 
-    /// The variable and the members that lead to a value; none for other values.
+    /// The member path of a value, starting with the variable; none for other expressions.
     fn path(&self, tree: &IdedExpr) -> Option<Vec<String>> {
         match &tree.expr {
             Expr::Ident(name) if !self.declared.contains(name) => Some(vec![name.clone()]),
@@ -230,11 +230,11 @@ impl Rewrite {
             called.args[1] = text_literal(&unescape(field.inner()));
             op::OPT_INDEX.clone_into(&mut called.func_name);
         }
-        // The method reports the error of its receiver, the function reports that it has none.
+        // The method form reports errors of its receiver; the function form would report a missing receiver.
         if called.func_name == "size" && called.target.is_none() {
             called.target = called.args.pop().map(Box::new);
         }
-        // `cel` has no equality of optionals.
+        // `cel` cannot compare optionals.
         if [op::EQUALS, op::NOT_EQUALS].contains(&called.func_name.as_str())
             && called.args.iter().any(is_optional)
         {
@@ -287,7 +287,7 @@ impl Rewrite {
         self.declared.truncate(self.declared.len() - 2);
         let cost = node(Expr::Literal(LiteralValue::Int(of_loop.into())));
         let goes_on = take(&mut inner.loop_cond);
-        // An error of the condition ends the loop; one of an operand of `&&` would not.
+        // An error in the condition ends the loop; an error in an operand of `&&` would not.
         let stop = node(Expr::Literal(LiteralValue::Boolean(false.into())));
         inner.loop_cond = call(
             op::CONDITIONAL,
@@ -322,12 +322,12 @@ impl Rewrite {
     }
 }
 
-/// The error text of a compiler for a variable or function.
+/// The compiler's error message for an unknown variable or function.
 pub(super) fn undeclared(name: &str) -> String {
     format!("undeclared reference to '{name}' (in container '')")
 }
 
-/// Whether an operand is an optional by its outermost part.
+/// Whether the outermost operation of an operand returns an optional.
 fn is_optional(operand: &IdedExpr) -> bool {
     let Expr::Call(called) = &operand.expr else {
         return false;
@@ -345,7 +345,7 @@ fn is_optional(operand: &IdedExpr) -> bool {
         .contains(&called.func_name.as_str())
 }
 
-/// Whether a sum with this operand needs no charge: numbers do not grow, and the results of macros are charged by element.
+/// Whether an addition with this operand needs no charge: numbers do not grow, and results of macros are charged per element.
 fn adds_little(operand: &IdedExpr) -> bool {
     match &operand.expr {
         Expr::Literal(LiteralValue::Int(_) | LiteralValue::UInt(_) | LiteralValue::Double(_)) => true,
@@ -358,8 +358,8 @@ fn is_type(name: &str) -> bool {
     functions::TYPES.iter().any(|(known, _)| *known == name)
 }
 
-/// `target.optMap(name, body)`: a macro over the value of the target, if it has one. Lists hold the values on the way, since variables
-/// of `cel` that are set in a macro cannot be optional.
+/// `target.optMap(name, body)`: a comprehension over the value of the target, if any. Lists carry the intermediate values, since macro
+/// variables of `cel` cannot be optional.
 fn opt_map(target: IdedExpr, name: &str, body: IdedExpr, wraps: bool) -> IdedExpr {
     let step = match wraps {
         true => node(Expr::List(ListExpr::new(vec![body]))),
@@ -378,7 +378,7 @@ fn opt_map(target: IdedExpr, name: &str, body: IdedExpr, wraps: bool) -> IdedExp
     })))
 }
 
-/// The type of an expression, where its outermost part tells.
+/// The type of an expression, if its outermost operation determines it.
 pub(super) fn static_type(tree: &IdedExpr) -> Option<&'static str> {
     const BOOL: [&str; 10] = [
         op::LOGICAL_AND,
@@ -433,7 +433,7 @@ mod tests {
     use super::unescape;
 
     #[test]
-    fn names_of_fields_lose_their_escapes() {
+    fn field_names_are_unescaped() {
         for (name, field) in [
             ("a", "a"),
             ("__if__", "if"),

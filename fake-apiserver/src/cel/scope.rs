@@ -10,21 +10,21 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     Error(String),
-    /// It cost more than one evaluation may.
+    /// The evaluation exceeded its own cost limit.
     TooExpensive,
-    /// The expressions before it left nothing of the budget.
+    /// Earlier expressions exhausted the budget.
     Spent,
 }
 
-/// Characters of the text of an evaluation error at most: some contain the value that caused them.
+/// Maximum length of an evaluation error in characters: some contain the offending value.
 const ERROR: usize = 512;
 
-/// The variables of expressions, and what their evaluation may cost.
+/// Variables and budget of expressions.
 pub(crate) struct Scope<'a> {
     pub(super) context: Context<'static>,
     pub(super) budget: Budget,
     authority: Option<&'a dyn Authority>,
-    /// Members of `variables` without a value, and why.
+    /// Members of `variables` whose expression failed, with the error.
     pub(super) failures: Vec<(String, String)>,
 }
 
@@ -44,14 +44,14 @@ impl<'a> Scope<'a> {
         self.context.add_variable_from_value(name, value);
     }
 
-    /// Binds `authorizer`, and its `requestResource` to the action of a request.
+    /// Binds `authorizer`, and `authorizer.requestResource` to the attributes of the request.
     pub(crate) fn authorize(&mut self, authority: &'a dyn Authority, request: Check) {
         self.authority = Some(authority);
         self.bind("authorizer", Value::Opaque(Arc::new(Check::default())));
         self.bind("authorizer.requestResource", Value::Opaque(Arc::new(request)));
     }
 
-    /// Makes the decisions that an evaluation lacked; returns whether there were any.
+    /// Decides the pending checks; returns whether there were any.
     pub(super) fn decide(&self) -> bool {
         self.budget.0.decisions.decide(self.authority)
     }
@@ -67,7 +67,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The text of an evaluation error, in the words of cel-go for the most frequent ones.
+/// The message of an evaluation error, with cel-go's text for the most frequent ones.
 fn shown(why: &ExecutionError) -> String {
     match why {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),

@@ -1,4 +1,4 @@
-//! The URL functions of Kubernetes. Those of `kube-cel` need the crate `url`, which reads other URLs than Go does.
+//! Kubernetes' URL library. That of `kube-cel` uses the crate `url`, which does not parse like Go.
 
 use super::arguments::receiver;
 use crate::machinery::url::Url;

@@ -1,4 +1,4 @@
-//! Values from JSON, and back.
+//! Conversion between JSON and CEL values.
 
 use kube_cel::cel::Value;
 use kube_cel::cel::objects::{Key, OptionalValue};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The value of an object without a schema.
+/// The CEL value of JSON without a schema.
 pub(crate) fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
@@ -28,14 +28,14 @@ pub(crate) fn from_json(json: &Json) -> Value {
     }
 }
 
-/// An optional value.
+/// An optional.
 pub(crate) fn optional(value: Option<Value>) -> Value {
     Value::Opaque(Arc::new(
         value.map_or_else(OptionalValue::none, OptionalValue::of),
     ))
 }
 
-/// The value as JSON; optional values are what is in them, or `null`. The type of one that has no such form, otherwise.
+/// The value as JSON; an optional becomes its value or `null`. The error names a type without JSON form.
 pub(super) fn to_json(value: &Value) -> Result<Json, String> {
     Ok(match value {
         Value::Null => Json::Null,
