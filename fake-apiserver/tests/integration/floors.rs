@@ -1,10 +1,10 @@
-//! The rooms of this crate stand on floors, and each imports only what stands below it.
+//! Layering: the modules of this crate form layers, and each imports only modules of lower layers.
 
 use crate::imports::{Imports, Module, shown};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// From the ground up. Rooms of one floor do not import each other. `lib.rs` stands on top of all.
+/// From the bottom up. Modules of one layer do not import each other. `lib.rs` is above all.
 const FLOORS: &[&[&str]] = &[
     &["machinery", "types"],
     &["config", "outbound", "request"],
@@ -33,7 +33,7 @@ fn floor(room: &str) -> Option<usize> {
     FLOORS.iter().position(|rooms| rooms.contains(&room))
 }
 
-/// Imports that do not lead down, with the names of both files.
+/// Imports of modules that are not in a lower layer, with the names of both files.
 fn arrows_up(imports: &Imports, floor: impl Fn(&str) -> Option<usize>) -> Vec<String> {
     let all = imports
         .of
@@ -47,7 +47,7 @@ fn arrows_up(imports: &Imports, floor: impl Fn(&str) -> Option<usize>) -> Vec<St
 }
 
 #[test]
-fn every_room_is_on_a_floor() {
+fn every_module_is_in_a_layer() {
     let imports = sources();
     let rooms: BTreeSet<&str> = imports
         .of
@@ -56,31 +56,31 @@ fn every_room_is_on_a_floor() {
         .map(String::as_str)
         .collect();
     let listed: BTreeSet<&str> = FLOORS.iter().copied().flatten().copied().collect();
-    assert_eq!(rooms, listed, "the rooms in src/, and those that FLOORS lists");
+    assert_eq!(rooms, listed, "the modules in src/ and those listed in FLOORS");
 }
 
 #[test]
-fn every_room_imports_only_what_stands_below_it() {
+fn modules_import_only_lower_layers() {
     let up = arrows_up(&sources(), floor);
     assert!(
         up.is_empty(),
-        "these imports lead up; move what they need down:\n{}",
+        "imports of higher layers; move the imported code down:\n{}",
         up.join("\n")
     );
 }
 
 #[test]
-fn no_files_import_each_other_in_a_circle() {
+fn imports_between_files_are_acyclic() {
     let circle = sources()
         .circle()
         .map(|files| files.iter().map(shown).collect::<Vec<_>>().join(" → "));
     assert_eq!(
         circle, None,
-        "these files import each other, the last one the first"
+        "an import cycle: each file imports the next, the last one the first"
     );
 }
 
-/// A made-up crate of two rooms.
+/// A synthetic crate.
 fn made_up(files: &[(&str, &str)]) -> Imports {
     Imports::of_texts(
         files
@@ -90,7 +90,7 @@ fn made_up(files: &[(&str, &str)]) -> Imports {
 }
 
 #[test]
-fn an_import_that_leads_up_is_found_through_a_re_export_and_in_the_middle_of_code() {
+fn upward_imports_are_found_through_re_exports_and_inside_function_bodies() {
     let imports = made_up(&[
         ("lib.rs", "mod low; mod high;"),
         (
@@ -111,7 +111,7 @@ fn an_import_that_leads_up_is_found_through_a_re_export_and_in_the_middle_of_cod
 }
 
 #[test]
-fn a_circle_is_found_between_a_folder_and_a_file_in_it() {
+fn import_cycles_between_a_folder_and_its_file_are_found() {
     let imports = made_up(&[
         ("lib.rs", "mod room;"),
         (

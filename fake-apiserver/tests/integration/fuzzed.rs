@@ -1,4 +1,4 @@
-//! The fuzz targets, run over their seeds and over spoilt seeds, so that they are compiled and hold without cargo-fuzz.
+//! The fuzz targets, run on their seeds and on mutated seeds, so that they compile and pass without cargo-fuzz.
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod fuzz;
@@ -12,13 +12,13 @@ fn place(of: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(of)
 }
 
-/// The names in a folder, without what follows a dot.
+/// The file names in a folder, without extension.
 fn names(folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(place(folder)).expect("the folder is there");
+    let entries = std::fs::read_dir(place(folder)).expect("the folder exists");
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
-        let path = entry.expect("the folder can be read").path();
+        let path = entry.expect("the folder is readable").path();
         path.file_stem()
-            .expect("entries have names")
+            .expect("folder entries have names")
             .to_string_lossy()
             .into_owned()
     };
@@ -31,15 +31,15 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = place("seeds").join(target);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let read = |entry: std::io::Result<std::fs::DirEntry>| {
-        std::fs::read(entry.expect("the folder can be read").path()).expect("seeds can be read")
+        std::fs::read(entry.expect("the folder is readable").path()).expect("seeds can be read")
     };
     entries.map(read).collect()
 }
 
-/// Each target has a thread and so a server of its own: what it leaves behind is in nobody's way. `PROPTEST_CASES` says how many inputs
-/// each is given besides its seeds.
+/// Each target runs in a thread with a server of its own, so that targets do not share state. `PROPTEST_CASES`: number of inputs per target
+/// in addition to its seeds.
 #[test]
-fn no_bytes_break_what_a_target_promises() {
+fn no_input_violates_the_property_of_a_fuzz_target() {
     let runs = fuzz::TARGETS.map(|(name, _)| {
         let run = move || {
             let seeds = seeds(name);
@@ -57,10 +57,10 @@ fn no_bytes_break_what_a_target_promises() {
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(run)
-            .expect("a thread starts")
+            .expect("the operating system starts a thread")
     });
     let failed = runs.into_iter().filter_map(|run| run.join().err()).count();
-    assert_eq!(failed, 0, "targets have failed");
+    assert_eq!(failed, 0, "the number of failed targets");
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn every_target_has_a_program_and_seeds() {
     let targets = fuzz::TARGETS.map(|(name, _)| name.to_owned());
     assert_eq!(names("fuzz_targets"), targets);
     assert_eq!(names("seeds"), targets);
-    let manifest = std::fs::read_to_string(place("Cargo.toml")).expect("the manifest is there");
+    let manifest = std::fs::read_to_string(place("Cargo.toml")).expect("fuzz/Cargo.toml exists");
     for name in targets {
         let program = format!("[[bin]]\nname = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"\n");
         assert!(manifest.contains(&program), "{name} is not in the manifest");
         let source = std::fs::read_to_string(place("fuzz_targets").join(format!("{name}.rs")));
         assert!(
             source.is_ok_and(|text| text.contains(&format!("run(\"{name}\", bytes)"))),
-            "{name} runs another"
+            "{name} runs another target"
         );
     }
 }

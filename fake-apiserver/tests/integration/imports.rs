@@ -1,25 +1,25 @@
-//! Which file of a crate imports which, read off its sources.
+//! Which file of a crate imports which, determined from the sources.
 //!
-//! Plain reading of `use` lines and paths, no compiler: names that a `mod.rs` re-exports count for the file that has them.
-//! Unit tests inside the files are left out. Does not know which imports are right.
+//! Parses `use` statements and paths without a compiler: a name that a `mod.rs` re-exports counts as an import of the file that defines it.
+//! Unit tests inside the files are excluded. Does not know which imports are allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A file by its module path: `["kinds", "row"]`; the root of the crate has none.
+/// The module path of a file: `["kinds", "row"]`; empty for the crate root.
 pub(crate) type Module = Vec<String>;
 
-/// The files of a crate, with what each imports.
+/// The imports of each file of a crate.
 pub(crate) struct Imports {
     pub(crate) of: BTreeMap<Module, BTreeSet<Module>>,
 }
 
 struct Source {
     text: String,
-    /// Names that the file re-exports or imports, and the paths that they stand for.
+    /// Names that the file imports or re-exports, with their paths.
     names: BTreeMap<String, Module>,
-    /// A `mod.rs`, or the root: its public imports are re-exports and no imports of its own.
+    /// A `mod.rs` or the crate root: its public imports are re-exports, not imports of its own.
     is_folder: bool,
 }
 
@@ -31,7 +31,7 @@ impl Imports {
         Self::of_texts(files)
     }
 
-    /// Reads sources by their paths from the root: `kinds/row.rs`.
+    /// Parses sources, given by path relative to the root: `kinds/row.rs`.
     pub(crate) fn of_texts(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut sources: BTreeMap<Module, Source> = BTreeMap::new();
         for (path, text) in files {
@@ -58,7 +58,7 @@ impl Imports {
         Self { of: of.collect() }
     }
 
-    /// A circle of files, if there is one: each imports the next, and the last the first.
+    /// An import cycle, if any: each file imports the next, and the last one the first.
     pub(crate) fn circle(&self) -> Option<Vec<Module>> {
         let mut done = BTreeSet::new();
         self.of
@@ -81,7 +81,7 @@ impl Imports {
     }
 }
 
-/// A module as messages show it: `kinds::row`.
+/// A module path in messages: `kinds::row`.
 pub(crate) fn shown(module: &Module) -> String {
     module.join("::")
 }
@@ -121,7 +121,7 @@ fn without_tests_and_comments(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The statements `use …;` of a file, one name each: whether it is public, the name, and the path.
+/// The `use` statements of a file, one entry per name: whether it is public, the name, and the path.
 fn uses(text: &str) -> Vec<(bool, String, Module)> {
     let mut found = Vec::new();
     for (statement, is_public) in statements(text) {
@@ -131,7 +131,7 @@ fn uses(text: &str) -> Vec<(bool, String, Module)> {
     found
 }
 
-/// What stands between `use` and `;`, and whether `pub` stands before it.
+/// The text between `use` and `;`, and whether `pub` precedes it.
 fn statements(text: &str) -> Vec<(&str, bool)> {
     let starts = text.match_indices("use ").filter(|(at, _)| {
         let line = text[..*at].rsplit('\n').next().unwrap_or_default().trim();
@@ -148,7 +148,7 @@ fn statements(text: &str) -> Vec<(&str, bool)> {
     starts.filter_map(statement).collect()
 }
 
-/// `a::{b, c::{d as e}}` as single paths, each with the name that it gets.
+/// Expands `a::{b, c::{d as e}}` to single paths, each with its local name.
 fn expand(tree: &str, before: &[String], found: &mut impl FnMut(Module, String)) {
     let (mut depth, mut start) = (0, 0);
     let ends = tree.char_indices().filter(|(_, c)| {
@@ -177,7 +177,7 @@ fn expand(tree: &str, before: &[String], found: &mut impl FnMut(Module, String))
     }
 }
 
-/// A path from the root of the crate; none where it leads out of the crate.
+/// The path from the crate root; none for paths to other crates.
 fn absolute(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, rest) = path.split_first()?;
     let mut base = module.clone();
@@ -200,7 +200,7 @@ fn absolute(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Opt
     Some(base.into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// What a file imports.
+/// The imports of a file.
 fn imports(
     module: &Module,
     sources: &BTreeMap<Module, Source>,
@@ -218,9 +218,9 @@ fn imports(
         .collect()
 }
 
-/// The file that a path leads to, through re-exports.
+/// The file that defines a path, following re-exports.
 fn file_of(path: &[String], sources: &BTreeMap<Module, Source>, depth: usize) -> Module {
-    /// More than any name is handed on.
+    /// Maximum number of followed re-exports.
     const DEPTH_MAX: usize = 8;
     let known = (0..=path.len())
         .rev()
@@ -236,13 +236,13 @@ fn file_of(path: &[String], sources: &BTreeMap<Module, Source>, depth: usize) ->
     }
 }
 
-/// The paths in the code of a file, outside of `use`.
+/// The paths in the code of a file, outside `use`.
 fn paths(text: &str) -> Vec<Module> {
     let mut code = text.to_owned();
     for (statement, _) in statements(text) {
         code = code.replace(&format!("use {statement};"), "");
     }
-    // `pub(in path)` says who may import, and imports nothing.
+    // `pub(in path)` is a visibility, not an import.
     let code = code.replace("pub(in crate::", "pub(in ");
     let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
     let path = |word: &str| {

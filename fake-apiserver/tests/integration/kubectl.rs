@@ -1,9 +1,9 @@
-//! A session of the real kubectl, in every version that is at hand.
+//! A recorded kubectl session, run with each available kubectl version.
 //!
-//! `KUBECTL` names the programs, with colons between them; without it there is nothing to run, and the test says so.
-//! `kubectl/session.txt` is the session: a line with `$` is a command, and what follows is all that it prints, without
-//! empty lines and with one space for many; `*` stands for anything. `= 1.27 1.28` begins what these versions print
-//! instead. The last line is the exit code, unless it is 0. Every version gets a server of its own.
+//! `KUBECTL` lists the programs, separated by colons; if unset, the test is skipped and prints so.
+//! `kubectl/session.txt` is the session: a line with `$` is a command, followed by its expected output without empty lines and with
+//! runs of spaces reduced to one; `*` matches anything. `= 1.27 1.28` starts the output of these versions. The last
+//! line is the exit code, unless it is 0. Each version gets a server of its own.
 
 use fake_apiserver::{Admission, ApiServer, Authorization, ServerOptions, User};
 use std::collections::VecDeque;
@@ -11,15 +11,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command of the session and what it prints.
+/// A command of the session with its expected output.
 struct Step {
     command: &'static str,
     expected: Vec<&'static str>,
-    /// What some versions print instead.
+    /// Different outputs, each with its versions.
     others: Vec<(Vec<&'static str>, Vec<&'static str>)>,
 }
 
-/// The session as it is written down.
+/// Parses the session.
 fn session() -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in include_str!("../kubectl/session.txt").lines() {
@@ -31,7 +31,7 @@ fn session() -> Vec<Step> {
             });
             continue;
         }
-        let step = steps.last_mut().expect("a command comes first");
+        let step = steps.last_mut().expect("expected output follows a command");
         match (line.strip_prefix("= "), step.others.last_mut()) {
             (Some(versions), _) => step.others.push((versions.split(' ').collect(), Vec::new())),
             (None, Some((_, lines))) => lines.push(line),
@@ -41,7 +41,7 @@ fn session() -> Vec<Step> {
     steps
 }
 
-/// The words of a command; quotes keep words together.
+/// Splits a command into words; quotes group words.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -49,13 +49,13 @@ fn words(command: &str) -> Vec<String> {
         match letter {
             '\'' => is_quoted = !is_quoted,
             ' ' if !is_quoted => words.push(String::new()),
-            letter => words.last_mut().expect("there is one").push(letter),
+            letter => words.last_mut().expect("not empty").push(letter),
         }
     }
     words
 }
 
-/// Whether a line is what was expected; stars stand for anything.
+/// Whether a line matches a pattern, in which `*` matches anything.
 fn matches(pattern: &str, line: &str) -> bool {
     let mut parts: VecDeque<&str> = pattern.split('*').collect();
     let first = parts.pop_front().unwrap_or_default();
@@ -74,14 +74,14 @@ fn matches(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// One kubectl with a home of its own.
+/// A kubectl binary with a home folder of its own.
 struct Kubectl<'a> {
     program: &'a Path,
     home: &'a Path,
 }
 
 impl Kubectl<'_> {
-    /// What a command prints, line by line, and its exit code if that is not 0.
+    /// The output lines of a command, and its exit code unless it is 0.
     fn run(&self, words: &[String]) -> Vec<String> {
         let output = Command::new(self.program)
             .args(words)
@@ -97,17 +97,17 @@ impl Kubectl<'_> {
         let lines = text
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-        // How far the versions are apart is no matter here.
+        // The version skew between client and server does not matter here.
         let told = lines.filter(|line| !line.is_empty() && !line.starts_with("WARNING: version difference"));
         let code = output.status.code().unwrap_or(-1);
         told.chain((code != 0).then(|| format!("[{code}]"))).collect()
     }
 
-    /// `1.27`
+    /// For example `1.27`.
     fn version(&self) -> String {
         let words = ["version", "--client", "-o", "json"].map(str::to_owned);
         let text = self.run(&words).join("");
-        let client: serde_json::Value = serde_json::from_str(&text).expect("the version is told in JSON");
+        let client: serde_json::Value = serde_json::from_str(&text).expect("`kubectl version` prints JSON");
         let number = |part: &str| {
             client["clientVersion"][part]
                 .as_str()
@@ -118,7 +118,7 @@ impl Kubectl<'_> {
     }
 }
 
-/// The programs that are at hand.
+/// The programs in `KUBECTL`.
 fn programs() -> Vec<PathBuf> {
     let named = std::env::var("KUBECTL").unwrap_or_default();
     named
@@ -128,7 +128,7 @@ fn programs() -> Vec<PathBuf> {
         .collect()
 }
 
-/// All commands of the session that print something else than they should.
+/// The commands whose output differs from the expected one.
 fn failures(kubectl: &Kubectl<'_>) -> Vec<String> {
     let version = kubectl.version();
     let mut failures = Vec::new();
@@ -156,11 +156,11 @@ fn failures(kubectl: &Kubectl<'_>) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_goes_as_with_the_real_server() {
+async fn kubectl_sessions_print_the_recorded_output() {
     let programs = programs();
     if programs.is_empty() {
         let text = "kubectl: skipped, for KUBECTL names no program";
-        writeln!(std::io::stderr(), "{text}").expect("standard error is open");
+        writeln!(std::io::stderr(), "{text}").expect("stderr is writable");
     }
     for program in programs {
         let options = ServerOptions {
@@ -171,12 +171,12 @@ async fn a_session_goes_as_with_the_real_server() {
         };
         let server = ApiServer::new(options, None);
         let token = server.add_user(User::new("example").in_group("system:masters"));
-        let running = server.start_tls().await.expect("a loopback port is free");
-        let home = tempfile::tempdir().expect("there is room for a home");
+        let running = server.start_tls().await.expect("a free loopback port");
+        let home = tempfile::tempdir().expect("a temporary home folder can be created");
         let kubeconfig = home.path().join("kubeconfig");
         running
             .write_kubeconfig(&kubeconfig, &token)
-            .expect("the home can be written");
+            .expect("the kubeconfig can be written");
         let failures = tokio::task::block_in_place(|| {
             failures(&Kubectl {
                 program: &program,
@@ -190,7 +190,7 @@ async fn a_session_goes_as_with_the_real_server() {
 }
 
 #[test]
-fn stars_stand_for_anything() {
+fn asterisks_match_any_text() {
     for (pattern, line, same) in [
         ("a", "a", true),
         ("a", "ab", false),

@@ -1,6 +1,6 @@
-//! The server as its clients see it, and its sources as a reader does. What other servers answered is in `full/tests/contract`.
+//! Tests of the server through its API, and of its source structure. Recorded responses of real servers are in `full/tests/contract`.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]
 
 mod floors;
 pub mod fuzzed;

@@ -1,13 +1,13 @@
-//! Quantities against what a real server made of the same texts, and laws that hold for all of them.
+//! Quantities: canonical forms recorded from kube-apiserver, and properties of all quantities.
 
 use fake_apiserver::quantity::{Quantity, QuantityError};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Quantity {
-    text.parse().expect("it is a quantity")
+    text.parse().expect("the text is a valid quantity")
 }
 
-/// Measured on kube-apiserver 1.36: what was sent, what was shown.
+/// Recorded from kube-apiserver 1.36: input and canonical form.
 const MEASURED: [(&str, &str); 31] = [
     ("0", "0"),
     ("1", "1"),
@@ -42,7 +42,7 @@ const MEASURED: [(&str, &str); 31] = [
     ("1e19", "10e18"),
 ];
 
-/// What the rules of the real implementation lead to; among them that a text which looks canonical stays as it is.
+/// Derived from the rules of resource.Quantity, among them that a text in canonical form is preserved.
 const BY_RULE: [(&str, &str); 14] = [
     ("0Gi", "0"),
     ("1000", "1k"),
@@ -61,13 +61,13 @@ const BY_RULE: [(&str, &str); 14] = [
 ];
 
 #[test]
-fn texts_become_canonical_as_on_the_real_server() {
+fn quantities_are_canonicalized_as_by_kube_apiserver() {
     for (sent, shown) in MEASURED.iter().chain(&BY_RULE) {
         assert_eq!(parse(sent).to_string(), *shown, "{sent}");
     }
 }
 
-/// Measured on kube-scheduler 1.36: `Quantity.Value()`.
+/// Recorded from kube-scheduler 1.36: `Quantity.Value()`.
 const VALUES: [(&str, i64); 33] = [
     ("1m", 1),
     ("999m", 1),
@@ -105,14 +105,14 @@ const VALUES: [(&str, i64); 33] = [
 ];
 
 #[test]
-fn integers_are_those_of_the_real_scheduler() {
+fn values_equal_those_of_quantity_value_in_kube_scheduler() {
     for (text, value) in VALUES {
         assert_eq!(parse(text).value(), value, "{text}");
     }
 }
 
 #[test]
-fn garbage_is_told_apart_as_the_real_server_does() {
+fn malformed_quantities_return_the_error_of_kube_apiserver() {
     for text in ["", "lots", "1.2.3", "1 Gi", "Gi1x", "--1", "1e", "0x10"] {
         assert!(
             matches!(
@@ -128,7 +128,7 @@ fn garbage_is_told_apart_as_the_real_server_does() {
     assert_eq!("1".repeat(60).parse::<Quantity>(), Err(QuantityError::TooLong));
 }
 
-/// Texts of quantities, most of them reasonable.
+/// Texts of quantities, most of them valid.
 fn quantities() -> impl Strategy<Value = String> {
     let suffix = prop::sample::select(vec![
         "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "e-3",
@@ -140,7 +140,7 @@ fn quantities() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn the_canonical_text_means_the_same_number_and_is_stable(text in quantities()) {
+    fn canonical_form_preserves_the_number_and_is_stable(text in quantities()) {
         let quantity = parse(&text);
         let again = parse(&quantity.to_string());
         prop_assert_eq!(&quantity, &again);
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn order_is_that_of_numbers(a in -1_000_000_i64..1_000_000, b in -1_000_000_i64..1_000_000, up in 0_usize..6) {
+    fn quantities_compare_like_their_numbers(a in -1_000_000_i64..1_000_000, b in -1_000_000_i64..1_000_000, up in 0_usize..6) {
         let suffix = ["", "Ki", "Mi", "Gi", "k", "M"][up];
         let (x, y) = (parse(&format!("{a}{suffix}")), parse(&format!("{b}{suffix}")));
         prop_assert_eq!(x.cmp(&y), a.cmp(&b));
@@ -158,14 +158,14 @@ proptest! {
     }
 
     #[test]
-    fn order_survives_different_notations(a in quantities(), b in quantities(), c in quantities()) {
+    fn comparison_is_transitive_across_notations(a in quantities(), b in quantities(), c in quantities()) {
         let mut sorted = [parse(&a), parse(&b), parse(&c)];
         sorted.sort();
         prop_assert!(sorted[0] <= sorted[1] && sorted[1] <= sorted[2] && sorted[0] <= sorted[2]);
     }
 
     #[test]
-    fn nothing_makes_the_parser_panic(text in "[-+0-9.eEinumkKMGTP]{0,80}|\\PC{0,20}") {
+    fn parser_never_panics(text in "[-+0-9.eEinumkKMGTP]{0,80}|\\PC{0,20}") {
         if let Ok(quantity) = text.parse::<Quantity>() {
             let _shown = (quantity.to_string(), quantity.value(), quantity.clone().cmp(&quantity));
         }

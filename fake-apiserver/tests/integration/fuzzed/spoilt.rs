@@ -1,8 +1,8 @@
-//! Seeds with changed bytes, for fuzz targets without cargo-fuzz.
+//! Mutated seeds, for running fuzz targets without cargo-fuzz.
 
 use proptest::prelude::*;
 
-/// A seed with some bytes changed, inserted or removed, or some piece of it repeated; or bytes without a seed.
+/// A seed with some bytes changed, inserted or removed, or with a repeated part; or random bytes.
 pub(crate) fn spoilt(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..5_u8), 1..6);
     let changed = (prop::sample::select(seeds), changes).prop_map(|(mut bytes, changes)| {

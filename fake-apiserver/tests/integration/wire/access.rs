@@ -1,4 +1,4 @@
-//! Who a client is: tokens, service accounts, impersonation, and the reviews that tell.
+//! Authentication: tokens, service accounts, impersonation, and token and access reviews.
 
 use super::client::{Answer, PODS, Wire, answer, client, pod, request};
 use super::kinds::SIGNED_REQUEST;
@@ -10,7 +10,7 @@ const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 pub(crate) const MAY_I: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// A server on which RBAC decides; its own client is in `system:masters`.
+/// A server with RBAC; its default client is in `system:masters`.
 pub(crate) async fn guarded() -> Wire {
     guarded_with(Admission::default()).await
 }
@@ -31,7 +31,7 @@ pub(crate) async fn guarded_with(admission: Admission) -> Wire {
     wire
 }
 
-/// Sends one request with a token of its own, or with none.
+/// Sends a request with the given token, or without one.
 pub(crate) async fn ask(wire: &Wire, token: Option<&str>, method: &str, path: &str, body: Value) -> Answer {
     ask_with(wire, token, method, path, body, &[]).await
 }
@@ -59,7 +59,7 @@ async fn whoami(wire: &Wire, token: &str) -> Value {
     answer.body["status"]["userInfo"].clone()
 }
 
-/// Asks for a token of an account.
+/// Requests a token of a service account.
 async fn token(wire: &Wire, account: &str, spec: Value) -> Answer {
     let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec});
     wire.post(&format!("{ACCOUNTS}/{account}/token"), body).await
@@ -73,7 +73,7 @@ fn text(answer: &Answer) -> String {
 }
 
 #[tokio::test]
-async fn a_token_file_brings_users_with_their_groups() {
+async fn token_files_define_users_with_groups() {
     let wire = guarded().await;
     let count = wire
         .server
@@ -90,11 +90,11 @@ async fn a_token_file_brings_users_with_their_groups() {
     let refused = wire.server.add_token_file("t3,carol,1\nt4").unwrap_err();
     assert_eq!(refused.line, 2);
     let answer = ask(&wire, Some("t3"), "POST", WHOAMI, json!({})).await;
-    assert_eq!(answer.code, 401, "no token of a wrong file is taken");
+    assert_eq!(answer.code, 401, "no token of an invalid file is accepted");
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_unknown_and_no_bearer_token_is_anonymous() {
+async fn invalid_tokens_are_unauthorized_and_requests_without_token_are_anonymous() {
     let wire = guarded().await;
     let wrong = ask(&wire, Some("wrong"), "GET", PODS, Value::Null).await;
     assert_eq!(
@@ -123,7 +123,7 @@ async fn a_wrong_token_is_unknown_and_no_bearer_token_is_anonymous() {
 }
 
 #[tokio::test]
-async fn a_service_account_token_lives_as_long_as_its_account() {
+async fn service_account_tokens_are_valid_until_the_account_is_deleted() {
     let wire = guarded().await;
     wire.create(ACCOUNTS, json!({"metadata": {"name": "robot"}}))
         .await;
@@ -157,11 +157,11 @@ async fn a_service_account_token_lives_as_long_as_its_account() {
     wire.create(ACCOUNTS, json!({"metadata": {"name": "robot"}}))
         .await;
     let again = ask(&wire, Some(&token), "POST", WHOAMI, json!({})).await;
-    assert_eq!(again.code, 401, "an account of the same name is another one");
+    assert_eq!(again.code, 401, "a recreated account has another UID");
 }
 
 #[tokio::test]
-async fn a_bound_token_ends_with_its_pod() {
+async fn tokens_bound_to_a_pod_are_invalid_after_its_deletion() {
     let wire = guarded().await;
     let pod = wire.create(PODS, pod("p")).await;
     let reference = json!({"kind": "Pod", "apiVersion": "v1", "name": "p"});
@@ -188,7 +188,7 @@ async fn a_bound_token_ends_with_its_pod() {
 }
 
 #[tokio::test]
-async fn token_requests_are_checked() {
+async fn token_requests_are_validated() {
     let wire = guarded().await;
     let short = token(&wire, "default", json!({"expirationSeconds": 599})).await;
     let why = "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: Invalid value: 599: may not \
@@ -205,12 +205,12 @@ async fn token_requests_are_checked() {
 }
 
 #[tokio::test]
-async fn a_token_review_tells_whose_token_it_is_and_for_whom() {
+async fn token_reviews_return_user_and_audiences() {
     let wire = guarded().await;
     let review = |token: &str, audiences: Value| json!({"spec": {"token": token, "audiences": audiences}});
     let issued = text(&token(&wire, "default", json!({"audiences": ["vault"]})).await);
     let here = ask(&wire, Some(&issued), "GET", "/api", Value::Null).await;
-    assert_eq!(here.code, 401, "the token is not for this server");
+    assert_eq!(here.code, 401, "the audience of the token is not this server");
     let found = wire
         .post(TOKEN_REVIEWS, review(&issued, json!(["vault", "other"])))
         .await;
@@ -234,7 +234,7 @@ async fn a_token_review_tells_whose_token_it_is_and_for_whom() {
 }
 
 #[tokio::test]
-async fn access_reviews_answer_for_oneself_and_for_others() {
+async fn access_reviews_check_the_own_user_and_other_users() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     let spec = json!({"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods"}});
@@ -250,7 +250,7 @@ async fn access_reviews_answer_for_oneself_and_for_others() {
         true
     );
     let refused = ask(&wire, Some(&bob), "POST", path, json!({"spec": other})).await;
-    assert_eq!(refused.code, 403, "asking for others needs a permission");
+    assert_eq!(refused.code, 403, "reviewing other users requires a permission");
     let local = "/apis/authorization.k8s.io/v1/namespaces/kube-system/localsubjectaccessreviews";
     let wrong = wire.post(local, json!({"spec": other})).await;
     assert_eq!(
@@ -265,7 +265,7 @@ async fn access_reviews_answer_for_oneself_and_for_others() {
 }
 
 #[tokio::test]
-async fn a_rules_review_lists_what_a_user_may_do() {
+async fn self_subject_rules_reviews_list_the_rules_of_a_user() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
@@ -303,7 +303,7 @@ async fn a_rules_review_lists_what_a_user_may_do() {
 }
 
 #[tokio::test]
-async fn impersonation_needs_a_permission_and_then_counts() {
+async fn impersonation_requires_permission_and_changes_the_user() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     let as_alice = [("impersonate-user", "alice"), ("impersonate-group", "dev")];
@@ -315,7 +315,7 @@ async fn impersonation_needs_a_permission_and_then_counts() {
     let info = json!({"username": "alice", "groups": ["dev", "system:authenticated"]});
     assert_eq!(alice.body["status"]["userInfo"], info);
     let pods = wire.send("GET", PODS, &as_alice, String::new()).await;
-    assert_eq!(pods.code, 403, "it is alice who asks");
+    assert_eq!(pods.code, 403, "the request is authorized as alice");
     let robot = [("impersonate-user", "system:serviceaccount:default:robot")];
     let robot = wire.send("POST", WHOAMI, &robot, "{}".to_owned()).await.body;
     let groups = json!([
@@ -341,7 +341,7 @@ async fn impersonation_needs_a_permission_and_then_counts() {
 }
 
 #[tokio::test]
-async fn a_request_for_a_certificate_says_who_has_sent_it() {
+async fn certificate_signing_requests_record_the_requesting_user() {
     let wire = Wire::start().await;
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     let spec = json!({

@@ -1,4 +1,4 @@
-//! Admission that looks at other objects.
+//! Admission plugins that read other objects.
 
 use super::client::{PODS, Wire, pod};
 use fake_apiserver::ServerOptions;
@@ -9,7 +9,7 @@ const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 
 #[tokio::test]
-async fn with_kubelets_a_pod_needs_its_service_account() {
+async fn pods_require_their_service_account_unless_kubelet_less() {
     let options = ServerOptions {
         kubelet_less: false,
         ..Default::default()
@@ -43,7 +43,7 @@ async fn claim(wire: &Wire, name: &str, class: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn a_claim_without_a_class_gets_the_default_one() {
+async fn claims_without_class_get_the_default_storage_class() {
     let wire = Wire::start().await;
     class(&wire, "slow", false).await;
     assert_eq!(claim(&wire, "before", None).await, Value::Null);
@@ -53,6 +53,6 @@ async fn a_claim_without_a_class_gets_the_default_one() {
     assert_eq!(
         claim(&wire, "none", Some("")).await,
         "",
-        "an empty class is a choice"
+        "an empty class name disables the default"
     );
 }

@@ -1,14 +1,14 @@
-//! What is said beside the object: that another kind is better, and tables of subresources.
+//! Deprecation warnings, and tables of subresources.
 
 use super::client::Wire;
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn whoever_asks_for_endpoints_is_told_what_to_use() {
+async fn endpoints_return_a_deprecation_warning() {
     let told = async |release: &str, path: &str| {
         let options = ServerOptions {
-            release: release.parse().expect("it is a release"),
+            release: release.parse().expect("the release is valid"),
             ..ServerOptions::default()
         };
         let wire = Wire::with(options, None).await;
@@ -29,7 +29,7 @@ async fn whoever_asks_for_endpoints_is_told_what_to_use() {
 }
 
 #[tokio::test]
-async fn a_scale_has_a_table_of_its_own() {
+async fn scale_has_its_own_table_columns() {
     let wire = Wire::start().await;
     let template = json!({
         "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},

@@ -1,4 +1,4 @@
-//! Server-side apply: ownership, conflicts, merging, and what is refused.
+//! Server-side apply: ownership, conflicts, merging, and errors.
 
 use super::access::guarded;
 use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, client, request};
@@ -46,7 +46,7 @@ fn fields<'a>(object: &'a Value, manager: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn an_apply_creates_and_owns_what_it_names() {
+async fn apply_creates_the_object_and_owns_its_fields() {
     let wire = Wire::start().await;
     let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {l: '1'}}\ndata:\n  a: 'on'\n";
     let made = apply_text(&wire, &at("one"), yaml).await;
@@ -67,12 +67,12 @@ async fn an_apply_creates_and_owns_what_it_names() {
     assert_eq!(
         apply_text(&wire, &at("one"), yaml).await.body,
         made.body,
-        "the same again is no change"
+        "applying the same document again changes nothing"
     );
 }
 
 #[tokio::test]
-async fn what_another_owns_is_only_taken_by_force() {
+async fn fields_of_other_managers_require_force() {
     let wire = Wire::start().await;
     applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
     let refused = apply(&wire, &at("two"), &map(&json!({"a": "2"}))).await;
@@ -100,7 +100,7 @@ async fn what_another_owns_is_only_taken_by_force() {
 }
 
 #[tokio::test]
-async fn an_updater_is_named_with_its_version_and_part() {
+async fn conflicts_name_manager_version_and_subresource_of_updates() {
     let wire = Wire::start().await;
     let object = json!({"metadata": {"name": "c"}, "data": {"a": "1"}});
     wire.post(&format!("{CONFIG_MAPS}?fieldManager=upd"), object)
@@ -121,26 +121,26 @@ async fn an_updater_is_named_with_its_version_and_part() {
     let text = "Apply failed with 1 conflict: conflict with \"binder\" with subresource \"status\" using v1: \
         .status.phase";
     assert_eq!(refused.body["message"], text);
-    // Through the main path the status is not written at all.
+    // The main resource ignores `status`.
     let ignored = applied(&wire, &format!("{claims}/p?fieldManager=two"), &document).await;
     assert_eq!(ignored["status"]["phase"], "Bound");
     assert!(!managers(&ignored).contains(&"two"), "{ignored}");
 }
 
 #[tokio::test]
-async fn what_is_no_longer_applied_goes_with_its_last_owner() {
+async fn fields_no_longer_applied_are_removed_with_their_last_owner() {
     let wire = Wire::start().await;
     applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
     let shared = applied(&wire, &at("two"), &map(&json!({"a": "1"}))).await;
     assert_eq!(fields(&shared, "one")["f:data"], json!({"f:a": {}, "f:b": {}}));
     let after = applied(&wire, &at("one"), &map(&json!({}))).await;
-    assert_eq!(after["data"], json!({"a": "1"}), "two still wants a");
+    assert_eq!(after["data"], json!({"a": "1"}), "manager two still applies a");
     let after = applied(&wire, &at("two"), &map(&json!({}))).await;
     assert_eq!(after.get("data"), None);
 }
 
 #[tokio::test]
-async fn an_update_takes_fields_from_appliers() {
+async fn updates_take_ownership_from_appliers() {
     let wire = Wire::start().await;
     applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
     let after = wire
@@ -150,15 +150,15 @@ async fn an_update_takes_fields_from_appliers() {
     assert_eq!(
         fields(&after, "one"),
         &Value::Null,
-        "nothing is left to own: {after}"
+        "manager one owns nothing any more: {after}"
     );
     assert_eq!(fields(&after, "upd"), &json!({"f:data": {"f:a": {}}}));
     let after = applied(&wire, &at("one"), &map(&json!({}))).await;
-    assert_eq!(after["data"], json!({"a": "2"}), "it is no longer one's to drop");
+    assert_eq!(after["data"], json!({"a": "2"}), "manager one no longer owns a");
 }
 
 #[tokio::test]
-async fn what_nobody_tracked_belongs_to_whoever_was_there_before() {
+async fn untracked_fields_belong_to_before_first_apply() {
     let wire = Wire::start().await;
     wire.create(
         CONFIG_MAPS,
@@ -175,7 +175,7 @@ async fn what_nobody_tracked_belongs_to_whoever_was_there_before() {
 }
 
 #[tokio::test]
-async fn lists_merge_by_key_and_by_value_and_as_a_whole() {
+async fn lists_are_merged_by_key_by_value_or_atomically() {
     let wire = Wire::start().await;
     let path = |manager: &str| format!("{PODS}/p?fieldManager={manager}");
     let pod = |spec: Value, finalizers: Value| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": finalizers}, "spec": spec});
@@ -210,7 +210,7 @@ async fn lists_merge_by_key_and_by_value_and_as_a_whole() {
 }
 
 #[tokio::test]
-async fn an_apply_says_what_and_who() {
+async fn apply_requires_field_manager_and_type() {
     let wire = Wire::start().await;
     let document = map(&json!({"a": "1"}));
     let nobody = apply(&wire, &format!("{CONFIG_MAPS}/c"), &document).await;
@@ -280,12 +280,12 @@ async fn an_apply_says_what_and_who() {
     assert_eq!(
         wire.get(&format!("{CONFIG_MAPS}/c")).await.code,
         404,
-        "none of it was written"
+        "no rejected document was stored"
     );
 }
 
 #[tokio::test]
-async fn a_document_that_cannot_be_read_is_refused() {
+async fn unparsable_apply_documents_are_rejected() {
     let wire = Wire::start().await;
     let list = apply_text(&wire, &at("one"), "- a").await;
     let text = "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into \
@@ -300,7 +300,7 @@ async fn a_document_that_cannot_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn entries_that_lack_their_key_or_come_twice_are_refused() {
+async fn list_items_with_missing_or_duplicate_keys_are_rejected() {
     let wire = Wire::start().await;
     let path = format!("{PODS}/p?fieldManager=one");
     for (spec, why) in [
@@ -326,7 +326,7 @@ async fn entries_that_lack_their_key_or_come_twice_are_refused() {
 }
 
 #[tokio::test]
-async fn fields_that_come_twice_are_told_with_their_line() {
+async fn duplicate_yaml_fields_are_reported_with_their_line() {
     let wire = Wire::start().await;
     let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: '1'\n  a: '2'\n";
     let strict = apply_text(&wire, &format!("{}&fieldValidation=Strict", at("one")), yaml).await;
@@ -345,7 +345,7 @@ async fn fields_that_come_twice_are_told_with_their_line() {
 }
 
 #[tokio::test]
-async fn a_revision_or_uid_in_the_document_must_be_right() {
+async fn resource_version_and_uid_in_the_document_must_match() {
     let wire = Wire::start().await;
     let made = applied(&wire, &at("one"), &map(&json!({"a": "1"}))).await;
     for (field, wrong, code) in [("resourceVersion", "1", 409), ("uid", "other", 422)] {
@@ -357,11 +357,11 @@ async fn a_revision_or_uid_in_the_document_must_be_right() {
         assert_eq!(after["data"]["a"], "2", "{field}");
     }
     let kept = wire.get(&format!("{CONFIG_MAPS}/c")).await.body;
-    assert_eq!(kept, made, "a dry run leaves nothing behind");
+    assert_eq!(kept, made, "a dry run stores nothing");
 }
 
 #[tokio::test]
-async fn a_part_cannot_be_applied_to_what_is_not_there() {
+async fn subresources_of_missing_objects_cannot_be_applied() {
     let wire = Wire::start().await;
     let pod =
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "status": {"phase": "Failed"}});
@@ -370,7 +370,7 @@ async fn a_part_cannot_be_applied_to_what_is_not_there() {
 }
 
 #[tokio::test]
-async fn what_is_applied_is_validated_and_counted() {
+async fn applied_objects_are_validated_and_get_a_generation() {
     let wire = Wire::start().await;
     let path = format!("{CAPACITIES}/c?fieldManager=one");
     let document = |capacity: &str| {
@@ -383,7 +383,7 @@ async fn what_is_applied_is_validated_and_counted() {
     assert_eq!(
         applied(&wire, &path, &document("1024Mi")).await,
         made,
-        "it is the same amount"
+        "an equal quantity is no change"
     );
     let refused = apply(&wire, &path, &document("much")).await;
     assert_eq!(refused.code, 500, "{}", refused.text);
@@ -394,7 +394,7 @@ async fn what_is_applied_is_validated_and_counted() {
 }
 
 #[tokio::test]
-async fn entries_carry_their_version_and_its_names() {
+async fn managed_fields_entries_contain_version_and_its_field_names() {
     let wire = Wire::start().await;
     let event = |version: &str, about: &str, text: &str| {
         json!({"apiVersion": version, "kind": "Event", "metadata": {"name": "e"},
@@ -412,7 +412,7 @@ async fn entries_carry_their_version_and_its_names() {
     let shown = wire.get("/api/v1/namespaces/default/events/e").await.body;
     assert_eq!(
         shown["metadata"]["managedFields"][0], *entry,
-        "whoever looks, it is the same entry"
+        "managedFields are the same in both groups"
     );
     let mut document = event("v1", "involvedObject", "message");
     document["message"] = json!("bye");
@@ -420,14 +420,14 @@ async fn entries_carry_their_version_and_its_names() {
     let text = "Apply failed with 1 conflict: conflict with \"new\": .note";
     assert_eq!(
         refused.body["message"], text,
-        "the path is that of the owner's version"
+        "the conflict has the field path in the owner's version"
     );
 }
 
 #[tokio::test]
-async fn a_version_that_went_is_applied_as_the_same_manager() {
+async fn entries_of_removed_versions_belong_to_the_same_manager() {
     let options = ServerOptions {
-        release: fake_apiserver::Release::new(24).expect("it is known"),
+        release: fake_apiserver::Release::new(24).expect("the release is supported"),
         ..ServerOptions::default()
     };
     let wire = Wire::with(options, None).await;
@@ -456,7 +456,7 @@ async fn a_version_that_went_is_applied_as_the_same_manager() {
 }
 
 #[tokio::test]
-async fn kubectl_takes_over_what_it_applied_on_its_own_side() {
+async fn server_side_apply_takes_over_fields_of_client_side_apply() {
     let wire = Wire::start().await;
     let last =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}});
@@ -477,15 +477,15 @@ async fn kubectl_takes_over_what_it_applied_on_its_own_side() {
     assert_eq!(
         annotation,
         format!("{}\n", map(&json!({"a": "2"}))),
-        "the annotation follows"
+        "the last-applied annotation is updated"
     );
     wire.merge(&at("upd"), json!({"data": {"a": "3"}})).await;
     let refused = apply(&wire, &at("kubectl"), &map(&json!({"a": "4"}))).await;
-    assert_eq!(refused.code, 409, "somebody else has changed it since");
+    assert_eq!(refused.code, 409, "another manager has changed the field since");
 }
 
 #[tokio::test]
-async fn who_may_not_create_cannot_by_applying() {
+async fn creating_by_apply_requires_the_create_permission() {
     let wire = guarded().await;
     let rules = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "get"]}]);
     let role = json!({"metadata": {"name": "r"}, "rules": rules});
@@ -510,13 +510,13 @@ async fn who_may_not_create_cannot_by_applying() {
     );
 }
 
-/// API-33: what a new manifest of a driver adds, however it is applied, is refused or taken as any other change is.
+/// API-33: a field that a new driver manifest adds is accepted or rejected like any other change, whichever way the manifest is applied.
 #[tokio::test]
-async fn a_driver_manifest_that_gains_the_flag_is_accepted_since_1_23() {
+async fn adding_storage_capacity_to_a_csi_driver_is_accepted_since_1_23() {
     const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";
     for (minor, code) in [(21, 422), (22, 422), (23, 200), (36, 200)] {
         let options = ServerOptions {
-            release: fake_apiserver::Release::new(minor).expect("it is known"),
+            release: fake_apiserver::Release::new(minor).expect("the release is supported"),
             ..ServerOptions::default()
         };
         let wire = Wire::with(options, None).await;

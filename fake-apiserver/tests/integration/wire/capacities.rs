@@ -1,11 +1,11 @@
-//! CSIStorageCapacity: where objects are, what they are made of, and how those of one driver are told apart.
+//! CSIStorageCapacity: scope, fields, and selection by driver.
 
 use super::client::{CAPACITIES, Wire, capacity};
 use serde_json::{Value, json};
 
 const EVERYWHERE: &str = "/apis/storage.k8s.io/v1/csistoragecapacities";
 
-/// The names of a list's objects.
+/// The names of the items of a list.
 fn names(list: &Value) -> Vec<&str> {
     let items = list["items"].as_array().into_iter().flatten();
     items
@@ -14,7 +14,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_capacity_is_in_a_namespace() {
+async fn capacities_are_namespaced() {
     let wire = Wire::start().await;
     let elsewhere = CAPACITIES.replace("default", "kube-system");
     for path in [CAPACITIES, &elsewhere] {
@@ -27,7 +27,7 @@ async fn a_capacity_is_in_a_namespace() {
 }
 
 #[tokio::test]
-async fn a_capacity_is_flat() {
+async fn capacities_have_neither_spec_nor_status() {
     let wire = Wire::start().await;
     let nested = json!({
         "metadata": {"name": "c"}, "spec": {"storageClassName": "fast"}, "status": {"availableCapacity": "1Gi"},
@@ -46,9 +46,9 @@ async fn a_capacity_is_flat() {
     }
 }
 
-/// KEP-1472 writes a node selector into some of its examples, and another name for the figure into one: neither is a field of the type.
+/// Some examples in KEP-1472 contain a node selector, and one names the capacity differently: neither is a field of the type.
 #[tokio::test]
-async fn what_examples_write_under_other_names_is_lost() {
+async fn fields_of_kep_examples_that_the_type_lacks_are_dropped() {
     let wire = Wire::start().await;
     let object = json!({
         "metadata": {"name": "c"}, "storageClassName": "fast", "availableCapacity": "128G",
@@ -59,14 +59,14 @@ async fn what_examples_write_under_other_names_is_lost() {
     let kept = wire.post(CAPACITIES, object).await;
     assert_eq!(kept.code, 201, "{}", kept.text);
     assert_eq!(kept.headers.get_all("warning").iter().count(), 2);
-    assert_eq!(kept.body["nodeTopology"], json!({}), "the selector of every node");
+    assert_eq!(kept.body["nodeTopology"], json!({}), "selects every node");
     for field in ["capacity", "maximumVolumeSize", "availableCapacity"] {
         assert!(kept.body.get(field).is_none(), "{field}");
     }
 }
 
 #[tokio::test]
-async fn a_capacity_outlives_its_class() {
+async fn capacities_outlive_their_storage_class() {
     const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
     let wire = Wire::start().await;
     wire.create(CAPACITIES, capacity("early", "1Gi")).await;
@@ -78,12 +78,12 @@ async fn a_capacity_outlives_its_class() {
     assert_eq!(names(&wire.get(CAPACITIES).await.body), ["early", "late"]);
     for name in ["early", "late"] {
         let removed = wire.delete(&format!("{CAPACITIES}/{name}")).await;
-        assert_eq!(removed.code, 200, "whoever made it removes it");
+        assert_eq!(removed.code, 200, "only a client deletes the object");
     }
 }
 
 #[tokio::test]
-async fn figures_come_change_and_go() {
+async fn capacity_values_can_be_added_changed_and_removed() {
     let wire = Wire::start().await;
     let created = wire
         .create(
@@ -95,7 +95,7 @@ async fn figures_come_change_and_go() {
     let mut watch = wire
         .watch(&format!(
             "{CAPACITIES}?watch=true&resourceVersion={}",
-            revision.as_str().expect("it was written")
+            revision.as_str().expect("stored objects have a resourceVersion")
         ))
         .await;
     for field in ["capacity", "maximumVolumeSize"] {
@@ -108,7 +108,7 @@ async fn figures_come_change_and_go() {
             assert_eq!(
                 changed.body.get(field).is_none(),
                 value.is_null(),
-                "absent is not null"
+                "an unset field is absent, not null"
             );
             assert_ne!(changed.body["metadata"]["resourceVersion"], revision);
             revision = changed.body["metadata"]["resourceVersion"].clone();
@@ -118,7 +118,7 @@ async fn figures_come_change_and_go() {
 }
 
 #[tokio::test]
-async fn capacities_of_a_driver_are_listed_watched_and_deleted_by_its_label() {
+async fn capacities_of_a_driver_are_selected_by_label() {
     let wire = Wire::start().await;
     let labelled = |name: &str, labels: Value| {
         let mut object = capacity(name, "1Gi");
@@ -141,7 +141,7 @@ async fn capacities_of_a_driver_are_listed_watched_and_deleted_by_its_label() {
     assert_eq!(
         watch.told(2).await,
         ["ADDED a1", "ADDED a2"],
-        "nothing else is sent"
+        "only labelled objects are sent"
     );
     assert_eq!(names(&wire.get(&selected).await.body), ["a1", "a2"]);
     let deleted = wire.delete(&selected).await;

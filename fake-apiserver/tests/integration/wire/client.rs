@@ -1,4 +1,4 @@
-//! A raw client: requests in, status, headers and JSON out, and watches line by line.
+//! A raw HTTP client: requests in; status, headers and JSON out; watches line by line.
 
 use fake_apiserver::{ApiServer, Observer, Running, ServerOptions};
 use http_body_util::BodyExt;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A running server and a client of it.
+/// A running server with a client.
 pub(crate) struct Wire {
     pub(crate) server: ApiServer,
     pub(crate) running: Running,
     pub(crate) client: kube::Client,
 }
 
-/// What came back.
+/// A response.
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
@@ -42,7 +42,7 @@ impl Wire {
     /// A client of that server.
     pub(crate) async fn of(server: ApiServer) -> Self {
         let token = server.add_client("tester");
-        let running = server.start().await.expect("a loopback port is free");
+        let running = server.start().await.expect("the server binds a loopback port");
         let client = client(&running, Some(token));
         Self {
             server,
@@ -99,10 +99,10 @@ impl Wire {
         answer(request(&self.client, method, path, headers, body).await).await
     }
 
-    /// Opens a watch, which must be accepted.
+    /// Opens a watch; panics if it is rejected.
     pub(crate) async fn watch(&self, path: &str) -> Watching {
         let response = request(&self.client, "GET", path, &[], String::new()).await;
-        assert_eq!(response.status(), 200, "the watch of {path} was refused");
+        assert_eq!(response.status(), 200, "the watch of {path} was rejected");
         Watching {
             body: response.into_body(),
             pending: VecDeque::new(),
@@ -110,7 +110,7 @@ impl Wire {
         }
     }
 
-    /// Creates an object and returns it; it must be accepted.
+    /// Creates an object and returns it; panics if it is rejected.
     pub(crate) async fn create(&self, path: &str, body: Value) -> Value {
         let answer = self.post(path, body).await;
         assert_eq!(answer.code, 201, "{}", answer.text);
@@ -119,7 +119,7 @@ impl Wire {
 }
 
 impl Watching {
-    /// The next event; `None` when the stream has ended.
+    /// The next event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.pending.pop_front() {
@@ -127,7 +127,7 @@ impl Watching {
             }
             let frame = self.body.frame().await?.ok()?;
             self.rest
-                .extend_from_slice(&frame.into_data().expect("there are no trailers"));
+                .extend_from_slice(&frame.into_data().expect("the body has no trailers"));
             while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
                 self.pending
@@ -136,18 +136,18 @@ impl Watching {
         }
     }
 
-    /// The next events as "TYPE name", as many as asked for.
+    /// The next `count` events as "TYPE name".
     pub(crate) async fn told(&mut self, count: usize) -> Vec<String> {
         let mut told = Vec::new();
         for _ in 0..count {
-            let event = self.next().await.expect("the watch goes on");
+            let event = self.next().await.expect("the watch has not ended");
             told.push(short(&event));
         }
         told
     }
 }
 
-/// "TYPE name" of an event.
+/// An event as "TYPE name".
 pub(crate) fn short(event: &Value) -> String {
     format!(
         "{} {}",
@@ -158,12 +158,12 @@ pub(crate) fn short(event: &Value) -> String {
 
 /// A client of a listener, with or without a token.
 pub(crate) fn client(running: &Running, token: Option<String>) -> kube::Client {
-    let mut config = kube::Config::new(running.url().parse().expect("it is a URL"));
+    let mut config = kube::Config::new(running.url().parse().expect("the server URL is valid"));
     config.auth_info.token = token.map(Into::into);
     config.default_retry = false;
-    // The address is plain HTTP, and a client that lacks certificates would read all of the machine's.
+    // Plain HTTP; without this, the client would load all certificates of the host.
     config.root_cert = Some(Vec::new());
-    kube::Client::try_from(config).expect("nothing in the configuration can fail")
+    kube::Client::try_from(config).expect("the client configuration is valid")
 }
 
 pub(crate) async fn request(
@@ -181,12 +181,12 @@ pub(crate) async fn request(
     client
         .send(request.body(body).expect("the request is well formed"))
         .await
-        .expect("the server answers")
+        .expect("the server responds")
 }
 
 pub(crate) async fn answer(response: Response<Body>) -> Answer {
     let (head, body) = response.into_parts();
-    let bytes = body.collect().await.expect("the answer is complete").to_bytes();
+    let bytes = body.collect().await.expect("a complete body").to_bytes();
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let body = serde_json::from_slice(&bytes).unwrap_or_default();
     Answer {
@@ -197,7 +197,7 @@ pub(crate) async fn answer(response: Response<Body>) -> Answer {
     }
 }
 
-/// A capacity object of class `fast`.
+/// A CSIStorageCapacity of class `fast`.
 pub(crate) fn capacity(name: &str, amount: &str) -> Value {
     json!({"metadata": {"name": name}, "storageClassName": "fast", "capacity": amount})
 }

@@ -1,15 +1,15 @@
-//! create, get, update, patch: codes, bodies, revisions.
+//! create, get, update and patch: status codes, bodies, resource versions.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_created_object_is_read_back_as_it_was_answered() {
+async fn get_returns_the_object_that_create_returned() {
     let wire = Wire::start().await;
     let created = wire.create(CAPACITIES, capacity("c1", "100Gi")).await;
     assert_eq!(
         created["kind"], "CSIStorageCapacity",
-        "a body may leave out its kind"
+        "a request body may omit its kind"
     );
     assert_eq!(created["apiVersion"], "storage.k8s.io/v1");
     assert_eq!(created["metadata"]["namespace"], "default");
@@ -27,7 +27,7 @@ async fn a_created_object_is_read_back_as_it_was_answered() {
 }
 
 #[tokio::test]
-async fn items_of_a_list_carry_no_kind_and_come_in_the_order_of_names() {
+async fn list_items_have_no_kind_and_are_sorted_by_name() {
     let wire = Wire::start().await;
     for name in ["b", "c", "a"] {
         wire.create(CAPACITIES, capacity(name, "1Gi")).await;
@@ -55,7 +55,7 @@ async fn items_of_a_list_carry_no_kind_and_come_in_the_order_of_names() {
 }
 
 #[tokio::test]
-async fn a_generated_name_has_five_characters_that_form_no_word() {
+async fn generated_names_end_with_five_consonants_or_digits() {
     let wire = Wire::start().await;
     let long = "g".repeat(70);
     for base in ["csisc-", &long] {
@@ -73,7 +73,7 @@ async fn a_generated_name_has_five_characters_that_form_no_word() {
 }
 
 #[tokio::test]
-async fn an_update_needs_the_newest_revision() {
+async fn updates_with_an_old_resource_version_conflict() {
     let wire = Wire::start().await;
     let path = format!("{CAPACITIES}/c1");
     let first = wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
@@ -89,12 +89,12 @@ async fn an_update_needs_the_newest_revision() {
     assert_eq!((stale.code, &stale.body["reason"]), (409, &json!("Conflict")));
     second["metadata"]["resourceVersion"] = Value::Null;
     let without = wire.put(&path, second).await;
-    assert_eq!(without.code, 422, "this kind has no unconditional update");
+    assert_eq!(without.code, 422, "unconditional updates are invalid");
     assert!(without.text.contains("must be specified for an update"));
 }
 
 #[tokio::test]
-async fn a_write_of_nothing_new_keeps_the_revision() {
+async fn writes_without_changes_preserve_the_resource_version() {
     let wire = Wire::start().await;
     let created = wire
         .create(
@@ -112,7 +112,7 @@ async fn a_write_of_nothing_new_keeps_the_revision() {
 }
 
 #[tokio::test]
-async fn what_only_the_server_sets_cannot_be_changed() {
+async fn server_managed_metadata_cannot_be_changed() {
     let wire = Wire::start().await;
     let created = wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     let meddled = json!({"metadata": {
@@ -132,7 +132,7 @@ async fn what_only_the_server_sets_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn a_put_of_a_missing_object_creates_it_only_for_kinds_that_allow_it() {
+async fn put_creates_missing_objects_only_of_kinds_that_allow_it() {
     let wire = Wire::start().await;
     let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}});
@@ -146,7 +146,7 @@ async fn a_put_of_a_missing_object_creates_it_only_for_kinds_that_allow_it() {
 }
 
 #[tokio::test]
-async fn patches_are_applied_or_refused_as_a_whole() {
+async fn patches_are_applied_atomically() {
     let wire = Wire::start().await;
     let path = format!("{CAPACITIES}/c1");
     wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
@@ -166,12 +166,12 @@ async fn patches_are_applied_or_refused_as_a_whole() {
     assert_eq!((failed.code, &failed.body["reason"]), (422, &json!("Invalid")));
     assert!(
         wire.get(&path).await.body.get("capacity").is_none(),
-        "nothing of it was kept"
+        "no operation of a failed patch is stored"
     );
 }
 
 #[tokio::test]
-async fn a_dry_run_checks_everything_and_keeps_nothing() {
+async fn dry_runs_are_validated_but_not_stored() {
     let wire = Wire::start().await;
     let before = wire.server.revision();
     let created = wire
@@ -200,12 +200,12 @@ async fn a_dry_run_checks_everything_and_keeps_nothing() {
     assert_eq!(
         wire.server.revision(),
         before + 1,
-        "only the real creation made a revision"
+        "only the creation without dry run increased the revision"
     );
 }
 
 #[tokio::test]
-async fn an_event_is_one_object_with_two_faces() {
+async fn events_are_served_in_both_groups() {
     let wire = Wire::start().await;
     let event = json!({
         "metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
@@ -253,12 +253,12 @@ async fn an_event_is_one_object_with_two_faces() {
             .await
             .text
             .contains("eventTime: Required value"),
-        "the newer form has stricter rules"
+        "events.k8s.io/v1 has stricter validation"
     );
 }
 
 #[tokio::test]
-async fn only_clients_with_a_token_are_served() {
+async fn requests_without_a_valid_token_are_unauthorized() {
     let wire = Wire::start().await;
     let wrong = client(&wire.running, Some("wrong".to_owned()));
     assert_eq!(
@@ -295,7 +295,7 @@ async fn only_clients_with_a_token_are_served() {
 }
 
 #[tokio::test]
-async fn a_client_in_the_process_goes_the_same_way() {
+async fn in_process_clients_behave_like_http_clients() {
     use fake_apiserver::ResourceRef;
     let wire = Wire::start().await;
     let local = wire.server.client("harness");
@@ -319,7 +319,7 @@ async fn a_client_in_the_process_goes_the_same_way() {
 }
 
 #[tokio::test]
-async fn a_dry_run_minds_no_revision() {
+async fn dry_run_create_ignores_the_resource_version() {
     let wire = Wire::start().await;
     let map = json!({"metadata": {"name": "m", "resourceVersion": "7"}});
     assert_eq!(wire.post(CONFIG_MAPS, map.clone()).await.code, 500);
@@ -330,7 +330,7 @@ async fn a_dry_run_minds_no_revision() {
 }
 
 #[tokio::test]
-async fn the_members_of_a_status_have_an_order() {
+async fn members_of_a_status_are_in_go_order() {
     let wire = Wire::start().await;
     let text = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"configmaps \"m\" not found","reason":"NotFound","details":{"name":"m","kind":"configmaps"},"code":404}"#;
     assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.text.trim_end(), text);

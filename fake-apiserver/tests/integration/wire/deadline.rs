@@ -1,4 +1,4 @@
-//! How long requests may take: what the server allots, and what clients ask for.
+//! Request timeouts: the limit of the server, and the `timeout` parameter.
 
 use super::client::{CONFIG_MAPS, Wire, answer, client, request};
 use fake_apiserver::{Effect, Match, Rule};
@@ -10,7 +10,7 @@ const TEXT: &str = "{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Timeou
     allotted timeout\",\"reason\":\"Timeout\",\"details\":{},\"code\":504}\n";
 
 #[tokio::test]
-async fn a_request_that_may_take_no_time_is_not_carried_out() {
+async fn requests_whose_timeout_has_passed_are_not_executed() {
     let wire = Wire::start().await;
     for path in [CONFIG_MAPS, "/api", "/version", "/nowhere"] {
         let late = wire.get(&format!("{path}?timeout=1ns")).await;
@@ -33,7 +33,7 @@ async fn a_request_that_may_take_no_time_is_not_carried_out() {
 }
 
 #[tokio::test]
-async fn a_time_that_is_none_is_refused_before_anything_else_is_looked_at() {
+async fn invalid_timeouts_are_rejected_before_authentication() {
     let wire = Wire::start().await;
     let nobody = client(&wire.running, None);
     for client in [&wire.client, &nobody] {
@@ -49,15 +49,11 @@ async fn a_time_that_is_none_is_refused_before_anything_else_is_looked_at() {
     }
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=1&timeout=never")).await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
-    assert_eq!(
-        watch.told(1).await,
-        ["ADDED m"],
-        "watches have a time limit of their own"
-    );
+    assert_eq!(watch.told(1).await, ["ADDED m"], "watches have their own timeout");
 }
 
 #[tokio::test]
-async fn what_is_held_up_is_answered_when_its_time_is_up() {
+async fn delayed_requests_time_out() {
     let wire = Wire::start().await;
     let milliseconds = 3_600_000;
     let held = Match {
@@ -66,33 +62,33 @@ async fn what_is_held_up_is_answered_when_its_time_is_up() {
     };
     wire.server
         .perturb(Rule::new(held, Effect::Delay { milliseconds }))
-        .expect("the rule makes sense");
+        .expect("the fault rule is valid");
     let late = wire.get(&format!("{CONFIG_MAPS}/held?timeout=20ms")).await;
     assert_eq!((late.code, late.text.as_str()), (504, TEXT));
     let future = wire
         .get(&format!("{CONFIG_MAPS}?resourceVersion=999999&timeout=20ms"))
         .await;
-    assert_eq!(future.text, TEXT, "waiting for a revision takes longer");
+    assert_eq!(future.text, TEXT, "waits for a future revision");
     wire.server.quiet().await;
 }
 
 #[tokio::test]
-async fn a_body_that_comes_too_slowly_is_not_waited_for() {
+async fn slow_request_bodies_time_out() {
     let wire = Wire::start().await;
     let token = wire.server.add_client("slow");
     let mut socket = TcpStream::connect(wire.running.address())
         .await
-        .expect("the server listens");
+        .expect("the server accepts connections");
     let head = format!(
         "POST {CONFIG_MAPS}?timeout=50ms HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
          content-length: 1000000\r\n\r\n{{"
     );
-    socket.write_all(head.as_bytes()).await.expect("the server reads");
+    socket.write_all(head.as_bytes()).await.expect("a connection");
     let mut all = String::new();
     socket
         .read_to_string(&mut all)
         .await
-        .expect("the server answers and closes the connection");
+        .expect("the server responds and closes the connection");
     assert!(all.starts_with("HTTP/1.1 504 ") && all.ends_with(TEXT), "{all}");
     wire.server.quiet().await;
 }

@@ -1,6 +1,6 @@
-//! Deep, wide and long inputs for everything that parses what a client sends: each is answered, and the server goes on.
+//! Deep, wide and long inputs for every parser of client input: each gets a response, and the server continues to serve.
 //!
-//! The server runs on a thread with half of the stack that a worker of tokio has.
+//! The server runs on a thread with half the stack of a tokio worker.
 
 use super::client::Wire;
 use serde_json::json;
@@ -9,10 +9,10 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const STACK: usize = 1 << 20;
 
-/// Sizes around the limits of depth, and far beyond them.
+/// Nesting depths or lengths: around the limits, and far beyond.
 const SIZES: [usize; 6] = [1, 60, 95, 240, 400, 20_000];
 
-/// A request of a size.
+/// A name, and the request of a given size.
 type Input = (&'static str, fn(usize) -> Sent);
 
 struct Sent {
@@ -31,7 +31,7 @@ fn post(path: &str, media_type: &'static str, body: impl Into<Vec<u8>>) -> Sent 
     }
 }
 
-/// Clients send no longer path than this.
+/// Longer paths are truncated.
 const PATH_MAX: usize = 60_000;
 
 fn get(mut path: String) -> Sent {
@@ -53,7 +53,7 @@ fn patch(media_type: &'static str, body: String) -> Sent {
     }
 }
 
-/// A definition whose version has this schema of `spec`, as text: it may nest deeper than a parser of JSON goes.
+/// A CustomResourceDefinition with this schema of `spec`, built as text: it may nest deeper than JSON parsers allow.
 fn defined(spec: &str, more: &str) -> Sent {
     let body = format!(
         r#"{{"metadata": {{"name": "foos.example.com"}}, "spec": {{"group": "example.com", "scope": "Namespaced",
@@ -106,14 +106,14 @@ fn varint(mut value: usize) -> Vec<u8> {
     bytes
 }
 
-/// A protobuf field of counted bytes around what `reversed` holds; bytes are in reverse order, which keeps deep messages linear.
+/// Wraps `reversed` in a length-delimited protobuf field; bytes are in reverse order, so that deep nesting takes linear time.
 fn wrap(reversed: &mut Vec<u8>, before: &[u8], number: usize) {
     reversed.extend(before.iter().rev());
     let head = [varint(number << 3 | 2), varint(reversed.len())].concat();
     reversed.extend(head.iter().rev());
 }
 
-/// The envelope of an object (`runtime.Unknown`) around its message.
+/// Wraps a message in the envelope of an object (`runtime.Unknown`).
 fn envelope(reversed: &mut Vec<u8>, version: &str, kind: &str) {
     let (version_field, kind_field) = (
         [&[10, version.len() as u8], version.as_bytes()],
@@ -135,12 +135,12 @@ fn protobuf(path: &str, version: &str, kind: &str, mut reversed: Vec<u8>) -> Sen
     post(path, "application/vnd.kubernetes.protobuf", reversed)
 }
 
-/// A definition in protobuf whose schema nests so often in the field of that number, with these bytes before it.
+/// A CustomResourceDefinition in protobuf whose schema nests `times` times in field `number`; `key`: bytes before it in a map field.
 fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent {
     let mut reversed = Vec::new();
     for _ in 0..times {
         match key {
-            // An entry of a map.
+            // A map entry.
             Some(key) => {
                 wrap(&mut reversed, &[], 2);
                 wrap(&mut reversed, key, number);
@@ -148,7 +148,7 @@ fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent 
             None => wrap(&mut reversed, &[], number),
         }
     }
-    // CustomResourceValidation.openAPIV3Schema, CustomResourceDefinitionVersion.schema, spec.versions, spec
+    // Fields: CustomResourceValidation.openAPIV3Schema, CustomResourceDefinitionVersion.schema, spec.versions, spec.
     for number in [1, 4, 7, 2] {
         wrap(&mut reversed, &[], number);
     }
@@ -160,13 +160,13 @@ fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent 
     )
 }
 
-/// A ConfigMap in protobuf of these bytes.
+/// A ConfigMap in protobuf with these bytes as its message.
 fn protobuf_map(mut bytes: Vec<u8>) -> Sent {
     bytes.reverse();
     protobuf(MAPS, "v1", "ConfigMap", bytes)
 }
 
-/// ControllerRevisions in the `data` of each other.
+/// ControllerRevisions nested in the `data` of each other.
 fn protobuf_envelopes(times: usize) -> Sent {
     let mut reversed = Vec::new();
     for _ in 0..times {
@@ -182,7 +182,7 @@ fn protobuf_envelopes(times: usize) -> Sent {
     )
 }
 
-/// Operations that put `data` one level deeper each time.
+/// JSON patch operations, each of which nests `data` one level deeper.
 fn moves(times: usize) -> String {
     let one = json!([{"op": "add", "path": "/t", "value": {}}, {"op": "move", "from": "/data", "path": "/t/d"},
         {"op": "move", "from": "/t", "path": "/data"}]);
@@ -198,7 +198,7 @@ const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 const CODES: &[u16] = &[200, 201, 400, 404, 413, 414, 415, 422, 431, 500];
 
-/// Inputs that no size makes valid.
+/// Inputs that are invalid at every size.
 const INVALID: &[&str] = &[
     "YAML aliases",
     "JSON patch moves",
@@ -207,7 +207,7 @@ const INVALID: &[&str] = &[
     "protobuf lengths",
 ];
 
-/// Every parser, with what makes it recurse or grow.
+/// Every parser, with inputs that make it recurse or grow.
 const INPUTS: &[Input] = &[
     ("CEL +", |n| chain("+1", n)),
     ("CEL *", |n| chain("*1", n)),
@@ -368,7 +368,7 @@ const INPUTS: &[Input] = &[
     }),
 ];
 
-/// Each name stands for nine of the one before.
+/// Each alias expands to nine of the previous one.
 fn aliases(levels: usize) -> String {
     let mut text = "a0: &a0 x\n".to_owned();
     for level in 1..=levels {
@@ -390,15 +390,15 @@ async fn answered(wire: &Wire, input: &Input, size: usize) -> Result<u16, String
 }
 
 #[test]
-fn whatever_is_deep_wide_or_long_is_answered_and_the_server_goes_on() {
+fn deep_wide_and_long_inputs_get_a_response() {
     for input in INPUTS {
-        // A stack that overflows ends the process, with the name of its thread.
+        // A stack overflow aborts the process and prints the name of the thread.
         let thread = std::thread::Builder::new()
             .name(input.0.to_owned())
             .stack_size(STACK);
         let ended = thread
             .spawn(|| all_sizes(input))
-            .expect("there is a thread")
+            .expect("the operating system starts a thread")
             .join();
         assert!(ended.is_ok(), "{}", input.0);
     }
@@ -406,7 +406,7 @@ fn whatever_is_deep_wide_or_long_is_answered_and_the_server_goes_on() {
 
 fn all_sizes(input: &Input) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("there is a runtime").block_on(async {
+    runtime.expect("the runtime starts").block_on(async {
         let wire = Wire::start().await;
         wire.create(MAPS, json!({"metadata": {"name": "a"}})).await;
         for size in SIZES {
@@ -419,7 +419,7 @@ fn all_sizes(input: &Input) {
 
 /// The parser of stored objects accepts 127 levels; `managedFields` nest five levels deeper than the fields.
 #[tokio::test]
-async fn objects_that_nest_too_deep_to_be_read_again_are_not_stored() {
+async fn objects_nested_too_deep_to_be_decoded_are_not_stored() {
     let wire = Wire::start().await;
     const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
     const PATCH: &str = "application/json-patch+json";

@@ -1,4 +1,4 @@
-//! What the server fills in inside of objects.
+//! Defaults of nested fields.
 
 use super::client::{PODS, Wire};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const CLAIMS: &str = "/api/v1/namespaces/default/persistentvolumeclaims";
 
 #[tokio::test]
-async fn containers_and_volumes_get_their_defaults() {
+async fn containers_and_volumes_are_defaulted() {
     let wire = Wire::start().await;
     let container = json!({
         "name": "c", "image": "example.com/app:1",
@@ -50,7 +50,7 @@ async fn containers_and_volumes_get_their_defaults() {
 }
 
 #[tokio::test]
-async fn the_sources_of_a_claim_are_kept_equal() {
+async fn data_source_and_data_source_ref_are_synchronized() {
     let wire = Wire::start().await;
     let source = json!({"kind": "PersistentVolumeClaim", "name": "from"});
     let snapshot = json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "from"});
@@ -59,9 +59,9 @@ async fn the_sources_of_a_claim_are_kept_equal() {
     for (name, set, old, new) in [
         ("old", json!({"dataSource": source}), true, true),
         ("new", json!({"dataSourceRef": snapshot}), true, true),
-        // To name another namespace is an alpha feature.
+        // Referring to another namespace is an alpha feature.
         ("elsewhere", json!({"dataSourceRef": elsewhere}), false, false),
-        // The old field never took other kinds, and drops them.
+        // `dataSource` never allowed other kinds; they are dropped.
         ("populator", json!({"dataSource": populator}), false, false),
     ] {
         let mut claim = json!({"metadata": {"name": name}, "spec": set});
@@ -76,7 +76,7 @@ async fn the_sources_of_a_claim_are_kept_equal() {
 }
 
 #[tokio::test]
-async fn a_job_knows_its_pods_by_labels_that_no_other_has() {
+async fn jobs_get_a_unique_selector_and_pod_labels() {
     let wire = Wire::start().await;
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     let job = |spec: Value| json!({"metadata": {"name": "j"}, "spec": spec});
@@ -105,7 +105,7 @@ async fn a_job_knows_its_pods_by_labels_that_no_other_has() {
 }
 
 #[tokio::test]
-async fn a_service_is_filled_in() {
+async fn services_are_defaulted() {
     let wire = Wire::start().await;
     let services = "/api/v1/namespaces/default/services?dryRun=All";
     let spec = |spec: Value| {
@@ -113,7 +113,7 @@ async fn a_service_is_filled_in() {
         async move {
             let service = json!({"metadata": {"name": "s"}, "spec": spec});
             let mut spec = wire.create(services, service).await["spec"].clone();
-            // What is given out differs from time to time.
+            // Allocated addresses and ports vary.
             let given = spec["clusterIP"] != "None" && spec["type"] != "ExternalName";
             if let Some(spec) = spec.as_object_mut().filter(|_| given) {
                 assert!(spec.remove("clusterIP").is_some() && spec.remove("clusterIPs").is_some());
@@ -160,7 +160,7 @@ async fn a_service_is_filled_in() {
 }
 
 #[tokio::test]
-async fn a_nodes_first_range_of_addresses_is_one_of_its_ranges() {
+async fn pod_cidr_of_a_node_is_copied_to_pod_cidrs() {
     let wire = Wire::start().await;
     let node = json!({"metadata": {"name": "n"}, "spec": {"podCIDR": "10.9.0.0/24"}});
     let made = wire.create("/api/v1/nodes", node).await;
@@ -168,7 +168,7 @@ async fn a_nodes_first_range_of_addresses_is_one_of_its_ranges() {
 }
 
 #[tokio::test]
-async fn a_claim_for_devices_is_for_one_unless_it_says_otherwise() {
+async fn device_requests_default_to_one_exact_device() {
     let wire = Wire::start().await;
     let requests = json!([
         {"name": "one", "exactly": {"deviceClassName": "gpu", "tolerations": [{"key": "k"}]}},
@@ -196,7 +196,7 @@ async fn a_claim_for_devices_is_for_one_unless_it_says_otherwise() {
 }
 
 #[tokio::test]
-async fn a_taint_of_a_device_tells_since_when_it_is_there() {
+async fn device_taints_get_a_time_added() {
     let wire = Wire::start().await;
     let taint = json!({"key": "k", "effect": "NoSchedule"});
     let slice = json!({"metadata": {"name": "s"}, "spec": {

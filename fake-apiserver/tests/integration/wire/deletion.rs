@@ -1,4 +1,4 @@
-//! delete and deletecollection: finalizers, grace, preconditions, namespaces.
+//! delete and deletecollection: finalizers, grace periods, preconditions, namespaces.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod, short};
 use fake_apiserver::ServerOptions;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 #[tokio::test]
-async fn the_answer_is_a_status_or_the_object_by_kind() {
+async fn delete_returns_a_status_or_the_object_depending_on_kind() {
     let wire = Wire::start().await;
     let created = wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     let deleted = wire.delete(&format!("{CAPACITIES}/c")).await;
@@ -26,7 +26,7 @@ async fn the_answer_is_a_status_or_the_object_by_kind() {
 }
 
 #[tokio::test]
-async fn finalizers_hold_an_object_until_the_last_one_goes() {
+async fn objects_with_finalizers_are_deleted_when_the_last_one_is_removed() {
     let wire = Wire::start().await;
     let path = format!("{CONFIG_MAPS}/m");
     let body = json!({"metadata": {"name": "m", "finalizers": ["example.com/hold"]}});
@@ -44,14 +44,14 @@ async fn finalizers_hold_an_object_until_the_last_one_goes() {
     let again = wire.delete(&path).await;
     assert_eq!(
         again.body["metadata"]["resourceVersion"], held_at,
-        "deleting twice changes nothing"
+        "a second delete changes nothing"
     );
     let more = json!({"metadata": {"finalizers": ["example.com/hold", "example.com/more"]}});
     assert_eq!(wire.merge(&path, more).await.code, 422);
     let freed = wire.merge(&path, json!({"metadata": {"finalizers": null}})).await;
     assert_eq!(
         freed.body["metadata"]["resourceVersion"], held_at,
-        "the answer keeps the old revision"
+        "the response has the resourceVersion before the deletion"
     );
     assert_eq!(wire.get(&path).await.code, 404);
     let modified = watch.next().await.unwrap();
@@ -66,12 +66,12 @@ async fn finalizers_hold_an_object_until_the_last_one_goes() {
     };
     assert!(
         revision(&deleted) > revision(&modified),
-        "the event has a revision of its own"
+        "the event has the resourceVersion of the deletion"
     );
 }
 
 #[tokio::test]
-async fn preconditions_protect_from_deleting_something_else() {
+async fn delete_preconditions_must_match() {
     let wire = Wire::start().await;
     let created = wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     let path = format!("{CAPACITIES}/c");
@@ -94,7 +94,7 @@ async fn preconditions_protect_from_deleting_something_else() {
 }
 
 #[tokio::test]
-async fn propagation_policies_become_finalizers() {
+async fn propagation_policies_add_finalizers() {
     let wire = Wire::start().await;
     for (name, policy, finalizer) in [
         ("f", "Foreground", "foregroundDeletion"),
@@ -125,7 +125,7 @@ async fn propagation_policies_become_finalizers() {
 }
 
 #[tokio::test]
-async fn a_bound_pod_waits_for_its_kubelet_only_where_there_are_kubelets() {
+async fn bound_pods_have_a_grace_period_unless_kubelet_less() {
     for kubelet_less in [true, false] {
         let options = ServerOptions {
             kubelet_less,
@@ -150,14 +150,14 @@ async fn a_bound_pod_waits_for_its_kubelet_only_where_there_are_kubelets() {
         assert_eq!(bound.body["metadata"]["deletionGracePeriodSeconds"], 30);
         assert_eq!(
             bound.body["metadata"]["generation"], 2,
-            "deletion of a pod counts as a change"
+            "deleting a pod increases its generation"
         );
         let shorter = wire.delete(&format!("{PODS}/bound?gracePeriodSeconds=5")).await;
         assert_eq!(shorter.body["metadata"]["deletionGracePeriodSeconds"], 5);
         let longer = wire.delete(&format!("{PODS}/bound?gracePeriodSeconds=50")).await;
         assert_eq!(
             longer.body["metadata"]["deletionGracePeriodSeconds"], 5,
-            "grace only gets shorter"
+            "a grace period can only be shortened"
         );
         wire.delete(&format!("{PODS}/bound?gracePeriodSeconds=0")).await;
         assert_eq!(wire.get(&format!("{PODS}/bound")).await.code, 404);
@@ -165,7 +165,7 @@ async fn a_bound_pod_waits_for_its_kubelet_only_where_there_are_kubelets() {
 }
 
 #[tokio::test]
-async fn a_collection_is_deleted_by_selector() {
+async fn collections_are_deleted_by_selector() {
     let wire = Wire::start().await;
     for (name, team) in [("a", "x"), ("b", "y"), ("c", "x")] {
         wire.create(
@@ -187,12 +187,12 @@ async fn a_collection_is_deleted_by_selector() {
     assert_eq!(
         wire.delete("/api/v1/configmaps").await.code,
         405,
-        "not over all namespaces at once"
+        "deletecollection across all namespaces is not allowed"
     );
 }
 
 #[tokio::test]
-async fn a_namespace_takes_its_content_along() {
+async fn deleting_a_namespace_deletes_its_content() {
     let wire = Wire::start().await;
     wire.create("/api/v1/namespaces", json!({"metadata": {"name": "team"}}))
         .await;
@@ -213,7 +213,7 @@ async fn a_namespace_takes_its_content_along() {
     assert_eq!(
         wire.get("/api/v1/namespaces/team").await.code,
         200,
-        "a finalizer holds something in it"
+        "an object with a finalizer blocks the namespace"
     );
     let refused = wire.post(maps, json!({"metadata": {"name": "late"}})).await;
     assert_eq!(
@@ -226,7 +226,7 @@ async fn a_namespace_takes_its_content_along() {
 }
 
 #[tokio::test]
-async fn protection_finalizers_are_put_on_by_option() {
+async fn protection_finalizers_are_added_if_the_plugin_is_enabled() {
     let options = ServerOptions {
         admission: fake_apiserver::Admission::of_kubernetes(),
         ..ServerOptions::default()
@@ -246,7 +246,7 @@ async fn protection_finalizers_are_put_on_by_option() {
 }
 
 #[tokio::test]
-async fn many_objects_go_together_whatever_is_written_meanwhile() {
+async fn large_collections_are_deleted_despite_concurrent_writes() {
     let wire = Wire::start().await;
     let local = wire.server.client("writer");
     let map = |number: usize| {
@@ -256,10 +256,10 @@ async fn many_objects_go_together_whatever_is_written_meanwhile() {
         })
     };
     for number in 0..1000 {
-        local.create(map(number)).expect("the name is free");
+        local.create(map(number)).expect("the name is unused");
     }
     let maps = "/api/v1/namespaces/default/configmaps";
-    // A writer that comes again and again, while the collection is deleted, is let in now and then.
+    // The deletion lets a concurrent writer in between its batches.
     let (deleted, written) = tokio::join!(wire.delete(maps), async {
         let mut written = 0;
         for number in 1000..1200 {
@@ -269,7 +269,7 @@ async fn many_objects_go_together_whatever_is_written_meanwhile() {
     });
     assert_eq!((deleted.code, written), (200, 200));
     let names = |list: &Value| -> Vec<String> {
-        let items = list["items"].as_array().expect("it is a list");
+        let items = list["items"].as_array().expect("the response is a list");
         items
             .iter()
             .filter_map(|item| Some(item["metadata"]["name"].as_str()?.to_owned()))
@@ -284,12 +284,12 @@ async fn many_objects_go_together_whatever_is_written_meanwhile() {
     );
     assert!(
         left.iter().all(|name| !gone.contains(name)),
-        "what is told to be gone is there"
+        "a deleted object still exists"
     );
 }
 
 #[tokio::test]
-async fn a_revision_in_the_query_is_a_precondition() {
+async fn resource_version_in_the_query_is_a_precondition_of_delete() {
     let wire = Wire::start().await;
     let body = |name: &str| json!({"metadata": {"name": name}});
     let first = wire.create(CONFIG_MAPS, body("a")).await;
@@ -308,7 +308,7 @@ async fn a_revision_in_the_query_is_a_precondition() {
             "{path}"
         );
     }
-    // As of that revision the second was not there yet.
+    // At that revision the second object did not exist.
     let swept = wire.delete(&format!("{CONFIG_MAPS}?resourceVersion={old}")).await;
     assert_eq!(
         (swept.code, swept.body["items"].as_array().map(Vec::len)),
@@ -318,7 +318,7 @@ async fn a_revision_in_the_query_is_a_precondition() {
 }
 
 #[tokio::test]
-async fn a_collection_is_gone_although_its_answer_has_no_such_form() {
+async fn collections_are_deleted_even_if_the_response_is_not_acceptable() {
     let wire = Wire::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     let one = [(

@@ -1,4 +1,4 @@
-//! Discovery, health, negotiation and tables.
+//! Discovery, health, content negotiation and tables.
 
 use super::client::{CAPACITIES, PODS, Wire, capacity, pod};
 use serde_json::{Value, json};
@@ -12,11 +12,11 @@ fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
     let mut entries = list.as_array().into_iter().flatten();
     entries
         .find(|entry| entry["name"] == name || entry["resource"] == name)
-        .expect("it is listed")
+        .expect("the entry is listed")
 }
 
 #[tokio::test]
-async fn resources_are_listed_with_their_names_and_subresources() {
+async fn resources_are_listed_with_names_and_subresources() {
     let wire = Wire::start().await;
     let core = wire.get("/api/v1").await.body;
     let claims = named(&core["resources"], "persistentvolumeclaims");
@@ -43,7 +43,7 @@ async fn resources_are_listed_with_their_names_and_subresources() {
 }
 
 #[tokio::test]
-async fn aggregated_discovery_says_the_same_and_can_be_kept() {
+async fn aggregated_discovery_lists_the_same_resources_and_has_an_etag() {
     let wire = Wire::start().await;
     let media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let answer = wire
@@ -51,7 +51,7 @@ async fn aggregated_discovery_says_the_same_and_can_be_kept() {
         .await;
     assert_eq!(
         answer.headers["content-type"], media,
-        "this is how a client knows which form it got"
+        "clients detect aggregated discovery by the content type"
     );
     let storage = answer.body["items"]
         .as_array()
@@ -87,7 +87,7 @@ async fn aggregated_discovery_says_the_same_and_can_be_kept() {
 }
 
 #[tokio::test]
-async fn paths_outside_the_api_are_plain_text_and_missing_resources_a_status() {
+async fn unknown_paths_are_plain_text_and_missing_objects_return_a_status() {
     let wire = Wire::start().await;
     let nowhere = wire.get("/apis/nothing.example.com/v1/things").await;
     assert_eq!(
@@ -114,7 +114,7 @@ async fn paths_outside_the_api_are_plain_text_and_missing_resources_a_status() {
 }
 
 #[tokio::test]
-async fn version_and_health() {
+async fn version_and_health_endpoints_respond() {
     let wire = Wire::start().await;
     let version = wire.get("/version").await.body;
     assert_eq!(version["gitVersion"], "v1.36.0");
@@ -129,7 +129,7 @@ async fn version_and_health() {
 }
 
 #[tokio::test]
-async fn a_media_type_that_is_not_spoken_is_refused() {
+async fn unsupported_media_types_are_not_acceptable() {
     let wire = Wire::start().await;
     for (accept, code) in [
         ("text/html", 406),
@@ -143,7 +143,7 @@ async fn a_media_type_that_is_not_spoken_is_refused() {
 }
 
 #[tokio::test]
-async fn an_empty_table_has_no_rows_at_all_where_the_real_server_has_no_printer() {
+async fn rows_of_an_empty_table_are_null_for_kinds_without_printer() {
     let wire = Wire::start().await;
     let rows = async |path: &str| wire.send("GET", path, &TABLE, String::new()).await.body["rows"].clone();
     let storage = "/apis/storage.k8s.io/v1";
@@ -155,7 +155,7 @@ async fn an_empty_table_has_no_rows_at_all_where_the_real_server_has_no_printer(
 }
 
 #[tokio::test]
-async fn tables_have_the_columns_of_the_kind() {
+async fn tables_have_the_columns_of_their_kind() {
     let wire = Wire::start().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     wire.create(PODS, pod("p")).await;
@@ -198,7 +198,7 @@ async fn tables_have_the_columns_of_the_kind() {
 }
 
 #[tokio::test]
-async fn both_faces_of_an_event_print_alike() {
+async fn events_of_both_groups_have_the_same_table() {
     let wire = Wire::start().await;
     let event = json!({
         "metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},

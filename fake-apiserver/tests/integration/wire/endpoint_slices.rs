@@ -1,4 +1,4 @@
-//! Endpoint slices: what they are filled in with, and when they get a new generation.
+//! Endpoint slices: defaults and generation.
 
 use super::client::Wire;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
 #[tokio::test]
-async fn a_slice_keeps_its_family_and_counts_its_generations() {
+async fn endpoint_slices_have_an_immutable_address_type_and_a_generation() {
     let wire = Wire::start().await;
     let body = json!({
         "metadata": {"name": "a"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}],

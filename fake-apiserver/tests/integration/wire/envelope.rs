@@ -1,4 +1,4 @@
-//! A client of protobuf bodies: envelopes and messages, put together and taken apart by hand.
+//! A protobuf client whose envelopes and messages are encoded and decoded by hand.
 
 use super::client::{Wire, request};
 use http_body_util::BodyExt;
@@ -6,7 +6,7 @@ use kube::client::Body;
 
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// What came back: status code, media type, bytes.
+/// A response: status code, media type, body.
 pub(crate) struct Raw {
     pub(crate) code: u16,
     pub(crate) media: String,
@@ -14,7 +14,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// `apiVersion`, `kind` and the object in the envelope.
+    /// `apiVersion`, `kind` and the enveloped object.
     pub(crate) fn open(&self) -> (String, String, Vec<u8>) {
         open(&self.bytes)
     }
@@ -28,12 +28,12 @@ pub(crate) async fn send(wire: &Wire, method: &str, path: &str, accept: &str, bo
         code: head.status.as_u16(),
         media: head.headers["content-type"]
             .to_str()
-            .expect("media types are text")
+            .expect("the content type is ASCII")
             .to_owned(),
         bytes: body
             .collect()
             .await
-            .expect("the answer is complete")
+            .expect("the response body is complete")
             .to_bytes()
             .to_vec(),
     }
@@ -53,7 +53,7 @@ pub(crate) fn varint(mut value: usize) -> Vec<u8> {
     out
 }
 
-/// A field of bytes.
+/// A length-delimited field.
 pub(crate) fn field(number: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
     let content = content.as_ref();
     [&[number << 3 | 2][..], &varint(content.len()), content].concat()
@@ -65,12 +65,12 @@ pub(crate) fn body(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     [b"k8s\0".to_vec(), field(1, type_meta), field(2, raw)].concat()
 }
 
-/// The fields of a message: numbers as their varint, all else as it is.
+/// The fields of a message: varints decoded and encoded again, the others as bytes.
 pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     fn next(bytes: &mut &[u8]) -> u64 {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
-            let (first, rest) = bytes.split_first().expect("the varint goes on");
+            let (first, rest) = bytes.split_first().expect("the varint is complete");
             *bytes = rest;
             value |= u64::from(first & 0x7f) << shift;
             if first & 0x80 == 0 {
@@ -85,7 +85,7 @@ pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
         let content = match tag & 7 {
             0 => next(&mut bytes).to_be_bytes().to_vec(),
             2 => {
-                let length = usize::try_from(next(&mut bytes)).expect("lengths are small");
+                let length = usize::try_from(next(&mut bytes)).expect("the length fits in usize");
                 let (content, rest) = bytes.split_at(length);
                 bytes = rest;
                 content.to_vec()
@@ -111,23 +111,23 @@ pub(crate) fn one(bytes: &[u8], number: u64) -> Vec<u8> {
 }
 
 pub(crate) fn text(bytes: &[u8], number: u64) -> String {
-    String::from_utf8(one(bytes, number)).expect("it is text")
+    String::from_utf8(one(bytes, number)).expect("the field is UTF-8")
 }
 
 pub(crate) fn open(bytes: &[u8]) -> (String, String, Vec<u8>) {
     let rest = bytes
         .strip_prefix(b"k8s\0")
-        .expect("bodies begin with the magic bytes");
+        .expect("the body starts with the magic bytes");
     let type_meta = one(rest, 1);
     (text(&type_meta, 1), text(&type_meta, 2), one(rest, 2))
 }
 
-/// The name of an object: metadata is field 1 of all of them, the name field 1 of that.
+/// The name of an object: field 1 of its metadata, which is field 1 of the object.
 pub(crate) fn name(object: &[u8]) -> String {
     text(&one(object, 1), 1)
 }
 
-/// An open watch in frames.
+/// An open watch in protobuf frames.
 pub(crate) struct Frames {
     body: Body,
     rest: Vec<u8>,
@@ -165,10 +165,10 @@ impl Frames {
                 .body
                 .frame()
                 .await
-                .expect("the watch goes on")
-                .expect("reading does not fail");
+                .expect("the watch has not ended")
+                .expect("the frame can be read");
             self.rest
-                .extend_from_slice(&frame.into_data().expect("there are no trailers"));
+                .extend_from_slice(&frame.into_data().expect("the body has no trailers"));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Evictions and the budgets that allow them.
+//! Evictions and PodDisruptionBudgets.
 
 use super::client::{Answer, PODS, Wire, pod};
 use serde_json::{Value, json};
 
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
-/// A healthy pod with a label.
+/// Creates a healthy pod with a label.
 async fn running(wire: &Wire, name: &str) {
     let mut pod = pod(name);
     pod["metadata"]["labels"] = json!({"app": "a"});
@@ -18,7 +18,7 @@ async fn running(wire: &Wire, name: &str) {
     );
 }
 
-/// A budget for those pods, as its controller has worked it out.
+/// Creates a budget for those pods, with the status that its controller would set.
 async fn budget(wire: &Wire, allowed: i64) {
     let spec = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}});
     wire.create(BUDGETS, json!({"metadata": {"name": "b"}, "spec": spec}))
@@ -33,7 +33,7 @@ async fn evict(wire: &Wire, name: &str, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_pod_without_a_budget_goes() {
+async fn pods_without_a_budget_are_evicted() {
     let wire = Wire::start().await;
     running(&wire, "p").await;
     let answer = evict(
@@ -50,7 +50,7 @@ async fn a_pod_without_a_budget_goes() {
 }
 
 #[tokio::test]
-async fn a_budget_is_spent_and_then_refuses() {
+async fn evictions_are_rejected_when_the_budget_is_exhausted() {
     let wire = Wire::start().await;
     for name in ["p", "q"] {
         running(&wire, name).await;
@@ -73,7 +73,7 @@ async fn a_budget_is_spent_and_then_refuses() {
 }
 
 #[tokio::test]
-async fn a_budget_that_is_not_worked_out_makes_one_wait() {
+async fn evictions_return_retry_after_until_the_budget_has_a_status() {
     let wire = Wire::start().await;
     running(&wire, "p").await;
     let spec = json!({"minAvailable": 1, "selector": {}});
@@ -87,7 +87,7 @@ async fn a_budget_that_is_not_worked_out_makes_one_wait() {
 }
 
 #[tokio::test]
-async fn the_body_must_be_about_the_pod() {
+async fn eviction_body_must_name_the_pod() {
     let wire = Wire::start().await;
     running(&wire, "p").await;
     let refused = evict(&wire, "p", json!({"metadata": {"name": "q"}})).await;
@@ -102,6 +102,6 @@ async fn the_body_must_be_about_the_pod() {
     assert_eq!(
         wire.get(&format!("{PODS}/p")).await.code,
         200,
-        "a dry run evicts nobody"
+        "a dry run evicts no pod"
     );
 }

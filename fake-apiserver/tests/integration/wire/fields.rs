@@ -1,11 +1,11 @@
-//! Fields: unknown ones, repeated ones, those of the wrong type, and those that are written though nobody set them.
+//! Unknown, duplicate, mistyped and always-written fields.
 
 use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, pod};
 use serde_json::{Value, json};
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// A pod with fields that pods do not have, and one that comes twice.
+/// A pod with unknown fields and a duplicate one.
 const FLAWED: &str = r#"{"metadata": {"name": "p", "labels": {"a": "1", "a": "2"}}, "spec": {"containers": [
     {"name": "c", "image": "i", "imagePullPolice": "Always"}], "hostNetwork": false}, "sepc": {}}"#;
 
@@ -17,12 +17,12 @@ async fn flawed(wire: &Wire, query: &str) -> Answer {
 fn warnings(answer: &Answer) -> Vec<&str> {
     let texts = answer.headers.get_all("warning").iter();
     texts
-        .map(|value| value.to_str().expect("warnings are text"))
+        .map(|value| value.to_str().expect("warnings are ASCII"))
         .collect()
 }
 
 #[tokio::test]
-async fn strict_validation_refuses_what_is_unknown_or_repeated() {
+async fn strict_validation_rejects_unknown_and_duplicate_fields() {
     let wire = Wire::start().await;
     let refused = flawed(&wire, "?fieldValidation=Strict").await;
     assert_eq!(
@@ -40,7 +40,7 @@ async fn strict_validation_refuses_what_is_unknown_or_repeated() {
 }
 
 #[tokio::test]
-async fn warnings_are_the_default_and_the_rest_is_kept() {
+async fn unknown_fields_return_warnings_by_default() {
     let wire = Wire::start().await;
     let created = flawed(&wire, "").await;
     assert_eq!(created.code, 201);
@@ -58,7 +58,7 @@ async fn warnings_are_the_default_and_the_rest_is_kept() {
     );
     assert_eq!(
         created.body["metadata"]["labels"]["a"], "2",
-        "the last of two counts"
+        "the last duplicate is effective"
     );
     wire.delete(&format!("{PODS}/p")).await;
     let ignored = flawed(&wire, "?fieldValidation=Ignore").await;
@@ -66,7 +66,7 @@ async fn warnings_are_the_default_and_the_rest_is_kept() {
 }
 
 #[tokio::test]
-async fn patches_are_validated_like_bodies() {
+async fn fields_of_patches_are_validated() {
     let wire = Wire::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "c"}})).await;
     let path = format!("{CONFIG_MAPS}/c?fieldValidation=Strict");
@@ -91,7 +91,7 @@ async fn patches_are_validated_like_bodies() {
         );
         let cause = &refused.body["details"]["causes"][0];
         assert_eq!(cause["field"], "patch");
-        let message = cause["message"].as_str().expect("causes have texts");
+        let message = cause["message"].as_str().expect("causes have messages");
         assert!(
             message.ends_with("strict decoding error: unknown field \"dada\""),
             "{message}"
@@ -100,7 +100,7 @@ async fn patches_are_validated_like_bodies() {
 }
 
 #[tokio::test]
-async fn wrong_types_are_refused_in_the_words_of_the_decoder() {
+async fn type_errors_have_the_text_of_go_s_decoder() {
     let wire = Wire::start().await;
     let spec = |name: &str, value: Value| {
         let mut pod = pod("p");
@@ -152,7 +152,7 @@ async fn wrong_types_are_refused_in_the_words_of_the_decoder() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_object_says_what_it_should_be() {
+async fn bodies_that_are_not_objects_report_a_decoding_error() {
     let wire = Wire::start().await;
     for (body, why) in [
         (
@@ -176,7 +176,7 @@ async fn a_body_that_is_no_object_says_what_it_should_be() {
 }
 
 #[tokio::test]
-async fn what_go_always_writes_is_there() {
+async fn fields_without_omitempty_are_always_returned() {
     let wire = Wire::start().await;
     let nodes = "/api/v1/nodes";
     let condition =
@@ -206,7 +206,7 @@ async fn what_go_always_writes_is_there() {
 }
 
 #[tokio::test]
-async fn null_is_absent_but_an_empty_string_in_a_map() {
+async fn null_fields_are_dropped_but_null_map_values_become_empty_strings() {
     let wire = Wire::start().await;
     let map = json!({"metadata": {"name": "m", "annotations": null}, "data": {"a": null}, "immutable": null});
     let map = wire.create(CONFIG_MAPS, map).await;

@@ -1,4 +1,4 @@
-//! How many requests are answered at a time, and that those who take long or read nothing keep nobody else waiting.
+//! Limits on concurrent requests, and isolation from slow clients.
 
 use super::client::{CONFIG_MAPS, Wire, answer, client, request};
 use fake_apiserver::{Limits, ServerOptions, User};
@@ -23,12 +23,12 @@ async fn limited(reading: usize, changing: usize) -> Wire {
     Wire::with(options, None).await
 }
 
-/// Begins a request whose body the server is waiting for when this returns.
+/// Starts a request; returns when the server waits for its body.
 async fn begun(wire: &Wire, method: &str, path: &str, length: usize) -> TcpStream {
     let token = wire.server.add_client("slow");
     let mut socket = TcpStream::connect(wire.running.address())
         .await
-        .expect("the server goes on");
+        .expect("the server accepts connections");
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nexpect: 100-continue\r\n\
          connection: close\r\ncontent-length: {length}\r\n\r\n"
@@ -36,36 +36,36 @@ async fn begun(wire: &Wire, method: &str, path: &str, length: usize) -> TcpStrea
     socket
         .write_all(head.as_bytes())
         .await
-        .expect("the server goes on");
+        .expect("the server reads the request");
     let mut go_on = [0; 25];
-    socket.read_exact(&mut go_on).await.expect("the server goes on");
+    socket.read_exact(&mut go_on).await.expect("the server responds");
     assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
     socket
 }
 
-/// Sends the body and returns the status line of the answer.
+/// Sends the body and returns the status line of the response.
 async fn ended(mut socket: TcpStream, body: &str) -> String {
     socket
         .write_all(body.as_bytes())
         .await
-        .expect("the server goes on");
+        .expect("the server reads the body");
     let mut text = String::new();
     socket
         .read_to_string(&mut text)
         .await
-        .expect("the server goes on");
+        .expect("the server responds");
     text.lines().next().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
-async fn a_request_whose_client_goes_away_within_the_body_is_not_reported_as_invalid() {
+async fn aborted_request_bodies_are_reported_as_499_not_as_invalid() {
     let (wire, recorder) = super::observer::observed().await;
     drop(begun(&wire, "POST", super::client::CAPACITIES, 100).await);
     recorder.until("slow create csistoragecapacities/ 499").await;
 }
 
 #[tokio::test]
-async fn one_write_too_many_is_told_when_to_come_back() {
+async fn requests_above_the_limit_return_429_with_retry_after() {
     let wire = limited(1, 1).await;
     let body = json!({"metadata": {"name": "slow"}}).to_string();
     let slow = begun(&wire, "POST", CONFIG_MAPS, body.len()).await;
@@ -84,14 +84,14 @@ async fn one_write_too_many_is_told_when_to_come_back() {
     assert_eq!(
         wire.get(CONFIG_MAPS).await.code,
         200,
-        "reads have places of their own"
+        "reads have a limit of their own"
     );
     assert_eq!(ended(slow, &body).await, "HTTP/1.1 201 Created");
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
 }
 
 #[tokio::test]
-async fn watches_take_no_place_and_administrators_need_none() {
+async fn watches_and_system_masters_are_exempt_from_the_limit() {
     let wire = limited(1, 1).await;
     let slow = begun(&wire, "GET", CONFIG_MAPS, 2).await;
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 429);
@@ -107,7 +107,7 @@ async fn watches_take_no_place_and_administrators_need_none() {
 }
 
 #[tokio::test]
-async fn without_a_limit_any_number_is_answered() {
+async fn a_limit_of_zero_is_unlimited() {
     let wire = limited(0, 0).await;
     let mut begun_requests = Vec::new();
     for _ in 0..20 {
@@ -120,7 +120,7 @@ async fn without_a_limit_any_number_is_answered() {
 }
 
 #[tokio::test]
-async fn a_watch_that_is_not_read_delays_neither_writers_nor_other_watches() {
+async fn unread_watches_do_not_delay_writers_or_other_watches() {
     let wire = Wire::start().await;
     let token = wire.server.add_client("sleeper");
     let mut sleeper = TcpStream::connect(wire.running.address()).await.unwrap();
@@ -129,7 +129,7 @@ async fn a_watch_that_is_not_read_delays_neither_writers_nor_other_watches() {
     sleeper.write_all(head.as_bytes()).await.unwrap();
     sleeper.read_exact(&mut [0; 15]).await.unwrap();
     let mut awake = wire.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
-    // Far more than the buffers of the sleeper's socket hold.
+    // Far more than the socket buffers of the sleeper hold.
     let filler = "x".repeat(256 * 1024);
     for number in 0..100 {
         let name = format!("m{number}");
@@ -143,7 +143,7 @@ async fn a_watch_that_is_not_read_delays_neither_writers_nor_other_watches() {
 }
 
 #[tokio::test]
-async fn a_write_reaches_the_watches_of_its_place_and_no_others() {
+async fn events_reach_only_watches_of_their_resource_and_namespace() {
     let wire = Wire::start().await;
     let paths = [
         "/api/v1/configmaps?watch=1",
@@ -157,7 +157,7 @@ async fn a_write_reaches_the_watches_of_its_place_and_no_others() {
     ];
     let mut watches = Vec::new();
     for path in paths {
-        // From now on, so that what comes is what writes have pushed.
+        // From the current revision, so that all events come from new writes.
         let sign = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{sign}resourceVersion={}", wire.server.revision());
         watches.push(wire.watch(&path).await);
@@ -195,7 +195,7 @@ async fn a_write_reaches_the_watches_of_its_place_and_no_others() {
 }
 
 #[tokio::test]
-async fn ten_thousand_watches_over_ten_connections_are_all_told() {
+async fn ten_thousand_watches_on_ten_connections_receive_an_event() {
     let wire = Wire::start().await;
     let token = format!("Bearer {}", wire.server.add_client("informers"));
     let mut watches = Vec::new();
@@ -227,7 +227,7 @@ async fn ten_thousand_watches_over_ten_connections_are_all_told() {
 }
 
 #[tokio::test]
-async fn a_long_list_comes_whole_with_its_length() {
+async fn long_lists_have_a_content_length() {
     let wire = Wire::start().await;
     let filler = "x".repeat(40 * 1024);
     for number in 0..12 {
@@ -246,7 +246,7 @@ async fn a_long_list_comes_whole_with_its_length() {
 }
 
 #[tokio::test]
-async fn the_range_with_the_greatest_weight_is_answered() {
+async fn media_type_with_the_highest_quality_is_chosen() {
     let wire = Wire::start().await;
     for (accept, media) in [
         ("application/json;q=0.1, application/yaml", "application/yaml"),
@@ -274,7 +274,7 @@ async fn the_range_with_the_greatest_weight_is_answered() {
 }
 
 #[tokio::test]
-async fn a_token_made_by_hand_does_not_lead_out_of_its_namespace() {
+async fn forged_continue_tokens_do_not_cross_namespaces() {
     let wire = Wire::start().await;
     for namespace in ["default", "kube-public", "kube-system"] {
         let map = json!({"metadata": {"name": "m"}});

@@ -1,4 +1,4 @@
-//! Garbage collection: what becomes of dependents when their owner goes.
+//! Garbage collection: dependents of deleted owners.
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Release, ServerOptions};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
-/// A reference to an object.
+/// An owner reference to the object.
 fn reference(owner: &Value, blocks: bool) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
@@ -23,11 +23,11 @@ async fn map(wire: &Wire, name: &str, owners: &[Value]) -> Value {
     .await
 }
 
-/// The names of all maps, once the collector has nothing left to do.
+/// The names of all ConfigMaps, once the garbage collector is idle.
 async fn left(wire: &Wire) -> Vec<String> {
     wire.server.quiet().await;
     let list = wire.get(CONFIG_MAPS).await.body;
-    let items = list["items"].as_array().expect("a list has items");
+    let items = list["items"].as_array().expect("the list has items");
     items
         .iter()
         .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
@@ -35,7 +35,7 @@ async fn left(wire: &Wire) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn dependents_of_dependents_go_with_their_owner() {
+async fn transitive_dependents_are_deleted_with_their_owner() {
     let wire = Wire::start().await;
     let owner = map(&wire, "owner", &[]).await;
     let child = map(&wire, "child", &[reference(&owner, false)]).await;
@@ -46,7 +46,7 @@ async fn dependents_of_dependents_go_with_their_owner() {
 }
 
 #[tokio::test]
-async fn a_dependent_with_another_owner_loses_only_the_reference() {
+async fn dependents_with_another_owner_lose_only_the_reference() {
     let wire = Wire::start().await;
     let owners = [map(&wire, "a", &[]).await, map(&wire, "b", &[]).await];
     map(
@@ -65,7 +65,7 @@ async fn a_dependent_with_another_owner_loses_only_the_reference() {
 }
 
 #[tokio::test]
-async fn an_owner_that_is_not_there_is_no_owner() {
+async fn references_to_nonexistent_owners_are_ignored() {
     let wire = Wire::start().await;
     let mut owner = map(&wire, "owner", &[]).await;
     map(&wire, "child", &[reference(&owner, false)]).await;
@@ -77,7 +77,7 @@ async fn an_owner_that_is_not_there_is_no_owner() {
 }
 
 #[tokio::test]
-async fn orphans_stay_without_their_reference() {
+async fn orphaned_dependents_lose_their_reference() {
     let wire = Wire::start().await;
     let owner = map(&wire, "owner", &[]).await;
     map(&wire, "child", &[reference(&owner, true)]).await;
@@ -89,7 +89,7 @@ async fn orphans_stay_without_their_reference() {
 }
 
 #[tokio::test]
-async fn in_the_foreground_the_owner_waits_for_those_that_block() {
+async fn foreground_deletion_waits_for_blocking_dependents() {
     let wire = Wire::start().await;
     let owner = map(&wire, "owner", &[]).await;
     let mut held = json!({"metadata": {"name": "held", "finalizers": ["example.com/hold"]}});
@@ -113,7 +113,7 @@ async fn in_the_foreground_the_owner_waits_for_those_that_block() {
 }
 
 #[tokio::test]
-async fn a_ring_of_owners_is_broken_in_the_foreground() {
+async fn owner_cycles_are_deleted_in_the_foreground() {
     let wire = Wire::start().await;
     let maps = [
         map(&wire, "a", &[]).await,
@@ -135,7 +135,7 @@ async fn a_ring_of_owners_is_broken_in_the_foreground() {
 }
 
 #[tokio::test]
-async fn controllers_of_old_leave_their_pods_behind_unless_told_otherwise() {
+async fn replication_controllers_and_jobs_orphan_their_pods_by_default() {
     let wire = Wire::start().await;
     let spec = json!({"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"});
     let controllers = "/api/v1/namespaces/default/replicationcontrollers";
@@ -158,7 +158,7 @@ async fn controllers_of_old_leave_their_pods_behind_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn the_collector_is_a_client_of_its_own() {
+async fn the_garbage_collector_is_observed_as_a_client() {
     let (wire, recorder) = super::observer::observed().await;
     let owner = map(&wire, "owner", &[]).await;
     map(&wire, "child", &[reference(&owner, false)]).await;
@@ -176,7 +176,7 @@ async fn the_collector_is_a_client_of_its_own() {
 }
 
 #[tokio::test]
-async fn events_end() {
+async fn events_expire() {
     let options = ServerOptions {
         event_ttl: std::time::Duration::ZERO,
         ..Default::default()
@@ -189,10 +189,10 @@ async fn events_end() {
 
 const CAPACITIES: &str = "/apis/storage.k8s.io/v1alpha1/namespaces/default/csistoragecapacities";
 
-/// A server of 1.20, where the gate decides about the type, with a capacity object of that owner.
+/// A server of 1.20, where the feature gate enables the resource, with a capacity object of that owner.
 async fn with_capacity(owner: &str) -> Wire {
     let options = ServerOptions {
-        release: Release::new(20).expect("it is known"),
+        release: Release::new(20).expect("the release is supported"),
         gates: gate(true),
         ..ServerOptions::default()
     };
@@ -210,7 +210,7 @@ fn gate(on: bool) -> BTreeMap<String, bool> {
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_collected_when_it_is_again() {
+async fn dependents_of_an_unserved_resource_are_collected_once_it_is_served_again() {
     let wire = with_capacity("owner").await;
     let release = wire.server.release();
     wire.server.set_release(release, &gate(false));
@@ -218,15 +218,15 @@ async fn what_is_not_served_is_collected_when_it_is_again() {
     wire.server.quiet().await;
     let before = wire.get(CONFIG_MAPS).await.body["metadata"]["resourceVersion"].clone();
     wire.server.set_release(release, &gate(true));
-    let since = before.as_str().expect("lists have a revision");
+    let since = before.as_str().expect("lists have a resourceVersion");
     let mut watch = wire
         .watch(&format!("{CAPACITIES}?watch=1&resourceVersion={since}"))
         .await;
-    assert_eq!(watch.told(1).await, ["DELETED c"], "it was not collected before");
+    assert_eq!(watch.told(1).await, ["DELETED c"], "deleted only now");
 }
 
 #[tokio::test]
-async fn a_namespace_goes_without_what_is_not_served() {
+async fn namespaces_are_deleted_despite_objects_of_unserved_resources() {
     let wire = with_capacity("owner").await;
     let release = wire.server.release();
     wire.create("/api/v1/namespaces", json!({"metadata": {"name": "other"}}))
@@ -242,12 +242,12 @@ async fn a_namespace_goes_without_what_is_not_served() {
     assert_eq!(
         wire.get("/api/v1/namespaces/other").await.code,
         404,
-        "nothing holds it back"
+        "objects of unserved resources do not block the namespace"
     );
     wire.server.set_release(release, &gate(true));
     assert_eq!(
         wire.get(&format!("{others}/left")).await.code,
         200,
-        "it was left behind"
+        "the object of the unserved resource still exists"
     );
 }

@@ -1,4 +1,4 @@
-//! Compressed answers: for those who ask, and only where there is much to send.
+//! Compression: only of long responses, and only if the client accepts gzip.
 
 use super::client::{CONFIG_MAPS, Wire, request};
 use flate2::read::GzDecoder;
@@ -7,21 +7,21 @@ use hyper::HeaderMap;
 use serde_json::{Value, json};
 use std::io::Read;
 
-/// An answer as it came over the wire.
+/// A response as sent.
 async fn fetch(wire: &Wire, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
     let response = request(&wire.client, "GET", path, headers, String::new()).await;
     let (head, body) = response.into_parts();
-    let bytes = body.collect().await.expect("the answer is complete").to_bytes();
+    let bytes = body.collect().await.expect("a complete body").to_bytes();
     (head.headers, bytes.to_vec())
 }
 
 fn unzipped(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    GzDecoder::new(bytes).read_to_end(&mut out).expect("it is gzip");
+    GzDecoder::new(bytes).read_to_end(&mut out).expect("valid gzip");
     out
 }
 
-/// Config maps that have 60 kB each.
+/// Creates ConfigMaps of 60 kB each.
 async fn fill(wire: &Wire, count: usize) {
     for i in 0..count {
         let data = json!({"metadata": {"name": format!("m{i}")}, "data": {"text": "abcdef".repeat(10_000)}});
@@ -30,7 +30,7 @@ async fn fill(wire: &Wire, count: usize) {
 }
 
 #[tokio::test]
-async fn long_lists_are_compressed_for_those_who_ask() {
+async fn long_lists_are_compressed_if_the_client_accepts_gzip() {
     let wire = Wire::start().await;
     fill(&wire, 3).await;
     let (headers, plain) = fetch(&wire, CONFIG_MAPS, &[]).await;
@@ -61,18 +61,18 @@ async fn long_lists_are_compressed_for_those_who_ask() {
 }
 
 #[tokio::test]
-async fn short_answers_are_sent_as_they_are() {
+async fn short_responses_are_not_compressed() {
     let wire = Wire::start().await;
     fill(&wire, 2).await;
     for path in [CONFIG_MAPS, "/apis", "/api/v1/namespaces/default/configmaps/m0"] {
         let (headers, body) = fetch(&wire, path, &[("accept-encoding", "gzip")]).await;
         assert_eq!(headers.get("content-encoding"), None, "{path}");
-        let _: Value = serde_json::from_slice(&body).expect("it is JSON");
+        let _: Value = serde_json::from_slice(&body).expect("the body is JSON");
     }
 }
 
 #[tokio::test]
-async fn lists_in_other_forms_are_compressed_as_well() {
+async fn lists_of_other_media_types_are_compressed() {
     let wire = Wire::start().await;
     fill(&wire, 3).await;
     for accept in [
@@ -91,7 +91,7 @@ async fn lists_in_other_forms_are_compressed_as_well() {
 }
 
 #[tokio::test]
-async fn the_second_version_of_openapi_is_compressed_and_the_third_is_not() {
+async fn openapi_v2_is_compressed_and_openapi_v3_is_not() {
     let wire = Wire::start().await;
     let asked = [("accept-encoding", "gzip")];
     let (_, plain) = fetch(&wire, "/openapi/v2", &[]).await;

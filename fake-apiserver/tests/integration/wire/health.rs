@@ -1,11 +1,11 @@
-//! Health endpoints and metrics.
+//! Health endpoints, metrics and response headers.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client};
 use fake_apiserver::{Effect, Match, Rule, Verb};
 use serde_json::json;
 
 #[tokio::test]
-async fn health_can_be_asked_check_by_check() {
+async fn health_checks_can_be_listed_selected_and_excluded() {
     let wire = Wire::start().await;
     let verbose = wire.get("/readyz?verbose").await;
     assert!(
@@ -21,7 +21,7 @@ async fn health_can_be_asked_check_by_check() {
     assert_eq!(
         wire.get("/livez/shutdown").await.code,
         404,
-        "only readiness knows it"
+        "only readyz has this check"
     );
     assert_eq!(wire.get("/healthz/nothing").await.code, 404);
     let excluded = wire.get("/livez?verbose&exclude=etcd&exclude=x").await.text;
@@ -31,7 +31,7 @@ async fn health_can_be_asked_check_by_check() {
 }
 
 #[tokio::test]
-async fn the_checks_are_indicators_too() {
+async fn health_checks_are_exported_as_slis() {
     let wire = Wire::start().await;
     let text = wire.get("/metrics/slis").await.text;
     assert!(
@@ -43,7 +43,7 @@ async fn the_checks_are_indicators_too() {
 }
 
 #[tokio::test]
-async fn a_review_is_no_table() {
+async fn access_reviews_cannot_be_returned_as_a_table() {
     let wire = Wire::start().await;
     let review = json!({"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}});
     let headers = [
@@ -56,18 +56,18 @@ async fn a_review_is_no_table() {
     assert_eq!((answer.code, &answer.body["message"]), (406, &json!(text)));
 }
 
-/// The value of the sample that has all these parts.
+/// The value of the sample that contains all these parts.
 fn sample(text: &str, parts: &[&str]) -> f64 {
     let line = text
         .lines()
         .find(|line| parts.iter().all(|part| line.contains(part)));
     let line = line.unwrap_or_else(|| panic!("no sample with {parts:?} in\n{text}"));
     let value = line.rsplit(' ').next().and_then(|value| value.parse().ok());
-    value.expect("a sample ends with its value")
+    value.expect("a sample line ends with its value")
 }
 
 #[tokio::test]
-async fn requests_are_counted_by_what_they_were() {
+async fn requests_are_counted_by_verb_resource_and_code() {
     let wire = Wire::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     wire.get(&format!("{CONFIG_MAPS}/a")).await;
@@ -127,7 +127,7 @@ async fn requests_are_counted_by_what_they_were() {
     assert_eq!(
         sample(&answer.text, &in_flight),
         1.0,
-        "this request is the only one"
+        "this is the only request in flight"
     );
     assert!(
         !answer
@@ -136,9 +136,9 @@ async fn requests_are_counted_by_what_they_were() {
     );
 }
 
-/// MET-10 and MET-11 (KEP-1472, rollout): how operators are to see that the API of the objects is slow, or fails.
+/// MET-10 and MET-11 (KEP-1472, rollout): operators must be able to see that the API of capacity objects is slow or failing.
 #[tokio::test]
-async fn slow_and_failing_requests_for_capacity_show() {
+async fn metrics_show_slow_and_failing_requests_for_capacities() {
     let wire = Wire::start().await;
     let on = |verb| Match {
         verbs: vec![verb],
@@ -172,7 +172,7 @@ async fn slow_and_failing_requests_for_capacity_show() {
 }
 
 #[tokio::test]
-async fn what_a_peer_sends_makes_no_new_series() {
+async fn unknown_paths_create_no_metric_series() {
     let wire = Wire::start().await;
     let anonymous = client(&wire.running, None);
     for path in ["/one", "/two", "/apis/one", "/api/v1/one", "/api/v1/two"] {
@@ -183,7 +183,7 @@ async fn what_a_peer_sends_makes_no_new_series() {
 }
 
 #[tokio::test]
-async fn probes_may_ask_by_any_method() {
+async fn health_endpoints_accept_any_method() {
     let wire = Wire::start().await;
     for method in ["HEAD", "PUT", "OPTIONS"] {
         let whole = wire.send(method, "/livez", &[], String::new()).await;
@@ -196,7 +196,7 @@ async fn probes_may_ask_by_any_method() {
 }
 
 #[tokio::test]
-async fn a_delete_of_metrics_begins_to_count_anew() {
+async fn delete_of_metrics_resets_the_counters() {
     let wire = Wire::start().await;
     let counted = "apiserver_request_total{verb=\"LIST\",group=\"\",version=\"v1\",resource=\"nodes\"";
     wire.get("/api/v1/nodes").await;
@@ -212,7 +212,7 @@ async fn a_delete_of_metrics_begins_to_count_anew() {
 }
 
 #[tokio::test]
-async fn answers_are_for_the_one_that_asks() {
+async fn responses_are_private_except_cacheable_discovery() {
     let wire = Wire::start().await;
     let private = [
         "/api/v1/namespaces/default",
@@ -241,7 +241,7 @@ async fn answers_are_for_the_one_that_asks() {
 }
 
 #[tokio::test]
-async fn an_answer_has_the_audit_id_of_its_request() {
+async fn responses_contain_the_audit_id_of_the_request() {
     let wire = Wire::start().await;
     let sent = [("audit-id", "of-the-client")];
     let answer = wire.send("GET", "/version", &sent, String::new()).await;

@@ -1,4 +1,4 @@
-//! kube-rs watchers, in both ways of listing.
+//! kube-rs watchers, with paged and with streaming lists.
 
 use super::client::{CAPACITIES, Wire, capacity};
 use fake_apiserver::ServerOptions;
@@ -9,7 +9,7 @@ use kube::runtime::watcher::{Config, Event, watcher};
 use std::collections::BTreeMap;
 use std::pin::pin;
 
-/// What a client that follows the events of a watcher knows.
+/// The state of a client that follows the events of a watcher.
 #[derive(Default)]
 struct Known {
     capacities: BTreeMap<String, String>,
@@ -74,7 +74,7 @@ async fn watchers_reach_the_state_of_the_server() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_lost_its_place_lists_again() {
+async fn watchers_relist_when_their_revision_is_too_old() {
     let options = ServerOptions {
         history: 2,
         watch_queue: 1,
@@ -87,7 +87,7 @@ async fn a_watcher_that_lost_its_place_lists_again() {
     while !known.complete {
         known.take(events.try_next().await.unwrap().unwrap());
     }
-    // The queue of its watch holds one event and the history two: it is dropped and its revision is forgotten.
+    // The watch queue holds one event and the history two: the watch is dropped and its revision is compacted.
     let local = wire.server.client("writer");
     for n in 0..20 {
         let object = serde_json::json!({

@@ -1,11 +1,11 @@
-//! Kinds beyond those that the storage story is about: where they are, and what little they do.
+//! Kinds unrelated to storage: where they are served, and their few peculiarities.
 
 use super::client::{PODS, Wire, pod};
 use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A request for a certificate that is signed with its own key.
+/// A self-signed certificate signing request.
 pub(crate) const SIGNED_REQUEST: &str = concat!(
     "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITU1IVUNBUUF3RXpFUk1BOEdBMVVFQXd3SWMyOXRaV0p2Wkhr",
     "d1dUQVRCZ2NxaGtqT1BRSUJCZ2dxaGtqTwpQUU1CQndOQ0FBVHd3MTY3MjNrVk13bWtoS2toVmpFa05pQm0yTWQ0c3lCYm9JZWNq",
@@ -17,7 +17,7 @@ pub(crate) const SIGNED_REQUEST: &str = concat!(
 const APPS: &str = "/apis/apps/v1/namespaces/default";
 const TABLE: [(&str, &str); 1] = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
 
-/// A workload of two pods.
+/// A workload with two replicas.
 fn workload(name: &str) -> Value {
     let template = json!({
         "metadata": {"labels": {"app": "a"}},
@@ -29,23 +29,23 @@ fn workload(name: &str) -> Value {
     })
 }
 
-/// Everything that is listed in discovery: path of the collection, and its entry.
+/// All resources in discovery: path of the collection, and entry.
 async fn resources(wire: &Wire) -> Vec<(String, Value)> {
     let groups = wire.get("/apis").await.body;
-    let groups = groups["groups"].as_array().expect("there are groups").clone();
+    let groups = groups["groups"].as_array().expect("groups").clone();
     let versions = groups
         .iter()
-        .flat_map(|group| group["versions"].as_array().expect("each has versions").clone());
+        .flat_map(|group| group["versions"].as_array().expect("group versions").clone());
     let mut places = vec!["/api/v1".to_owned()];
     places.extend(
-        versions.map(|version| format!("/apis/{}", version["groupVersion"].as_str().expect("it is named"))),
+        versions.map(|version| format!("/apis/{}", version["groupVersion"].as_str().expect("a name"))),
     );
     let mut found = Vec::new();
     for place in places {
         let list = wire.get(&place).await.body;
-        for entry in list["resources"].as_array().expect("each version has resources") {
+        for entry in list["resources"].as_array().expect("a list of resources") {
             found.push((
-                format!("{place}/{}", entry["name"].as_str().expect("it is named")),
+                format!("{place}/{}", entry["name"].as_str().expect("a name")),
                 entry.clone(),
             ));
         }
@@ -54,7 +54,7 @@ async fn resources(wire: &Wire) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn groups_come_in_the_order_of_the_real_server() {
+async fn groups_are_in_the_order_of_kube_apiserver() {
     let wire = Wire::start().await;
     let groups = wire.get("/apis").await.body;
     let names: Vec<&str> = groups["groups"]
@@ -91,7 +91,7 @@ async fn groups_come_in_the_order_of_the_real_server() {
 }
 
 #[tokio::test]
-async fn whatever_is_listed_can_be_listed_and_watched_in_every_form() {
+async fn all_listable_resources_can_be_listed_and_watched_in_every_form() {
     let wire = Wire::start().await;
     let all = resources(&wire).await;
     assert!(all.len() > 90, "{}", all.len());
@@ -123,7 +123,7 @@ async fn whatever_is_listed_can_be_listed_and_watched_in_every_form() {
             (200, &media.parse().unwrap()),
             "{path}"
         );
-        // Opening it is enough: it ends with the test.
+        // The watch ends with the test.
         if can("watch") {
             wire.watch(&format!("{path}?watch=true&resourceVersion=1")).await;
         }
@@ -131,7 +131,7 @@ async fn whatever_is_listed_can_be_listed_and_watched_in_every_form() {
 }
 
 #[tokio::test]
-async fn rows_have_as_many_cells_as_there_are_columns() {
+async fn table_rows_have_one_cell_per_column() {
     let wire = Wire::start().await;
     for (path, entry) in resources(&wire).await {
         let can = |verb: &str| entry["verbs"].as_array().unwrap().contains(&json!(verb));
@@ -150,11 +150,11 @@ async fn rows_have_as_many_cells_as_there_are_columns() {
         } else {
             "v1.example.com"
         };
-        // Kinds with rules refuse this; those that only store take it.
+        // Validated kinds reject this body; others store it.
         let answer = wire.post(&path, json!({"metadata": {"name": name}})).await;
         match answer.code {
             422 => continue,
-            // The other version of a group shows the same object.
+            // Another version of the group serves the same object.
             409 => assert!(path.contains("autoscaling/v1"), "{path}: {}", answer.text),
             code => assert_eq!(code, 201, "{path}: {}", answer.text),
         }
@@ -179,7 +179,7 @@ async fn rows_have_as_many_cells_as_there_are_columns() {
 }
 
 #[tokio::test]
-async fn workloads_are_scaled_through_their_subresource() {
+async fn workloads_are_scaled_through_the_scale_subresource() {
     let wire = Wire::start().await;
     for collection in ["deployments", "replicasets", "statefulsets"] {
         let path = format!("{APPS}/{collection}");
@@ -219,7 +219,7 @@ async fn workloads_are_scaled_through_their_subresource() {
         assert_eq!(
             (none.code, &none.body["spec"]),
             (200, &json!({})),
-            "nought is left out"
+            "zero is omitted"
         );
         let negative = wire
             .merge(&format!("{path}/w/scale"), json!({"spec": {"replicas": -1}}))
@@ -242,7 +242,7 @@ async fn workloads_are_scaled_through_their_subresource() {
 }
 
 #[tokio::test]
-async fn workloads_get_their_defaults() {
+async fn workloads_are_defaulted() {
     let wire = Wire::start().await;
     let mut plain = workload("w");
     plain["spec"].as_object_mut().unwrap().remove("replicas");
@@ -264,7 +264,7 @@ async fn workloads_get_their_defaults() {
 }
 
 #[tokio::test]
-async fn texts_of_a_secret_go_into_its_data() {
+async fn string_data_of_a_secret_is_merged_into_data() {
     let wire = Wire::start().await;
     let path = "/api/v1/namespaces/default/secrets";
     let secret = json!({"metadata": {"name": "s"}, "data": {"a": "eA=="}, "stringData": {"b": "y"}, "immutable": true});
@@ -297,7 +297,7 @@ async fn texts_of_a_secret_go_into_its_data() {
 }
 
 #[tokio::test]
-async fn a_pod_has_the_priority_of_its_class() {
+async fn pods_get_the_priority_of_their_class() {
     let wire = Wire::start().await;
     let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
     let names = wire.get(classes).await.body;
@@ -354,14 +354,14 @@ async fn a_pod_has_the_priority_of_its_class() {
 }
 
 #[tokio::test]
-async fn a_signing_request_is_approved_through_its_subresource() {
+async fn signing_requests_are_approved_through_the_subresource() {
     let wire = Wire::start().await;
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     let request = json!({"metadata": {"name": "r"}, "spec": {"request": SIGNED_REQUEST, "signerName": "example.com/s", "username": "somebody-else", "usages": ["client auth"]}});
     let mut made = wire.create(path, request).await;
     assert_eq!(
         made["spec"]["username"], "tester",
-        "nobody else than who sends it"
+        "the username is that of the client"
     );
     made["status"] = json!({"conditions": [{"type": "Approved", "status": "True"}]});
     made["spec"]["signerName"] = "example.com/other".into();
@@ -375,9 +375,9 @@ async fn a_signing_request_is_approved_through_its_subresource() {
 }
 
 #[tokio::test]
-async fn older_releases_have_fewer_kinds() {
+async fn older_releases_serve_fewer_kinds() {
     let of = |text: &str| ServerOptions {
-        release: text.parse::<Release>().expect("it is a release"),
+        release: text.parse::<Release>().expect("the release is valid"),
         gates: BTreeMap::new(),
         ..ServerOptions::default()
     };

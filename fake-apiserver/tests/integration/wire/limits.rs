@@ -1,4 +1,4 @@
-//! What a peer may send, and what becomes of one that does not keep up.
+//! Limits on client input, and slow clients.
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Observer, ServerOptions, WatchEnd};
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 #[tokio::test]
-async fn a_body_beyond_three_mebibytes_is_refused() {
+async fn bodies_above_three_mebibytes_are_rejected() {
     let wire = Wire::start().await;
     let filler = "x".repeat(3 * 1024 * 1024);
     let answer = wire
@@ -25,7 +25,7 @@ async fn a_body_beyond_three_mebibytes_is_refused() {
 }
 
 #[tokio::test]
-async fn an_object_that_etcd_would_not_take_is_refused() {
+async fn objects_above_the_size_limit_of_etcd_are_rejected() {
     let wire = Wire::start().await;
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     let role = |name: &str, bytes: usize| {
@@ -37,7 +37,7 @@ async fn an_object_that_etcd_would_not_take_is_refused() {
     let barely = wire.create(roles, role("big-role", 1_572_619)).await;
     assert!(
         barely["metadata"].get("managedFields").is_none(),
-        "managers yield to the object"
+        "managedFields are dropped if they exceed the size limit"
     );
     for (bytes, why) in [
         (1_572_641, "etcdserver: request is too large"),
@@ -52,18 +52,18 @@ async fn an_object_that_etcd_would_not_take_is_refused() {
         assert!(refused.body.get("reason").is_none());
         assert_eq!(wire.get(&format!("{roles}/b")).await.code, 404);
     }
-    // What is small enough may not grow either.
+    // An update may not exceed the limit either.
     let grown = json!({"metadata": {"annotations": {"a": "x".repeat(1000)}}});
     assert_eq!(
         wire.merge(&format!("{roles}/big-role"), grown.clone()).await.code,
         500
     );
     let dry = wire.merge(&format!("{roles}/big-role?dryRun=All"), grown).await;
-    assert_eq!(dry.code, 200, "nothing of a dry run is stored");
+    assert_eq!(dry.code, 200, "a dry run stores nothing");
 }
 
 #[tokio::test]
-async fn headers_without_end_are_refused() {
+async fn oversized_headers_are_rejected() {
     let wire = Wire::start().await;
     let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
     let endless = format!(
@@ -81,11 +81,11 @@ async fn headers_without_end_are_refused() {
 }
 
 #[tokio::test]
-async fn the_body_of_a_read_is_of_no_interest() {
+async fn the_body_of_a_get_is_ignored() {
     let wire = Wire::start().await;
     let token = wire.server.add_client("reader");
     let head = format!("GET {CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
-    // One that breaks off, and one beyond all bounds.
+    // An incomplete body, and one that announces more than the limit.
     for body in ["content-length: 10\r\n\r\n{", "content-length: 99999999\r\n\r\n{"] {
         let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
         socket
@@ -101,7 +101,7 @@ async fn the_body_of_a_read_is_of_no_interest() {
 }
 
 #[tokio::test]
-async fn http2_without_tls_is_spoken() {
+async fn http2_without_tls_is_supported() {
     let wire = Wire::start().await;
     let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
     socket
@@ -113,7 +113,7 @@ async fn http2_without_tls_is_spoken() {
     assert_eq!(frame[3], 4, "the first frame is SETTINGS");
 }
 
-/// Passes on how watches end.
+/// Forwards the ends of watches.
 struct Ends(UnboundedSender<WatchEnd>);
 
 impl Observer for Ends {
@@ -125,7 +125,7 @@ impl Observer for Ends {
 }
 
 #[tokio::test]
-async fn a_watch_that_is_not_read_is_dropped_and_writers_go_on() {
+async fn unread_watches_are_dropped_and_writers_continue() {
     let (sender, mut ends) = unbounded_channel();
     let options = ServerOptions {
         watch_queue: 8,
@@ -140,7 +140,7 @@ async fn a_watch_that_is_not_read_is_dropped_and_writers_go_on() {
     let mut first = [0; 15];
     socket.read_exact(&mut first).await.unwrap();
     assert_eq!(&first, b"HTTP/1.1 200 OK");
-    // Nothing is read from here on: the socket's buffers fill up, then the queue.
+    // From here on the test does not read: first the socket buffers fill up, then the queue.
     let local = wire.server.client("writer");
     let filler = "x".repeat(512 * 1024);
     let mut written = 0;
@@ -154,7 +154,7 @@ async fn a_watch_that_is_not_read_is_dropped_and_writers_go_on() {
         assert!(written < 500, "the watch was never dropped");
         tokio::task::yield_now().await;
         if written > 60 {
-            // The stream ends when its connection can move again.
+            // The stream ends once its connection can send again.
             let mut some = vec![0; 64 * 1024];
             socket.read_exact(&mut some).await.unwrap();
         }
@@ -162,7 +162,7 @@ async fn a_watch_that_is_not_read_is_dropped_and_writers_go_on() {
     wire.server.quiet().await;
 }
 
-/// Panics where it observes that an object of that name is stored.
+/// Panics when an object of that name is stored.
 struct Panics;
 
 impl Observer for Panics {
@@ -174,7 +174,7 @@ impl Observer for Panics {
 }
 
 #[tokio::test]
-async fn a_panic_of_one_request_is_its_answer_and_others_go_on() {
+async fn a_panicking_request_returns_500_and_the_server_continues() {
     let wire = Wire::with(ServerOptions::default(), Some(Arc::new(Panics))).await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     let mut watch = wire

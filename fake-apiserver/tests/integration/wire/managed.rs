@@ -1,10 +1,10 @@
-//! `metadata.managedFields`: who owns what after creates, updates and patches, and how clients may change that.
+//! `metadata.managedFields`: ownership after create, update and patch, and changes by clients.
 
 use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
-/// `manager operation subresource` of every entry.
+/// `manager operation subresource` of each entry.
 fn managers(object: &Value) -> Vec<String> {
     let entries = object["metadata"]["managedFields"].as_array();
     let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
@@ -18,7 +18,7 @@ fn managers(object: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What a manager owns.
+/// The fields that a manager owns.
 fn owned<'a>(object: &'a Value, manager: &str) -> &'a Value {
     let entries = object["metadata"]["managedFields"].as_array();
     let mut entries = entries.into_iter().flatten();
@@ -38,7 +38,7 @@ async fn patch(wire: &Wire, path: &str, media: &str, patch: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn whoever_creates_owns_what_it_set() {
+async fn creators_own_the_fields_they_set() {
     let wire = Wire::start().await;
     let object = json!({"metadata": {"name": "c", "labels": {"a": "1"}, "finalizers": ["x.com/y"]},
         "storageClassName": "fast", "capacity": "1Gi", "nodeTopology": {"matchLabels": {"n": "1"}}});
@@ -55,7 +55,7 @@ async fn whoever_creates_owns_what_it_set() {
 }
 
 #[tokio::test]
-async fn a_client_is_called_what_its_agent_says() {
+async fn the_default_manager_is_the_prefix_of_the_user_agent() {
     let wire = Wire::start().await;
     for (name, agent, manager) in [
         ("a", "csi-provisioner/v6.0.0 (linux)", "csi-provisioner"),
@@ -74,7 +74,7 @@ async fn a_client_is_called_what_its_agent_says() {
 }
 
 #[tokio::test]
-async fn an_update_takes_what_it_changes() {
+async fn updates_take_ownership_of_changed_fields() {
     let wire = Wire::start().await;
     let object = json!({"metadata": {"name": "c"}, "data": {"a": "1", "b": "1", "c": "1"}});
     let mut object = create_as(&wire, CONFIG_MAPS, "one", object).await;
@@ -86,7 +86,7 @@ async fn an_update_takes_what_it_changes() {
 }
 
 #[tokio::test]
-async fn every_patch_leaves_its_manager() {
+async fn all_patch_types_record_their_manager() {
     let wire = Wire::start().await;
     create_as(
         &wire,
@@ -114,7 +114,7 @@ async fn every_patch_leaves_its_manager() {
 }
 
 #[tokio::test]
-async fn a_write_that_changes_nothing_changes_no_owner_and_no_revision() {
+async fn writes_without_changes_preserve_owners_and_resource_version() {
     let wire = Wire::start().await;
     let created = create_as(&wire, CAPACITIES, "one", capacity("c", "1Gi")).await;
     let path = format!("{CAPACITIES}/c?fieldManager=two");
@@ -123,36 +123,36 @@ async fn a_write_that_changes_nothing_changes_no_owner_and_no_revision() {
     assert_eq!(
         wire.put(&path, same).await.body,
         created,
-        "who does not know entries keeps them"
+        "updates without managedFields preserve them"
     );
     let merged = wire.merge(&path, json!({"capacity": "1Gi"})).await.body;
     assert_eq!(merged, created);
 }
 
 #[tokio::test]
-async fn a_status_is_written_by_a_part_of_its_own() {
+async fn status_fields_are_owned_through_the_status_subresource() {
     let wire = Wire::start().await;
     let mut object = pod("p");
     object["status"] = json!({"phase": "Running"});
     let created = create_as(&wire, PODS, "creator", object).await;
     assert!(
         owned(&created, "creator").get("f:status").is_none(),
-        "a new pod's status does not count"
+        "the status of a new pod is reset"
     );
     let path = format!("{PODS}/p/status?fieldManager=kubelet");
     let mut object = wire.get(&format!("{PODS}/p")).await.body;
     object["status"]["hostIP"] = json!("10.0.0.1");
     object["spec"]["schedulerName"] = json!("ignored");
-    // Entries count where the object itself is written.
+    // Entries in the body are honoured only on the main resource.
     object["metadata"]["managedFields"] = json!([{}]);
     let after = wire.put(&path, object).await.body;
-    // By time, to the second, and then by name.
+    // Sorted by time (in seconds), then by name.
     assert_eq!(managers(&after), ["creator Update", "kubelet Update status"]);
     assert_eq!(owned(&after, "kubelet"), &json!({"f:status": {"f:hostIP": {}}}));
 }
 
 #[tokio::test]
-async fn a_client_may_take_all_entries_away() {
+async fn clients_may_remove_all_entries() {
     let wire = Wire::start().await;
     for (name, empty) in [("a", json!([{}])), ("b", json!([]))] {
         let object = json!({"metadata": {"name": name}, "data": {"a": "1"}});
@@ -167,13 +167,13 @@ async fn a_client_may_take_all_entries_away() {
         assert_eq!(
             after["metadata"].get("managedFields"),
             None,
-            "nobody is tracked before an apply"
+            "after a reset, managers are tracked only from the next apply on"
         );
     }
 }
 
 #[tokio::test]
-async fn a_client_may_rewrite_entries_but_not_break_them() {
+async fn clients_may_replace_entries_but_invalid_ones_are_ignored() {
     let wire = Wire::start().await;
     let object = json!({"metadata": {"name": "c"}, "data": {"a": "1"}});
     let created = create_as(&wire, CONFIG_MAPS, "one", object).await;
@@ -200,12 +200,12 @@ async fn a_client_may_rewrite_entries_but_not_break_them() {
     assert_eq!(
         patch(&wire, &path, media, operations).await.code,
         422,
-        "the test fails now"
+        "the manager in the `test` operation no longer matches"
     );
 }
 
 #[tokio::test]
-async fn what_the_server_adds_belongs_to_nobody() {
+async fn fields_set_by_the_server_have_no_owner() {
     let options = ServerOptions {
         kubelet_less: false,
         ..ServerOptions::default()
@@ -224,13 +224,13 @@ async fn what_the_server_adds_belongs_to_nobody() {
     )
     .await;
     let label = json!({"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}});
-    assert_eq!(owned(&space, "one"), &label, "a default is as good as sent");
+    assert_eq!(owned(&space, "one"), &label, "owns the default");
     let initial = wire.get("/api/v1/namespaces/default").await.body;
     assert_eq!(owned(&initial, "kube-apiserver"), &label);
 }
 
 #[tokio::test]
-async fn a_binding_and_a_deletion_leave_owners_alone() {
+async fn bindings_and_deletions_do_not_change_owners() {
     let wire = Wire::start().await;
     let created = create_as(&wire, PODS, "one", pod("p")).await;
     let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
@@ -250,7 +250,7 @@ async fn a_binding_and_a_deletion_leave_owners_alone() {
 }
 
 #[tokio::test]
-async fn entries_are_shown_in_every_form() {
+async fn entries_are_returned_by_get_list_watch_and_in_process_clients() {
     let wire = Wire::start().await;
     let created = create_as(
         &wire,
@@ -276,12 +276,12 @@ async fn entries_are_shown_in_every_form() {
     let mut events = wire
         .watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion=1"))
         .await;
-    let event = events.next().await.expect("an event comes");
+    let event = events.next().await.expect("the watch returns an event");
     assert_eq!(&event["object"]["metadata"]["managedFields"], entries);
 }
 
 #[tokio::test]
-async fn a_manager_has_a_short_printable_name() {
+async fn field_manager_must_be_short_and_printable() {
     let wire = Wire::start().await;
     let body = || json!({"metadata": {"name": "c"}});
     let long = wire
@@ -299,7 +299,7 @@ async fn a_manager_has_a_short_printable_name() {
 }
 
 #[tokio::test]
-async fn a_local_client_is_a_manager_too() {
+async fn in_process_clients_are_managers() {
     let wire = Wire::start().await;
     let local = wire.server.client("harness");
     let object = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",

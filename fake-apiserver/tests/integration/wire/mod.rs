@@ -1,4 +1,4 @@
-//! Contract tests: what a client sees on the wire. One module per area; `client` and `envelope` are what they share.
+//! Contract tests of the HTTP API. One module per area; `client` and `envelope` are shared helpers.
 
 mod access;
 mod admission;

@@ -1,4 +1,4 @@
-//! Whatever bytes come in whatever place: a clean answer to whoever sent them, and service for everyone else.
+//! Random input in every part of a request: the sender gets a well-formed response, and other clients are served.
 
 use super::client::{Answer, CAPACITIES, CONFIG_MAPS, Wire, answer, request};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ async fn send(wire: &Wire, method: &str, path: &str, media: &str, body: &[u8]) -
     answer(request(&wire.client, method, path, &[("content-type", media)], body).await).await
 }
 
-/// A refusal is a Status that says what is wrong with the request; anything else is an object.
+/// Errors are a Status with a reason; other responses are objects.
 fn is_clean(answer: &Answer, sent: &str) {
     assert!(answer.code < 500, "{sent}: {} {}", answer.code, answer.text);
     if answer.code >= 400 {
@@ -36,7 +36,7 @@ fn is_clean(answer: &Answer, sent: &str) {
     }
 }
 
-/// A document with a few bytes changed, or bytes that were never one.
+/// A valid document with a few bytes changed, or random bytes.
 fn spoilt(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((0..good.len(), any::<u8>(), 0..3_u8), 1..5);
     let changed = changes.prop_map(move |changes| {
@@ -55,12 +55,12 @@ fn spoilt(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => changed, 1 => prop::collection::vec(any::<u8>(), 0..200)]
 }
 
-/// Runs an asynchronous check over random inputs, against one server.
+/// Runs an asynchronous check on random inputs, against one server.
 fn check<T: std::fmt::Debug>(inputs: impl Strategy<Value = T>, check: &impl AsyncFn(&Wire, T)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime starts");
+        .expect("the runtime starts");
     let wire = runtime.block_on(Wire::start());
     let mut runner = TestRunner::new(ProptestConfig {
         cases: 192,
@@ -71,7 +71,7 @@ fn check<T: std::fmt::Debug>(inputs: impl Strategy<Value = T>, check: &impl Asyn
         runtime.block_on(check(&wire, input));
         Ok(())
     });
-    ran.expect("no input breaks the law");
+    ran.expect("the check holds for every input");
     assert_eq!(runtime.block_on(wire.get("/readyz")).text, "ok");
 }
 
@@ -81,7 +81,7 @@ const CAPACITY_PROTOBUF: &[u8] =
     b"k8s\0\x0a\x2a\n\x11storage.k8s.io/v1\x12\x12CSIStorageCapacityXX\x12\x0b\n\x03\n\x01c\x1a\x04fast";
 
 #[test]
-fn json_that_is_spoilt() {
+fn mutated_json_gets_a_well_formed_response() {
     check(spoilt(CAPACITY), &async |wire, body| {
         for method in ["POST", "DELETE"] {
             is_clean(
@@ -93,7 +93,7 @@ fn json_that_is_spoilt() {
 }
 
 #[test]
-fn yaml_that_is_spoilt() {
+fn mutated_yaml_gets_a_well_formed_response() {
     check(spoilt(CAPACITY_YAML), &async |wire, body| {
         is_clean(
             &send(wire, "POST", CAPACITIES, YAML, &body).await,
@@ -103,7 +103,7 @@ fn yaml_that_is_spoilt() {
 }
 
 #[test]
-fn protobuf_that_is_spoilt() {
+fn mutated_protobuf_gets_a_well_formed_response() {
     check(spoilt(CAPACITY_PROTOBUF), &async |wire, body| {
         is_clean(
             &send(wire, "POST", CAPACITIES, PROTOBUF, &body).await,
@@ -113,7 +113,7 @@ fn protobuf_that_is_spoilt() {
 }
 
 #[test]
-fn patches_that_are_spoilt() {
+fn mutated_patches_get_a_well_formed_response() {
     let merge = br#"{"data":{"a":"b","c":null},"metadata":{"labels":{"x":"y"},"$patch":"merge","finalizers":["example.com/f"]}}"#;
     let operations = br#"[{"op":"add","path":"/data/x","value":"y"},{"op":"test","path":"/data/x","value":"y"},{"op":"move","from":"/data/x","path":"/data/z~1"}]"#;
     let patches = prop_oneof![
@@ -126,7 +126,7 @@ fn patches_that_are_spoilt() {
         wire.post(CONFIG_MAPS, map).await;
         let path = format!("{CONFIG_MAPS}/m");
         let seen = send(wire, "PATCH", &path, media, &body).await;
-        // Where a strategic patch does not fit, the real server has only a 500 without a reason.
+        // kube-apiserver returns a 500 without reason for a strategic patch of the wrong form.
         let does_not_fit = seen.code == 500 && media == STRATEGIC && seen.body["kind"] == "Status";
         if !does_not_fit {
             is_clean(&seen, &String::from_utf8_lossy(&body));
@@ -135,7 +135,7 @@ fn patches_that_are_spoilt() {
 }
 
 #[test]
-fn parameters_of_any_text() {
+fn random_query_parameters_get_a_well_formed_response() {
     let names = [
         "labelSelector",
         "fieldSelector",
@@ -162,7 +162,7 @@ fn parameters_of_any_text() {
         let query = query.append_pair(name, &text).finish();
         let path = format!("{CONFIG_MAPS}?{query}");
         let seen = wire.get(&path).await;
-        // A revision that is not written yet is waited for, and then answered 504 as in the real server.
+        // A future revision is waited for until 504, as by kube-apiserver.
         if seen.body["reason"] != "Timeout" {
             is_clean(&seen, &path);
         }
@@ -170,7 +170,7 @@ fn parameters_of_any_text() {
 }
 
 #[test]
-fn paths_and_accept_headers_of_any_text() {
+fn random_paths_and_accept_headers_get_a_well_formed_response() {
     let segments = prop_oneof![
         Just("api".to_owned()),
         Just("apis".to_owned()),
@@ -183,7 +183,7 @@ fn paths_and_accept_headers_of_any_text() {
     let paths = prop::collection::vec(segments, 0..8).prop_map(|it| format!("/{}", it.join("/")));
     let ranges = "[a-z*/;=,. 0-9]{0,30}|application/json;as=[A-Za-z]{0,9};g=meta[.]k8s[.]io;v=v[0-9]|\\*/\\*;q=[-0-9.e]{0,6}";
     check((paths, ranges), &async |wire, (path, accept)| {
-        // Watches have no end; that they begin is enough.
+        // Watches have no end; only the response head is checked.
         let headers = [("accept", accept.as_str())];
         let response = request(&wire.client, "GET", &path, &headers, "").await;
         assert!(response.status().as_u16() < 500, "{path} {accept}");
@@ -191,14 +191,14 @@ fn paths_and_accept_headers_of_any_text() {
 }
 
 #[tokio::test]
-async fn what_is_nested_too_deeply_is_refused() {
+async fn too_deeply_nested_bodies_are_rejected() {
     let wire = Wire::start().await;
     let deep = 100_000;
     let (open, close) = ("[".repeat(deep), "]".repeat(deep));
     let objects = r#"{"a":"#.repeat(deep);
     let mut message = Vec::new();
     for _ in 0..1000 {
-        // A group that opens and never ends, and a field in a field in a field.
+        // A group that never ends, and nested fields.
         message.extend_from_slice(b"\x0b\x0a\x7f");
     }
     let protobuf = [&CAPACITY_PROTOBUF[..4], &message].concat();
@@ -235,7 +235,7 @@ async fn what_is_nested_too_deeply_is_refused() {
 }
 
 #[tokio::test]
-async fn aliases_that_multiply_are_refused() {
+async fn yaml_alias_bombs_are_rejected() {
     let wire = Wire::start().await;
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..12 {
@@ -247,7 +247,7 @@ async fn aliases_that_multiply_are_refused() {
 }
 
 #[tokio::test]
-async fn numbers_without_measure_are_refused_or_kept_in_bounds() {
+async fn huge_numbers_are_rejected_or_bounded() {
     let wire = Wire::start().await;
     let digits = "9".repeat(100_000);
     for (field, value) in [
@@ -264,14 +264,14 @@ async fn numbers_without_measure_are_refused_or_kept_in_bounds() {
         let seen = send(&wire, "POST", CAPACITIES, JSON, body.as_bytes()).await;
         let shown = format!("{field} {}", &value[..value.len().min(20)]);
         is_clean(&seen, &shown);
-        assert!(seen.text.len() < 4 * digits.len(), "{shown}: the answer grows");
+        assert!(seen.text.len() < 4 * digits.len(), "{shown}: response too long");
     }
     let path = format!("{CONFIG_MAPS}?limit={digits}&resourceVersion={digits}");
     assert!((400..500).contains(&wire.get(&path[..8000]).await.code));
 }
 
 #[tokio::test]
-async fn copies_that_multiply_are_refused() {
+async fn json_patches_that_copy_exponentially_are_rejected() {
     let wire = Wire::start().await;
     wire.create(
         CONFIG_MAPS,
@@ -281,7 +281,7 @@ async fn copies_that_multiply_are_refused() {
     let copies: Vec<_> = (0..60)
         .map(|n| json!({"op": "copy", "from": "/data", "path": format!("/data/c{n}")}))
         .collect();
-    let body = serde_json::to_vec(&copies).expect("it is JSON");
+    let body = serde_json::to_vec(&copies).expect("the patch serializes");
     let refused = send(&wire, "PATCH", &format!("{CONFIG_MAPS}/m"), JSON_PATCH, &body).await;
     assert_eq!(
         (refused.code, &refused.body["reason"]),
@@ -293,9 +293,9 @@ async fn copies_that_multiply_are_refused() {
     assert_eq!(refused.body["message"], text);
 }
 
-/// Lists as long as bodies may be, in orders that make the most work: nobody waits while they are gone through.
+/// Lists as long as request bodies allow, in worst-case order: merging must not take quadratic time.
 #[tokio::test]
-async fn long_lists_are_merged_entry_by_entry() {
+async fn merging_long_lists_takes_linear_time() {
     let wire = Wire::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     let path = format!("{CONFIG_MAPS}/m");
@@ -327,9 +327,9 @@ async fn long_lists_are_merged_entry_by_entry() {
     );
 }
 
-/// Lists whose entries must all differ, as long as bodies may be, with entries that are all alike.
+/// Lists of unique items, as long as request bodies allow, in which all items are equal.
 #[tokio::test]
-async fn long_lists_of_the_same_are_refused_with_so_many_causes() {
+async fn long_lists_of_duplicates_are_rejected_with_limited_causes() {
     let wire = Wire::start().await;
     let terms = vec![json!({}); 200_000];
     let class = json!({"metadata": {"name": "c"}, "provisioner": "d", "allowedTopologies": terms});

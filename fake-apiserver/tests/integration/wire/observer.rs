@@ -1,4 +1,4 @@
-//! What an observer is told, and when the server is quiet.
+//! Events of the observer, and when the server is quiet.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
 use fake_apiserver::{ApiServer, Authorization, Event, Observer, ResourceRef, ServerOptions};
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Keeps what it is told as short texts.
+/// Records observed events as short texts.
 #[derive(Default)]
 pub(crate) struct Recorder {
     told: Mutex<Vec<String>>,
@@ -108,7 +108,7 @@ pub(crate) async fn observed() -> (Wire, Arc<Recorder>) {
 }
 
 #[tokio::test]
-async fn a_write_is_committed_before_it_is_answered_and_delivered_after() {
+async fn commits_are_observed_before_the_response_and_delivery_after() {
     let (wire, recorder) = observed().await;
     let mut watch = wire
         .watch(&format!("{CAPACITIES}?watch=true&resourceVersion=1"))
@@ -132,7 +132,7 @@ async fn a_write_is_committed_before_it_is_answered_and_delivered_after() {
 }
 
 #[tokio::test]
-async fn refusals_are_reported_with_their_reason_and_without_a_commit() {
+async fn rejected_requests_are_observed_with_their_reason() {
     let (wire, recorder) = observed().await;
     wire.post(CAPACITIES, capacity("c", "-1Gi")).await;
     wire.get(&format!("{CAPACITIES}/nobody")).await;
@@ -162,7 +162,7 @@ async fn refusals_are_reported_with_their_reason_and_without_a_commit() {
 }
 
 #[tokio::test]
-async fn a_list_is_reported_with_its_revision() {
+async fn lists_are_observed_with_their_revision() {
     let (wire, recorder) = observed().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     wire.get(CAPACITIES).await;
@@ -174,7 +174,7 @@ async fn a_list_is_reported_with_its_revision() {
 }
 
 #[tokio::test]
-async fn local_clients_are_observed_like_others() {
+async fn in_process_clients_are_observed() {
     let (wire, recorder) = observed().await;
     let local = wire.server.client("harness");
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}});
@@ -194,7 +194,7 @@ async fn local_clients_are_observed_like_others() {
 }
 
 #[tokio::test]
-async fn the_server_is_quiet_when_all_watches_have_everything() {
+async fn the_server_is_quiet_when_all_watches_have_received_everything() {
     let (wire, recorder) = observed().await;
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=true")).await;
     let local = wire.server.client("writer");
@@ -212,7 +212,7 @@ async fn the_server_is_quiet_when_all_watches_have_everything() {
 }
 
 #[tokio::test]
-async fn a_watch_that_is_refused_after_all_is_none() {
+async fn rejected_watches_do_not_count_as_open() {
     let (wire, recorder) = observed().await;
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
     for (query, accept) in [("", "application/yaml"), ("&includeObject=Odd", table)] {
@@ -223,13 +223,13 @@ async fn a_watch_that_is_refused_after_all_is_none() {
         assert!(refused.code >= 400, "{accept}: {}", refused.code);
     }
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
-    // It would wait for a queue that nobody reads.
+    // Would hang if the rejected watch had left a queue behind.
     wire.server.quiet().await;
     assert!(recorder.about("unwatches").is_empty());
 }
 
 #[test]
-fn servers_with_seeds_start_with_the_same_objects_and_share_nothing_that_comes_later() {
+fn servers_with_equal_seeds_start_with_equal_objects_and_share_no_state() {
     let begin = |seed| {
         let recorder = Arc::new(Recorder::default());
         let options = ServerOptions {
@@ -253,10 +253,7 @@ fn servers_with_seeds_start_with_the_same_objects_and_share_nothing_that_comes_l
     };
     let role = |server: &ApiServer| {
         let at = ResourceRef::new("rbac.authorization.k8s.io", "clusterroles").name("admin");
-        server
-            .client("tester")
-            .get(&at)
-            .expect("it is there from the start")
+        server.client("tester").get(&at).expect("bootstrap objects exist")
     };
     assert_eq!(
         uid(&one, "namespaces", "default"),
@@ -264,7 +261,7 @@ fn servers_with_seeds_start_with_the_same_objects_and_share_nothing_that_comes_l
     );
     assert_eq!(role(&one)["rules"], role(&other)["rules"]);
     let namespace = || json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}});
-    one.client("tester").create(namespace()).expect("it is new");
+    one.client("tester").create(namespace()).expect("unused name");
     assert_eq!(
         uid(&other, "namespaces", "mine").map_err(|status| status.code),
         Err(404)
@@ -272,6 +269,6 @@ fn servers_with_seeds_start_with_the_same_objects_and_share_nothing_that_comes_l
     other
         .client("tester")
         .create(namespace())
-        .expect("it is new there");
+        .expect("the name is unused on the other server");
     assert_ne!(uid(&one, "namespaces", "mine"), uid(&other, "namespaces", "mine"));
 }

@@ -1,15 +1,15 @@
-//! OpenAPI documents of version 3: found, kept, complete, and fit for the clients that read them.
+//! OpenAPI v3 documents: index, caching, completeness, and the properties that clients rely on.
 
 use super::client::Wire;
 use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The address of a document with its hash, as the index gives it.
+/// The URL of a document with its hash, from the index.
 async fn address(wire: &Wire, place: &str) -> String {
     let index = wire.get("/openapi/v3").await.body;
     let url = &index["paths"][place]["serverRelativeURL"];
-    url.as_str().expect("the index has the place").to_owned()
+    url.as_str().expect("the index lists the document").to_owned()
 }
 
 async fn document(wire: &Wire, place: &str) -> Value {
@@ -47,7 +47,7 @@ async fn every_discovered_version_has_a_document() {
 }
 
 #[tokio::test]
-async fn connections_are_described_with_their_options() {
+async fn connect_subresources_are_described_with_their_parameters() {
     let wire = Wire::start().await;
     let document = document(&wire, "api/v1").await;
     const PROXY: &str = "delete get head options patch post put";
@@ -97,7 +97,7 @@ async fn connections_are_described_with_their_options() {
     ] {
         let mut item = document["paths"][format!("/api/v1/{path}")].clone();
         let parameters = item["parameters"].take();
-        let parameters = parameters.as_array().expect("options are those of the path");
+        let parameters = parameters.as_array().expect("the path lists parameters");
         let names: Vec<&str> = parameters
             .iter()
             .filter_map(|parameter| parameter["name"].as_str())
@@ -117,7 +117,7 @@ async fn connections_are_described_with_their_options() {
 }
 
 #[tokio::test]
-async fn a_document_may_be_kept_under_its_hash() {
+async fn documents_are_immutable_under_their_hash() {
     let wire = Wire::start().await;
     let url = address(&wire, "apis/storage.k8s.io/v1").await;
     let kept = wire.get(&url).await;
@@ -144,7 +144,7 @@ async fn a_document_may_be_kept_under_its_hash() {
 }
 
 #[tokio::test]
-async fn documents_are_complete_in_themselves() {
+async fn references_in_a_document_resolve_within_it() {
     let wire = Wire::start().await;
     let index = wire.get("/openapi/v3").await.body;
     for place in index["paths"].as_object().unwrap().keys() {
@@ -160,7 +160,7 @@ async fn documents_are_complete_in_themselves() {
 }
 
 #[tokio::test]
-async fn whatever_is_patched_says_that_fields_are_validated() {
+async fn all_patch_operations_have_the_field_validation_parameter() {
     let wire = Wire::start().await;
     let index = wire.get("/openapi/v3").await.body;
     for place in index["paths"].as_object().unwrap().keys() {
@@ -196,7 +196,7 @@ async fn whatever_is_patched_says_that_fields_are_validated() {
 }
 
 #[tokio::test]
-async fn schemas_say_how_lists_merge() {
+async fn schemas_contain_merge_strategies_and_list_types() {
     let wire = Wire::start().await;
     let document = document(&wire, "api/v1").await;
     let of = |name: &str| &document["components"]["schemas"][format!("io.k8s.api.core.v1.{name}")];
@@ -229,9 +229,9 @@ async fn schemas_say_how_lists_merge() {
 }
 
 #[tokio::test]
-async fn a_release_describes_what_it_serves() {
+async fn documents_describe_the_resources_of_the_release() {
     for (minor, has_capacities) in [("1.23", false), ("1.24", true)] {
-        let release: Release = minor.parse().expect("it is a release");
+        let release: Release = minor.parse().expect("the release is valid");
         let options = ServerOptions {
             release,
             ..ServerOptions::default()
@@ -244,7 +244,7 @@ async fn a_release_describes_what_it_serves() {
 }
 
 #[tokio::test]
-async fn what_the_index_says_need_not_be_read_twice() {
+async fn the_index_supports_if_modified_since() {
     let wire = Wire::start().await;
     let index = wire.get("/openapi/v3").await;
     assert_eq!(index.headers["content-type"], "text/plain; charset=utf-8");
@@ -264,7 +264,7 @@ async fn what_the_index_says_need_not_be_read_twice() {
 }
 
 #[tokio::test]
-async fn schemas_say_what_must_be_there_and_what_may() {
+async fn schemas_contain_required_fields_defaults_and_enums() {
     let wire = Wire::start().await;
     let storage = document(&wire, "apis/storage.k8s.io/v1").await;
     let core = document(&wire, "api/v1").await;
@@ -280,7 +280,7 @@ async fn schemas_say_what_must_be_there_and_what_may() {
         required(&storage, "storage.v1.StorageClass"),
         json!(["provisioner"])
     );
-    // Neither of these is what the form of the field suggests.
+    // These differ from what the type of the field implies.
     assert_eq!(
         required(&core, "core.v1.Event"),
         json!(["involvedObject", "metadata"])
@@ -310,7 +310,7 @@ async fn schemas_say_what_must_be_there_and_what_may() {
 }
 
 #[tokio::test]
-async fn every_kind_and_every_field_of_storage_is_described() {
+async fn all_kinds_and_all_storage_fields_have_descriptions() {
     let wire = Wire::start().await;
     let index = wire.get("/openapi/v3").await.body;
     let has_text = |value: &Value| value["description"].as_str().is_some_and(|text| !text.is_empty());
@@ -330,7 +330,7 @@ async fn every_kind_and_every_field_of_storage_is_described() {
 }
 
 #[tokio::test]
-async fn what_all_operations_take_is_said_once() {
+async fn common_parameters_are_listed_on_the_path_item() {
     let wire = Wire::start().await;
     let document = document(&wire, "apis/storage.k8s.io/v1").await;
     let names = |value: &Value| -> Vec<String> {

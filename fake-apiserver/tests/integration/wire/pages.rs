@@ -1,4 +1,4 @@
-//! Lists in pages, where their state becomes too old.
+//! Paged lists whose revision is compacted.
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::ServerOptions;
@@ -6,7 +6,7 @@ use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_page_that_comes_too_late_is_gone_and_the_list_goes_on_as_it_is_now() {
+async fn expired_continue_tokens_return_410_with_a_token_for_the_current_state() {
     let options = ServerOptions {
         compaction: Duration::ZERO,
         ..ServerOptions::default()
@@ -19,7 +19,7 @@ async fn a_page_that_comes_too_late_is_gone_and_the_list_goes_on_as_it_is_now() 
     let first = wire.get(&format!("{CONFIG_MAPS}?limit=1")).await.body;
     let token = |body: &serde_json::Value| {
         let token = body["metadata"]["continue"].as_str();
-        token.expect("there is more").to_owned()
+        token.expect("the list has another page").to_owned()
     };
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "d"}})).await;
     let gone = wire
@@ -29,17 +29,17 @@ async fn a_page_that_comes_too_late_is_gone_and_the_list_goes_on_as_it_is_now() 
     let rest = wire
         .get(&format!("{CONFIG_MAPS}?limit=2&continue={}", token(&gone.body)))
         .await;
-    let items = rest.body["items"].as_array().expect("there are some");
+    let items = rest.body["items"].as_array().expect("the list has items");
     let names: Vec<_> = items.iter().map(|item| &item["metadata"]["name"]).collect();
     assert_eq!(names, ["b", "c"]);
     assert_eq!(rest.body["metadata"]["remainingItemCount"], 1);
     let watch = format!(
         "{CONFIG_MAPS}?watch=1&resourceVersion={}",
-        first["metadata"]["resourceVersion"].as_str().expect("it has one")
+        first["metadata"]["resourceVersion"].as_str().expect("a revision")
     );
     assert_eq!(
         wire.watch(&watch).await.told(1).await,
         ["ADDED d"],
-        "watches go on"
+        "watches from a compacted list revision still work"
     );
 }

@@ -1,4 +1,4 @@
-//! The parts that other programs make servers and proxies of: paths, request lines, bodies in protobuf and rules.
+//! The public building blocks for other servers and proxies: paths, request lines, protobuf bodies and fault rules.
 
 use fake_apiserver::{
     Asked, Blow, Effect, Match, ResourcePath, ResourceRef, Rule, Rules, Tls, Verb, json_of_protobuf,
@@ -7,7 +7,7 @@ use serde_json::json;
 use std::net::Ipv4Addr;
 
 #[test]
-fn a_request_line_is_read_as_it_is_served() {
+fn request_lines_are_parsed_like_served_requests() {
     let read = |method: &str, path: &str, query: &str| {
         let (verb, path) = ResourcePath::of_request(method, path, query)?;
         let name = |name: Option<String>| name.unwrap_or_else(|| "-".to_owned());
@@ -37,7 +37,7 @@ fn a_request_line_is_read_as_it_is_served() {
 }
 
 #[test]
-fn an_object_knows_its_path() {
+fn path_of_an_object_is_derived_from_its_type_and_metadata() {
     let object = json!({
         "apiVersion": "storage.k8s.io/v1beta1", "kind": "CSIStorageCapacity",
         "metadata": {"name": "c", "namespace": "a"},
@@ -52,7 +52,7 @@ fn an_object_knows_its_path() {
         beta.unwrap(),
         "/apis/storage.k8s.io/v1beta1/namespaces/a/csistoragecapacities"
     );
-    // A namespace in an object that has none is not believed.
+    // The namespace of a cluster-scoped object is ignored.
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "namespace": "a"}});
     assert_eq!(ResourceRef::of(&node).unwrap().path().unwrap(), "/api/v1/nodes/n");
     assert_eq!(
@@ -62,7 +62,7 @@ fn an_object_knows_its_path() {
 }
 
 #[test]
-fn a_body_in_protobuf_is_json_again() {
+fn protobuf_bodies_are_decoded_to_json() {
     // meta.v1.DeleteOptions with gracePeriodSeconds 7, in its envelope.
     let body = b"k8s\0\x0a\x13\x0a\x02v1\x12\x0dDeleteOptions\x12\x02\x08\x07";
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_body_in_protobuf_is_json_again() {
 }
 
 #[test]
-fn rules_tell_the_fate_of_a_request() {
+fn fault_rules_decide_the_outcome_of_a_request() {
     let mut rules = Rules::default();
     let on = Match {
         verbs: vec![Verb::Create],
@@ -93,14 +93,14 @@ fn rules_tell_the_fate_of_a_request() {
         applied[0].to_string(),
         "disconnected before it was looked at: create nodes"
     );
-    assert!(rules.meet(&asked).0.blow.is_none(), "it is spent");
+    assert!(rules.meet(&asked).0.blow.is_none(), "the rule is used up");
 }
 
 #[tokio::test]
-async fn listeners_of_others_shake_hands_with_its_certificates() {
+async fn tls_rejects_connections_of_other_listeners_that_do_not_speak_tls() {
     let tls = Tls::generate(Ipv4Addr::LOCALHOST.into()).unwrap();
     let (ours, mut theirs) = tokio::io::duplex(1024);
-    // Somebody who does not speak TLS.
+    // A client without TLS.
     tokio::io::AsyncWriteExt::write_all(&mut theirs, b"GET / HTTP/1.1\r\n\r\n")
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! Peers that take more than they give: too many, silent, slow, half gone. Whatever they do, others are served.
+//! Clients that exhaust resources: too many, silent, slow, half-closed. Others must still be served.
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
@@ -26,10 +26,10 @@ async fn limited(limits: Limits) -> Wire {
 async fn connect(wire: &Wire) -> TcpStream {
     TcpStream::connect(wire.running.address())
         .await
-        .expect("the server listens")
+        .expect("the server accepts connections")
 }
 
-/// Everything that comes until the server closes the connection.
+/// All bytes until the server closes the connection.
 async fn rest(mut socket: TcpStream) -> Vec<u8> {
     let mut all = Vec::new();
     socket.read_to_end(&mut all).await.ok();
@@ -41,7 +41,7 @@ async fn is_served(wire: &Wire) {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_closed_and_the_place_is_free_again_later() {
+async fn connections_above_the_limit_are_closed_until_one_is_free() {
     let wire = limited(Limits {
         connections: 3,
         ..Limits::default()
@@ -56,10 +56,10 @@ async fn one_connection_too_many_is_closed_and_the_place_is_free_again_later() {
             .unwrap();
         socket.read_exact(&mut [0; 15]).await.unwrap();
     }
-    assert_eq!(rest(connect(&wire).await).await, b"", "there is no place");
+    assert_eq!(rest(connect(&wire).await).await, b"", "limit exceeded");
     is_served(&wire).await;
     drop((one, two));
-    // The server sees the end of the two when it sees it; until then there is no place.
+    // The server notices the closed connections with some delay.
     loop {
         let mut socket = connect(&wire).await;
         let hello = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -70,7 +70,7 @@ async fn one_connection_too_many_is_closed_and_the_place_is_free_again_later() {
 }
 
 #[tokio::test]
-async fn a_peer_that_sends_nothing_or_half_a_head_is_let_go() {
+async fn silent_clients_and_incomplete_headers_time_out() {
     let wire = limited(Limits {
         headers: SOON,
         ..Limits::default()
@@ -95,7 +95,7 @@ async fn a_peer_that_sends_nothing_or_half_a_head_is_let_go() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_come_is_not_waited_for() {
+async fn incomplete_tls_handshakes_time_out() {
     let options = ServerOptions {
         limits: Limits {
             handshake: SOON,
@@ -114,12 +114,12 @@ async fn a_handshake_that_does_not_come_is_not_waited_for() {
         let mut socket = TcpStream::connect(running.address()).await.unwrap();
         socket.write_all(hello).await.unwrap();
         let said = rest(socket).await;
-        assert!(!said.starts_with(b"HTTP/"), "it is not TLS: {said:?}");
+        assert!(!said.starts_with(b"HTTP/"), "the response is not TLS: {said:?}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_answered_with_a_timeout() {
+async fn missing_bodies_return_a_timeout() {
     let wire = limited(Limits {
         request: SOON,
         ..Limits::default()
@@ -137,7 +137,7 @@ async fn a_body_that_does_not_come_is_answered_with_a_timeout() {
     is_served(&wire).await;
 }
 
-/// Passes on how watches end.
+/// Forwards the ends of watches.
 struct Ends(UnboundedSender<WatchEnd>);
 
 impl Observer for Ends {
@@ -162,13 +162,13 @@ async fn watched(limits: Limits) -> (Wire, tokio::sync::mpsc::UnboundedReceiver<
     socket
         .write_all(request.as_bytes())
         .await
-        .expect("the server reads");
-    socket.read_exact(&mut [0; 15]).await.expect("the server answers");
+        .expect("the server reads it");
+    socket.read_exact(&mut [0; 15]).await.expect("a response");
     (wire, ends, socket)
 }
 
 #[tokio::test]
-async fn the_watch_of_a_peer_that_has_closed_its_side_ends() {
+async fn watches_of_half_closed_connections_end() {
     let (wire, mut ends, mut socket) = watched(Limits::default()).await;
     socket.shutdown().await.unwrap();
     assert_eq!(ends.recv().await, Some(WatchEnd::Client));
@@ -176,7 +176,7 @@ async fn the_watch_of_a_peer_that_has_closed_its_side_ends() {
 }
 
 #[tokio::test]
-async fn a_peer_that_stops_reading_is_let_go() {
+async fn connections_of_clients_that_stop_reading_are_closed() {
     let limits = Limits {
         stalled: SOON,
         ..Limits::default()
@@ -196,7 +196,7 @@ async fn a_peer_that_stops_reading_is_let_go() {
 }
 
 #[tokio::test]
-async fn answers_that_are_not_taken_keep_nobody_out_and_end_their_connection() {
+async fn unread_responses_release_their_slot_and_end_their_connection() {
     let limits = Limits {
         reading: 1,
         stalled: Duration::from_secs(1),
@@ -210,27 +210,27 @@ async fn answers_that_are_not_taken_keep_nobody_out_and_end_their_connection() {
     )
     .await;
     let token = format!("Bearer {}", wire.server.add_client("reader"));
-    // The connection is kept lively, but its streams have no room for an answer.
+    // The connection stays active, but its stream windows are too small for the response.
     let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(1);
     let socket = TokioIo::new(connect(&wire).await);
-    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 is spoken");
+    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 handshake");
     let connection = tokio::spawn(connection);
     let mut untaken = Vec::new();
     for path in [CONFIG_MAPS, &format!("{CONFIG_MAPS}/m")].repeat(2) {
         let request = Request::get(format!("http://x{path}")).header("authorization", &token);
-        let request = request.body(Empty::<Bytes>::new()).expect("it is a request");
-        let answer = sender.send_request(request).await.expect("its head comes");
-        assert_eq!(answer.status(), 200, "there is only one place");
+        let request = request.body(Empty::<Bytes>::new()).expect("a valid request");
+        let answer = sender.send_request(request).await.expect("a response head");
+        assert_eq!(answer.status(), 200, "a free request slot");
         untaken.push(answer);
     }
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
-    // However it ends.
-    connection.await.expect("the client goes on").ok();
+    // Gracefully or not.
+    connection.await.expect("the connection task does not panic").ok();
     for answer in untaken {
         assert!(
             answer.into_body().collect().await.is_err(),
-            "an answer came whole"
+            "a response that was not read in time is incomplete"
         );
     }
     is_served(&wire).await;
@@ -238,7 +238,7 @@ async fn answers_that_are_not_taken_keep_nobody_out_and_end_their_connection() {
 }
 
 #[tokio::test]
-async fn lists_are_refused_while_clients_leave_too_many_bytes_unread() {
+async fn lists_are_rejected_while_too_many_response_bytes_are_unread() {
     let wire = limited(Limits {
         unread_bytes: 1,
         ..Limits::default()
@@ -254,16 +254,16 @@ async fn lists_are_refused_while_clients_leave_too_many_bytes_unread() {
     let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(1);
     let socket = TokioIo::new(connect(&wire).await);
-    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 is spoken");
+    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 handshake");
     drop(tokio::spawn(connection));
     let request = Request::get(format!("http://x{CONFIG_MAPS}")).header("authorization", &token);
-    let request = request.body(Empty::<Bytes>::new()).expect("it is a request");
-    let unread = sender.send_request(request).await.expect("its head comes");
+    let request = request.body(Empty::<Bytes>::new()).expect("a valid request");
+    let unread = sender.send_request(request).await.expect("a response head");
     let refused = wire.get(CONFIG_MAPS).await;
     assert_eq!(refused.code, 429);
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.code, 200);
-    // The server sees that the stream was reset when it sees it.
+    // The server notices the reset stream with some delay.
     drop(unread);
     let mut code = 429;
     for _ in 0..10_000 {
@@ -276,7 +276,7 @@ async fn lists_are_refused_while_clients_leave_too_many_bytes_unread() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_taken_in_many_pieces_comes_whole() {
+async fn long_responses_are_complete() {
     let wire = Wire::start().await;
     let filler = "x".repeat(900 * 1024);
     wire.create(
@@ -290,7 +290,7 @@ async fn an_answer_that_is_taken_in_many_pieces_comes_whole() {
 }
 
 #[tokio::test]
-async fn a_connection_goes_on_after_a_refusal_that_came_before_the_body() {
+async fn connections_stay_usable_after_a_rejection_before_the_body() {
     let wire = Wire::start().await;
     let token = wire.server.add_client("hasty");
     for (token, path, media, code) in [
@@ -304,16 +304,16 @@ async fn a_connection_goes_on_after_a_refusal_that_came_before_the_body() {
             "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: {media}\r\n\
              content-length: 100000\r\n\r\n"
         );
-        socket.write_all(head.as_bytes()).await.expect("the server reads");
-        // By the time that this is answered, the server has long seen the head.
+        socket.write_all(head.as_bytes()).await.expect("a connection");
+        // When this returns, the server has read the head above.
         is_served(&wire).await;
         socket
             .write_all(&[b'x'; 100_000])
             .await
-            .expect("the server reads");
+            .expect("the server reads the body");
         let next = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-        socket.write_all(next).await.expect("the server reads");
-        let said = String::from_utf8(rest(socket).await).expect("answers are text");
+        socket.write_all(next).await.expect("an open connection");
+        let said = String::from_utf8(rest(socket).await).expect("responses are UTF-8");
         assert!(
             said.starts_with(&format!("HTTP/1.1 {code} ")),
             "{path} {media}: {said}"

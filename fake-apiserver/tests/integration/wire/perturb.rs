@@ -1,4 +1,4 @@
-//! Failures on demand: what clients meet, what is done nevertheless, and what the observer is told.
+//! Fault injection: what clients see, what is executed nevertheless, and what the observer reports.
 
 use super::client::{CAPACITIES, Wire, capacity, short};
 use super::observer::observed;
@@ -21,7 +21,7 @@ fn status(code: u16) -> Effect {
     }
 }
 
-/// Posts a capacity object; whether an answer came.
+/// Posts a capacity object; returns whether a response arrived.
 async fn is_answered(wire: &Wire, name: &str) -> bool {
     let body = Body::from(capacity(name, "1Gi").to_string().into_bytes());
     let request = Request::post(CAPACITIES).header("content-type", "application/json");
@@ -34,7 +34,7 @@ fn watched_from(revision: u64) -> String {
 }
 
 #[tokio::test]
-async fn a_refusal_says_why_and_how_long_to_wait_and_is_over_after_its_times() {
+async fn status_faults_have_reason_and_retry_after_and_end_after_their_count() {
     let (wire, recorder) = observed().await;
     let effect = Effect::Status {
         code: 503,
@@ -66,14 +66,14 @@ async fn a_refusal_says_why_and_how_long_to_wait_and_is_over_after_its_times() {
 }
 
 #[tokio::test]
-async fn rules_that_make_no_sense_are_refused() {
+async fn invalid_fault_rules_are_rejected() {
     let wire = Wire::start().await;
     let refused = wire.server.perturb(Rule::new(Match::default(), status(200)));
     assert_eq!(refused, Err(RuleError::Code(200)));
 }
 
 #[tokio::test]
-async fn a_disconnected_write_never_happened_and_a_lost_answer_did() {
+async fn disconnected_writes_are_not_executed_and_lost_responses_are() {
     let (wire, recorder) = observed().await;
     wire.server
         .perturb(Rule::new(on(Verb::Create), Effect::Disconnect).times(1))
@@ -90,7 +90,7 @@ async fn a_disconnected_write_never_happened_and_a_lost_answer_did() {
 }
 
 #[tokio::test]
-async fn a_delayed_request_is_answered_in_the_end() {
+async fn delayed_requests_get_a_response() {
     let (wire, recorder) = observed().await;
     wire.server
         .perturb(Rule::new(on(Verb::Create), Effect::Delay { milliseconds: 1 }))
@@ -103,7 +103,7 @@ async fn a_delayed_request_is_answered_in_the_end() {
 }
 
 #[tokio::test]
-async fn local_clients_are_not_perturbed() {
+async fn in_process_clients_are_exempt_from_faults() {
     let wire = Wire::start().await;
     wire.server
         .perturb(Rule::new(Match::default(), status(500)))
@@ -114,7 +114,7 @@ async fn local_clients_are_not_perturbed() {
 }
 
 #[tokio::test]
-async fn an_ended_watch_goes_on_without_loss_where_it_stopped() {
+async fn ended_watches_can_resume_without_loss() {
     let (wire, recorder) = observed().await;
     let mut watch = wire.watch(&watched_from(1)).await;
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
@@ -138,7 +138,7 @@ async fn an_ended_watch_goes_on_without_loss_where_it_stopped() {
 }
 
 #[tokio::test]
-async fn a_watch_can_end_amid_its_events() {
+async fn watches_can_be_ended_after_a_number_of_events() {
     let wire = Wire::start().await;
     for name in ["a", "b", "c"] {
         wire.create(CAPACITIES, capacity(name, "1Gi")).await;
@@ -153,7 +153,7 @@ async fn a_watch_can_end_amid_its_events() {
 }
 
 #[tokio::test]
-async fn a_held_watch_lags_until_it_is_released_and_loses_nothing() {
+async fn held_watches_are_delayed_without_loss() {
     let wire = Wire::start().await;
     let mut watch = wire.watch(&watched_from(1)).await;
     let id = wire
@@ -166,7 +166,7 @@ async fn a_held_watch_lags_until_it_is_released_and_loses_nothing() {
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
     wire.create(CAPACITIES, capacity("b", "1Gi")).await;
     let mut new = wire.watch(&watched_from(1)).await;
-    // What is held is not under way: others may find the server quiet.
+    // Held events do not count as pending: the server is quiet.
     wire.server.quiet().await;
     tokio::select! {
         biased;
@@ -181,7 +181,7 @@ async fn a_held_watch_lags_until_it_is_released_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_hold_can_end_by_itself() {
+async fn holds_can_expire() {
     let wire = Wire::start().await;
     wire.server
         .perturb(Rule::new(
@@ -197,7 +197,7 @@ async fn a_hold_can_end_by_itself() {
 }
 
 #[tokio::test]
-async fn forgotten_history_is_gone_for_watches_and_pages() {
+async fn compacted_revisions_are_gone_for_watches_and_pages() {
     let (wire, recorder) = observed().await;
     for name in ["a", "b", "c"] {
         wire.create(CAPACITIES, capacity(name, "1Gi")).await;
@@ -223,12 +223,12 @@ async fn forgotten_history_is_gone_for_watches_and_pages() {
         410
     );
     wire.create(CAPACITIES, capacity("d", "1Gi")).await;
-    assert_eq!(open.told(1).await, ["ADDED d"], "who was up to date goes on");
+    assert_eq!(open.told(1).await, ["ADDED d"], "current watches continue");
     assert_eq!(recorder.about("the server suffers legal compacted").len(), 1);
 }
 
 #[tokio::test]
-async fn a_watch_is_refused_with_410_in_its_stream() {
+async fn watches_are_rejected_with_410_as_an_error_event() {
     let wire = Wire::start().await;
     wire.server
         .perturb(Rule::new(on(Verb::Watch), status(410)).times(1))
@@ -243,7 +243,7 @@ async fn a_watch_is_refused_with_410_in_its_stream() {
 }
 
 #[tokio::test]
-async fn a_stale_read_is_of_the_past_where_the_client_allows_that() {
+async fn stale_reads_return_an_old_revision_only_if_the_client_allows_it() {
     let (wire, recorder) = observed().await;
     wire.create(CAPACITIES, capacity("old", "1Gi")).await;
     let legal = Effect::Stale {
@@ -291,7 +291,7 @@ async fn a_stale_read_is_of_the_past_where_the_client_allows_that() {
 }
 
 #[tokio::test]
-async fn a_rule_is_about_its_client_only() {
+async fn fault_rules_match_only_their_client() {
     let wire = Wire::start().await;
     let mine = Match {
         client: Some("somebody*".to_owned()),
@@ -306,7 +306,7 @@ async fn a_rule_is_about_its_client_only() {
 }
 
 #[tokio::test]
-async fn a_watch_whose_answer_is_lost_ends() {
+async fn watches_with_a_lost_response_end() {
     let (wire, recorder) = observed().await;
     wire.server
         .perturb(Rule::new(on(Verb::Watch), Effect::LoseAnswer).times(1))

@@ -1,4 +1,4 @@
-//! Whatever is written in whatever order: every way of reading tells the same story, which is that of a small model.
+//! Random writes in random order: every way of reading returns the state of a small model.
 
 use super::client::{CONFIG_MAPS, Watching, Wire};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// One write, or a reader beginning.
+/// A write, or the start of a reader.
 #[derive(Clone, Debug)]
 enum Step {
     Put { name: u8, value: u8 },
@@ -19,15 +19,15 @@ enum Step {
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     selector: Selector,
-    /// Objects in each page of its list; none for a streamed list.
+    /// Page size of its list; none for a streaming list.
     page: Option<u8>,
-    /// It watches from the start, so that events queue up; otherwise it comes at the end, so that they come from the log.
+    /// Whether it watches from the start, so that events are queued; otherwise it starts at the end and events come from the history.
     live: bool,
-    /// Its watch breaks after so many events, and goes on where it was.
+    /// Number of events after which its watch is closed and resumed.
     patience: usize,
 }
 
-/// What a reader asks for; the model has its own idea of what that is.
+/// The selector of a reader; the model evaluates it on its own.
 #[derive(Clone, Copy, Debug)]
 enum Selector {
     All,
@@ -37,7 +37,7 @@ enum Selector {
     NotNamed,
 }
 
-/// What the model knows of an object: its data, and its label.
+/// The state of an object in the model: data and label.
 type Model = BTreeMap<String, (Option<u8>, Option<bool>)>;
 type State = BTreeMap<String, Value>;
 
@@ -107,7 +107,7 @@ fn all_ways_of_reading_agree_with_a_model() {
     ran.unwrap();
 }
 
-/// The server and the model, which are told the same.
+/// The server and the model, which receive the same writes.
 struct World {
     wire: Wire,
     model: Model,
@@ -115,11 +115,11 @@ struct World {
     past: Vec<(u64, Model)>,
 }
 
-/// A reader: what it knows so far, and how it goes on.
+/// A reader: its state, and how it continues.
 struct Reader {
     reading: Reading,
     state: State,
-    /// The watch without its revision, and the revision; a streamed list has none until its first event.
+    /// The watch path without resourceVersion, and the revision; a streaming list has none until its first event.
     path: String,
     revision: Option<String>,
     watch: Option<Watching>,
@@ -138,7 +138,7 @@ async fn check(steps: &[Step]) {
             step => world.write(step).await,
         }
     }
-    // The last two writes are an event for every reader, and the end of its story.
+    // The last two writes produce an event for every reader, which ends it.
     for on in [true, false] {
         world.write(&Step::Label { name: 9, on }).await;
     }
@@ -197,7 +197,7 @@ impl World {
         }
     }
 
-    /// At every revision there is the state that the model had then, and a watch from there leads to the end.
+    /// Lists at every revision return the model's state at that revision, and watches from there lead to the final state.
     async fn check_past(&self, end: u64) {
         for (revision, model) in &self.past {
             let exact = format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact");
@@ -207,10 +207,10 @@ impl World {
             let mut watch = self.wire.watch(&path).await;
             let mut at = *revision;
             while at < end {
-                let event = watch.next().await.expect("the watch goes on");
+                let event = watch.next().await.expect("the watch has not ended");
                 follow(&mut state, &event);
-                let next = revision_of(&event).parse().expect("revisions are numbers");
-                assert!(next > at, "events come in order: {event}");
+                let next = revision_of(&event).parse().expect("a number");
+                assert!(next > at, "events are in order: {event}");
                 at = next;
             }
             assert_eq!(known(&state), self.model, "from {revision} on");
@@ -237,7 +237,7 @@ impl Reader {
         reader
     }
 
-    /// Lists page by page, with a write between the pages.
+    /// Lists page by page, with a write between pages.
     async fn list(&mut self, world: &mut World, limit: u8) {
         let query = self.reading.selector.query();
         let before = self.reading.selector.of(&world.model);
@@ -257,7 +257,7 @@ impl Reader {
             world.write(&Step::Delete { name: value % 5 }).await;
             page = world.wire.get(&next).await.body;
         }
-        assert_eq!(known(&self.state), before, "pages show one state");
+        assert_eq!(known(&self.state), before, "all pages are of one revision");
     }
 
     async fn open(&self, wire: &Wire) -> Watching {
@@ -269,7 +269,7 @@ impl Reader {
         wire.watch(&format!("{}{start}", self.path)).await
     }
 
-    /// Reads until it has come to that revision, with broken watches in between.
+    /// Reads up to that revision, resuming its watch in between.
     async fn follow_to(&mut self, wire: &Wire, end: u64) {
         let end = end.to_string();
         while self.revision.as_ref() != Some(&end) {
@@ -277,10 +277,10 @@ impl Reader {
                 Some(watch) => watch,
                 None => self.open(wire).await,
             };
-            // A streamed list is taken up to its end: before that there is nothing to go on from.
+            // A streaming list is read to its end: before, there is no revision to resume from.
             let mut left = self.reading.patience;
             while left > 0 && self.revision.as_ref() != Some(&end) {
-                let event = watch.next().await.expect("the watch goes on");
+                let event = watch.next().await.expect("the watch has not ended");
                 let is_mark = event["type"] == "BOOKMARK";
                 if !is_mark {
                     follow(&mut self.state, &event);
@@ -296,7 +296,7 @@ impl Reader {
 
 fn revision_of(event: &Value) -> String {
     let revision = event["object"]["metadata"]["resourceVersion"].as_str();
-    revision.expect("objects have one").to_owned()
+    revision.expect("objects have a resourceVersion").to_owned()
 }
 
 fn name_of(object: &Value) -> String {
@@ -304,18 +304,18 @@ fn name_of(object: &Value) -> String {
     name.expect("objects have names").to_owned()
 }
 
-/// The objects of a list by name.
+/// The items of a list by name.
 fn listed(list: &Value) -> State {
-    let items = list["items"].as_array().expect("it is a list");
+    let items = list["items"].as_array().expect("the response is a list");
     items.iter().map(|item| (name_of(item), item.clone())).collect()
 }
 
-/// Objects as the model knows them.
+/// Objects in the form of the model.
 fn known(state: &State) -> Model {
     let read = |object: &Value| {
         let value = object["data"]["v"]
             .as_str()
-            .map(|text| text.parse().expect("it is a number"));
+            .map(|text| text.parse().expect("the data is a number"));
         let on = object["metadata"]["labels"]["on"]
             .as_str()
             .map(|text| text == "true");
@@ -330,10 +330,10 @@ fn known(state: &State) -> Model {
 fn follow(state: &mut State, event: &Value) {
     let mut object = event["object"].clone();
     let name = name_of(&object);
-    // Items of lists carry no type.
+    // List items have no `apiVersion` and `kind`.
     object
         .as_object_mut()
-        .expect("events hold objects")
+        .expect("events contain an object")
         .retain(|key, _| key != "kind" && key != "apiVersion");
     match event["type"].as_str().unwrap_or_default() {
         "ADDED" => assert!(state.insert(name, object).is_none(), "added twice: {event}"),

@@ -1,4 +1,4 @@
-//! Bodies in protobuf, as client-go sends and asks for them. What is inside is taken apart by hand here.
+//! Protobuf bodies as sent and accepted by client-go, decoded by hand.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
 use super::envelope::{Frames, PROTOBUF, all, body, field, fields, get, name, one, open, send, text};
@@ -10,7 +10,7 @@ const METADATA: &str = "application/vnd.kubernetes.protobuf;as=PartialObjectMeta
 const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
 
 #[tokio::test]
-async fn an_object_in_protobuf_is_stored_like_the_same_in_json() {
+async fn objects_in_protobuf_are_stored_like_json() {
     let wire = Wire::start().await;
     let metadata = field(1, field(1, "from-protobuf"));
     let selector = field(2, field(1, [field(1, "zone"), field(2, "a")].concat()));
@@ -39,7 +39,7 @@ async fn an_object_in_protobuf_is_stored_like_the_same_in_json() {
 }
 
 #[tokio::test]
-async fn a_false_that_was_sent_stays_and_one_that_was_not_stays_away() {
+async fn false_is_distinguished_from_absent() {
     let wire = Wire::start().await;
     for (name, expansion, expected) in [("no", &b"\x30\0"[..], json!(false)), ("none", b"", Value::Null)] {
         let raw = [
@@ -63,7 +63,7 @@ async fn a_false_that_was_sent_stays_and_one_that_was_not_stays_away() {
 }
 
 #[tokio::test]
-async fn what_was_read_in_protobuf_can_be_written_back() {
+async fn objects_read_in_protobuf_can_be_written_back() {
     let wire = Wire::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p");
@@ -75,9 +75,9 @@ async fn what_was_read_in_protobuf_can_be_written_back() {
     assert_eq!(
         wire.get(&path).await.body,
         before,
-        "an update without a change changes nothing"
+        "an update without changes preserves the object"
     );
-    // The same bytes for another object are refused.
+    // With the name of another object in the URL, the same bytes are rejected.
     assert_eq!(
         send(&wire, "PUT", &format!("{PODS}/other"), PROTOBUF, read.bytes)
             .await
@@ -87,7 +87,7 @@ async fn what_was_read_in_protobuf_can_be_written_back() {
 }
 
 #[tokio::test]
-async fn get_list_and_watch_hold_the_same_bytes() {
+async fn get_list_and_watch_return_the_same_bytes() {
     let wire = Wire::start().await;
     for name in ["a", "b"] {
         wire.create(
@@ -128,7 +128,7 @@ async fn get_list_and_watch_hold_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn pages_carry_their_token() {
+async fn pages_contain_a_continue_token() {
     let wire = Wire::start().await;
     for name in ["a", "b", "c"] {
         wire.create(CONFIG_MAPS, json!({"metadata": {"name": name}}))
@@ -154,7 +154,7 @@ async fn pages_carry_their_token() {
 }
 
 #[tokio::test]
-async fn a_watch_in_frames_tells_state_mark_and_changes() {
+async fn watch_frames_contain_initial_events_bookmark_and_changes() {
     let wire = Wire::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     let options = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
@@ -171,7 +171,7 @@ async fn a_watch_in_frames_tells_state_mark_and_changes() {
         (text(&annotation, 1).as_str(), text(&annotation, 2).as_str()),
         ("k8s.io/initial-events-end", "true")
     );
-    // More than one frame's worth, with lengths of more than one byte.
+    // More than one frame, with lengths of more than one byte.
     for number in 0..100 {
         let filler = "x".repeat(number * 10);
         wire.create(
@@ -196,7 +196,7 @@ async fn a_watch_in_frames_tells_state_mark_and_changes() {
 }
 
 #[tokio::test]
-async fn a_watch_that_cannot_start_says_so_in_a_frame() {
+async fn watch_errors_are_sent_as_a_frame() {
     let options = fake_apiserver::ServerOptions {
         history: 1,
         ..fake_apiserver::ServerOptions::default()
@@ -220,7 +220,7 @@ async fn a_watch_that_cannot_start_says_so_in_a_frame() {
 }
 
 #[tokio::test]
-async fn metadata_comes_alone_where_only_that_is_wanted() {
+async fn partial_object_metadata_is_returned_on_request() {
     let wire = Wire::start().await;
     wire.create(
         CONFIG_MAPS,
@@ -252,7 +252,7 @@ async fn metadata_comes_alone_where_only_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn the_first_form_that_is_served_is_chosen() {
+async fn the_first_supported_media_type_is_chosen() {
     let wire = Wire::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
@@ -271,7 +271,7 @@ async fn the_first_form_that_is_served_is_chosen() {
         ),
         ("*/*", 200, "application/json"),
         (&table_or_json, 200, "application/json"),
-        // Tables come as JSON only.
+        // Tables exist only in JSON.
         (table, 406, "application/json"),
     ] {
         for path in [CONFIG_MAPS.to_owned(), format!("{CONFIG_MAPS}/a")] {
@@ -286,7 +286,7 @@ async fn the_first_form_that_is_served_is_chosen() {
 }
 
 #[tokio::test]
-async fn failures_and_discovery_come_in_protobuf_too() {
+async fn errors_and_discovery_are_returned_in_protobuf() {
     let wire = Wire::start().await;
     let missing = get(&wire, &format!("{CONFIG_MAPS}/missing"), PROTOBUF).await;
     assert_eq!((missing.code, missing.media.as_str()), (404, PROTOBUF));
@@ -307,11 +307,11 @@ async fn failures_and_discovery_come_in_protobuf_too() {
 }
 
 #[tokio::test]
-async fn options_of_a_deletion_count() {
+async fn delete_options_in_protobuf_are_honoured() {
     let wire = Wire::start().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     let path = format!("{CAPACITIES}/c");
-    // Group versions of their own are what typed clients send.
+    // Typed clients send DeleteOptions in the group version of the resource.
     let wrong = body(
         "storage.k8s.io/v1",
         "DeleteOptions",
@@ -332,7 +332,7 @@ async fn options_of_a_deletion_count() {
 }
 
 #[tokio::test]
-async fn a_pod_is_bound_by_a_binding() {
+async fn pods_are_bound_by_a_protobuf_binding() {
     let wire = Wire::start().await;
     wire.create(PODS, pod("p")).await;
     let target = [field(1, "Node"), field(3, "n1")].concat();
@@ -347,7 +347,7 @@ async fn a_pod_is_bound_by_a_binding() {
 }
 
 #[tokio::test]
-async fn bodies_of_other_kinds_are_refused_like_json() {
+async fn bodies_of_other_kinds_are_rejected_like_json() {
     let wire = Wire::start().await;
     for (version, kind) in [
         ("v1", "Pod"),
@@ -371,7 +371,7 @@ async fn bodies_of_other_kinds_are_refused_like_json() {
 }
 
 #[test]
-fn random_bytes_are_a_bad_request() {
+fn random_bodies_are_a_bad_request() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -390,8 +390,8 @@ fn random_bytes_are_a_bad_request() {
     runner
         .run(&bodies, |bytes| {
             let answer = runtime.block_on(send(&wire, "POST", PODS, "application/json", bytes));
-            let status: Value = serde_json::from_slice(&answer.bytes).expect("the answer is JSON");
-            // What can be read as a pod is still none that could be created.
+            let status: Value = serde_json::from_slice(&answer.bytes).expect("the response is JSON");
+            // Bytes that decode as a pod do not make a valid one.
             prop_assert!([400, 422].contains(&answer.code), "{status}");
             prop_assert_eq!(&status["kind"], "Status");
             Ok(())

@@ -1,4 +1,4 @@
-//! What users may do, by roles and bindings.
+//! Authorization by roles and bindings.
 
 use super::access::{MAY_I, ask, guarded};
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
@@ -28,7 +28,7 @@ async fn code(wire: &Wire, token: &str, method: &str, path: &str) -> u16 {
     ask(wire, Some(token), method, path, Value::Null).await.code
 }
 
-/// Whether a user may do something, as `SelfSubjectAccessReview` tells it.
+/// Whether a user may do something, by SelfSubjectAccessReview.
 async fn may(wire: &Wire, token: &str, attributes: Value) -> bool {
     let answer = ask(
         wire,
@@ -40,11 +40,11 @@ async fn may(wire: &Wire, token: &str, attributes: Value) -> bool {
     .await;
     answer.body["status"]["allowed"]
         .as_bool()
-        .expect("the review is answered")
+        .expect("the server returns the review")
 }
 
 #[tokio::test]
-async fn a_binding_grants_and_its_end_revokes() {
+async fn permissions_last_as_long_as_their_binding() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     assert_eq!(code(&wire, &bob, "GET", PODS).await, 403);
@@ -59,19 +59,19 @@ async fn a_binding_grants_and_its_end_revokes() {
     assert_eq!(
         code(&wire, &bob, "GET", PODS).await,
         403,
-        "a role alone grants nothing"
+        "a role without binding grants nothing"
     );
     wire.create(ROLE_BINDINGS, binding("b", "Role", "r", "bob")).await;
     assert_eq!(code(&wire, &bob, "GET", PODS).await, 200);
     assert_eq!(
         code(&wire, &bob, "GET", "/api/v1/pods").await,
         403,
-        "the role is of one namespace"
+        "the role applies to one namespace"
     );
     assert_eq!(
         code(&wire, &bob, "GET", &format!("{PODS}?watch=true")).await,
         403,
-        "to watch is another verb"
+        "watch is a verb of its own"
     );
     assert_eq!(code(&wire, &bob, "GET", CONFIG_MAPS).await, 403);
     wire.delete(&format!("{ROLE_BINDINGS}/b")).await;
@@ -79,7 +79,7 @@ async fn a_binding_grants_and_its_end_revokes() {
 }
 
 #[tokio::test]
-async fn names_subresources_and_paths_are_told_apart() {
+async fn rules_distinguish_names_subresources_and_paths() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     let rules = json!([
@@ -108,7 +108,7 @@ async fn names_subresources_and_paths_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_namespace_is_in_itself() {
+async fn roles_in_a_namespace_apply_to_the_namespace_object() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "bob"))
@@ -128,7 +128,7 @@ async fn a_namespace_is_in_itself() {
 }
 
 #[tokio::test]
-async fn the_default_roles_include_each_other() {
+async fn view_is_included_in_edit_and_edit_in_admin() {
     let wire = guarded().await;
     let attributes = |verb: &str, group: &str, resource: &str| json!({"namespace": "default", "verb": verb, "group": group, "resource": resource});
     let rbac = "rbac.authorization.k8s.io";
@@ -156,7 +156,7 @@ async fn the_default_roles_include_each_other() {
 }
 
 #[tokio::test]
-async fn an_aggregated_role_follows_the_roles_that_it_selects() {
+async fn aggregated_cluster_roles_follow_the_selected_roles() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "bob"))
@@ -171,14 +171,14 @@ async fn an_aggregated_role_follows_the_roles_that_it_selects() {
     let shown = wire.get(&format!("{CLUSTER_ROLES}/admin")).await.body;
     assert!(
         shown["rules"].as_array().unwrap().contains(&rules[0]),
-        "roles are selected through others"
+        "aggregation is transitive"
     );
     wire.delete(&format!("{CLUSTER_ROLES}/capacities")).await;
     assert_eq!(code(&wire, &bob, "GET", CAPACITIES).await, 403);
 }
 
 #[tokio::test]
-async fn the_scheduler_reads_capacities_and_writes_none() {
+async fn the_scheduler_may_read_but_not_write_capacities() {
     let wire = guarded().await;
     let scheduler = wire.server.add_client("system:kube-scheduler");
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
@@ -194,7 +194,7 @@ async fn the_scheduler_reads_capacities_and_writes_none() {
 }
 
 #[tokio::test]
-async fn reasons_name_the_binding_and_what_is_missing() {
+async fn denials_name_missing_roles_and_grants_name_the_binding() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("gone", "ClusterRole", "missing", "bob"))
@@ -212,7 +212,7 @@ async fn reasons_name_the_binding_and_what_is_missing() {
 }
 
 #[tokio::test]
-async fn service_accounts_are_subjects() {
+async fn service_accounts_can_be_subjects() {
     let wire = guarded().await;
     let subject = json!({"kind": "ServiceAccount", "name": "default", "namespace": "kube-system"});
     let mut bound = binding("b", "ClusterRole", "view", "");
@@ -229,7 +229,7 @@ async fn service_accounts_are_subjects() {
 }
 
 #[tokio::test]
-async fn nobody_grants_what_they_do_not_have() {
+async fn users_cannot_grant_permissions_they_lack() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "admin", "bob"))
@@ -256,16 +256,16 @@ async fn nobody_grants_what_they_do_not_have() {
     assert_eq!(bound.code, 403, "{}", bound.text);
     let patch = json!({"rules": more});
     let wider = ask_merge(&wire, &bob, &format!("{ROLES}/own"), patch).await;
-    assert_eq!(wider, 403, "nor by a change");
+    assert_eq!(wider, 403, "widening an existing role is escalation too");
     assert_eq!(
         wire.post(ROLES, role("more", more)).await.code,
         201,
-        "system:masters may"
+        "system:masters may grant anything"
     );
 }
 
 #[tokio::test]
-async fn any_change_of_a_role_or_binding_requires_what_it_grants() {
+async fn changing_a_role_or_binding_requires_the_permissions_it_grants() {
     let wire = guarded().await;
     let ann = wire.server.add_client("ann");
     let group = "rbac.authorization.k8s.io";
@@ -286,7 +286,7 @@ async fn any_change_of_a_role_or_binding_requires_what_it_grants() {
     }
     let own = role("own", secrets.clone());
     let made = ask(&wire, Some(&ann), "POST", CLUSTER_ROLES, own).await;
-    assert_eq!(made.code, 403, "the URL of a POST has no name: {}", made.text);
+    assert_eq!(made.code, 403, "a POST has no name: {}", made.text);
     wire.create(CLUSTER_ROLES, role("own", json!([]))).await;
     let label = json!({"metadata": {"labels": {"a": "b"}}});
     let finalizer = json!({"metadata": {"finalizers": ["example.com/f"]}});
@@ -309,11 +309,11 @@ async fn any_change_of_a_role_or_binding_requires_what_it_grants() {
         );
     }
     let exec = "/api/v1/namespaces/default/pods/p/exec?command=ls";
-    assert_eq!(code(&wire, &ann, "GET", exec).await, 403, "it requires `create`");
+    assert_eq!(code(&wire, &ann, "GET", exec).await, 403, "requires create");
 }
 
 #[tokio::test]
-async fn rules_with_too_many_combinations_are_not_gone_through() {
+async fn rules_with_too_many_combinations_are_rejected() {
     let wire = guarded().await;
     let ann = wire.server.add_client("ann");
     let everything =
@@ -328,7 +328,7 @@ async fn rules_with_too_many_combinations_are_not_gone_through() {
     assert_eq!(
         code(&wire, &ann, "GET", CLUSTER_ROLES).await,
         403,
-        "the server goes on"
+        "the server still responds"
     );
 }
 
@@ -407,10 +407,10 @@ async fn roles_and_bindings_are_validated() {
     );
 }
 
-/// What kube-controller-manager asks for before anything else: the configuration of its authentication, its lock, and tokens for its
-/// controllers, each of which is a service account with a role of its own.
+/// The first requests of kube-controller-manager: the authentication configuration, its Lease, and tokens for its controllers, each of
+/// which uses a service account with a role of its own.
 #[tokio::test]
-async fn the_controller_manager_starts_with_the_roles_that_there_are() {
+async fn the_controller_manager_can_start_with_the_bootstrap_roles() {
     let wire = guarded().await;
     let user = "system:kube-controller-manager";
     let manager = wire.server.add_client(user);
@@ -442,7 +442,7 @@ async fn the_controller_manager_starts_with_the_roles_that_there_are() {
 }
 
 #[tokio::test]
-async fn every_binding_that_there_is_at_first_names_a_role() {
+async fn bootstrap_bindings_refer_to_existing_roles() {
     let wire = guarded().await;
     let names = |list: &Value| -> BTreeSet<String> {
         let place = |object: &Value| {

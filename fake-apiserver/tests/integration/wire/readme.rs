@@ -1,13 +1,13 @@
-//! The README names the tests that show what it says: they are there.
+//! The tests and files that the README names exist.
 
 use std::fs;
 use std::path::Path;
 
 #[test]
-fn tests_that_the_readme_names_exist() {
+fn tests_named_in_the_readme_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    // Every second piece between backticks is what stands inside of them.
+    // Every second part between backticks is code.
     let names = readme.split('`').skip(1).step_by(2);
     let (mut areas, mut tests) = (0, 0);
     for name in names {
@@ -35,17 +35,17 @@ fn tests_that_the_readme_names_exist() {
     }
     assert!(
         areas >= 10 && tests >= 5,
-        "the README names no tests any more: {areas}, {tests}"
+        "the README names too few tests: {areas} areas, {tests} tests"
     );
 }
 
 #[test]
-fn files_that_the_readme_names_exist() {
+fn files_named_in_the_readme_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
     let names = readme.split('`').skip(1).step_by(2);
     for name in names.filter(|name| name.ends_with(".rs")) {
         let is_there = root.join("src").join(name).is_file() || root.join(name).is_file();
-        assert!(is_there, "the README names {name}, and there is no such file");
+        assert!(is_there, "the README names {name}, which does not exist");
     }
 }

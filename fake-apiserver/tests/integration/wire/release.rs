@@ -1,4 +1,4 @@
-//! Older releases: what is served, which fields are kept, and what survives while it is not served.
+//! Older releases: served versions, preserved fields, and objects of resources that are not served.
 
 use super::client::{CAPACITIES, Wire, capacity};
 use fake_apiserver::{Release, ResourceRef, ServerOptions};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";
 
 fn release(text: &str) -> Release {
-    text.parse().expect("it is a release")
+    text.parse().expect("the release is valid")
 }
 
 fn gates(on: Option<bool>) -> BTreeMap<String, bool> {
@@ -30,7 +30,7 @@ fn capacities_of(version: &str) -> String {
     CAPACITIES.replace("/v1/", &format!("/{version}/"))
 }
 
-/// The versions in which capacities are served, as requests find them and as discovery says.
+/// The versions in which CSIStorageCapacity is served, according to requests and discovery.
 async fn served(wire: &Wire) -> Vec<&'static str> {
     let mut found = Vec::new();
     let group = wire.get("/apis/storage.k8s.io").await.body;
@@ -43,7 +43,7 @@ async fn served(wire: &Wire) -> Vec<&'static str> {
             .flatten()
             .any(|entry| entry["name"] == "csistoragecapacities");
         assert_eq!(listed, discovered, "{version}");
-        let in_group = group["versions"].as_array().expect("it is a group");
+        let in_group = group["versions"].as_array().expect("the group lists versions");
         assert!(
             !listed || in_group.iter().any(|entry| entry["version"] == version),
             "{version}"
@@ -85,17 +85,17 @@ async fn each_release_serves_its_versions() {
     }
 }
 
-/// The resources of the storage group, in whatever version.
+/// The resources of the storage group in all versions.
 async fn storage_resources(wire: &Wire) -> BTreeSet<String> {
     let group = wire.get("/apis/storage.k8s.io").await.body;
     let mut names = BTreeSet::new();
-    for version in group["versions"].as_array().expect("it is a group") {
+    for version in group["versions"].as_array().expect("the group lists versions") {
         let path = format!(
             "/apis/{}",
-            version["groupVersion"].as_str().expect("it has a name")
+            version["groupVersion"].as_str().expect("a groupVersion")
         );
         let list = wire.get(&path).await.body;
-        let resources = list["resources"].as_array().expect("it is a list");
+        let resources = list["resources"].as_array().expect("the version lists resources");
         names.extend(
             resources
                 .iter()
@@ -106,7 +106,7 @@ async fn storage_resources(wire: &Wire) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn neither_the_gate_nor_a_newer_release_takes_a_resource_away() {
+async fn feature_gates_and_newer_releases_remove_no_resource() {
     let wire = Wire::start().await;
     let mut before = BTreeSet::new();
     for release in Release::all() {
@@ -125,7 +125,7 @@ async fn neither_the_gate_nor_a_newer_release_takes_a_resource_away() {
 }
 
 #[tokio::test]
-async fn a_type_that_is_not_served_is_not_found_by_any_verb() {
+async fn unserved_resources_return_404_for_all_verbs() {
     let wire = wire_of("1.20", None).await;
     let one = format!("{}/c", capacities_of("v1alpha1"));
     let answers = [
@@ -142,13 +142,13 @@ async fn a_type_that_is_not_served_is_not_found_by_any_verb() {
         assert_eq!(
             answer.body["details"],
             json!({}),
-            "no object is named: the type itself is missing"
+            "the error names no object, since the resource is not served"
         );
     }
 }
 
 #[tokio::test]
-async fn storage_outlives_the_type() {
+async fn objects_survive_while_their_resource_is_not_served() {
     let wire = wire_of("1.20", Some(true)).await;
     let created = wire
         .create(&capacities_of("v1alpha1"), capacity("c", "1Gi"))
@@ -159,7 +159,7 @@ async fn storage_outlives_the_type() {
         .await;
     assert_eq!(watch.told(1).await, ["ADDED c"]);
     wire.server.set_release(release("1.20"), &gates(Some(false)));
-    assert_eq!(watch.next().await, None, "its type is gone");
+    assert_eq!(watch.next().await, None, "no longer served");
     assert_eq!(wire.get(&capacities_of("v1alpha1")).await.code, 404);
     for (to, version) in [
         ("1.20", "v1alpha1"),
@@ -171,7 +171,7 @@ async fn storage_outlives_the_type() {
         let found = wire.get(&format!("{}/c", capacities_of(version))).await.body;
         assert_eq!(
             found["metadata"], created["metadata"],
-            "same uid, same resourceVersion"
+            "UID and resourceVersion are preserved"
         );
         assert_eq!(found["apiVersion"], format!("storage.k8s.io/{version}"));
         let list = wire.get(&capacities_of(version)).await.body;
@@ -180,7 +180,7 @@ async fn storage_outlives_the_type() {
 }
 
 #[tokio::test]
-async fn a_watch_of_a_served_version_goes_on() {
+async fn watches_of_versions_that_stay_served_continue() {
     let wire = wire_of("1.24", None).await;
     let mut old = wire
         .watch(&format!("{}?watch=true", capacities_of("v1beta1")))
@@ -193,7 +193,7 @@ async fn a_watch_of_a_served_version_goes_on() {
 }
 
 #[tokio::test]
-async fn all_versions_show_the_same_object() {
+async fn all_versions_return_the_same_object() {
     let wire = wire_of("1.23", None).await;
     let mut watch = wire
         .watch(&format!("{}?watch=true", capacities_of("v1alpha1")))
@@ -220,7 +220,7 @@ async fn all_versions_show_the_same_object() {
 }
 
 #[tokio::test]
-async fn the_first_alpha_knows_no_maximum() {
+async fn v1alpha1_of_1_20_has_no_maximum_volume_size() {
     let wire = wire_of("1.21", None).await;
     let mut body = capacity("c", "1Gi");
     body["maximumVolumeSize"] = "512Mi".into();
@@ -235,7 +235,7 @@ async fn the_first_alpha_knows_no_maximum() {
     assert_eq!(
         wire.get(&beta("c")).await.body["maximumVolumeSize"],
         "512Mi",
-        "it was only hidden"
+        "the field was hidden, not removed"
     );
     assert_eq!(wire.get(&beta("d")).await.body["maximumVolumeSize"], Value::Null);
     wire.server.set_release(release("1.20"), &gates(Some(true)));
@@ -245,7 +245,7 @@ async fn the_first_alpha_knows_no_maximum() {
     assert_eq!(
         wire.get(&beta("c")).await.body["maximumVolumeSize"],
         Value::Null,
-        "a write loses it"
+        "an update drops the field"
     );
 }
 
@@ -253,7 +253,7 @@ fn driver(tracks: &Value) -> Value {
     json!({"metadata": {"name": "d"}, "spec": {"storageCapacity": tracks}})
 }
 
-/// Every way to write the flag.
+/// Writes the flag with each verb.
 async fn writes(wire: &Wire, tracks: bool) -> Vec<u16> {
     let path = format!("{DRIVERS}/d");
     let mut whole = wire.get(&path).await.body;
@@ -272,7 +272,7 @@ async fn writes(wire: &Wire, tracks: bool) -> Vec<u16> {
 }
 
 #[tokio::test]
-async fn the_flag_is_immutable_up_to_1_22_and_free_from_1_23() {
+async fn storage_capacity_of_a_driver_is_immutable_up_to_1_22_and_mutable_since_1_23() {
     for release in Release::all().skip(1) {
         let wire = wire_of(&release.to_string(), Some(true)).await;
         wire.create(DRIVERS, json!({"metadata": {"name": "d"}, "spec": {}}))
@@ -281,15 +281,15 @@ async fn the_flag_is_immutable_up_to_1_22_and_free_from_1_23() {
         assert_eq!(writes(&wire, true).await, [changed; 3], "{release}");
         let same = wire.get(&format!("{DRIVERS}/d")).await.body["spec"]["storageCapacity"] == true;
         assert_eq!(same, release.minor() >= 23);
-        assert_eq!(writes(&wire, same).await, [200; 3], "no change in {release}");
+        assert_eq!(writes(&wire, same).await, [200; 3], "unchanged in {release}");
         wire.delete(&format!("{DRIVERS}/d")).await;
         wire.create(DRIVERS, driver(&json!(true))).await;
-        assert_eq!(writes(&wire, true).await, [200; 3], "created anew in {release}");
+        assert_eq!(writes(&wire, true).await, [200; 3], "recreated in {release}");
     }
 }
 
 #[tokio::test]
-async fn other_fields_of_a_driver_keep_their_own_rules() {
+async fn other_fields_of_a_driver_are_mutable_by_release() {
     let wire = Wire::start().await;
     wire.create(DRIVERS, driver(&json!(true))).await;
     for (minor, field, value, code) in [
@@ -311,7 +311,7 @@ async fn other_fields_of_a_driver_keep_their_own_rules() {
 }
 
 #[tokio::test]
-async fn with_the_gate_off_the_flag_is_dropped_at_first_and_kept_later() {
+async fn storage_capacity_is_dropped_on_create_and_preserved_on_update_if_the_gate_is_off() {
     let path = format!("{DRIVERS}/d");
     for minor in ["1.19", "1.20", "1.21", "1.22", "1.23"] {
         let wire = wire_of(minor, Some(false)).await;
@@ -344,7 +344,7 @@ async fn with_the_gate_off_the_flag_is_dropped_at_first_and_kept_later() {
 }
 
 #[tokio::test]
-async fn the_gate_is_locked_from_1_24_on() {
+async fn the_gate_is_locked_since_1_24() {
     let wire = wire_of("1.24", Some(false)).await;
     let created = wire.create(DRIVERS, driver(&json!(true))).await;
     assert_eq!(created["spec"]["storageCapacity"], true);
@@ -352,7 +352,7 @@ async fn the_gate_is_locked_from_1_24_on() {
 }
 
 #[tokio::test]
-async fn a_release_before_the_flag_hides_it_and_loses_it_on_a_write() {
+async fn releases_without_storage_capacity_hide_it_and_drop_it_on_update() {
     let wire = wire_of("1.19", Some(true)).await;
     let path = format!("{DRIVERS}/d");
     let created = wire.create(DRIVERS, driver(&json!(true))).await;
@@ -364,7 +364,7 @@ async fn a_release_before_the_flag_hides_it_and_loses_it_on_a_write() {
     assert_eq!(
         wire.get(&path).await.body["spec"]["storageCapacity"],
         true,
-        "reading loses nothing"
+        "reading does not drop the field"
     );
     wire.server.set_release(release("1.18"), &gates(None));
     let touched = wire
@@ -378,7 +378,7 @@ async fn a_release_before_the_flag_hides_it_and_loses_it_on_a_write() {
 }
 
 #[tokio::test]
-async fn older_releases_have_older_discovery() {
+async fn older_releases_serve_older_discovery() {
     let wire = wire_of("1.26", None).await;
     let both = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
         application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
@@ -406,7 +406,7 @@ async fn older_releases_have_older_discovery() {
 }
 
 #[tokio::test]
-async fn local_clients_use_the_version_that_is_served() {
+async fn in_process_clients_use_the_served_version() {
     let wire = wire_of("1.20", Some(true)).await;
     wire.create(&capacities_of("v1alpha1"), capacity("c", "1Gi"))
         .await;

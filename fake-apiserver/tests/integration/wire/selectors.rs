@@ -1,4 +1,4 @@
-//! Selectors and pages of lists.
+//! Selectors and paged lists.
 
 use super::client::{CONFIG_MAPS, PODS, Wire, pod};
 use fake_apiserver::ServerOptions;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn names(list: &Value) -> Vec<&str> {
     let items = list["items"].as_array().into_iter().flatten();
     items
-        .map(|item| item["metadata"]["name"].as_str().expect("objects have names"))
+        .map(|item| item["metadata"]["name"].as_str().expect("items have names"))
         .collect()
 }
 
@@ -26,7 +26,7 @@ async fn with_maps() -> Wire {
 }
 
 #[tokio::test]
-async fn label_selectors_select() {
+async fn label_selectors_filter_lists() {
     let wire = with_maps().await;
     for (selector, expected) in [
         ("tier=web", vec!["a"]),
@@ -49,7 +49,7 @@ async fn label_selectors_select() {
 }
 
 #[tokio::test]
-async fn malformed_selectors_are_refused_rather_than_ignored() {
+async fn malformed_selectors_are_rejected() {
     let wire = with_maps().await;
     for selector in [
         "labelSelector=a%20b",
@@ -72,7 +72,7 @@ async fn malformed_selectors_are_refused_rather_than_ignored() {
 }
 
 #[tokio::test]
-async fn field_selectors_know_the_fields_of_each_kind() {
+async fn field_selectors_support_the_fields_of_each_kind() {
     let wire = Wire::start().await;
     for name in ["p1", "p2", "p3"] {
         wire.create(PODS, pod(name)).await;
@@ -106,7 +106,7 @@ async fn field_selectors_know_the_fields_of_each_kind() {
 }
 
 #[tokio::test]
-async fn pages_show_one_state_whatever_happens_between_them() {
+async fn all_pages_are_of_the_revision_of_the_first() {
     let wire = with_maps().await;
     let first = wire.get(&format!("{CONFIG_MAPS}?limit=2")).await.body;
     assert_eq!(
@@ -121,7 +121,7 @@ async fn pages_show_one_state_whatever_happens_between_them() {
         .get(&format!("{CONFIG_MAPS}?limit=2&continue={token}"))
         .await
         .body;
-    assert_eq!(names(&second), ["c", "d"], "the state of the first page");
+    assert_eq!(names(&second), ["c", "d"], "at the first revision");
     assert!(second["metadata"]["continue"].is_null());
     assert_eq!(
         second["metadata"]["resourceVersion"],
@@ -134,12 +134,12 @@ async fn pages_show_one_state_whatever_happens_between_them() {
     assert_eq!(
         names(&unlimited).len(),
         4,
-        "limit is ignored where any state will do"
+        "limit is ignored with resourceVersion=0"
     );
 }
 
 #[tokio::test]
-async fn a_page_from_before_the_history_is_gone_with_a_way_on() {
+async fn expired_continue_tokens_return_410_with_a_new_token() {
     let options = ServerOptions {
         history: 3,
         ..ServerOptions::default()
@@ -173,7 +173,7 @@ async fn a_page_from_before_the_history_is_gone_with_a_way_on() {
 }
 
 #[tokio::test]
-async fn a_page_of_one_namespace_stays_in_it() {
+async fn continue_tokens_stay_within_their_namespace() {
     let wire = Wire::start().await;
     wire.create("/api/v1/namespaces", json!({"metadata": {"name": "default-2"}}))
         .await;
@@ -187,7 +187,7 @@ async fn a_page_of_one_namespace_stays_in_it() {
     let token = first["metadata"]["continue"].as_str().unwrap();
     let rest = wire.get(&format!("{CONFIG_MAPS}?continue={token}")).await.body;
     assert_eq!(names(&rest), ["b"]);
-    // The server has one of its own.
+    // The server creates one of its own in kube-system.
     let all = wire
         .get("/api/v1/configmaps?fieldSelector=metadata.namespace!=kube-system")
         .await
@@ -196,7 +196,7 @@ async fn a_page_of_one_namespace_stays_in_it() {
 }
 
 #[tokio::test]
-async fn revisions_are_checked() {
+async fn resource_version_parameters_are_validated() {
     let wire = with_maps().await;
     for (query, code) in [
         ("resourceVersion=abc", 400),
@@ -217,7 +217,7 @@ async fn revisions_are_checked() {
 }
 
 #[tokio::test]
-async fn one_name_is_found_where_it_is_and_nowhere_else() {
+async fn metadata_name_selectors_find_only_that_object() {
     let wire = Wire::start().await;
     for namespace in ["a", "b"] {
         wire.create("/api/v1/namespaces", json!({"metadata": {"name": namespace}}))
@@ -254,7 +254,7 @@ async fn one_name_is_found_where_it_is_and_nowhere_else() {
     ] {
         let list = wire.get(&format!("{path}?{selector}")).await.body;
         assert_eq!(names(&list).len(), found, "{path} {selector}");
-        // A watch begins with the same objects, and then says that they are all.
+        // A watch starts with the same objects, followed by a bookmark.
         let mut watch = wire
             .watch(&format!("{path}?watch=1&allowWatchBookmarks=true&{selector}"))
             .await;

@@ -1,4 +1,4 @@
-//! Services: their addresses and ports, and the service of the server itself.
+//! Services: addresses, node ports, and the `kubernetes` service.
 
 use super::client::Wire;
 use fake_apiserver::{Network, ServerOptions};
@@ -21,7 +21,7 @@ fn message(answer: &super::client::Answer) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn the_server_is_a_service_of_its_own() {
+async fn the_kubernetes_service_exists() {
     let wire = Wire::start().await;
     let own = wire.get(&format!("{SERVICES}/kubernetes")).await.body;
     assert_eq!(
@@ -46,7 +46,7 @@ async fn the_server_is_a_service_of_its_own() {
 }
 
 #[tokio::test]
-async fn an_address_belongs_to_one_service_as_long_as_it_is_there() {
+async fn cluster_ips_are_allocated_to_one_service_until_it_is_deleted() {
     let wire = Wire::start().await;
     let asked = json!({"clusterIP": "10.96.1.2"});
     wire.create(SERVICES, service("a", &asked)).await;
@@ -69,10 +69,10 @@ async fn an_address_belongs_to_one_service_as_long_as_it_is_there() {
 }
 
 #[tokio::test]
-async fn addresses_run_out() {
+async fn cluster_ip_ranges_can_be_exhausted() {
     let options = ServerOptions {
         network: Network {
-            services: "10.0.0.0/30".parse().expect("it is a range"),
+            services: "10.0.0.0/30".parse().expect("the range is a valid CIDR"),
             ..Network::default()
         },
         ..ServerOptions::default()
@@ -81,7 +81,7 @@ async fn addresses_run_out() {
     let made = wire.create(SERVICES, service("a", &json!({}))).await;
     assert_eq!(
         made["spec"]["clusterIP"], "10.0.0.2",
-        "the first one is the server's"
+        "the first address belongs to the kubernetes service"
     );
     let full = wire.post(SERVICES, service("b", &json!({}))).await;
     let text = "Internal error occurred: failed to allocate a serviceIP for Service \"b\": range is full";
@@ -91,12 +91,12 @@ async fn addresses_run_out() {
 }
 
 #[tokio::test]
-async fn a_port_of_the_nodes_belongs_to_one_service() {
+async fn node_ports_are_allocated_to_one_service() {
     let wire = Wire::start().await;
     let made = wire
         .create(SERVICES, service("a", &json!({"type": "NodePort"})))
         .await;
-    let port = made["spec"]["ports"][0]["nodePort"].as_u64().expect("it has one");
+    let port = made["spec"]["ports"][0]["nodePort"].as_u64().expect("a port");
     assert!((30_000..=32_767).contains(&port), "{port}");
     let asking = |port: u64| json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]});
     let taken = wire.post(SERVICES, service("b", &asking(port))).await;
@@ -121,7 +121,7 @@ async fn a_port_of_the_nodes_belongs_to_one_service() {
 }
 
 #[tokio::test]
-async fn a_service_keeps_what_it_has_until_its_type_has_no_use_for_it() {
+async fn services_keep_their_allocations_until_a_type_change_releases_them() {
     let wire = Wire::start().await;
     let made = wire
         .create(SERVICES, service("a", &json!({"type": "NodePort"})))
@@ -154,12 +154,12 @@ async fn a_service_keeps_what_it_has_until_its_type_has_no_use_for_it() {
         "{}",
         away.text
     );
-    let freed = made["spec"]["clusterIP"].as_str().expect("it had one");
+    let freed = made["spec"]["clusterIP"].as_str().expect("an address");
     assert_eq!(wire.get(&format!("{ADDRESSES}/{freed}")).await.code, 404);
 }
 
 #[tokio::test]
-async fn a_service_needs_ports() {
+async fn services_require_ports() {
     let wire = Wire::start().await;
     let answer = wire.post(SERVICES, service("a", &json!({"ports": []}))).await;
     let text = "Service \"a\" is invalid: spec.ports: Required value";

@@ -1,10 +1,10 @@
-//! Subresources and generations: what each path may change.
+//! Subresources and generations: what may be changed on which path.
 
 use super::client::{PODS, Wire, pod};
 use serde_json::json;
 
 #[tokio::test]
-async fn the_main_path_leaves_the_status_alone_and_the_status_path_the_spec() {
+async fn main_resource_ignores_status_and_status_subresource_ignores_spec() {
     let wire = Wire::start().await;
     let created = wire.create(PODS, pod("p")).await;
     assert_eq!(
@@ -32,7 +32,7 @@ async fn the_main_path_leaves_the_status_alone_and_the_status_path_the_spec() {
     assert!(status["spec"]["activeDeadlineSeconds"].is_null());
     assert_eq!(
         status["metadata"]["labels"]["a"], "2",
-        "built-in kinds take labels through /status"
+        "built-in kinds accept label changes through /status"
     );
     assert_eq!(status["metadata"]["generation"], 1);
     let spec = wire
@@ -43,7 +43,7 @@ async fn the_main_path_leaves_the_status_alone_and_the_status_path_the_spec() {
 }
 
 #[tokio::test]
-async fn a_driver_gets_a_generation_with_its_first_change() {
+async fn csi_drivers_get_a_generation_with_their_first_update() {
     let wire = Wire::start().await;
     let drivers = "/apis/storage.k8s.io/v1/csidrivers";
     let created = wire
@@ -63,7 +63,7 @@ async fn a_driver_gets_a_generation_with_its_first_change() {
 }
 
 #[tokio::test]
-async fn a_pod_is_bound_once() {
+async fn pods_are_bound_once() {
     let wire = Wire::start().await;
     wire.create(PODS, pod("p")).await;
     let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}});
@@ -90,7 +90,7 @@ async fn a_pod_is_bound_once() {
 }
 
 #[tokio::test]
-async fn new_claims_and_volumes_are_pending_whatever_they_claim() {
+async fn new_claims_and_volumes_are_pending() {
     let wire = Wire::start().await;
     let claim = json!({
         "metadata": {"name": "c"}, "status": {"phase": "Bound"},
@@ -103,16 +103,16 @@ async fn new_claims_and_volumes_are_pending_whatever_they_claim() {
     assert_eq!(created["spec"]["volumeMode"], "Filesystem");
     assert_eq!(
         created["spec"]["resources"]["requests"]["storage"], "1Gi",
-        "quantities become canonical"
+        "quantities are canonicalized"
     );
     assert!(
         created["metadata"]["finalizers"].is_null(),
-        "protection is an option"
+        "the protection plugin is off by default"
     );
 }
 
 #[tokio::test]
-async fn a_container_comes_to_look_into_a_pod_and_stays() {
+async fn ephemeral_containers_can_be_added_but_not_removed() {
     let wire = Wire::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p/ephemeralcontainers");
@@ -129,7 +129,7 @@ async fn a_container_comes_to_look_into_a_pod_and_stays() {
         ),
         (&json!("IfNotPresent"), &json!(2))
     );
-    assert_eq!(added.body["metadata"].get("labels"), None, "nothing else changes");
+    assert_eq!(added.body["metadata"].get("labels"), None, "labels are ignored");
     assert_eq!(
         wire.get(&path).await.body["spec"]["ephemeralContainers"][0]["name"],
         "debug"
@@ -148,10 +148,10 @@ async fn a_container_comes_to_look_into_a_pod_and_stays() {
 }
 
 #[tokio::test]
-async fn components_are_told_about() {
+async fn component_statuses_are_read_only() {
     let wire = Wire::start().await;
     let all = wire.get("/api/v1/componentstatuses").await;
-    let items = all.body["items"].as_array().expect("a list has items");
+    let items = all.body["items"].as_array().expect("the list has items");
     let names: Vec<_> = items.iter().map(|item| &item["metadata"]["name"]).collect();
     assert_eq!(names, ["controller-manager", "etcd-0", "scheduler"]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Strategic merge patches as schedulers, provisioners and kubectl send them.
+//! Strategic merge patches as sent by schedulers, provisioners and kubectl.
 
 use super::client::{Answer, CONFIG_MAPS, PODS, Wire, pod};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ async fn strategic(wire: &Wire, path: &str, patch: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_scheduler_sets_one_condition_and_keeps_the_others() {
+async fn conditions_are_merged_by_type() {
     let wire = Wire::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p/status");
@@ -23,7 +23,7 @@ async fn a_scheduler_sets_one_condition_and_keeps_the_others() {
     assert_eq!(after.code, 200, "{}", after.text);
     let types: Vec<&Value> = after.body["status"]["conditions"]
         .as_array()
-        .expect("conditions are a list")
+        .expect("the status has conditions")
         .iter()
         .map(|condition| &condition["type"])
         .collect();
@@ -32,7 +32,7 @@ async fn a_scheduler_sets_one_condition_and_keeps_the_others() {
 }
 
 #[tokio::test]
-async fn a_provisioner_takes_its_finalizer_off() {
+async fn finalizers_are_removed_by_directive() {
     let wire = Wire::start().await;
     let held = json!({"metadata": {"name": "c", "finalizers": ["example.com/a", "example.com/b"]}});
     wire.create(CONFIG_MAPS, held).await;
@@ -46,11 +46,11 @@ async fn a_provisioner_takes_its_finalizer_off() {
             "$deleteFromPrimitiveList/finalizers": [gone], "$setElementOrder/finalizers": left}});
         assert_eq!(strategic(&wire, &path, patch).await.code, 200);
     }
-    assert_eq!(wire.get(&path).await.code, 404, "nothing holds it any more");
+    assert_eq!(wire.get(&path).await.code, 404, "deleted");
 }
 
 #[tokio::test]
-async fn a_patch_that_changes_nothing_makes_no_revision() {
+async fn patches_without_changes_preserve_the_resource_version() {
     let wire = Wire::start().await;
     let before = wire
         .create(
@@ -71,7 +71,7 @@ async fn a_patch_that_changes_nothing_makes_no_revision() {
 }
 
 #[tokio::test]
-async fn misused_directives_are_refused() {
+async fn invalid_directives_are_rejected() {
     let wire = Wire::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p");

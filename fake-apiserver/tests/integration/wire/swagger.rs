@@ -1,4 +1,4 @@
-//! OpenAPI in the forms of old clients: version 2, and both versions in protobuf.
+//! OpenAPI for old clients: version 2, and both versions in protobuf.
 
 use super::client::{Wire, request};
 use http_body_util::BodyExt;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SECOND: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const THIRD: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
-/// A message of protobuf: its fields by number. Only counted bytes are kept.
+/// A protobuf message: its length-delimited fields by number. Others are ignored.
 struct Message(BTreeMap<u64, Vec<Vec<u8>>>);
 
 impl Message {
@@ -20,7 +20,7 @@ impl Message {
                 0 => drop(varint(&mut rest)),
                 1 => rest = &rest[8..],
                 2 => {
-                    let length = usize::try_from(varint(&mut rest)).expect("lengths are small");
+                    let length = usize::try_from(varint(&mut rest)).expect("the length fits in usize");
                     let (field, after) = rest.split_at(length);
                     fields.entry(tag >> 3).or_default().push(field.to_vec());
                     rest = after;
@@ -41,14 +41,14 @@ impl Message {
     }
 
     fn text(&self, number: u64) -> String {
-        String::from_utf8(self.all(number).concat()).expect("it is text")
+        String::from_utf8(self.all(number).concat()).expect("the field is UTF-8")
     }
 
     fn one(&self, number: u64) -> Self {
         Self::read(&self.all(number).concat())
     }
 
-    /// The messages that a field holds under names.
+    /// The named values of a field.
     fn named(&self, number: u64) -> BTreeMap<String, Self> {
         let entries = self.all(number).into_iter().map(Self::read);
         entries.map(|entry| (entry.text(1), entry.one(2))).collect()
@@ -58,7 +58,7 @@ impl Message {
 fn varint(rest: &mut &[u8]) -> u64 {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
-        let (first, after) = rest.split_first().expect("the number goes on");
+        let (first, after) = rest.split_first().expect("the varint is complete");
         *rest = after;
         value |= u64::from(first & 0x7f) << shift;
         if first & 0x80 == 0 {
@@ -68,20 +68,20 @@ fn varint(rest: &mut &[u8]) -> u64 {
     value
 }
 
-/// A document in some form: media type, tag, and bytes.
+/// A document: status code, media type, ETag and body.
 async fn fetch(wire: &Wire, path: &str, accept: &str) -> (u16, String, String, Vec<u8>) {
     let response = request(&wire.client, "GET", path, &[("accept", accept)], String::new()).await;
     let (head, body) = response.into_parts();
     let bytes = body
         .collect()
         .await
-        .expect("the answer is complete")
+        .expect("the response body is complete")
         .to_bytes()
         .to_vec();
     let header = |name: &str| {
         let value = head.headers.get(name);
         value.map_or(String::new(), |value| {
-            value.to_str().expect("it is text").to_owned()
+            value.to_str().expect("header values are ASCII").to_owned()
         })
     };
     (
@@ -100,7 +100,7 @@ async fn swagger(wire: &Wire) -> Value {
 }
 
 #[tokio::test]
-async fn the_second_version_has_all_that_the_third_has() {
+async fn openapi_v2_contains_all_paths_and_schemas_of_v3() {
     let wire = Wire::start().await;
     let second = swagger(&wire).await;
     let index = wire.get("/openapi/v3").await.body;
@@ -108,7 +108,7 @@ async fn the_second_version_has_all_that_the_third_has() {
     for place in index["paths"].as_object().unwrap().values() {
         let document = wire.get(place["serverRelativeURL"].as_str().unwrap()).await.body;
         paths.extend(document["paths"].as_object().unwrap().keys().cloned());
-        // What is a text has none.
+        // Documents of plain-text endpoints have no schemas.
         let own = document["components"]["schemas"].as_object();
         schemas.extend(own.into_iter().flat_map(|own| own.keys().cloned()));
     }
@@ -120,7 +120,7 @@ async fn the_second_version_has_all_that_the_third_has() {
 }
 
 #[tokio::test]
-async fn all_references_of_the_second_version_lead_somewhere() {
+async fn references_in_openapi_v2_resolve() {
     fn targets(value: &Value, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(members) => {
@@ -143,7 +143,7 @@ async fn all_references_of_the_second_version_lead_somewhere() {
 }
 
 #[tokio::test]
-async fn the_second_version_speaks_its_own_language() {
+async fn openapi_v2_uses_only_keywords_of_v2() {
     let wire = Wire::start().await;
     let second = swagger(&wire).await;
     let quantity = &second["definitions"]["io.k8s.apimachinery.pkg.api.resource.Quantity"];
@@ -166,7 +166,7 @@ async fn the_second_version_speaks_its_own_language() {
             .contains(&json!("application/apply-patch+yaml"))
     );
     let parameters = patch["parameters"].as_array().unwrap();
-    // Old clients look for these two in the operation itself, to know whether they are understood.
+    // Old clients look for these two in the operation itself, to detect support.
     for name in ["dryRun", "fieldValidation"] {
         let wanted = |parameter: &&Value| parameter["name"] == name && parameter["in"] == "query";
         assert_eq!(
@@ -186,7 +186,7 @@ async fn the_second_version_speaks_its_own_language() {
 }
 
 #[tokio::test]
-async fn the_second_version_comes_in_protobuf_under_either_name() {
+async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
     let wire = Wire::start().await;
     let second = swagger(&wire).await;
     let (code, media, tag, bytes) = fetch(&wire, "/openapi/v2", SECOND).await;
@@ -216,7 +216,7 @@ async fn the_second_version_comes_in_protobuf_under_either_name() {
     let path = "/apis/storage.k8s.io/v1/namespaces/{namespace}/csistoragecapacities/{name}";
     let patch = document.one(8).named(2).remove(path).unwrap().one(8);
     let inline = patch.all(8).into_iter().map(|parameter| {
-        // ParametersItem, Parameter, NonBodyParameter, QueryParameterSubSchema.
+        // Messages ParametersItem, Parameter, NonBodyParameter, QueryParameterSubSchema.
         Message::read(parameter).one(1).one(2).one(3).text(4)
     });
     let inline: BTreeSet<String> = inline.collect();
@@ -227,7 +227,7 @@ async fn the_second_version_comes_in_protobuf_under_either_name() {
 }
 
 #[tokio::test]
-async fn the_third_version_comes_in_protobuf_under_either_name() {
+async fn openapi_v3_is_served_in_protobuf_under_both_media_types() {
     let wire = Wire::start().await;
     let path = "/openapi/v3/apis/storage.k8s.io/v1";
     let (_, _, tag, _) = fetch(&wire, path, "application/json").await;
@@ -238,7 +238,7 @@ async fn the_third_version_comes_in_protobuf_under_either_name() {
     let document = Message::read(&bytes);
     assert_eq!(document.text(1), "3.0.0");
     let schemas = document.one(5).one(1).named(1);
-    // SchemaOrReference, Schema.
+    // Messages SchemaOrReference, Schema.
     let class = schemas["io.k8s.api.storage.v1.StorageClass"].one(1);
     assert_eq!(class.all(23), [b"provisioner"]);
     let metadata = &class.one(31).named(1)["metadata"];
@@ -257,7 +257,7 @@ async fn the_third_version_comes_in_protobuf_under_either_name() {
 }
 
 #[tokio::test]
-async fn a_document_that_a_client_has_is_not_sent_again() {
+async fn documents_with_a_matching_etag_are_not_sent_again() {
     let wire = Wire::start().await;
     for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
         let first = wire.get(path).await;
@@ -285,7 +285,7 @@ async fn a_document_that_a_client_has_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_form_that_there_is_not_is_refused_without_a_word() {
+async fn unsupported_media_types_return_an_empty_406() {
     let wire = Wire::start().await;
     for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
         for accept in ["application/yaml", "application/vnd.kubernetes.protobuf"] {
@@ -295,6 +295,6 @@ async fn a_form_that_there_is_not_is_refused_without_a_word() {
         let liked = "application/yaml, application/json;q=0.5";
         assert_eq!(fetch(&wire, path, liked).await.0, 200);
     }
-    // Where the documents are is told to everybody.
+    // The index ignores the Accept header.
     assert_eq!(fetch(&wire, "/openapi/v3", "application/yaml").await.0, 200);
 }

@@ -18,17 +18,15 @@ async fn started() -> (ApiServer, Running) {
         ..ServerOptions::default()
     };
     let server = ApiServer::new(options, None);
-    let running = server.start_tls().await.expect("a loopback port is free");
+    let running = server.start_tls().await.expect("a free loopback port");
     (server, running)
 }
 
 fn connector(authority_pem: &str, protocols: &[&str]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots
-        .add(
-            CertificateDer::from_pem_slice(authority_pem.as_bytes()).expect("the test has set it up rightly"),
-        )
-        .expect("the test has set it up rightly");
+        .add(CertificateDer::from_pem_slice(authority_pem.as_bytes()).expect("the authority's PEM is valid"))
+        .expect("the authority certificate can be trusted");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -39,15 +37,15 @@ fn connector(authority_pem: &str, protocols: &[&str]) -> TlsConnector {
 }
 
 async fn client(path: &std::path::Path) -> kube::Client {
-    let file = Kubeconfig::read_from(path).expect("the test has set it up rightly");
+    let file = Kubeconfig::read_from(path).expect("the kubeconfig is readable");
     let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
-        .expect("the test has set it up rightly");
-    kube::Client::try_from(config).expect("the test has set it up rightly")
+        .expect("the kubeconfig is complete");
+    kube::Client::try_from(config).expect("the client configuration is valid")
 }
 
 #[tokio::test]
-async fn a_kubeconfig_is_all_that_a_client_needs_and_nobody_else_can_read_it() {
+async fn kubeconfigs_are_sufficient_for_clients_and_private_to_their_owner() {
     let (server, running) = started().await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("some/where/config");
@@ -58,12 +56,12 @@ async fn a_kubeconfig_is_all_that_a_client_needs_and_nobody_else_can_read_it() {
     assert_eq!(
         path.metadata().unwrap().permissions().mode() & 0o777,
         0o600,
-        "even where it was there before"
+        "permissions of an existing file are restricted"
     );
     assert_eq!(
         std::fs::read_dir(path.parent().unwrap()).unwrap().count(),
         1,
-        "no draft is left"
+        "no temporary file is left"
     );
     let namespaces: kube::Api<Namespace> = kube::Api::all(client(&path).await);
     let names: Vec<String> = namespaces
@@ -80,7 +78,7 @@ async fn a_kubeconfig_is_all_that_a_client_needs_and_nobody_else_can_read_it() {
 }
 
 #[tokio::test]
-async fn both_protocols_are_spoken_by_name() {
+async fn alpn_selects_http2_or_http1() {
     let (_, running) = started().await;
     for (protocol, hello, answer) in [
         (
@@ -112,7 +110,7 @@ async fn both_protocols_are_spoken_by_name() {
 }
 
 #[tokio::test]
-async fn every_server_has_an_authority_of_its_own() {
+async fn every_server_has_its_own_certificate_authority() {
     let (_, one) = started().await;
     let (_, other) = started().await;
     let socket = TcpStream::connect(one.address()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The permissions that a run used, and the roles derived from them.
+//! The permissions that a run used, and roles generated from them.
 
 use super::access::{ask, guarded};
 use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const NODES: &str = "/api/v1/nodes";
 
-/// What the program under test does.
+/// The requests of the program under test.
 const RUN: [(&str, &str); 6] = [
     ("GET", "/apis/storage.k8s.io/v1"),
     ("GET", NODES),
@@ -34,7 +34,7 @@ async fn run(wire: &Wire, token: &str) -> Vec<u16> {
 }
 
 #[tokio::test]
-async fn roles_derived_from_a_run_allow_it_and_nothing_else() {
+async fn roles_generated_from_a_run_allow_it_and_nothing_else() {
     let free = Wire::start().await;
     let codes = run(&free, &free.server.add_client("publisher")).await;
     let usage = free.server.usage();
@@ -65,7 +65,7 @@ async fn roles_derived_from_a_run_allow_it_and_nothing_else() {
     )]);
     assert_eq!(
         objects[2]["rules"], of_namespace,
-        "what the cluster role allows is not said again"
+        "the role does not repeat rules of the cluster role"
     );
 
     let guarded = guarded().await;

@@ -1,4 +1,4 @@
-//! What the storage kinds refuse, and in which words.
+//! Validation of the storage kinds, with its error messages.
 
 use super::client::{CAPACITIES, PODS, Wire, capacity};
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ async fn refused(wire: &Wire, path: &str, body: Value) -> String {
 }
 
 #[tokio::test]
-async fn the_probe_of_a_publisher_is_invalid() {
-    // A publisher finds out which version is served by sending an object that must be refused as invalid.
+async fn the_version_probe_of_external_provisioner_is_invalid() {
+    // The publisher detects the served version by creating an object with an invalid name.
     let wire = Wire::start().await;
     let probe = json!({"metadata": {"name": "#%123-invalid-name"}});
     let message = refused(&wire, CAPACITIES, probe).await;
@@ -31,7 +31,7 @@ async fn the_probe_of_a_publisher_is_invalid() {
 }
 
 #[tokio::test]
-async fn faults_of_a_capacity_are_named_in_order() {
+async fn validation_errors_of_a_capacity_are_in_field_order() {
     let wire = Wire::start().await;
     let mut body = capacity("c", "-1Gi");
     body["storageClassName"] = json!("");
@@ -47,12 +47,12 @@ async fn faults_of_a_capacity_are_named_in_order() {
     assert_eq!(
         wire.post(CAPACITIES, negative).await.code,
         201,
-        "the maximum is never checked"
+        "maximumVolumeSize is not validated"
     );
 }
 
 #[tokio::test]
-async fn topology_selectors_are_checked() {
+async fn topology_selectors_are_validated() {
     let wire = Wire::start().await;
     for (term, fault) in [
         (
@@ -79,7 +79,7 @@ async fn topology_selectors_are_checked() {
 }
 
 #[tokio::test]
-async fn absent_empty_and_set_topology_are_three_things() {
+async fn absent_empty_and_set_topologies_are_distinct() {
     let wire = Wire::start().await;
     let topologies = [Value::Null, json!({}), json!({"matchLabels": {"zone": "a"}})];
     for (i, topology) in topologies.iter().enumerate() {
@@ -90,7 +90,7 @@ async fn absent_empty_and_set_topology_are_three_things() {
         assert_eq!(
             created.get("nodeTopology").is_none(),
             topology.is_null(),
-            "absent is not null"
+            "an unset field is absent, not null"
         );
         for other in topologies.iter().filter(|other| *other != topology) {
             let mut changed = created.clone();
@@ -108,7 +108,7 @@ async fn absent_empty_and_set_topology_are_three_things() {
 }
 
 #[tokio::test]
-async fn quantities_become_canonical_and_garbage_is_no_object() {
+async fn capacities_are_canonicalized_and_invalid_quantities_rejected() {
     let wire = Wire::start().await;
     for (i, (sent, kept)) in [
         (json!("1024Mi"), "1Gi"),
@@ -136,7 +136,7 @@ async fn quantities_become_canonical_and_garbage_is_no_object() {
 }
 
 #[tokio::test]
-async fn unknown_fields_are_dropped_told_or_refused_as_asked() {
+async fn unknown_fields_are_ignored_warned_or_rejected_by_field_validation() {
     let wire = Wire::start().await;
     let mut body = capacity("c", "1Gi");
     body["capacitee"] = json!("2Gi");
@@ -180,7 +180,7 @@ async fn unknown_fields_are_dropped_told_or_refused_as_asked() {
 }
 
 #[tokio::test]
-async fn storage_capacity_of_a_driver_falls_back_to_false() {
+async fn storage_capacity_of_a_driver_defaults_to_false() {
     let wire = Wire::start().await;
     let created = wire
         .create(
@@ -222,7 +222,7 @@ async fn storage_capacity_of_a_driver_falls_back_to_false() {
 }
 
 #[tokio::test]
-async fn classes_keep_what_volumes_were_made_by() {
+async fn parameters_of_storage_classes_are_immutable() {
     let wire = Wire::start().await;
     let created = wire
         .create(
@@ -257,7 +257,7 @@ async fn classes_keep_what_volumes_were_made_by() {
 }
 
 #[tokio::test]
-async fn claims_ask_for_something_and_stay_as_they_are_until_bound() {
+async fn claims_require_a_positive_request_and_can_be_resized_only_when_bound() {
     let wire = Wire::start().await;
     let claim = |name: &str, size: &str| {
         json!({"metadata": {"name": name}, "spec": {
@@ -276,21 +276,21 @@ async fn claims_ask_for_something_and_stay_as_they_are_until_bound() {
     assert_eq!(
         wire.merge(&path, grow.clone()).await.code,
         422,
-        "not before it is bound"
+        "unbound claims cannot be resized"
     );
     assert_eq!(
         wire.merge(&path, json!({"spec": {"volumeName": "pv-1"}}))
             .await
             .code,
         200,
-        "the binding itself"
+        "volumeName may be set once"
     );
     assert_eq!(
         wire.merge(&path, json!({"spec": {"volumeName": "pv-2"}}))
             .await
             .code,
         422,
-        "once"
+        "volumeName may be set only once"
     );
     wire.merge(
         &format!("{path}/status"),
@@ -300,7 +300,7 @@ async fn claims_ask_for_something_and_stay_as_they_are_until_bound() {
     assert_eq!(
         wire.merge(&path, grow.clone()).await.code,
         403,
-        "nobody can make it grow"
+        "the StorageClass does not allow expansion"
     );
     let class = json!({"metadata": {"name": "fast"}, "provisioner": "example.com/disk", "allowVolumeExpansion": true});
     wire.create("/apis/storage.k8s.io/v1/storageclasses", class).await;
@@ -315,7 +315,7 @@ async fn claims_ask_for_something_and_stay_as_they_are_until_bound() {
 }
 
 #[tokio::test]
-async fn the_place_of_an_object_must_agree_with_the_request() {
+async fn namespace_and_name_of_an_object_must_match_the_request() {
     let wire = Wire::start().await;
     let mut body = capacity("c", "1Gi");
     body["metadata"]["namespace"] = json!("kube-system");
@@ -336,7 +336,7 @@ async fn the_place_of_an_object_must_agree_with_the_request() {
 }
 
 #[tokio::test]
-async fn a_pod_chooses_among_what_there_is() {
+async fn enum_fields_of_pods_are_validated() {
     let wire = Wire::start().await;
     let pod = json!({"metadata": {"name": "p"}, "spec": {
         "dnsPolicy": "A", "restartPolicy": "B",

@@ -1,4 +1,4 @@
-//! Volumes of plugins, and volumes inside of attachments, as kube-apiserver 1.36 judges them.
+//! Volume sources of in-tree plugins, and inline volumes of VolumeAttachments, validated as by kube-apiserver 1.36.
 
 use super::client::Wire;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const VOLUMES: &str = "/api/v1/persistentvolumes";
 const ATTACHMENTS: &str = "/apis/storage.k8s.io/v1/volumeattachments";
 
-/// A volume of a source.
+/// A PersistentVolume with this source.
 fn volume(source: &Value) -> Value {
     let mut body = json!({
         "metadata": {"name": "v"},
@@ -25,7 +25,7 @@ fn attachment(inline: &Value) -> Value {
     })
 }
 
-/// The sources that are refused, and what is said after the volume's name.
+/// Invalid sources, each with the error message after the volume's name.
 fn refused() -> Vec<(Value, &'static str)> {
     let iqn = "iqn.2001-04.com.example:storage";
     let pair = "must be a host:port pair or multiple pairs separated by commas";
@@ -87,7 +87,7 @@ fn refused() -> Vec<(Value, &'static str)> {
 }
 
 #[tokio::test]
-async fn sources_of_plugins_are_judged() {
+async fn volume_sources_are_validated() {
     let wire = Wire::start().await;
     for (source, why) in refused() {
         let answer = wire.post(VOLUMES, volume(&source)).await;
@@ -101,7 +101,7 @@ async fn sources_of_plugins_are_judged() {
 }
 
 #[tokio::test]
-async fn sources_of_plugins_have_defaults() {
+async fn volume_sources_are_defaulted() {
     let wire = Wire::start().await;
     let bare = json!({"azureDisk": {"diskName": "d", "diskURI": "https://x"}});
     let stored = wire.create(VOLUMES, volume(&bare)).await;
@@ -113,7 +113,7 @@ async fn sources_of_plugins_have_defaults() {
 }
 
 #[tokio::test]
-async fn go_names_the_struct_that_holds_all_sources() {
+async fn decoding_errors_name_the_embedded_persistent_volume_source() {
     let wire = Wire::start().await;
     let answer = wire.post(VOLUMES, volume(&json!({"csi": {"driver": 5}}))).await;
     let text = answer.body["message"].as_str().unwrap_or_default();
@@ -123,7 +123,7 @@ async fn go_names_the_struct_that_holds_all_sources() {
 }
 
 #[tokio::test]
-async fn a_volume_inside_of_an_attachment_is_of_csi_and_little_else() {
+async fn inline_volumes_of_attachments_must_be_csi() {
     let wire = Wire::start().await;
     let at = "spec.source.inlineVolumeSpec";
     let csi = json!({"driver": "d", "volumeHandle": "h"});

@@ -1,4 +1,4 @@
-//! watch: where it starts, what it tells, how it ends.
+//! watch: start, events, end.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, short};
 use fake_apiserver::ServerOptions;
@@ -9,12 +9,12 @@ async fn map(wire: &Wire, name: &str, label: &str) -> String {
     let created = wire.create(CONFIG_MAPS, body).await;
     created["metadata"]["resourceVersion"]
         .as_str()
-        .expect("it was written")
+        .expect("stored objects have a resourceVersion")
         .to_owned()
 }
 
 #[tokio::test]
-async fn deletions_between_a_list_and_a_watch_are_told() {
+async fn deletions_between_list_and_watch_are_delivered() {
     let wire = Wire::start().await;
     map(&wire, "a", "x").await;
     let list = wire.get(CONFIG_MAPS).await.body;
@@ -31,7 +31,7 @@ async fn deletions_between_a_list_and_a_watch_are_told() {
 }
 
 #[tokio::test]
-async fn a_selector_makes_objects_come_and_go() {
+async fn watch_events_reflect_entering_and_leaving_a_selector() {
     let wire = Wire::start().await;
     let revision = map(&wire, "a", "x").await;
     let query = format!("watch=true&labelSelector=team%3Dx&resourceVersion={revision}");
@@ -55,17 +55,17 @@ async fn a_selector_makes_objects_come_and_go() {
     assert_eq!(short(&leaving), "DELETED a");
     assert_eq!(
         leaving["object"]["metadata"]["labels"]["team"], "x",
-        "the old content"
+        "the event contains the last matching state"
     );
     assert_eq!(
         leaving["object"]["metadata"]["resourceVersion"], left["metadata"]["resourceVersion"],
-        "the new revision"
+        "the event has the resourceVersion of the change"
     );
     assert_eq!(watch.told(2).await, ["ADDED b", "DELETED b"]);
 }
 
 #[tokio::test]
-async fn without_a_revision_the_state_comes_first_and_its_end_is_marked() {
+async fn watches_without_revision_start_with_initial_events_and_a_bookmark() {
     let wire = Wire::start().await;
     for name in ["b", "a"] {
         map(&wire, name, "x").await;
@@ -91,11 +91,11 @@ async fn without_a_revision_the_state_comes_first_and_its_end_is_marked() {
         .await;
     assert_eq!(plain.told(2).await, ["ADDED a", "ADDED b"]);
     map(&wire, "c", "x").await;
-    assert_eq!(plain.told(1).await, ["ADDED c"], "a watch from 0 has no mark");
+    assert_eq!(plain.told(1).await, ["ADDED c"], "no bookmark");
 }
 
 #[tokio::test]
-async fn an_empty_state_still_has_an_end() {
+async fn empty_initial_events_end_with_a_bookmark() {
     let wire = Wire::start().await;
     let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
     let mut watch = wire.watch(&format!("{CAPACITIES}?{query}")).await;
@@ -105,7 +105,7 @@ async fn an_empty_state_still_has_an_end() {
 }
 
 #[tokio::test]
-async fn initial_events_may_be_declined() {
+async fn initial_events_can_be_disabled() {
     let wire = Wire::start().await;
     map(&wire, "a", "x").await;
     let query = "watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
@@ -115,7 +115,7 @@ async fn initial_events_may_be_declined() {
 }
 
 #[tokio::test]
-async fn a_forgotten_revision_is_an_error_inside_the_stream() {
+async fn compacted_revisions_return_an_error_event() {
     let options = ServerOptions {
         history: 2,
         ..ServerOptions::default()
@@ -147,7 +147,7 @@ async fn a_forgotten_revision_is_an_error_inside_the_stream() {
 }
 
 #[tokio::test]
-async fn other_resources_do_not_use_up_the_history_of_one() {
+async fn writes_of_other_resources_do_not_exhaust_the_history() {
     let options = ServerOptions {
         history: 50,
         ..ServerOptions::default()
@@ -160,12 +160,12 @@ async fn other_resources_do_not_use_up_the_history_of_one() {
     assert_eq!(
         watch.told(1).await,
         ["ADDED c"],
-        "a resource without lost events knows all revisions"
+        "a resource without compacted events accepts any revision"
     );
 }
 
 #[tokio::test]
-async fn a_watch_ends_when_its_time_is_up() {
+async fn watches_end_after_timeout_seconds() {
     let wire = Wire::start().await;
     map(&wire, "a", "x").await;
     let mut watch = wire
@@ -178,11 +178,7 @@ async fn a_watch_ends_when_its_time_is_up() {
     while let Some(event) = watch.next().await {
         rest.push(event["type"].clone());
     }
-    assert_eq!(
-        rest,
-        ["BOOKMARK"],
-        "the mark of the initial state, and a clean end"
-    );
+    assert_eq!(rest, ["BOOKMARK"], "a bookmark, then the end of the stream");
 }
 
 #[tokio::test]
@@ -195,7 +191,7 @@ async fn stopping_the_server_ends_watches() {
 }
 
 #[tokio::test]
-async fn tables_and_metadata_are_watched_too() {
+async fn tables_and_partial_metadata_can_be_watched() {
     let wire = Wire::start().await;
     map(&wire, "a", "x").await;
     map(&wire, "b", "x").await;
@@ -223,13 +219,16 @@ async fn tables_and_metadata_are_watched_too() {
         );
         if kind == "Table" {
             assert!(events[0]["object"]["columnDefinitions"].is_array());
-            assert!(events[1]["object"]["columnDefinitions"].is_null(), "said once");
+            assert!(
+                events[1]["object"]["columnDefinitions"].is_null(),
+                "sent only once"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn watch_options_are_checked() {
+async fn watch_parameters_are_validated() {
     let wire = Wire::start().await;
     for (query, code) in [
         ("watch=true&sendInitialEvents=true", 422),
@@ -250,7 +249,7 @@ async fn watch_options_are_checked() {
 }
 
 #[tokio::test]
-async fn a_list_waits_for_a_revision_that_is_about_to_come() {
+async fn lists_wait_for_a_future_revision() {
     let wire = Wire::start().await;
     let next = wire.server.revision() + 1;
     let path = format!("{CONFIG_MAPS}?resourceVersion={next}&resourceVersionMatch=NotOlderThan");
@@ -271,17 +270,17 @@ async fn bookmarks_are_empty_objects_of_their_kind() {
     let bookmark = watch
         .next()
         .await
-        .expect("the initial state ends with a bookmark");
+        .expect("the initial events end with a bookmark");
     assert_eq!(bookmark["type"], "BOOKMARK");
     assert_eq!(bookmark["object"]["spec"], json!({"containers": null}));
     assert_eq!(bookmark["object"]["status"], json!({}));
 }
 
-/// So many changes later, the log keeps an object in another form.
+/// After this many changes, the history stores an object in another form.
 const LONG_AGO: usize = 2_100;
 
 #[tokio::test]
-async fn what_was_superseded_long_ago_is_told_and_listed_as_it_was() {
+async fn superseded_states_are_watched_and_listed_unchanged() {
     let wire = Wire::start().await;
     let begin = map(&wire, "first", "x").await;
     let path = format!("{CONFIG_MAPS}/a");

@@ -1,4 +1,4 @@
-//! A webhook for tests: it answers reviews as it is told, over TLS, and keeps what it was asked.
+//! A webhook server for tests: responds over TLS as configured, and records the reviews.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,13 +22,13 @@ use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-/// What a webhook does with a review that comes for a path.
+/// The response to a review on a path.
 type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
-/// A running webhook.
+/// A running webhook server.
 pub(crate) struct Hook {
     pub(crate) address: SocketAddr,
-    /// The certificate of its authority, as configurations hold it.
+    /// The certificate of its authority, as `caBundle`.
     pub(crate) authority: String,
     asked: Arc<Mutex<Vec<Value>>>,
     connections: Arc<AtomicUsize>,
@@ -42,7 +42,7 @@ impl Drop for Hook {
 }
 
 impl Hook {
-    /// Starts a webhook; `answer` makes the whole answer.
+    /// Starts a server; `answer` returns the whole response body.
     pub(crate) async fn raw(answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
         Self::serve(signed(), Arc::new(answer)).await
     }
@@ -53,7 +53,7 @@ impl Hook {
         let (kept, connections) = (asked.clone(), Arc::new(AtomicUsize::new(0)));
         let count = connections.clone();
         let task = tokio::spawn(async move {
-            // Connections end with it.
+            // Connections end with the server.
             let mut tasks = JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
@@ -79,7 +79,7 @@ impl Hook {
         }
     }
 
-    /// The same with a certificate that no authority has signed.
+    /// The same with a self-signed certificate.
     pub(crate) async fn self_signed(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         Self::serve(
             own(),
@@ -88,27 +88,27 @@ impl Hook {
         .await
     }
 
-    /// Starts a webhook; `answer` makes the response to a request of admission, but for the uid.
+    /// Starts a server; `answer` returns the response to an AdmissionReview, without uid.
     pub(crate) async fn start(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         Self::raw(move |_, review| responded(review, &answer)).await
     }
 
-    /// Where it is, as configurations hold it.
+    /// Its `clientConfig`.
     pub(crate) fn client(&self, path: &str) -> Value {
         json!({"url": format!("https://{}{path}", self.address), "caBundle": self.authority})
     }
 
-    /// How many connections were made to it.
+    /// Number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// What it was asked so far.
+    /// All received reviews.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.asked.lock().clone()
     }
 
-    /// The requests of admission that it was asked about.
+    /// The requests of all received AdmissionReviews.
     pub(crate) fn requests(&self) -> Vec<Value> {
         let asked = self.asked().into_iter();
         asked.map(|mut review| review["request"].take()).collect()
@@ -135,14 +135,14 @@ async fn respond(
     Ok(response)
 }
 
-/// A response to a review.
+/// The AdmissionReview with the response.
 fn responded(review: &Value, answer: &impl Fn(&Value) -> Value) -> Value {
     let mut response = answer(&review["request"]);
     response["uid"] = review["request"]["uid"].clone();
     json!({"kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response})
 }
 
-/// A certificate that an authority has signed, and the authority.
+/// A certificate signed by an authority, and the authority.
 fn signed() -> (TlsAcceptor, String) {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -152,7 +152,7 @@ fn signed() -> (TlsAcceptor, String) {
     (acceptor(&server, &key), STANDARD.encode(authority.pem()))
 }
 
-/// A certificate that is its own authority.
+/// A self-signed certificate.
 fn own() -> (TlsAcceptor, String) {
     let key = KeyPair::generate().unwrap();
     let server = server().self_signed(&key).unwrap();
@@ -174,7 +174,7 @@ fn acceptor(certificate: &Certificate, key: &KeyPair) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// A patch, as responses hold it.
+/// An admission response with a JSON patch.
 pub(crate) fn patch(operations: &Value) -> Value {
     json!({"allowed": true, "patchType": "JSONPatch", "patch": STANDARD.encode(operations.to_string())})
 }

@@ -17,7 +17,7 @@ fn spec() -> Value {
 }
 
 #[tokio::test]
-async fn a_template_needs_labels_that_are_selected() {
+async fn template_labels_must_match_the_selector() {
     let wire = Wire::start().await;
     for plural in ["deployments", "replicasets", "daemonsets", "statefulsets"] {
         let path = format!("{APPS}/{plural}");
@@ -46,7 +46,7 @@ async fn a_template_needs_labels_that_are_selected() {
 }
 
 #[tokio::test]
-async fn a_scale_is_applied_without_a_name() {
+async fn scale_can_be_applied_without_a_name() {
     let wire = Wire::start().await;
     let path = format!("{APPS}/deployments");
     wire.create(&path, json!({"metadata": {"name": "d"}, "spec": spec()}))

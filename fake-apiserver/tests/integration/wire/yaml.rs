@@ -1,4 +1,4 @@
-//! Bodies in YAML, both ways.
+//! YAML request and response bodies.
 
 use super::client::{CONFIG_MAPS, PODS, Wire};
 use serde_json::json;
@@ -9,7 +9,7 @@ const YAML: [(&str, &str); 2] = [
 ];
 
 #[tokio::test]
-async fn an_object_comes_and_goes_in_yaml() {
+async fn objects_can_be_sent_and_returned_in_yaml() {
     let wire = Wire::start().await;
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels: {on: \"1\"}\ndata:\n  a: |\n    x\n";
     let created = wire.send("POST", CONFIG_MAPS, &YAML, body.to_owned()).await;
@@ -38,7 +38,7 @@ async fn an_object_comes_and_goes_in_yaml() {
 }
 
 #[tokio::test]
-async fn failures_are_yaml_too() {
+async fn errors_are_returned_in_yaml() {
     let wire = Wire::start().await;
     let missing = wire
         .send("GET", &format!("{CONFIG_MAPS}/c"), &YAML[1..], String::new())
@@ -59,7 +59,7 @@ async fn failures_are_yaml_too() {
 }
 
 #[tokio::test]
-async fn modes_may_be_octal() {
+async fn octal_modes_are_accepted() {
     let wire = Wire::start().await;
     let body = "metadata: {name: p}\nspec:\n  containers: [{name: c, image: i}]\n  volumes:\n  - name: v\n    \
         configMap: {name: m, defaultMode: 0440}\n";
@@ -72,7 +72,7 @@ async fn modes_may_be_octal() {
 }
 
 #[tokio::test]
-async fn a_field_that_comes_twice_is_told() {
+async fn duplicate_fields_are_reported() {
     let wire = Wire::start().await;
     let body = "metadata: {name: c}\ndata: {a: \"1\"}\ndata: {a: \"2\"}\n";
     let path = format!("{CONFIG_MAPS}?fieldValidation=Strict");
@@ -88,7 +88,7 @@ async fn a_field_that_comes_twice_is_told() {
 }
 
 #[tokio::test]
-async fn watches_have_no_form_in_yaml() {
+async fn watches_are_not_available_in_yaml() {
     let wire = Wire::start().await;
     let refused = wire
         .send(

@@ -1,4 +1,4 @@
-//! Server-side apply to custom resources: lists are divided as the schema says.
+//! Server-side apply of custom resources: lists are merged by the list type in the schema.
 
 use super::super::client::{Answer, Wire};
 use super::{FOOS, foos, with_spec};
@@ -23,7 +23,7 @@ fn lists() -> Value {
 }
 
 #[tokio::test]
-async fn managers_share_the_lists_that_may_be_shared() {
+async fn managers_share_set_and_map_lists() {
     let wire = Wire::start().await;
     foos(&wire, lists()).await;
     let made = apply(
@@ -46,7 +46,7 @@ async fn managers_share_the_lists_that_may_be_shared() {
 }
 
 #[tokio::test]
-async fn owners_of_the_same_conflict() {
+async fn applying_a_field_of_another_manager_conflicts() {
     let wire = Wire::start().await;
     foos(&wire, lists()).await;
     apply(
@@ -69,7 +69,7 @@ async fn owners_of_the_same_conflict() {
 }
 
 #[tokio::test]
-async fn entries_of_managers_name_fields_and_no_type() {
+async fn managed_fields_of_custom_resources_follow_the_schema() {
     let wire = Wire::start().await;
     foos(&wire, lists()).await;
     wire.create(FOOS, super::foo("a", json!({"set": ["a"]}))).await;
@@ -81,7 +81,7 @@ async fn entries_of_managers_name_fields_and_no_type() {
 }
 
 #[tokio::test]
-async fn fields_that_no_schema_names_are_refused() {
+async fn applied_fields_must_be_in_the_schema() {
     let wire = Wire::start().await;
     foos(&wire, lists()).await;
     let refused = apply(&wire, "one", json!({"bad": 1})).await;

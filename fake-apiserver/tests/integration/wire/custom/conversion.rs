@@ -1,4 +1,4 @@
-//! Versions that a webhook converts.
+//! Conversion webhooks.
 
 use super::super::client::Wire;
 use super::super::webhook_server::{Hook, patch};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const FIRST: &str = "/apis/example.com/v1/namespaces/default/foos";
 const SECOND: &str = "/apis/example.com/v2/namespaces/default/foos";
 
-/// The first version has one text for what the second has two for.
+/// Two versions: a single field of the first is two fields in the second.
 fn two(hook: &Hook, stored: &str) -> Value {
     let text = json!({"type": "string"});
     let version = |name: &str, properties: Value| {
@@ -32,7 +32,7 @@ fn two(hook: &Hook, stored: &str) -> Value {
     definition
 }
 
-/// A webhook that converts, and denies what is called `bad`.
+/// A webhook that converts, and fails for objects named `bad`.
 async fn converter() -> Hook {
     Hook::raw(|_, review| {
         let request = &review["request"];
@@ -78,11 +78,11 @@ fn second(name: &str, host: &str, port: &str) -> Value {
 }
 
 #[tokio::test]
-async fn each_version_is_read_and_written_as_the_webhook_has_it() {
+async fn each_version_is_read_and_written_through_the_webhook() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     let made = wire.create(FIRST, first("a", "here:80")).await;
-    assert!(hook.asked().is_empty(), "nothing has to be converted yet");
+    assert!(hook.asked().is_empty(), "the stored version was sent");
     let found = wire.get(&format!("{SECOND}/a")).await.body;
     assert_eq!((&found["host"], &found["port"]), (&json!("here"), &json!("80")));
     assert_eq!(found["metadata"], made["metadata"]);
@@ -121,7 +121,7 @@ async fn each_version_is_read_and_written_as_the_webhook_has_it() {
 }
 
 #[tokio::test]
-async fn a_list_of_both_versions_is_converted_at_once() {
+async fn lists_are_converted_in_one_review() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     wire.create(FIRST, first("a", "here:80")).await;
@@ -147,7 +147,7 @@ async fn a_list_of_both_versions_is_converted_at_once() {
     assert_eq!(
         hook.asked().len(),
         asked + 1,
-        "all that have to be are converted together"
+        "all objects are converted in one review"
     );
     let list = wire.get(FIRST).await.body;
     let texts: Vec<&Value> = list["items"]
@@ -160,7 +160,7 @@ async fn a_list_of_both_versions_is_converted_at_once() {
 }
 
 #[tokio::test]
-async fn watches_show_what_is_converted() {
+async fn watches_return_converted_objects() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     wire.create(FIRST, first("a", "here:80")).await;
@@ -190,7 +190,7 @@ async fn watches_show_what_is_converted() {
 }
 
 #[tokio::test]
-async fn failures_have_the_words_of_the_server() {
+async fn conversion_errors_have_the_message_of_kube_apiserver() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     wire.create(FIRST, first("bad", "x:1")).await;
@@ -231,7 +231,7 @@ async fn failures_have_the_words_of_the_server() {
 }
 
 #[tokio::test]
-async fn the_place_of_a_webhook_is_judged() {
+async fn client_configs_of_conversion_webhooks_are_validated() {
     let (wire, hook) = (Wire::start().await, converter().await);
     let mut made = two(&hook, "v1");
     made["spec"]["conversion"]["webhook"]["clientConfig"]["url"] = "http://example.com/x".into();
@@ -244,7 +244,7 @@ async fn the_place_of_a_webhook_is_judged() {
 }
 
 #[tokio::test]
-async fn webhooks_of_admission_see_the_version_that_they_name() {
+async fn admission_webhooks_receive_the_version_in_their_rules() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     let admission = Hook::start(|request| match request["operation"] == "DELETE" {

@@ -1,4 +1,4 @@
-//! Definitions: their forms, their names, their conditions, and the rules that they follow.
+//! CustomResourceDefinitions: serialization, names, conditions and validation.
 
 use super::super::client::Wire;
 use super::super::envelope;
@@ -10,7 +10,7 @@ fn any() -> Value {
 }
 
 #[tokio::test]
-async fn a_definition_is_established_and_its_resource_is_served() {
+async fn resources_are_served_once_their_definition_is_established() {
     let wire = Wire::start().await;
     assert_eq!(wire.get(FOOS).await.code, 404);
     let made = wire.create(DEFINITIONS, definition("foos", "Foo", any())).await;
@@ -25,7 +25,7 @@ async fn a_definition_is_established_and_its_resource_is_served() {
 }
 
 #[tokio::test]
-async fn yaml_and_protobuf_make_the_same_definition() {
+async fn definitions_in_yaml_and_protobuf_are_equal() {
     let wire = Wire::start().await;
     let yaml = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, \
         metadata: {name: bars.example.com}, spec: {group: example.com, scope: Cluster, names: {plural: bars, kind: Bar}, \
@@ -49,7 +49,7 @@ async fn yaml_and_protobuf_make_the_same_definition() {
 }
 
 #[tokio::test]
-async fn names_that_others_have_are_not_accepted_until_they_are_free() {
+async fn conflicting_names_are_not_accepted_until_they_are_free() {
     let wire = Wire::start().await;
     foos(&wire, any()).await;
     let mut second = definition("others", "Other", any());
@@ -70,7 +70,7 @@ async fn names_that_others_have_are_not_accepted_until_they_are_free() {
 }
 
 #[tokio::test]
-async fn faulty_definitions_are_refused_with_the_place_of_the_fault() {
+async fn invalid_definitions_are_rejected_with_the_field() {
     let wire = Wire::start().await;
     let faulty = [
         (
@@ -123,21 +123,21 @@ async fn faulty_definitions_are_refused_with_the_place_of_the_fault() {
 }
 
 #[tokio::test]
-async fn watches_of_definitions_see_them_come_to_be_established() {
+async fn watches_observe_a_definition_becoming_established() {
     let wire = Wire::start().await;
     let mut watch = wire.watch(&format!("{DEFINITIONS}?watch=true")).await;
     foos(&wire, any()).await;
     let mut seen = Vec::new();
     while seen.last() != Some(&("True".to_owned(), "InitialNamesAccepted".to_owned())) {
-        let event = watch.next().await.expect("the watch goes on");
+        let event = watch.next().await.expect("the watch has not ended");
         let (status, reason) = condition(&event["object"], "Established");
         seen.push((status.to_owned(), reason.to_owned()));
     }
-    assert_eq!(seen[0].0, "", "a new one has no conditions: {seen:?}");
+    assert_eq!(seen[0].0, "", "a new definition has no conditions: {seen:?}");
 }
 
 #[tokio::test]
-async fn another_schema_counts_from_then_on() {
+async fn schema_changes_apply_to_later_writes() {
     let wire = Wire::start().await;
     foos(&wire, with_spec(json!({"a": {"type": "integer"}}))).await;
     wire.create(FOOS, foo("a", json!({"a": 1}))).await;
@@ -150,11 +150,11 @@ async fn another_schema_counts_from_then_on() {
     let changed = wire.send("PATCH", &place, &media, patch.to_string()).await;
     assert_eq!(changed.code, 200, "{}", changed.text);
     assert_eq!(changed.body["metadata"]["generation"], 2);
-    assert_eq!(watch.next().await, None, "watchers are to come again");
+    assert_eq!(watch.next().await, None, "a schema change ends watches");
     let found = wire.get(&format!("{FOOS}/a")).await.body;
     assert_eq!(
         found["spec"],
         json!({"a": 1, "b": "x"}),
-        "what was stored before has the default, too"
+        "objects stored earlier are defaulted on read"
     );
 }

@@ -1,4 +1,4 @@
-//! What clients learn about custom resources: discovery and OpenAPI.
+//! Discovery and OpenAPI of custom resources.
 
 use super::super::client::Wire;
 use super::super::envelope;
@@ -20,7 +20,7 @@ fn described() -> Value {
 }
 
 #[tokio::test]
-async fn discovery_tells_of_them_while_they_are_served() {
+async fn discovery_lists_custom_resources_while_they_are_served() {
     let wire = Wire::start().await;
     let mut sent = definition("foos", "Foo", described());
     sent["spec"]["names"]["shortNames"] = json!(["fo"]);
@@ -54,7 +54,7 @@ async fn discovery_tells_of_them_while_they_are_served() {
 }
 
 #[tokio::test]
-async fn version_three_describes_them_in_a_document_of_their_own() {
+async fn openapi_v3_describes_custom_resources_in_a_document_of_their_own() {
     let wire = Wire::start().await;
     foos(&wire, described()).await;
     let index = wire.get("/openapi/v3").await.body;
@@ -97,11 +97,11 @@ async fn version_three_describes_them_in_a_document_of_their_own() {
     let encoded = envelope::get(&wire, "/openapi/v3/apis/example.com/v1", media).await;
     assert_eq!(encoded.code, 200);
     let text = String::from_utf8_lossy(&encoded.bytes).into_owned();
-    assert!(text.contains("com.example.v1.Foo"), "the schema has its name");
+    assert!(text.contains("com.example.v1.Foo"), "contains the schema");
 }
 
 #[tokio::test]
-async fn version_two_leaves_out_what_it_cannot_say() {
+async fn openapi_v2_omits_keywords_it_does_not_support() {
     let wire = Wire::start().await;
     foos(&wire, described()).await;
     let of = async |name: &str| wire.get("/openapi/v2").await.body["definitions"][name].clone();
@@ -127,7 +127,7 @@ async fn version_two_leaves_out_what_it_cannot_say() {
         200
     );
     let schema = of("com.example.v1.Foo").await;
-    assert_eq!(schema["properties"], Value::Null, "anything may be there");
+    assert_eq!(schema["properties"], Value::Null, "any properties are valid");
     wire.delete(&place).await;
     assert_eq!(of("com.example.v1.Foo").await, Value::Null);
 }

@@ -1,11 +1,11 @@
-//! The end of definitions, which is that of their objects first.
+//! Deletion of CustomResourceDefinitions, which deletes their objects first.
 
 use super::super::client::Wire;
 use super::{DEFINITIONS, FOOS, condition, foo, foos, with_spec};
 use serde_json::json;
 
 #[tokio::test]
-async fn objects_go_first_and_their_finalizers_hold_the_definition() {
+async fn objects_are_deleted_first_and_their_finalizers_block_the_definition() {
     let wire = Wire::start().await;
     foos(&wire, with_spec(json!({}))).await;
     let mut held = foo("held", json!({}));
@@ -35,7 +35,7 @@ async fn objects_go_first_and_their_finalizers_hold_the_definition() {
 }
 
 #[tokio::test]
-async fn the_next_definition_of_the_name_begins_with_nothing() {
+async fn recreated_definitions_start_without_objects() {
     let wire = Wire::start().await;
     foos(&wire, with_spec(json!({}))).await;
     wire.create(FOOS, foo("a", json!({}))).await;
@@ -48,7 +48,7 @@ async fn the_next_definition_of_the_name_begins_with_nothing() {
 }
 
 #[tokio::test]
-async fn a_namespace_takes_its_custom_objects_with_it() {
+async fn deleting_a_namespace_deletes_its_custom_objects() {
     let wire = Wire::start().await;
     foos(&wire, with_spec(json!({}))).await;
     wire.create("/api/v1/namespaces", json!({"metadata": {"name": "n"}}))

@@ -1,4 +1,4 @@
-//! Custom resources: definitions, and what they make.
+//! CustomResourceDefinitions and their objects.
 
 mod apply;
 mod conversion;
@@ -14,12 +14,12 @@ mod versions;
 use super::client::{Answer, Wire};
 use serde_json::{Value, json};
 
-/// Where definitions are.
+/// The collection of CustomResourceDefinitions.
 pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// Where the objects are of the definition that most of these tests use.
+/// The collection of the custom resource that most of these tests use.
 pub(super) const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
 
-/// A namespaced resource with one version.
+/// The definition of a namespaced resource with one version.
 pub(super) fn definition(plural: &str, kind: &str, version: Value) -> Value {
     let mut definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -30,14 +30,14 @@ pub(super) fn definition(plural: &str, kind: &str, version: Value) -> Value {
     definition
 }
 
-/// A version whose objects follow a schema.
+/// A version with this schema.
 pub(super) fn version(schema: Value) -> Value {
     let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {}});
     version["schema"]["openAPIV3Schema"] = schema;
     version
 }
 
-/// A version whose objects have a spec with these properties, and a status.
+/// A version whose schema has a spec with these properties, and an open status.
 pub(super) fn with_spec(properties: Value) -> Value {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let mut schema = json!({"type": "object", "properties": {"spec": {"type": "object"}, "status": open}});
@@ -45,7 +45,7 @@ pub(super) fn with_spec(properties: Value) -> Value {
     version(schema)
 }
 
-/// Makes `foos` of a version.
+/// Creates the definition of `foos` with this version.
 pub(super) async fn foos(wire: &Wire, version: Value) {
     wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
 }
@@ -56,7 +56,7 @@ pub(super) fn foo(name: &str, spec: Value) -> Value {
     object
 }
 
-/// The status of a condition of a definition, with its reason.
+/// Status and reason of a condition of a definition.
 pub(super) fn condition<'a>(definition: &'a Value, of: &str) -> (&'a str, &'a str) {
     let all = definition["status"]["conditions"].as_array();
     let found = all
@@ -67,7 +67,7 @@ pub(super) fn condition<'a>(definition: &'a Value, of: &str) -> (&'a str, &'a st
     (text("status"), text("reason"))
 }
 
-/// Causes of a refusal: field and message.
+/// The causes of an error: field and message.
 pub(super) fn causes(answer: &Answer) -> Vec<String> {
     let all = answer.body["details"]["causes"].as_array();
     let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Objects of custom resources: verbs, media types, lists, selectors, tables, field validation, rights.
+//! Custom objects: verbs, media types, lists, selectors, tables, field validation.
 
 use super::super::client::Wire;
 use super::{FOOS, causes, foo, foos, with_spec};
@@ -18,7 +18,7 @@ fn fields() -> Value {
 }
 
 #[tokio::test]
-async fn objects_are_made_read_listed_changed_and_deleted() {
+async fn custom_objects_support_all_verbs() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     let made = wire.create(FOOS, foo("a", json!({"color": "red"}))).await;
@@ -26,7 +26,7 @@ async fn objects_are_made_read_listed_changed_and_deleted() {
     wire.create(FOOS, foo("b", json!({"color": "blue"}))).await;
     let list = wire.get(FOOS).await.body;
     assert_eq!(list["kind"], "FooList");
-    assert_eq!(list["items"][0]["kind"], "Foo", "entries say what they are");
+    assert_eq!(list["items"][0]["kind"], "Foo", "list items have a kind");
     assert_eq!(list["items"].as_array().unwrap().len(), 2);
     let mut changed = made.clone();
     changed["spec"]["count"] = 2.into();
@@ -45,7 +45,7 @@ async fn objects_are_made_read_listed_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn watches_see_what_lists_see() {
+async fn watches_return_the_objects_that_lists_return() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     wire.create(FOOS, foo("a", json!({"color": "red"}))).await;
@@ -62,7 +62,7 @@ async fn watches_see_what_lists_see() {
 }
 
 #[tokio::test]
-async fn only_selectable_fields_select() {
+async fn only_selectable_fields_can_be_selected() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     for (name, color) in [("a", "red"), ("b", "blue")] {
@@ -79,7 +79,7 @@ async fn only_selectable_fields_select() {
 }
 
 #[tokio::test]
-async fn patches_need_a_form_without_a_type() {
+async fn strategic_merge_patches_are_not_supported() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     wire.create(FOOS, foo("a", json!({"count": 1}))).await;
@@ -111,7 +111,7 @@ async fn patches_need_a_form_without_a_type() {
 }
 
 #[tokio::test]
-async fn protobuf_is_neither_taken_nor_sent() {
+async fn protobuf_is_not_supported() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     let media = [("content-type", "application/vnd.kubernetes.protobuf")];
@@ -124,7 +124,7 @@ async fn protobuf_is_neither_taken_nor_sent() {
 }
 
 #[tokio::test]
-async fn tables_have_the_columns_of_the_definition() {
+async fn tables_have_the_additional_printer_columns() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     wire.create(FOOS, foo("a", json!({"color": "red", "count": 3})))
@@ -143,7 +143,7 @@ async fn tables_have_the_columns_of_the_definition() {
 }
 
 #[tokio::test]
-async fn unknown_and_duplicate_fields_are_reported_as_asked() {
+async fn unknown_and_duplicate_fields_are_reported_by_field_validation() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     let body = r#"{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"a","bad":1},
@@ -163,12 +163,12 @@ async fn unknown_and_duplicate_fields_are_reported_as_asked() {
     assert_eq!(
         warned.body["spec"],
         json!({"color": "blue", "inner": {}}),
-        "the last one counts"
+        "the last duplicate is effective"
     );
 }
 
 #[tokio::test]
-async fn a_body_says_what_it_is() {
+async fn kind_and_api_version_must_match_the_resource() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     let other = json!({"apiVersion": "example.com/v1", "kind": "Bar", "metadata": {"name": "a"}});
@@ -184,7 +184,7 @@ async fn a_body_says_what_it_is() {
 }
 
 #[tokio::test]
-async fn dependents_go_with_their_owners() {
+async fn dependents_are_deleted_with_their_owner() {
     let wire = Wire::start().await;
     foos(&wire, fields()).await;
     let owner = wire.create(FOOS, foo("owner", json!({}))).await;

@@ -12,7 +12,7 @@ fn scaled() -> Value {
 }
 
 #[tokio::test]
-async fn status_and_the_rest_are_written_apart() {
+async fn status_and_main_resource_are_written_separately() {
     let wire = Wire::start().await;
     foos(&wire, scaled()).await;
     let mut sent = foo("a", json!({"x": "1"}));
@@ -34,20 +34,20 @@ async fn status_and_the_rest_are_written_apart() {
 }
 
 #[tokio::test]
-async fn resources_without_subresources_have_none() {
+async fn undeclared_subresources_are_not_served() {
     let wire = Wire::start().await;
     foos(&wire, with_spec(json!({}))).await;
     let mut sent = foo("a", json!({}));
     sent["status"] = json!({"ready": true});
     let made = wire.create(FOOS, sent).await;
-    assert_eq!(made["status"]["ready"], true, "it is a member like all others");
+    assert_eq!(made["status"]["ready"], true, "an ordinary field");
     for part in ["status", "scale"] {
         assert_eq!(wire.get(&format!("{FOOS}/a/{part}")).await.code, 404, "{part}");
     }
 }
 
 #[tokio::test]
-async fn scales_are_read_and_written_by_their_paths() {
+async fn scale_is_read_and_written_through_its_paths() {
     let wire = Wire::start().await;
     foos(&wire, scaled()).await;
     wire.create(FOOS, foo("a", json!({"replicas": 2}))).await;

@@ -1,4 +1,4 @@
-//! Validation rules in CEL: what they say of objects, and what is said of them.
+//! CEL validation rules: evaluation for objects, and validation of the rules themselves.
 
 use super::super::client::{Answer, Wire};
 use super::{DEFINITIONS, FOOS, causes, definition, foo, foos, version, with_spec};
@@ -53,7 +53,7 @@ async fn objects_must_satisfy_the_rules() {
 }
 
 #[tokio::test]
-async fn rules_are_not_checked_of_what_has_no_form() {
+async fn rules_are_not_evaluated_for_values_of_the_wrong_type() {
     let wire = Wire::start().await;
     let rules = json!([{"rule": "self.x > 0"}]);
     foos(&wire, ruled(json!({"x": {"type": "integer"}}), rules)).await;
@@ -68,7 +68,7 @@ async fn rules_are_not_checked_of_what_has_no_form() {
 }
 
 #[tokio::test]
-async fn transitions_are_judged_by_what_was_there() {
+async fn transition_rules_use_the_old_value() {
     let wire = Wire::start().await;
     let once = json!({"type": "string", "maxLength": 5, "x-kubernetes-validations": [
         {"rule": "self == oldSelf", "message": "it is immutable"}]});
@@ -113,7 +113,7 @@ async fn transitions_are_judged_by_what_was_there() {
 }
 
 #[tokio::test]
-async fn what_did_not_hold_before_is_a_warning_while_it_does_not_change() {
+async fn rule_violations_of_unchanged_values_are_warnings() {
     let wire = Wire::start().await;
     let text = json!({"type": "string"});
     foos(&wire, with_spec(json!({"a": text, "b": text}))).await;
@@ -134,7 +134,7 @@ async fn what_did_not_hold_before_is_a_warning_while_it_does_not_change() {
 }
 
 #[tokio::test]
-async fn the_libraries_are_there() {
+async fn cel_libraries_are_available() {
     let wire = Wire::start().await;
     let text = json!({"type": "string"});
     let properties = json!({
@@ -170,7 +170,7 @@ async fn the_libraries_are_there() {
 }
 
 #[tokio::test]
-async fn rules_that_make_no_sense_are_refused_with_the_definition() {
+async fn invalid_rules_are_rejected_with_the_definition() {
     let wire = Wire::start().await;
     let properties =
         json!({"x": {"type": "integer"}, "list": {"type": "array", "items": {"type": "string"}}});
@@ -204,21 +204,21 @@ async fn rules_that_make_no_sense_are_refused_with_the_definition() {
 }
 
 #[tokio::test]
-async fn what_costs_too_much_is_given_up() {
+async fn too_expensive_rules_are_stopped() {
     let wire = Wire::start().await;
     let list = json!({"type": "array", "maxItems": 1_000_000, "items": {"type": "integer"}});
     let rules = json!([{"rule": "self.list.all(x, x >= 0)"}]);
     foos(&wire, ruled(json!({"list": list}), rules)).await;
     let long: Vec<u32> = vec![1; 300_000];
     let told = refused(&wire, json!({"list": long})).await;
-    // On a slow machine the time runs out first.
+    // On a slow host the time limit is reached first.
     let texts = ["call cost exceeds limit for rule", "running out of cost budget"];
     assert!(texts.iter().any(|text| told[0].contains(text)), "{told:?}");
 }
 
-/// Each of these takes hours, or more memory than a machine has, where nothing stops it.
+/// Without limits, each of these would take hours, or exhaust the memory.
 #[tokio::test]
-async fn a_rule_without_an_end_is_stopped() {
+async fn unbounded_rules_are_stopped() {
     let text = "a".repeat(100_000);
     let list: Vec<u32> = (0..700).collect();
     let object = json!({"text": text, "list": list});

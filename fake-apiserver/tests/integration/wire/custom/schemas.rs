@@ -1,4 +1,4 @@
-//! What schemas do to objects: pruning, defaults, null, validation.
+//! Effects of structural schemas: pruning, defaulting, null handling, validation.
 
 use super::super::client::Wire;
 use super::{FOOS, causes, foo, foos, version, with_spec};
@@ -15,7 +15,7 @@ async fn refused(wire: &Wire, spec: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_the_schema_does_not_name_is_pruned_unless_it_says_otherwise() {
+async fn undeclared_fields_are_pruned_unless_preserved() {
     let wire = Wire::start().await;
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
         "properties": {"closed": {"type": "object", "properties": {"a": {"type": "string"}}}}});
@@ -31,7 +31,7 @@ async fn what_the_schema_does_not_name_is_pruned_unless_it_says_otherwise() {
 }
 
 #[tokio::test]
-async fn defaults_fill_what_is_missing_and_null_that_is_not_allowed() {
+async fn defaults_replace_missing_fields_and_disallowed_nulls() {
     let wire = Wire::start().await;
     let inner =
         json!({"type": "object", "default": {}, "properties": {"b": {"type": "integer", "default": 2}}});
@@ -56,7 +56,7 @@ async fn defaults_fill_what_is_missing_and_null_that_is_not_allowed() {
 }
 
 #[tokio::test]
-async fn values_are_judged_in_the_words_of_the_real_server() {
+async fn validation_errors_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let spec = json!({
         "count": {"type": "integer", "minimum": 1, "maximum": 5},
@@ -110,7 +110,7 @@ async fn values_are_judged_in_the_words_of_the_real_server() {
 }
 
 #[tokio::test]
-async fn lists_hold_no_entry_twice_where_the_schema_says_so() {
+async fn set_and_map_lists_reject_duplicate_items() {
     let wire = Wire::start().await;
     let item = json!({"type": "object", "required": ["k"], "properties": {
         "k": {"type": "string"}, "v": {"type": "string"}}});
@@ -133,7 +133,7 @@ async fn lists_hold_no_entry_twice_where_the_schema_says_so() {
 }
 
 #[tokio::test]
-async fn objects_inside_objects_have_type_and_metadata() {
+async fn embedded_resources_are_decoded_and_validated() {
     let wire = Wire::start().await;
     let embedded = json!({"type": "object", "x-kubernetes-embedded-resource": true,
         "x-kubernetes-preserve-unknown-fields": true});
@@ -150,7 +150,7 @@ async fn objects_inside_objects_have_type_and_metadata() {
 }
 
 #[tokio::test]
-async fn what_was_wrong_before_may_stay_wrong() {
+async fn invalid_values_may_stay_if_unchanged() {
     let wire = Wire::start().await;
     foos(
         &wire,
@@ -176,7 +176,7 @@ async fn what_was_wrong_before_may_stay_wrong() {
 }
 
 #[tokio::test]
-async fn schemas_may_be_one_of_several() {
+async fn one_of_requires_exactly_one_valid_schema() {
     let wire = Wire::start().await;
     let mut spec =
         json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});

@@ -1,4 +1,4 @@
-//! Several versions of a custom resource, of which one is stored.
+//! Several versions of a custom resource, one of which is stored.
 
 use super::super::client::Wire;
 use super::{DEFINITIONS, FOOS, definition, foo, with_spec};
@@ -20,7 +20,7 @@ fn two() -> Value {
 }
 
 #[tokio::test]
-async fn each_version_shows_what_its_schema_names() {
+async fn each_version_returns_the_fields_of_its_schema() {
     let wire = Wire::start().await;
     wire.create(DEFINITIONS, two()).await;
     wire.create(FOOS, foo("a", json!({"a": "1", "old": "2"}))).await;
@@ -42,7 +42,7 @@ async fn each_version_shows_what_its_schema_names() {
     assert_eq!(
         stored["spec"],
         json!({"a": "1"}),
-        "the stored version does not know the rest"
+        "the schema of the stored version has no other fields"
     );
     assert_eq!(
         wire.get(NEWER).await.body["items"][1]["apiVersion"],
@@ -51,7 +51,7 @@ async fn each_version_shows_what_its_schema_names() {
 }
 
 #[tokio::test]
-async fn versions_that_were_stored_are_remembered() {
+async fn stored_versions_are_recorded_and_cannot_be_removed() {
     let wire = Wire::start().await;
     wire.create(DEFINITIONS, two()).await;
     wire.create(FOOS, foo("a", json!({"a": "1"}))).await;
@@ -70,11 +70,11 @@ async fn versions_that_were_stored_are_remembered() {
     let mut without = written.body.clone();
     without["spec"]["versions"].as_array_mut().unwrap().remove(0);
     let refused = wire.put(&place, without).await;
-    assert_eq!(refused.code, 422, "objects may still be stored in that version");
+    assert_eq!(refused.code, 422, "a version in storedVersions cannot be removed");
 }
 
 #[tokio::test]
-async fn versions_that_should_not_be_used_say_so_and_others_are_not_served() {
+async fn deprecated_versions_return_a_warning_and_unserved_ones_404() {
     let wire = Wire::start().await;
     let mut sent = two();
     sent["spec"]["versions"][0]["deprecated"] = true.into();

@@ -1,4 +1,4 @@
-//! Admission policies: what they refuse, and what they make of objects.
+//! Validating and mutating admission policies.
 
 mod mutating;
 mod objects;
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
-/// What a policy about deployments is about.
+/// The match constraints for deployments.
 fn deployments() -> Value {
     json!({"resourceRules": [{"operations": ["*"], "apiGroups": ["apps"], "apiVersions": ["v1"],
         "resources": ["deployments"]}]})
 }
 
-/// Makes a policy that refuses, about deployments where its spec does not say otherwise, and binds it.
+/// Creates a validating policy, for deployments unless `spec` says otherwise, and binds it.
 async fn refuses(wire: &Wire, spec: Value, binding: Value) {
     let mut whole = json!({"matchConstraints": deployments()});
     merge(&mut whole, spec);
@@ -37,7 +37,7 @@ async fn refuses(wire: &Wire, spec: Value, binding: Value) {
     .await;
 }
 
-/// Makes a policy that changes deployments, and binds it.
+/// Creates a mutating policy for deployments, and binds it.
 async fn changes(wire: &Wire, name: &str, spec: Value) {
     let mut whole = json!({"matchConstraints": deployments(), "reinvocationPolicy": "Never"});
     whole["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]);
@@ -60,12 +60,12 @@ fn merge(under: &mut Value, over: Value) {
     under.as_object_mut().unwrap().extend(over);
 }
 
-/// A mutation by an object that is applied.
+/// A mutation of type ApplyConfiguration.
 fn apply(expression: &str) -> Value {
     json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}})
 }
 
-/// A mutation by operations.
+/// A mutation of type JSONPatch.
 fn operations(expression: &str) -> Value {
     json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
 }

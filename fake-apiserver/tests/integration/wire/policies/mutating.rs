@@ -1,11 +1,11 @@
-//! Policies that change objects.
+//! MutatingAdmissionPolicies.
 
 use super::{DEPLOYMENTS, apply, changes, deployment, operations};
 use crate::wire::client::Wire;
 use serde_json::json;
 
 #[tokio::test]
-async fn an_object_is_applied() {
+async fn apply_configurations_are_merged_into_the_object() {
     let wire = Wire::start().await;
     let annotate = "Object{metadata: Object.metadata{annotations: {\"mutated-by\": \"admission-policy\"}}}";
     let container = "Object{spec: Object.spec{replicas: 1337, template: Object.spec.template{spec: \
@@ -28,7 +28,7 @@ async fn an_object_is_applied() {
         (&init["name"], &init["image"]),
         (&json!("i"), &json!("example.com/app:1"))
     );
-    assert_eq!(init["imagePullPolicy"], "IfNotPresent", "it gets defaults");
+    assert_eq!(init["imagePullPolicy"], "IfNotPresent", "a default");
     let changed = wire
         .merge(&format!("{DEPLOYMENTS}/a"), json!({"spec": {"replicas": 2}}))
         .await;
@@ -36,7 +36,7 @@ async fn an_object_is_applied() {
 }
 
 #[tokio::test]
-async fn operations_are_carried_out_unless_a_test_among_them_fails() {
+async fn json_patches_are_applied_unless_one_of_their_tests_fails() {
     let wire = Wire::start().await;
     let patch = "[JSONPatch{op: 'test', path: '/spec/replicas', value: 1}, \
                  JSONPatch{op: 'replace', path: '/spec/replicas', value: variables.wanted}, \
@@ -46,7 +46,7 @@ async fn operations_are_carried_out_unless_a_test_among_them_fails() {
         "variables": [{"name": "wanted", "expression": "object.spec.replicas + 4"}],
         "mutations": [operations(patch)],
     });
-    // A key with a tilde is no label, which validation has to say after the change.
+    // A label key with a tilde is invalid; validation runs after the mutation.
     changes(&wire, "a", spec).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
     assert!(
@@ -64,7 +64,7 @@ async fn operations_are_carried_out_unless_a_test_among_them_fails() {
 }
 
 #[tokio::test]
-async fn policies_change_objects_in_the_order_of_their_names_and_may_be_asked_again() {
+async fn policies_run_in_name_order_and_can_be_reinvoked() {
     let wire = Wire::start().await;
     let add = |by: u32| {
         operations(&format!(
@@ -85,7 +85,7 @@ async fn policies_change_objects_in_the_order_of_their_names_and_may_be_asked_ag
 }
 
 #[tokio::test]
-async fn a_refusal_has_the_words_of_the_server() {
+async fn denials_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let atomic = "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'a': 'b'}}}}";
     changes(&wire, "a", json!({"mutations": [apply(atomic)]})).await;

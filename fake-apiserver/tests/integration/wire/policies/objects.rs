@@ -1,4 +1,4 @@
-//! What must hold of policies and bindings, and what the server fills in.
+//! Validation and defaulting of policies and bindings.
 
 use super::{GROUP, apply, deployments};
 use crate::wire::client::Wire;
@@ -6,7 +6,7 @@ use crate::wire::custom::causes;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn defaults_are_filled_in() {
+async fn policies_are_defaulted() {
     let wire = Wire::start().await;
     let spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});
     let made = wire
@@ -25,7 +25,7 @@ async fn defaults_are_filled_in() {
 }
 
 #[tokio::test]
-async fn faults_have_the_words_of_the_server() {
+async fn validation_errors_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let policy = |own: Value| {
         let mut spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});

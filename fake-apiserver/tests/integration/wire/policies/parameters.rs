@@ -24,7 +24,7 @@ fn limit(name: &str, most: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_parameter_is_named_in_the_namespace_of_the_request() {
+async fn parameters_are_read_from_the_namespace_of_the_request() {
     let wire = Wire::start().await;
     let reference = json!({"name": "limit", "parameterNotFoundAction": "Deny"});
     refuses(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
@@ -41,7 +41,7 @@ async fn a_parameter_is_named_in_the_namespace_of_the_request() {
 }
 
 #[tokio::test]
-async fn all_selected_parameters_count() {
+async fn all_selected_parameters_are_evaluated() {
     let wire = Wire::start().await;
     let reference = json!({
         "selector": {"matchLabels": {"limits": "yes"}}, "namespace": "default", "parameterNotFoundAction": "Allow",
@@ -59,7 +59,7 @@ async fn all_selected_parameters_count() {
 }
 
 #[tokio::test]
-async fn parameters_may_be_custom_resources_that_have_to_be_there() {
+async fn parameters_may_be_custom_resources_and_must_exist() {
     let wire = Wire::start().await;
     let kind = json!({"apiVersion": "example.com/v1", "kind": "Foo"});
     let spec = json!({
@@ -82,7 +82,7 @@ async fn parameters_may_be_custom_resources_that_have_to_be_there() {
 }
 
 #[tokio::test]
-async fn without_a_reference_there_is_nothing_in_params() {
+async fn params_is_null_without_param_ref() {
     let wire = Wire::start().await;
     refuses(&wire, spec(&config_maps()), json!({})).await;
     wire.create(DEPLOYMENTS, deployment("a", 9)).await;

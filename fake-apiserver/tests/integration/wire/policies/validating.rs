@@ -1,4 +1,4 @@
-//! Policies that refuse.
+//! ValidatingAdmissionPolicies.
 
 use super::{DEPLOYMENTS, GROUP, deployment, refuses};
 use crate::wire::client::{CONFIG_MAPS, Wire};
@@ -7,7 +7,7 @@ use serde_json::json;
 const DENIED: &str = "ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com' denied request";
 
 #[tokio::test]
-async fn a_refusal_has_the_words_of_the_server() {
+async fn denials_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let validations = json!([
         {"expression": "object.spec.replicas > 1",
@@ -65,7 +65,7 @@ async fn a_refusal_has_the_words_of_the_server() {
 }
 
 #[tokio::test]
-async fn variables_are_computed_from_those_before_them() {
+async fn variables_may_use_earlier_variables() {
     let wire = Wire::start().await;
     let spec = json!({
         "variables": [
@@ -94,7 +94,7 @@ async fn variables_are_computed_from_those_before_them() {
 }
 
 #[tokio::test]
-async fn what_is_done_is_up_to_the_binding() {
+async fn validation_actions_of_the_binding_are_applied() {
     let wire = Wire::start().await;
     let validations = json!([{"expression": "object.spec.replicas > 1", "message": "too few"}]);
     refuses(
@@ -110,7 +110,7 @@ async fn what_is_done_is_up_to_the_binding() {
 }
 
 #[tokio::test]
-async fn nothing_holds_without_a_binding_and_everything_at_once_with_one() {
+async fn policies_take_effect_with_their_binding() {
     let wire = Wire::start().await;
     let validations = json!([{"expression": "false", "message": "never"}]);
     refuses(&wire, json!({"validations": validations}), json!({})).await;
@@ -123,7 +123,7 @@ async fn nothing_holds_without_a_binding_and_everything_at_once_with_one() {
     assert_eq!(
         local.create(object).unwrap_err().code,
         422,
-        "clients in the process are judged, too"
+        "policies apply to in-process clients"
     );
     wire.delete(&format!(
         "{GROUP}/validatingadmissionpolicybindings/b.example.com"
@@ -133,7 +133,7 @@ async fn nothing_holds_without_a_binding_and_everything_at_once_with_one() {
 }
 
 #[tokio::test]
-async fn selectors_exclusions_conditions_and_bindings_narrow_what_is_judged() {
+async fn selectors_exclusions_conditions_and_bindings_narrow_the_match() {
     let wire = Wire::start().await;
     let spec = json!({
         "matchConstraints": {
@@ -166,7 +166,7 @@ async fn selectors_exclusions_conditions_and_bindings_narrow_what_is_judged() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_evaluated_refuses_unless_failures_are_ignored() {
+async fn evaluation_errors_deny_unless_failure_policy_is_ignore() {
     let wire = Wire::start().await;
     let validations = json!([{"expression": "object.spec.nothing.here == 'x'"}]);
     refuses(&wire, json!({"validations": validations}), json!({})).await;
@@ -181,7 +181,7 @@ async fn what_cannot_be_evaluated_refuses_unless_failures_are_ignored() {
 }
 
 #[tokio::test]
-async fn deletions_are_judged_by_the_old_object() {
+async fn deletions_are_validated_with_the_old_object() {
     let wire = Wire::start().await;
     let validations = json!([{
         "expression": "request.operation != 'DELETE' || oldObject.spec.replicas == 0", "message": "still in use",
@@ -196,7 +196,7 @@ async fn deletions_are_judged_by_the_old_object() {
 }
 
 #[tokio::test]
-async fn the_status_of_a_policy_is_written_for_its_generation() {
+async fn policy_status_has_the_observed_generation() {
     let wire = Wire::start().await;
     let policies = format!("{GROUP}/validatingadmissionpolicies");
     let validations = json!([{"expression": "object.spec.replicas > 1"}]);
@@ -210,9 +210,9 @@ async fn the_status_of_a_policy_is_written_for_its_generation() {
     );
 }
 
-/// Each member of `variables` is twice as long as the one before.
+/// Each member of `variables` is twice as long as the previous one.
 #[tokio::test]
-async fn variables_that_double_are_stopped() {
+async fn exponentially_growing_variables_are_stopped() {
     let wire = Wire::start().await;
     let mut variables = vec![json!({"name": "v0", "expression": "object.metadata.name"})];
     for i in 1..60 {

@@ -1,4 +1,4 @@
-//! What must hold of a configuration of webhooks, and what the server fills in.
+//! Validation and defaulting of webhook configurations.
 
 use super::{MUTATING, VALIDATING, hook};
 use crate::wire::client::Wire;
@@ -10,7 +10,7 @@ fn client() -> Value {
 }
 
 #[tokio::test]
-async fn defaults_are_filled_in() {
+async fn webhook_configurations_are_defaulted() {
     let wire = Wire::start().await;
     for (path, again) in [(VALIDATING, Value::Null), (MUTATING, json!("Never"))] {
         let service = json!({"service": {"namespace": "default", "name": "hook"}});
@@ -35,7 +35,7 @@ async fn defaults_are_filled_in() {
 }
 
 #[tokio::test]
-async fn faults_have_the_words_of_the_server() {
+async fn validation_errors_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let bad = |own: Value| hook("a", client(), own);
     for (hooks, told) in [
@@ -98,7 +98,7 @@ async fn faults_have_the_words_of_the_server() {
 }
 
 #[tokio::test]
-async fn conditions_are_compiled() {
+async fn match_conditions_are_compiled() {
     let wire = Wire::start().await;
     for (expression, told) in [
         ("... [", "compilation failed: ERROR: <input>:1:2: Syntax error"),
@@ -131,7 +131,7 @@ async fn conditions_are_compiled() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_that_webhooks_are_not_asked() {
+async fn creating_a_configuration_returns_no_warning() {
     let wire = Wire::start().await;
     let hooks = [hook("a", client(), json!({}))];
     let made = wire

@@ -1,4 +1,4 @@
-//! Webhooks and custom resources: definitions, versions, and what is pruned.
+//! Webhooks for custom resources: definitions, versions, pruning.
 
 use super::{VALIDATING, changes, denied, hook, register};
 use crate::wire::client::Wire;
@@ -12,7 +12,7 @@ fn rules(group: &str, resource: &str) -> Value {
 }
 
 #[tokio::test]
-async fn custom_resources_are_changed_and_pruned() {
+async fn custom_objects_are_mutated_and_then_pruned() {
     let wire = Wire::start().await;
     let version = with_spec(json!({"size": {"type": "integer"}, "stage": {"type": "string"}}));
     wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
@@ -29,7 +29,7 @@ async fn custom_resources_are_changed_and_pruned() {
 }
 
 #[tokio::test]
-async fn definitions_are_asked_about() {
+async fn webhooks_are_called_for_definitions() {
     let wire = Wire::start().await;
     let server = Hook::start(
         |request| match request["object"]["metadata"]["labels"]["banned"].is_null() {
@@ -60,7 +60,7 @@ async fn definitions_are_asked_about() {
 }
 
 #[tokio::test]
-async fn what_is_stored_in_another_version_is_seen_in_the_one_that_is_asked_about() {
+async fn webhooks_receive_the_requested_version_of_objects_stored_in_another() {
     let wire = Wire::start().await;
     let text = || with_spec(json!({"stage": {"type": "string"}}));
     let mut second = text();

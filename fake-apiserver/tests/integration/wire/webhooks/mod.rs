@@ -1,4 +1,4 @@
-//! Webhooks of admission: who is asked about what, and what becomes of the answers.
+//! Admission webhooks: when they are called, and how their responses are handled.
 
 mod configurations;
 mod custom;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/// A webhook that is asked about all writes of config maps, with members of its own.
+/// A webhook for all writes of ConfigMaps, with these additional members.
 fn hook(name: &str, client: Value, own: Value) -> Value {
     let rule =
         json!({"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]});
@@ -31,19 +31,19 @@ fn hook(name: &str, client: Value, own: Value) -> Value {
     hook
 }
 
-/// Registers webhooks.
+/// Creates a configuration with these webhooks.
 async fn register(wire: &Wire, path: &str, name: &str, hooks: Vec<Value>) {
     wire.create(path, json!({"metadata": {"name": name}, "webhooks": hooks}))
         .await;
 }
 
-/// Registers one webhook that looks at config maps.
+/// Creates a configuration with one validating webhook for ConfigMaps.
 async fn looks(wire: &Wire, hook_server: &Hook, own: Value) {
     let hooks = vec![hook("looks", hook_server.client("/look"), own)];
     register(wire, VALIDATING, "looks", hooks).await;
 }
 
-/// Registers one webhook that changes config maps.
+/// Creates a configuration with one mutating webhook for ConfigMaps.
 async fn changes(wire: &Wire, hook_server: &Hook, own: Value) {
     let hooks = vec![hook("changes", hook_server.client("/change"), own)];
     register(wire, MUTATING, "changes", hooks).await;

@@ -1,4 +1,4 @@
-//! Webhooks that change objects.
+//! Mutating webhooks.
 
 use super::{MUTATING, VALIDATING, changes, config_map, hook, register};
 use crate::wire::client::{CONFIG_MAPS, PODS, Wire, pod};
@@ -10,7 +10,7 @@ fn add(path: &str, value: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_object_is_written_as_webhooks_have_made_it() {
+async fn patches_of_webhooks_are_stored() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| match request["operation"] == "DELETE" {
         true => json!({"allowed": true}),
@@ -34,12 +34,12 @@ async fn an_object_is_written_as_webhooks_have_made_it() {
     let created = &server.requests()[0];
     assert!(
         created["object"]["metadata"]["uid"].is_null(),
-        "it is not prepared yet"
+        "mutating webhooks run before the UID is assigned"
     );
 }
 
 #[tokio::test]
-async fn webhooks_are_asked_in_the_order_of_names_and_see_each_other() {
+async fn webhooks_run_in_name_order_and_see_earlier_changes() {
     let wire = Wire::start().await;
     let server = Hook::raw(|path, review| {
         let seen = review["request"]["object"]["data"]["seen"]
@@ -60,7 +60,7 @@ async fn webhooks_are_asked_in_the_order_of_names_and_see_each_other() {
 }
 
 #[tokio::test]
-async fn a_webhook_is_asked_again_if_it_wants_to_and_somebody_has_changed_the_object() {
+async fn webhooks_are_reinvoked_if_needed_after_a_later_change() {
     let wire = Wire::start().await;
     let server = Hook::raw(|path, review| {
         let (name, data) = (&path[1..], &review["request"]["object"]["data"]);
@@ -97,7 +97,7 @@ async fn a_webhook_is_asked_again_if_it_wants_to_and_somebody_has_changed_the_ob
 }
 
 #[tokio::test]
-async fn what_a_webhook_adds_gets_defaults_and_is_judged() {
+async fn patched_objects_are_defaulted_and_validated() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| {
         let name = match request["name"] == "bad" {
@@ -128,7 +128,7 @@ async fn what_a_webhook_adds_gets_defaults_and_is_judged() {
 }
 
 #[tokio::test]
-async fn those_who_look_see_what_others_have_changed() {
+async fn validating_webhooks_see_the_mutated_object() {
     let wire = Wire::start().await;
     let server = Hook::raw(|path, review| {
         let seen = review["request"]["object"]["data"]["stamp"] == "1";
@@ -152,7 +152,7 @@ async fn those_who_look_see_what_others_have_changed() {
 }
 
 #[tokio::test]
-async fn a_patch_that_fits_nothing_is_a_failure() {
+async fn inapplicable_patches_are_errors() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| match request["operation"] == "DELETE" {
         true => add("/data/x", "1"),
@@ -173,7 +173,7 @@ async fn a_patch_that_fits_nothing_is_a_failure() {
 }
 
 #[tokio::test]
-async fn other_versions_of_the_same_objects_count_unless_only_exact_ones_do() {
+async fn equivalent_versions_match_unless_match_policy_is_exact() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     let scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
@@ -202,7 +202,7 @@ async fn other_versions_of_the_same_objects_count_unless_only_exact_ones_do() {
 }
 
 #[tokio::test]
-async fn bodies_of_subresources_are_changed_and_stay_what_they_are() {
+async fn subresource_bodies_can_be_mutated_within_their_type() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| match request["name"].as_str() {
         Some("spoilt") => patch(&json!([{"op": "replace", "path": "", "value": []}])),
@@ -233,7 +233,7 @@ async fn bodies_of_subresources_are_changed_and_stay_what_they_are() {
 }
 
 #[tokio::test]
-async fn a_webhook_moves_no_object_and_renames_none_that_is_there() {
+async fn webhooks_cannot_change_namespace_or_name() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| {
         let field = request["object"]["data"]["changes"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How webhooks are reached, and what a failure to ask them means.
+//! Webhook calls: addresses, TLS, timeouts and failures.
 
 use super::{VALIDATING, config_map, denied, hook, looks, register};
 use crate::wire::client::{CONFIG_MAPS, Wire};
@@ -7,7 +7,7 @@ use fake_apiserver::ServerOptions;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_condition_without_a_value_refuses_unless_failures_are_ignored() {
+async fn errors_in_match_conditions_deny_unless_failure_policy_is_ignore() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| denied("seen")).await;
     let condition = json!([{"name": "broken", "expression": "object.data.missing == 'x'"}]);
@@ -25,7 +25,7 @@ async fn a_condition_without_a_value_refuses_unless_failures_are_ignored() {
 }
 
 #[tokio::test]
-async fn failures_to_ask_refuse_or_are_ignored() {
+async fn failed_calls_deny_unless_failure_policy_is_ignore() {
     let wire = Wire::start().await;
     let gone = {
         let server = Hook::start(|_| json!({"allowed": true})).await;
@@ -57,7 +57,7 @@ async fn failures_to_ask_refuse_or_are_ignored() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_a_failure() {
+async fn malformed_reviews_are_errors() {
     let wire = Wire::start().await;
     let server = Hook::raw(|path, review| {
         let uid = &review["request"]["uid"];
@@ -100,7 +100,7 @@ async fn an_answer_that_is_none_is_a_failure() {
 }
 
 #[tokio::test]
-async fn only_servers_that_the_bundle_trusts_are_asked() {
+async fn webhook_certificates_must_be_trusted_by_the_ca_bundle() {
     let wire = Wire::start().await;
     let (server, other) = (
         Hook::start(|_| json!({"allowed": true})).await,
@@ -124,7 +124,7 @@ async fn only_servers_that_the_bundle_trusts_are_asked() {
 }
 
 #[tokio::test]
-async fn dry_runs_are_refused_where_a_webhook_has_side_effects() {
+async fn dry_runs_are_rejected_if_a_webhook_has_side_effects() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| match request["dryRun"] == true {
         true => denied("dry"),
@@ -144,7 +144,7 @@ async fn dry_runs_are_refused_where_a_webhook_has_side_effects() {
 }
 
 #[tokio::test]
-async fn a_service_leads_to_its_endpoints_or_to_where_the_options_say() {
+async fn services_resolve_to_their_endpoints_or_to_the_configured_address() {
     let server = Hook::start(|_| denied("found")).await;
     let service = json!({"service": {"namespace": "default", "name": "hook", "path": "/look"},
         "caBundle": server.authority});
@@ -199,7 +199,7 @@ async fn a_service_leads_to_its_endpoints_or_to_where_the_options_say() {
 }
 
 #[tokio::test]
-async fn only_loopback_is_dialled_unless_the_options_allow_others() {
+async fn only_loopback_addresses_are_dialled_by_default() {
     const HOSTS: [&str; 6] = [
         "169.254.169.254",
         "10.0.0.1:1",
@@ -230,7 +230,7 @@ async fn only_loopback_is_dialled_unless_the_options_allow_others() {
 }
 
 #[tokio::test]
-async fn a_path_is_asked_for_in_its_shortest_form() {
+async fn webhook_paths_are_normalized() {
     let wire = Wire::start().await;
     let server = Hook::raw(|path, review| {
         let response =
@@ -255,9 +255,9 @@ async fn a_path_is_asked_for_in_its_shortest_form() {
 }
 
 #[tokio::test]
-async fn an_answer_is_waited_for_as_long_as_the_webhook_wants() {
+async fn webhook_calls_end_after_timeout_seconds() {
     let wire = Wire::start().await;
-    // It takes connections, and never says anything.
+    // Accepts connections, but never responds.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap();
     let client = json!({"url": format!("https://{address}/look")});
@@ -272,7 +272,7 @@ async fn an_answer_is_waited_for_as_long_as_the_webhook_wants() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_in_the_bundle_itself_is_trusted() {
+async fn certificates_in_the_ca_bundle_itself_are_trusted() {
     let wire = Wire::start().await;
     let server = Hook::self_signed(|_| denied("reached")).await;
     register(
@@ -291,7 +291,7 @@ async fn a_certificate_that_is_in_the_bundle_itself_is_trusted() {
 }
 
 #[tokio::test]
-async fn the_first_version_of_reviews_that_is_known_is_sent() {
+async fn the_first_supported_review_version_is_sent() {
     let wire = Wire::start().await;
     let server = Hook::raw(
         |_, review| json!({"response": {"allowed": review["apiVersion"] == "admission.k8s.io/v1beta1"}}),
@@ -304,7 +304,7 @@ async fn the_first_version_of_reviews_that_is_known_is_sent() {
 }
 
 #[tokio::test]
-async fn connections_are_used_again_unless_the_webhook_closes_them() {
+async fn webhook_connections_are_reused_unless_closed() {
     let wire = Wire::start().await;
     for (close, connections) in [(false, 1), (true, 3)] {
         let server = Hook::raw(move |_, review| {

@@ -1,4 +1,4 @@
-//! Webhooks that look at objects: what they are asked, and what comes of it.
+//! Validating webhooks: requests and responses.
 
 use super::{VALIDATING, config_map, denied, looks};
 use crate::wire::client::{CONFIG_MAPS, PODS, Wire, pod};
@@ -6,7 +6,7 @@ use crate::wire::webhook_server::Hook;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_refusal_has_the_words_of_the_server() {
+async fn denials_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| match request["name"].as_str() {
         Some("worded") => denied("no such thing"),
@@ -36,7 +36,7 @@ async fn a_refusal_has_the_words_of_the_server() {
 }
 
 #[tokio::test]
-async fn a_review_says_what_the_request_is() {
+async fn admission_reviews_describe_the_request() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     looks(&wire, &server, json!({})).await;
@@ -72,7 +72,7 @@ async fn a_review_says_what_the_request_is() {
     );
     assert!(
         created["object"]["metadata"]["uid"].is_string(),
-        "the object is complete"
+        "the object has all server-set metadata"
     );
     assert!(created["object"]["metadata"]["managedFields"].is_array());
     let updated = &requests[1];
@@ -92,7 +92,7 @@ async fn a_review_says_what_the_request_is() {
 }
 
 #[tokio::test]
-async fn what_was_asked_about_is_what_is_written() {
+async fn the_reviewed_object_is_the_stored_object() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     looks(&wire, &server, json!({})).await;
@@ -110,7 +110,7 @@ async fn what_was_asked_about_is_what_is_written() {
 }
 
 #[tokio::test]
-async fn selectors_and_conditions_say_what_is_asked_about() {
+async fn selectors_and_match_conditions_decide_about_calls() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| denied("seen")).await;
     let labelled = json!({"matchLabels": {"watched": "yes"}});
@@ -143,11 +143,11 @@ async fn selectors_and_conditions_say_what_is_asked_about() {
     }
     let bare = json!({"metadata": {"labels": null}, "data": null});
     let relabelled = wire.merge(&format!("{CONFIG_MAPS}/c"), bare).await;
-    assert_eq!(relabelled.code, 400, "the labels of the old object count, too");
+    assert_eq!(relabelled.code, 400, "the old labels match");
 }
 
 #[tokio::test]
-async fn a_collection_is_deleted_up_to_the_first_refusal() {
+async fn deletecollection_stops_at_the_first_denial() {
     let wire = Wire::start().await;
     let server = Hook::start(|request| match request["name"] == "b" {
         true => denied("not that one"),
@@ -183,7 +183,7 @@ async fn a_collection_is_deleted_up_to_the_first_refusal() {
 }
 
 #[tokio::test]
-async fn subresources_are_asked_about_by_their_own_names() {
+async fn webhooks_are_called_for_subresources() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     wire.create("/api/v1/nodes", json!({"metadata": {"name": "n"}}))
@@ -259,21 +259,21 @@ async fn subresources_are_asked_about_by_their_own_names() {
             &binding["metadata"]["namespace"]
         ),
         (&json!("v1"), &json!("Binding"), &json!("default")),
-        "what a body leaves out is filled in"
+        "missing type and namespace of the body are filled in"
     );
     assert_eq!(server.requests()[2]["object"]["spec"]["replicas"], 3);
     assert_eq!(server.requests()[2]["oldObject"]["spec"]["replicas"], 1);
 }
 
 #[tokio::test]
-async fn a_change_in_the_meantime_is_asked_about_anew() {
+async fn webhooks_are_called_again_after_a_concurrent_change() {
     let wire = Wire::start().await;
     wire.create(CONFIG_MAPS, config_map("a", json!({}))).await;
     let local = wire.server.client("other");
     let server = Hook::start({
         let local = local.clone();
         move |request| {
-            // While it is asked for the first time, somebody else changes what is not asked about.
+            // During the first call, another client changes a field.
             if request["oldObject"]["data"]["other"].is_null() {
                 let at = fake_apiserver::ResourceRef::core("configmaps")
                     .namespace("default")
@@ -296,7 +296,7 @@ async fn a_change_in_the_meantime_is_asked_about_anew() {
 }
 
 #[tokio::test]
-async fn a_client_in_the_process_cannot_wait() {
+async fn in_process_clients_cannot_call_webhooks() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     looks(&wire, &server, json!({})).await;
@@ -308,7 +308,7 @@ async fn a_client_in_the_process_cannot_wait() {
 }
 
 #[tokio::test]
-async fn configurations_themselves_are_never_asked_about() {
+async fn webhook_configurations_are_exempt_from_webhooks() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| denied("all")).await;
     let rules =
