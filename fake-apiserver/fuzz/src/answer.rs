@@ -1,24 +1,24 @@
-//! An answer, and what has to hold for each whatever was asked.
+//! A response, and the properties of every response.
 
 use serde_json::Value;
 
-/// Bytes that an answer may have for each byte of its request, and in any case.
+/// Maximum response size: bytes per request byte, plus a constant.
 const GROWTH_MAX: usize = 40;
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub code: u16,
-    /// The media type, with its parameters.
+    /// The media type with its parameters.
     pub media: String,
-    /// Empty where the answer is a stream.
+    /// Empty if the response is a stream.
     pub body: Vec<u8>,
     pub is_stream: bool,
 }
 
 impl Answer {
-    /// The body as JSON; null where it is something else.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -27,19 +27,19 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Every answer is complete, in a form that its media type names, and in proportion. Every refusal says why.
+    /// Checks that the response is complete, matches its media type, and is not too long. Errors must have a message.
     ///
-    /// `may_fail` tells where the real server has only a 500 to offer.
+    /// `may_fail`: kube-apiserver returns a 500 for this input, too.
     pub fn check(&self, sent: usize, may_fail: bool) {
         let (code, media, text) = (self.code, self.media.as_str(), self.text());
         let most = BYTES_MAX + GROWTH_MAX * sent;
         assert!(
             self.body.len() <= most,
-            "{sent} bytes are answered with {}",
+            "a request of {sent} bytes has a response of {} bytes",
             self.body.len()
         );
-        // What is not even HTTP is refused by the parser of HTTP, and a path that is written in a roundabout way is
-        // told to be written plainly; neither needs a body. No document of OpenAPI is there without a word, either.
+        // The HTTP parser rejects malformed HTTP, and non-canonical paths are redirected, without a body. Missing OpenAPI documents
+        // have no body either.
         let is_bare = media.is_empty() && self.body.is_empty() && matches!(code, 301 | 400 | 404 | 414 | 431);
         if self.is_stream || is_bare {
             return;
@@ -56,7 +56,7 @@ impl Answer {
             other => panic!("{code} in {other:?}: {text}"),
         }
         let is_timeout = code == 504 && text.contains("Timeout");
-        // The real server, too, takes a revision that is no number for a failure of its own, and a binding without a node.
+        // kube-apiserver also returns a 500 for an unparsable resourceVersion, and for a Binding without node.
         let is_revision = code == 500 && (text.contains("strconv.ParseUint") || text.contains("target."));
         assert!(
             code < 500 || is_timeout || is_revision || (code == 500 && may_fail),

@@ -1,4 +1,4 @@
-//! A server, and a client that sends it whatever it is given. Knows HTTP/1.1 as far as the server's answers go.
+//! A server and a client that sends arbitrary bytes. The client implements HTTP/1.1 as far as this server uses it.
 
 use super::answer::Answer;
 use super::hook::Hook;
@@ -9,12 +9,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// Runs after which there is a new server: what runs leave behind must not add up.
+/// Number of runs per server: leftovers of runs must not accumulate.
 const RUNS_MAX: u32 = 20_000;
-/// Longer than any answer takes.
+/// Longer than any response takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the real server fails with rather than refuse it: objects that come with a revision, and those that are too large.
+/// kube-apiserver returns a 500 for objects with a resourceVersion on create, and for too large objects.
 const FAILURES: [&str; 3] = [
     "resourceVersion should not be set on objects to be created",
     "etcdserver: request is too large",
@@ -31,18 +31,18 @@ pub struct Bench {
     token: String,
     stream: Option<TcpStream>,
     runs: u32,
-    /// Asked about every new config map, once a target has wanted it.
+    /// A webhook for all new ConfigMaps, started by the first target that uses it.
     hook: Option<Hook>,
     _running: Running,
-    /// Last, so that everything else goes before it.
+    /// Last, so that it is dropped last.
     _runtime: Runtime,
 }
 
 impl Bench {
-    /// Does something with the server of this thread.
+    /// Runs `f` with the server of this thread.
     pub fn with(f: impl FnOnce(&mut Self)) {
         BENCH.with_borrow_mut(|kept| {
-            // A run that panics leaves nothing for the next one.
+            // A run that panics discards the server.
             let mut bench = kept
                 .take()
                 .filter(|bench| bench.runs < RUNS_MAX)
@@ -55,13 +55,13 @@ impl Bench {
 
     fn start() -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime starts");
+        let runtime = runtime.expect("the runtime starts");
         let options = ServerOptions {
             history: 1000,
             ..ServerOptions::default()
         };
         let server = ApiServer::new(options, None);
-        let running = runtime.block_on(server.start()).expect("a loopback port is free");
+        let running = runtime.block_on(server.start()).expect("a free port");
         let mut bench = Self {
             address: running.address(),
             token: server.add_client("fuzzer"),
@@ -82,7 +82,7 @@ impl Bench {
         bench
     }
 
-    /// Sends a body and returns the answer, which has been checked.
+    /// Sends a body and returns the checked response.
     pub fn send(&mut self, method: &str, path: &str, media: &str, body: &[u8]) -> Answer {
         let answer = self.ask(method, path, &[("content-type", media.as_bytes())], body);
         let may_fail = media.contains("strategic")
@@ -92,7 +92,7 @@ impl Bench {
         answer
     }
 
-    /// The webhook that is asked about new config maps from now on.
+    /// The webhook server; the first call registers it for all new ConfigMaps.
     pub fn hook(&mut self) -> &Hook {
         if self.hook.is_none() {
             let hook = Hook::start();
@@ -106,17 +106,17 @@ impl Bench {
             assert_eq!(made.code, 201, "{}", made.text());
             self.hook = Some(hook);
         }
-        self.hook.as_ref().expect("it was just started")
+        self.hook.as_ref().expect("the webhook server was started above")
     }
 
-    /// Creates what a webhook may answer anything about, which may be a failure, and returns the answer, which has been checked.
+    /// Creates an object whose webhook may respond with anything, which may cause a 500; returns the checked response.
     pub fn answered(&mut self, path: &str, body: &[u8]) -> Answer {
         let answer = self.ask("POST", path, &[("content-type", b"application/json")], body);
         answer.check(body.len(), true);
         answer
     }
 
-    /// Asks for a path and returns the answer, which has been checked.
+    /// Sends a GET and returns the checked response.
     pub fn get(&mut self, path: &str, accept: &[u8]) -> Answer {
         let answer = self.ask("GET", path, &[("accept", accept)], b"");
         answer.check(path.len() + accept.len(), false);
@@ -135,25 +135,25 @@ impl Bench {
         }
         request.extend(b"\r\n");
         request.extend(body);
-        // An idle connection may have been closed meanwhile; a new one has no such excuse.
+        // An idle connection may have been closed by the server; a new one must respond.
         let kept = self
             .stream
             .take()
             .and_then(|stream| self.answer(stream, &request));
         kept.or_else(|| {
-            let stream = TcpStream::connect(self.address).expect("the server listens");
+            let stream = TcpStream::connect(self.address).expect("the server accepts connections");
             stream
                 .set_read_timeout(Some(PATIENCE))
-                .expect("sockets have timeouts");
-            stream.set_nodelay(true).expect("sockets need not wait");
+                .expect("a read timeout can be set");
+            stream.set_nodelay(true).expect("TCP_NODELAY can be set");
             self.answer(stream, &request)
         })
         .unwrap_or_else(|| panic!("no answer to {method} {path}: {}", String::from_utf8_lossy(body)))
     }
 
-    /// Sends a request and reads its answer, unless the server closes the connection instead.
+    /// Sends a request and reads its response; none if the server closes the connection instead.
     fn answer(&mut self, mut stream: TcpStream, request: &[u8]) -> Option<Answer> {
-        // A server that refuses early need not read everything.
+        // A server that rejects the request early may close the connection before it has read everything.
         drop(stream.write_all(request));
         let mut bytes = Vec::new();
         let head_end = loop {
@@ -171,12 +171,12 @@ impl Bench {
         };
         let mut body = bytes.split_off(head_end);
         let length: usize =
-            header("content-length").map_or(0, |text| text.parse().expect("a length is a number"));
+            header("content-length").map_or(0, |text| text.parse().expect("the content length is a number"));
         while body.len() < length {
             read(&mut stream, &mut body)?;
         }
         let answer = Answer {
-            code: head.split(' ').nth(1)?.parse().expect("a status is a number"),
+            code: head.split(' ').nth(1)?.parse().expect("a status code"),
             media: header("content-type").unwrap_or_default(),
             body,
             is_stream: header("transfer-encoding").is_some(),

@@ -1,6 +1,6 @@
-//! Bodies of every media type: of objects, options and patches.
+//! Request bodies of every media type: objects, options and patches.
 //!
-//! Where a body is for more than one kind, its first byte says which.
+//! If a target covers several kinds, the first byte selects one.
 
 use super::bench::Bench;
 use super::texts::escaped;
@@ -13,7 +13,7 @@ const PRESENT: &str = "/api/v1/namespaces/default/configmaps/present";
 const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/d/scale";
 const CLAIM: &str = "/api/v1/namespaces/default/persistentvolumeclaims/c";
 
-/// Collections whose kinds have validation, views, defaults, lists with keys or actions of their own.
+/// Collections whose kinds have their own validation, conversion, defaults, keyed lists or actions.
 const COLLECTIONS: [&str; 16] = [
     "/api/v1/namespaces/default/configmaps",
     "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
@@ -33,7 +33,7 @@ const COLLECTIONS: [&str; 16] = [
     "/apis/authorization.k8s.io/v1/subjectaccessreviews",
 ];
 
-/// The collection that the first byte stands for, and the rest.
+/// The collection selected by the first byte, and the remaining bytes.
 fn collection(bytes: &[u8]) -> (&'static str, &[u8]) {
     let (first, rest) = bytes.split_first().unwrap_or((&b'a', &[]));
     let number = usize::from(first.wrapping_sub(b'a'));
@@ -52,7 +52,7 @@ pub(super) fn protobuf_body(bench: &mut Bench, bytes: &[u8]) {
     create(bench, PROTOBUF, bytes);
 }
 
-/// Creates an object, looks whether it is there, and takes it away again.
+/// Creates an object, reads it back, and deletes it.
 fn create(bench: &mut Bench, media: &str, bytes: &[u8]) {
     let (collection, body) = collection(bytes);
     let made = bench.send(
@@ -65,28 +65,28 @@ fn create(bench: &mut Bench, media: &str, bytes: &[u8]) {
     for made in [made, lax] {
         if let Some(path) = path_of(collection, made.code, &made.json()) {
             let found = bench.get(&path, JSON.as_bytes());
-            assert_eq!(found.json(), made.json(), "{path} is not what was made");
+            assert_eq!(found.json(), made.json(), "{path} was changed");
             remove(bench, &path);
         }
     }
 }
 
-/// Where an object is that was just made.
+/// The path of a created object.
 fn path_of(collection: &str, code: u16, object: &Value) -> Option<String> {
     let name = object["metadata"]["name"].as_str()?;
-    // Names are made of what paths are made of, except in RBAC, where they may hold anything.
+    // Names are path segments, except in RBAC, where names may contain any characters.
     let name = escaped(name.as_bytes(), b"-_.~:");
     (code == 201 && !name.is_empty()).then(|| format!("{collection}/{name}"))
 }
 
-/// Takes an object away, whatever finalizers it has.
+/// Deletes an object and removes its finalizers.
 fn remove(bench: &mut Bench, path: &str) {
     let free = br#"{"metadata":{"finalizers":null,"ownerReferences":null}}"#;
     bench.send("DELETE", &format!("{path}?gracePeriodSeconds=0"), JSON, b"");
     bench.send("PATCH", path, "application/merge-patch+json", free);
 }
 
-/// An object in every form: what is read can be written again, and then nothing has changed.
+/// An object in every media type: writing back what was read changes nothing.
 pub(super) fn forms(bench: &mut Bench, bytes: &[u8]) {
     let (collection, body) = collection(bytes);
     let made = bench.send("POST", collection, JSON, body);
@@ -96,7 +96,7 @@ pub(super) fn forms(bench: &mut Bench, bytes: &[u8]) {
     let revision = made.json()["metadata"]["resourceVersion"].clone();
     for media in [JSON, YAML, PROTOBUF] {
         let read = bench.get(&path, media.as_bytes());
-        // Some kinds have no form in protobuf.
+        // Some kinds have no protobuf form.
         if read.code == 406 && media == PROTOBUF {
             continue;
         }
@@ -162,14 +162,14 @@ pub(super) fn apply_patch(bench: &mut Bench, bytes: &[u8]) {
             assert_eq!(
                 again.json(),
                 applied.json(),
-                "the same document changes something when it comes again"
+                "applying the same document twice changes the object"
             );
         }
     }
     remove(bench, CLAIM);
 }
 
-/// As the fields of a manager (`fieldsV1`), which an apply patch is compared with.
+/// The input is the `fieldsV1` of a manager; an apply patch is merged with it.
 pub(super) fn managed_fields(bench: &mut Bench, bytes: &[u8]) {
     let Ok(fields) = serde_json::from_slice::<Value>(bytes) else {
         return;
@@ -210,7 +210,7 @@ fn make_deployment(bench: &mut Bench) {
     bench.send("POST", deployments, JSON, deployment);
 }
 
-/// Bodies of subresources, which have types of their own.
+/// Bodies of subresources, which have their own types.
 pub(super) fn subresource_body(bench: &mut Bench, bytes: &[u8]) {
     const PODS: &str = "/api/v1/namespaces/default/pods";
     const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";

@@ -1,4 +1,4 @@
-//! A webhook that answers whatever it is given. Knows HTTP/1.1 as far as the server's questions go.
+//! A webhook server that responds with arbitrary bytes. It implements HTTP/1.1 as far as the API server uses it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,21 +10,21 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the webhook makes of the bytes of a run.
+/// Where the response contains the bytes of a run.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// They are all that it says.
+    /// They are the whole body.
     Whole,
-    /// They are the response to the review.
+    /// They are the response of the review.
     Response,
-    /// They are the patch of a response that is in order.
+    /// They are the patch of a valid response.
     Patch,
 }
 
-/// A running webhook. Its thread ends with the process.
+/// A running webhook server. Its thread ends with the process.
 pub struct Hook {
     address: SocketAddr,
-    /// Its certificate, as configurations hold it.
+    /// Its certificate, as `caBundle`.
     authority: String,
     said: Arc<Mutex<(Option<Form>, Vec<u8>)>>,
 }
@@ -33,19 +33,19 @@ type Stream = BufReader<StreamOwned<ServerConnection, TcpStream>>;
 
 impl Hook {
     pub fn start() -> Self {
-        let key = KeyPair::generate().expect("a key can be made");
-        let names = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address is a name");
-        let certificate = names.self_signed(&key).expect("a certificate can be made");
+        let key = KeyPair::generate().expect("a key pair can be generated");
+        let names = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an IP address is a valid name");
+        let certificate = names.self_signed(&key).expect("the certificate can be signed");
         let secret = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .expect("the provider has what they need")
+            .expect("the provider supports the default TLS versions")
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], secret)
-            .expect("the key is that of the certificate");
+            .expect("the key matches the certificate");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
         let hook = Self {
-            address: listener.local_addr().expect("it listens"),
+            address: listener.local_addr().expect("the listener has an address"),
             authority: STANDARD.encode(certificate.pem()),
             said: Arc::default(),
         };
@@ -70,12 +70,12 @@ impl Hook {
         hook
     }
 
-    /// From now on, it says that.
+    /// Sets the response of all later reviews.
     pub fn say(&self, form: Form, bytes: &[u8]) {
         *self.said.lock().unwrap_or_else(PoisonError::into_inner) = (Some(form), bytes.to_vec());
     }
 
-    /// The configuration by which it is asked about every new config map.
+    /// The webhook configuration, for all new ConfigMaps.
     pub fn configuration(&self) -> Value {
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
@@ -93,7 +93,7 @@ impl Hook {
     }
 }
 
-/// The next review that somebody sends; none: the connection ends.
+/// The next review; none if the connection ends.
 fn question(stream: &mut Stream) -> Option<Value> {
     let mut length = 0;
     loop {

@@ -1,8 +1,8 @@
-//! Fuzzing of everything that foreign bytes reach, over the wire of a real server.
+//! Fuzzing of all client input, through HTTP requests to a running server.
 //!
-//! Owns the table of targets: which bytes become which request, and what has to hold for the answer whatever they are.
-//! The same functions are run by `cargo fuzz` and, over seeds and spoilt seeds, by the ordinary test `fuzzed`. Does not
-//! know the server's insides.
+//! Owns the table of targets: which request the bytes become, and which property must hold for every response.
+//! The same functions are run by `cargo fuzz` and, on seeds and mutated seeds, by the ordinary test `fuzzed`. Does not
+//! know the server's internals.
 
 mod answer;
 mod bench;
@@ -14,10 +14,10 @@ mod texts;
 
 pub use bench::Bench;
 
-/// One way in: bytes become requests, and a broken promise is a panic.
+/// A fuzz target: turns bytes into requests; panics if a property is violated.
 pub type Target = fn(&mut Bench, &[u8]);
 
-/// All targets by name: that of their program in `fuzz_targets` and of their folder in `seeds`.
+/// All targets by name, which is also the name of their program in `fuzz_targets` and of their folder in `seeds`.
 pub const TARGETS: [(&str, Target); 22] = [
     ("accept", texts::accept),
     ("apply_patch", bodies::apply_patch),
@@ -43,9 +43,9 @@ pub const TARGETS: [(&str, Target); 22] = [
     ("yaml_body", bodies::yaml_body),
 ];
 
-/// Runs a target over some bytes, with a server that is shared by all runs of a thread.
+/// Runs a target on the bytes, with a server that all runs of the thread share.
 pub fn run(name: &str, bytes: &[u8]) {
     let found = TARGETS.iter().find(|(known, _)| *known == name);
-    let (_, target) = found.expect("programs are named like targets");
+    let (_, target) = found.expect("the target exists");
     Bench::with(|bench| target(bench, bytes));
 }

@@ -1,4 +1,4 @@
-//! Definitions of resources: schemas, rules in CEL, patterns, and paths of printer columns.
+//! CustomResourceDefinitions: schemas, CEL rules, patterns, and JSON paths of printer columns.
 
 use super::bench::Bench;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 const OBJECTS: &str = "/apis/fuzzed.example.com/v1/namespaces/default/ruleds";
 const JSON: &str = "application/json";
 
-/// As the rule of a definition; one that is taken judges an object.
+/// The input is a validation rule; an accepted one is evaluated for an object.
 pub(super) fn rule(bench: &mut Bench, bytes: &[u8]) {
     let rule = String::from_utf8_lossy(bytes);
     let text = json!({"type": "string", "maxLength": 9});
@@ -42,7 +42,7 @@ fn undefine(bench: &mut Bench) {
     bench.send("DELETE", &path, JSON, b"");
 }
 
-/// As a path of a printer column; an accepted one is evaluated on an object.
+/// The input is the JSON path of a printer column; an accepted one is evaluated for an object.
 pub(super) fn json_path(bench: &mut Bench, bytes: &[u8]) {
     let path = String::from_utf8_lossy(bytes);
     let columns = json!([{"name": "c", "type": "string", "jsonPath": path}]);
@@ -64,7 +64,7 @@ pub(super) fn json_path(bench: &mut Bench, bytes: &[u8]) {
     undefine(bench);
 }
 
-/// As a pattern of a schema; an accepted one validates texts.
+/// The input is a pattern; an accepted one validates strings.
 pub(super) fn pattern(bench: &mut Bench, bytes: &[u8]) {
     let text = json!({"type": "string", "pattern": String::from_utf8_lossy(bytes)});
     schema(
@@ -75,7 +75,7 @@ pub(super) fn pattern(bench: &mut Bench, bytes: &[u8]) {
     );
 }
 
-/// As the schema of a definition; an accepted one validates objects, with its defaults.
+/// The input is a schema; an accepted one validates and defaults objects.
 pub(super) fn schema(bench: &mut Bench, bytes: &[u8]) {
     let Ok(schema) = serde_json::from_slice(bytes) else {
         return;

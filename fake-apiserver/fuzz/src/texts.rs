@@ -1,4 +1,4 @@
-//! Texts in the head of a request: paths, parameters and headers.
+//! Text in the request head: paths, parameters and headers.
 
 use super::bench::Bench;
 use base64::Engine;
@@ -9,14 +9,14 @@ use std::fmt::Write;
 const JSON: &[u8] = b"application/json";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Bytes as they may stand in a query; all others are escaped.
+/// Bytes as part of a URL; bytes other than alphanumeric and `plain` ones are percent-encoded.
 pub(super) fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
         if byte.is_ascii_alphanumeric() || plain.contains(byte) {
             text.push(char::from(*byte));
         } else {
-            write!(text, "%{byte:02X}").expect("a String takes everything");
+            write!(text, "%{byte:02X}").expect("writing to a String cannot fail");
         }
     }
     text
@@ -45,7 +45,7 @@ pub(super) fn field_selector(bench: &mut Bench, bytes: &[u8]) {
     }
 }
 
-/// A token as it comes, and one around what comes.
+/// The input is a continue token, verbatim and in base64.
 pub(super) fn continue_token(bench: &mut Bench, bytes: &[u8]) {
     for token in [escaped(bytes, b"-_.="), URL_SAFE_NO_PAD.encode(bytes)] {
         for options in ["limit=1", "limit=1&resourceVersion=0", "labelSelector=a"] {
@@ -54,12 +54,12 @@ pub(super) fn continue_token(bench: &mut Bench, bytes: &[u8]) {
             let is_own = namespaces
                 .iter()
                 .all(|item| item["metadata"]["namespace"] == "default");
-            assert!(is_own, "a token leads out of its namespace: {}", page.text());
+            assert!(is_own, "the continue token crosses namespaces: {}", page.text());
         }
     }
 }
 
-/// As the size of a capacity and of a claim.
+/// The input is the capacity of a CSIStorageCapacity and the request of a PVC.
 pub(super) fn quantity(bench: &mut Bench, bytes: &[u8]) {
     let size = String::from_utf8_lossy(bytes);
     let capacity = json!({"metadata": {"name": "q"}, "storageClassName": "c", "capacity": size, "maximumVolumeSize": size});
@@ -77,7 +77,7 @@ pub(super) fn quantity(bench: &mut Bench, bytes: &[u8]) {
     }
 }
 
-/// A header for an object, a list, a watch, discovery and a text.
+/// The input is the Accept header of requests for an object, a list, a watch, discovery, a text and OpenAPI.
 pub(super) fn accept(bench: &mut Bench, bytes: &[u8]) {
     let value: Vec<u8> = bytes
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn accept(bench: &mut Bench, bytes: &[u8]) {
     }
 }
 
-/// A path with a query, and its method: the first byte says which.
+/// The input is a path with query; the first byte selects the method.
 pub(super) fn path(bench: &mut Bench, bytes: &[u8]) {
     const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FUZZ"];
     let (first, rest) = bytes.split_first().unwrap_or((&b'a', b"/"));
