@@ -1,4 +1,4 @@
-//! The API server as a program: reads its files, serves until it is asked to end, and keeps a snapshot.
+//! The API server program: reads files, serves until SIGTERM or SIGINT, and writes a snapshot.
 
 use super::flags::{self, Parsed, Typed};
 use super::options::{self, FLAGS, IDLE};
@@ -20,10 +20,10 @@ Usage:
 Flags:
 ";
 
-/// The names that kube-apiserver gives its certificate in a folder.
+/// The file names of kube-apiserver's certificate and key in `--cert-dir`.
 const FILES: [&str; 2] = ["apiserver.crt", "apiserver.key"];
 
-/// Does what the command line says.
+/// Runs the command line.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
     let typed = match flags::parse(&[FLAGS, IDLE], arguments) {
         Ok(Parsed::Help) => {
@@ -85,7 +85,7 @@ fn read(file: &str) -> Result<String, String> {
     fs::read_to_string(file).map_err(|why| format!("{file}: {why}; name a file that can be read"))
 }
 
-/// How tokens of service accounts are signed.
+/// Signing and verification of service account tokens.
 fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
     let texts = |name: &str| -> Vec<String> { typed.list(name).into_iter().map(str::to_owned).collect() };
     let wrong = |file: &str, why: KeyError| format!("{file}: {why}");
@@ -107,7 +107,7 @@ fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
     })
 }
 
-/// The certificate that files hold, or a new one, which is put where the next start finds it.
+/// The certificate from files, or a new one, which is written to `--cert-dir` for the next start.
 fn certificate(typed: &Typed, listen: SocketAddr) -> Result<Certificate, String> {
     let folder = typed.last("cert-dir").map(PathBuf::from);
     let named = ["tls-cert-file", "tls-private-key-file"].map(|flag| typed.last(flag).map(PathBuf::from));
@@ -151,7 +151,7 @@ fn keep_secret(file: &Path, text: &str) -> std::io::Result<()> {
     opened.write_all(text.as_bytes())
 }
 
-/// Writes the snapshot: the old one stays until the new one is whole. It holds secrets.
+/// Writes the snapshot, atomically. It contains secrets.
 fn keep(file: &Path, text: &str) -> Result<(), String> {
     let new = file.with_extension("new");
     let kept = keep_secret(&new, text).and_then(|()| fs::rename(&new, file));

@@ -1,4 +1,4 @@
-//! `envtest-assets FOLDER`: this program in a folder, under the names of those that envtest starts.
+//! `envtest-assets FOLDER`: installs this program in a folder under the names that envtest starts.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
@@ -9,12 +9,12 @@ use super::out;
 
 /// The name of the command.
 pub(super) const COMMAND: &str = "envtest-assets";
-/// The name by which this program plays etcd.
+/// The name under which this program acts as etcd.
 pub(super) const ETCD: &str = "etcd";
-/// The names by which envtest looks for its programs.
+/// The programs that envtest starts.
 const NAMES: [&str; 2] = [ETCD, "kube-apiserver"];
 
-/// Writes the programs, and prints the variable that names their folder.
+/// Installs the programs and prints the variable KUBEBUILDER_ASSETS.
 pub(super) fn main(arguments: &[String]) -> ExitCode {
     let [folder] = arguments else {
         out::tell(&format!(
@@ -37,7 +37,7 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Puts this program into a folder under all names; returns the folder's absolute path.
+/// Installs this program under all names; returns the absolute path of the folder.
 fn write(folder: &Path) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     fs::create_dir_all(folder)?;
@@ -47,7 +47,7 @@ fn write(folder: &Path) -> Result<PathBuf> {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // Between file systems there are no links.
+        // Hard links do not work across file systems.
         fs::hard_link(&own, &file).or_else(|_: Error| fs::copy(&own, &file).map(drop))?;
     }
     fs::canonicalize(folder)

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::forbidden;
 
-/// Every container pulls its image, so that a pod cannot use an image that its user may not pull.
+/// Sets `imagePullPolicy: Always` for every container, so that pods cannot use images that their user may not pull.
 pub(crate) struct AlwaysPullImages;
 
 impl AdmissionPlugin for AlwaysPullImages {
@@ -33,12 +33,12 @@ impl AdmissionPlugin for AlwaysPullImages {
     }
 }
 
-/// Marks the default IngressClass.
+/// Annotation of the default IngressClass.
 const IS_DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
-/// The annotation that named an ingress's class before `ingressClassName`.
+/// The annotation that named the class before `ingressClassName`.
 const INGRESS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// An ingress without a class gets the newest default class.
+/// Sets the newest default class for ingresses without a class.
 pub(crate) struct DefaultIngressClass;
 
 impl AdmissionPlugin for DefaultIngressClass {
@@ -79,7 +79,7 @@ impl AdmissionPlugin for DefaultIngressClass {
     }
 }
 
-/// A service gets no new external addresses.
+/// Rejects new external IPs of services.
 pub(crate) struct DenyServiceExternalIps;
 
 impl AdmissionPlugin for DenyServiceExternalIps {

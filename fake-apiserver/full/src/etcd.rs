@@ -1,4 +1,4 @@
-//! An etcd that keeps nothing: it listens where it is told to, and says that it is well.
+//! An etcd without storage: it listens on the client URL and responds to health checks.
 
 use super::flags::{self, Flag, Parsed, Takes};
 use super::{out, signals};
@@ -46,9 +46,9 @@ const FLAGS: &[Flag] = &[
     flag("version", Takes::Switch, "Print the version."),
 ];
 
-/// Does what the command line says.
+/// Runs the command line.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
-    // Its flags may begin with one dash.
+    // etcd's flags may start with a single dash.
     let arguments: Vec<String> = arguments.iter().map(|word| dashed(word)).collect();
     let typed = match flags::parse(&[FLAGS], &arguments) {
         Ok(Parsed::Help) => {

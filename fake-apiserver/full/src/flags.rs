@@ -1,6 +1,6 @@
-//! Command lines as pflag reads them: `--name=value`, `--name value`, and `--name` for what is on or off.
+//! Command lines in the syntax of pflag: `--name=value`, `--name value`, and `--name` for boolean flags.
 //!
-//! Does not know which flags there are.
+//! Does not know which flags exist.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,32 @@ use std::collections::BTreeMap;
 pub(super) struct Flag {
     pub(super) name: &'static str,
     pub(super) takes: Takes,
-    /// What it is for; empty for what is taken and has no effect.
+    /// The help text; empty for flags that are accepted without effect.
     pub(super) about: &'static str,
 }
 
-/// What a flag takes.
+/// The argument of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
     /// A value.
     Value,
-    /// `true` or `false`, or nothing, which is `true`.
+    /// `true`, `false`, or none, which means `true`.
     Switch,
 }
 
-/// What was typed: the values of each flag, in their order.
+/// The parsed flags: all values of each, in order.
 #[derive(Debug, Default)]
 pub(super) struct Typed(BTreeMap<&'static str, Vec<String>>);
 
-/// What a command line comes to.
+/// The result of parsing.
 #[derive(Debug)]
 pub(super) enum Parsed {
-    /// To be told what there is.
+    /// `--help` was given.
     Help,
     Flags(Typed),
 }
 
-/// Reads a command line. The error is the text for its writer.
+/// Parses a command line. The error is the message for the user.
 pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<Parsed, String> {
     let mut typed = Typed::default();
     let mut rest = arguments.iter();
@@ -86,30 +86,30 @@ fn switch(value: &str) -> Option<bool> {
 }
 
 impl Typed {
-    /// The value that counts: the last one.
+    /// The effective value: the last one.
     pub(super) fn last(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.last().map(String::as_str)
     }
 
-    /// Whether a switch is on.
+    /// Whether a boolean flag is set.
     pub(super) fn is_on(&self, name: &str) -> bool {
         self.last(name).and_then(switch).unwrap_or_default()
     }
 
-    /// All values, where commas divide them as well.
+    /// All values; a value may contain several, separated by commas.
     pub(super) fn list(&self, name: &str) -> Vec<&str> {
         let all = self.0.get(name).into_iter().flatten();
         let all = all.flat_map(|value| value.split(','));
         all.map(str::trim).filter(|value| !value.is_empty()).collect()
     }
 
-    /// Each flag with its values, where commas divide them.
+    /// Each flag with its values, joined by commas.
     pub(super) fn all(&self) -> BTreeMap<String, String> {
         let joined = |(name, values): (&&str, &Vec<String>)| ((*name).to_owned(), values.join(","));
         self.0.iter().map(joined).collect()
     }
 
-    /// A value as something else; the error names the flag.
+    /// The value parsed as `T`; the error names the flag.
     pub(super) fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String>
     where
         T::Err: std::fmt::Display,
@@ -122,7 +122,7 @@ impl Typed {
     }
 }
 
-/// The flags as a help text lists them.
+/// The flags as listed by `--help`.
 pub(super) fn listed(known: &[&'static [Flag]]) -> String {
     let line = |flag: &Flag| {
         let value = if flag.takes == Takes::Value { " string" } else { "" };
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_flag() {
         let said = |words: &[&str]| read(words).err().unwrap_or_default();
         assert_eq!(said(&["--nope=1"]), "unknown flag: --nope");
         assert_eq!(said(&["--port"]), "flag needs an argument: --port");

@@ -1,4 +1,4 @@
-//! What a suite of envtest meets in kube-apiserver beyond the core of `fake-apiserver`: admission plugins.
+//! Admission plugins of kube-apiserver that envtest suites need beyond the core of `fake-apiserver`.
 //!
 //! ```
 //! use fake_apiserver::{ApiServer, ServerOptions};
@@ -19,7 +19,7 @@ use fake_apiserver::Status;
 use fake_apiserver::extension::{AdmissionPlugin, Kind, metadata};
 use serde_json::Value;
 
-/// All plugins of this crate, in the order in which kube-apiserver runs them.
+/// All plugins of this crate, in the order of kube-apiserver.
 pub fn plugins() -> Vec<Arc<dyn AdmissionPlugin>> {
     vec![
         Arc::new(limit_ranger::LimitRanger),
@@ -32,7 +32,7 @@ pub fn plugins() -> Vec<Arc<dyn AdmissionPlugin>> {
     ]
 }
 
-/// The refusal of an object, by its name or `generateName`.
+/// The rejection of an object, named by its name or `generateName`.
 fn forbidden(kind: &Kind, object: &Value, reason: &str) -> Status {
     let name = match metadata::text(object, "name") {
         "" => metadata::text(object, "generateName"),

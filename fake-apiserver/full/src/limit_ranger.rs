@@ -1,4 +1,4 @@
-//! LimitRanger: what the limit ranges of a namespace say that pods get, and what pods and claims may ask for.
+//! LimitRanger: defaults of containers, and bounds on pods and claims, from the LimitRanges of the namespace.
 
 use crate::forbidden;
 use fake_apiserver::Status;
@@ -13,10 +13,10 @@ use fake_apiserver::quantity::Quantity;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Where a pod says what it was given.
+/// The annotation that lists the applied defaults.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-/// The plugin.
+/// The LimitRanger plugin.
 pub(crate) struct LimitRanger;
 
 impl AdmissionPlugin for LimitRanger {
@@ -44,7 +44,7 @@ impl AdmissionPlugin for LimitRanger {
     ) -> Result<(), Status> {
         let is_pod = request.kind.is("", "pods");
         let is_checked = match request.part {
-            // The containers of a pod change by a resize alone.
+            // Container resources change only through `pods/resize`.
             Part::Main => !is_pod || request.old.is_none(),
             part => part == Part::Sub(Subresource::Resize),
         };
@@ -62,7 +62,7 @@ fn ranges(txn: &dyn Transaction, object: &Value) -> Vec<Arc<Object>> {
     })
 }
 
-/// Gives the containers of a pod what they do not ask for themselves.
+/// Sets the default requests and limits of a pod's containers.
 fn complete(txn: &dyn Transaction, pod: &mut Value) {
     for range in ranges(txn, pod) {
         let (mut requests, mut limits) = (json!({}), json!({}));
@@ -99,14 +99,14 @@ fn complete(txn: &dyn Transaction, pod: &mut Value) {
     }
 }
 
-/// Lays amounts over others.
+/// Overwrites amounts.
 fn lay(under: &mut Value, over: &Value) {
     for (name, amount) in over.as_object().into_iter().flatten() {
         under[name] = amount.clone();
     }
 }
 
-/// Fills in amounts that are not there; returns which.
+/// Sets missing amounts; returns their names.
 fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
     let mut new = Vec::new();
     for (name, amount) in amounts.as_object().into_iter().flatten() {
@@ -119,14 +119,14 @@ fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
     new
 }
 
-/// Refuses what is beyond the bounds.
+/// Rejects objects outside the bounds.
 fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Status> {
     for range in ranges(txn, object) {
         let mut faults = Vec::new();
         for limit in list(&range.value()["spec"]["limits"]) {
             judge(kind, limit, object, &mut faults);
         }
-        // Said twice, it is said once.
+        // Each error is reported once.
         let mut said: Vec<String> = Vec::new();
         faults.retain(|fault| {
             !said.contains(fault) && {
@@ -143,7 +143,7 @@ fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Statu
     Ok(())
 }
 
-/// What a limit is held against: requests and limits.
+/// The resources that are compared with a limit.
 struct Asked {
     requests: Amounts,
     limits: Amounts,
@@ -164,7 +164,7 @@ fn judge(kind: &Kind, limit: &Value, object: &Value, faults: &mut Vec<String>) {
         }
         ("pods", "Pod") => {
             let mut bare = object.clone();
-            // What the runtime takes is not what was asked for.
+            // The overhead of the RuntimeClass is not part of the request.
             json::assign(&mut bare["spec"], "overhead", Value::Null);
             let whole = Asked {
                 requests: pod_requests(&bare),
@@ -180,7 +180,7 @@ fn judge(kind: &Kind, limit: &Value, object: &Value, faults: &mut Vec<String>) {
     }
 }
 
-/// The least, the most, and how much more may be used than is asked for.
+/// Checks minimum, maximum, and the ratio of limit to request.
 fn bounds(limit: &Value, asked: &Asked, faults: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {
@@ -232,7 +232,7 @@ fn least(
     }
 }
 
-/// The same for claims, which ask for storage and are never limited.
+/// The same for claims, which have storage requests but no limits.
 fn claim(limit: &Value, requests: &Amounts, faults: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {

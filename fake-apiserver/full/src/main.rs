@@ -1,7 +1,7 @@
-//! The fake API server as a program that is called as kube-apiserver is, and an etcd that keeps nothing: what envtest and scripts that start
-//! a control plane need.
+//! The fake API server as a program with kube-apiserver's command line, and an etcd without storage: for envtest and for scripts
+//! that start a control plane.
 //!
-//! Owns command lines, files and signals. What a server does is in `fake-apiserver`.
+//! Owns command lines, files and signals. The server itself is in `fake-apiserver`.
 
 mod apiserver;
 mod assets;

@@ -1,7 +1,7 @@
-//! The flags of kube-apiserver: which there are, and what they make of a server.
+//! The flags of kube-apiserver and their mapping to server options.
 //!
-//! Flags that have no effect here are taken, so that command lines of others work; what would change how clients are answered
-//! and cannot be done is refused.
+//! Flags without effect are accepted, so that existing command lines work. Flags that would change responses in a way
+//! that is not supported are rejected.
 
 use super::flags::{Flag, Takes, Typed};
 use fake_apiserver::{Admission, Authorization, Cidr, Limits, Network, ServerOptions, parse_duration};
@@ -29,7 +29,7 @@ const fn taken(name: &'static str) -> Flag {
     value(name, "")
 }
 
-/// What has an effect.
+/// Flags with an effect.
 pub(super) const FLAGS: &[Flag] = &[
     Flag {
         name: "allow-privileged",
@@ -106,7 +106,7 @@ pub(super) const FLAGS: &[Flag] = &[
     },
 ];
 
-/// What is taken and has no effect.
+/// Flags that are accepted without effect.
 pub(super) const IDLE: &[Flag] = &[
     switch("anonymous-auth"),
     taken("audit-log-format"),
@@ -169,7 +169,7 @@ pub(super) const IDLE: &[Flag] = &[
     taken("watch-cache-sizes"),
 ];
 
-/// Where to listen.
+/// The address to listen on.
 pub(super) fn address(typed: &Typed) -> Result<SocketAddr, String> {
     let ip: IpAddr = typed
         .parsed("bind-address")?
@@ -178,7 +178,7 @@ pub(super) fn address(typed: &Typed) -> Result<SocketAddr, String> {
     Ok((ip, port).into())
 }
 
-/// What the flags make of a server; files have been read already.
+/// The server options; files have been read already.
 pub(super) fn server(
     typed: &Typed,
     listen: SocketAddr,
@@ -230,7 +230,7 @@ fn authorization(typed: &Typed) -> Result<Authorization, String> {
             "authorization-mode {other:?} is not a valid mode of this server; choose among AlwaysAllow, Node and RBAC"
         ));
     }
-    // Whoever is allowed by one of the modes is allowed.
+    // A request is allowed if one of the modes allows it.
     Ok(if modes.is_empty() || modes.contains(&"AlwaysAllow") {
         Authorization::AlwaysAllow
     } else {
@@ -241,7 +241,7 @@ fn authorization(typed: &Typed) -> Result<Authorization, String> {
 fn network(typed: &Typed, listen: SocketAddr) -> Result<Network, String> {
     let defaults = Network::default();
     let services = match typed.list("service-cluster-ip-range").first() {
-        // The second range of a dual-stack cluster is not served.
+        // The second range of a dual-stack cluster is ignored.
         Some(range) => range.parse().map_err(|why| format!("{why}"))?,
         None => "10.0.0.0/24".parse::<Cidr>().map_err(|why| why.to_string())?,
     };
@@ -259,7 +259,7 @@ fn network(typed: &Typed, listen: SocketAddr) -> Result<Network, String> {
     })
 }
 
-/// `30000-32767`, or `30000+2767`.
+/// `30000-32767` or `30000+2767`.
 fn ports(text: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),

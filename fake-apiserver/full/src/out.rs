@@ -1,13 +1,13 @@
-//! Writing to standard output and standard error. Where nobody reads, nothing is lost.
+//! Output to stdout and stderr. Write errors are ignored.
 
 use std::io::Write;
 
-/// Writes a text to standard output.
+/// Writes a text to stdout.
 pub(super) fn say(text: &str) {
     std::io::stdout().write_all(text.as_bytes()).ok();
 }
 
-/// Writes a line to standard error.
+/// Writes a line to stderr.
 pub(super) fn tell(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).ok();
 }

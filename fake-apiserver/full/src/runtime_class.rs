@@ -1,4 +1,4 @@
-//! RuntimeClass: the class that a pod names is there, and the pod gets its overhead, its selector and its tolerations.
+//! RuntimeClass: requires the class that a pod names, and sets its overhead, node selector and tolerations.
 
 use crate::forbidden;
 use fake_apiserver::Status;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
-/// The plugin.
+/// The RuntimeClass plugin.
 pub(crate) struct RuntimeClass;
 
 impl AdmissionPlugin for RuntimeClass {
@@ -49,7 +49,7 @@ fn class(txn: &dyn Transaction, name: &str) -> Option<Arc<Object>> {
     txn.object(&kind, None, name).filter(|_| !name.is_empty())
 }
 
-/// Refuses a pod with an overhead that no class has given it.
+/// Rejects a pod whose overhead does not come from a RuntimeClass.
 fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName");
     let class = class(txn, name);
@@ -61,7 +61,7 @@ fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> 
     Err(forbidden(kind, pod, why))
 }
 
-/// Gives a pod what its class says.
+/// Applies the RuntimeClass to a pod.
 fn complete(txn: &dyn Transaction, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName").to_owned();
     let class = class(txn, &name);

@@ -1,8 +1,8 @@
-//! The signals that ask a program to end.
+//! Termination signals.
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Resolves when the program is asked to end. Listens from the call on.
+/// Resolves on SIGTERM or SIGINT. The handlers are installed by the call.
 pub(super) fn asked_to_end() -> std::io::Result<impl Future<Output = ()> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

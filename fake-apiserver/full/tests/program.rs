@@ -14,7 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fake-apiserver");
 
-/// An authority for clients.
+/// A certificate authority for clients.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -23,11 +23,8 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, "clients");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(
-            CertifiedIssuer::self_signed(
-                params,
-                KeyPair::generate().expect("the machine of the test has what it takes"),
-            )
-            .expect("the machine of the test has what it takes"),
+            CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key pair can be generated"))
+                .expect("the authority certificate can be signed"),
         )
     }
 
@@ -40,23 +37,20 @@ impl Authority {
         }
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let key = KeyPair::generate().expect("the machine of the test has what it takes");
+        let key = KeyPair::generate().expect("a key pair can be generated");
         let made = params
             .signed_by(&key, &self.0)
-            .expect("the machine of the test has what it takes");
+            .expect("the client certificate can be signed");
         (made.pem(), key.serialize_pem())
     }
 }
 
-/// The line in which a program says where it is.
+/// The first line of stderr, which contains the address.
 fn first_line(child: &mut Child) -> String {
-    let told = child
-        .stderr
-        .take()
-        .expect("the machine of the test has what it takes");
+    let told = child.stderr.take().expect("stderr is piped");
     let mut lines = BufReader::new(told).lines();
-    let line = lines.next().expect("it says where it is");
-    line.expect("the machine of the test has what it takes")
+    let line = lines.next().expect("a log line");
+    line.expect("stderr is UTF-8")
 }
 
 /// A running program.
@@ -78,13 +72,11 @@ impl Running {
             .args(flags)
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the machine of the test has what it takes");
+            .expect("the program starts");
         let line = first_line(&mut child);
-        let address = line.strip_prefix("Serving securely on ").expect("it serves");
+        let address = line.strip_prefix("Serving securely on ").expect("a log line");
         Self {
-            address: address
-                .parse()
-                .expect("the machine of the test has what it takes"),
+            address: address.parse().expect("the logged address is valid"),
             child,
         }
     }
@@ -95,60 +87,57 @@ impl Running {
         let mut config = kube::Config::new(
             format!("https://{}", self.address)
                 .parse()
-                .expect("the machine of the test has what it takes"),
+                .expect("the URL is valid"),
         );
         let chain =
-            std::fs::read(folder.join("apiserver.crt")).expect("the machine of the test has what it takes");
+            std::fs::read(folder.join("apiserver.crt")).expect("the program has written its certificate");
         let trusted = rustls_pem(&chain);
         config.root_cert = Some(trusted);
         config.auth_info.client_certificate_data = user.map(|(certificate, _)| encoded(certificate));
         config.auth_info.client_key_data = user.map(|(_, key)| encoded(key).into());
-        Client::try_from(config).expect("the machine of the test has what it takes")
+        Client::try_from(config).expect("the client configuration is valid")
     }
 
-    /// Asks for the end, as envtest does, and waits for it.
+    /// Sends SIGTERM, as envtest does, and waits for the exit code.
     fn end(mut self) -> Option<i32> {
         let asked = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
             .status()
-            .expect("the machine of the test has what it takes");
+            .expect("`kill` is installed");
         assert!(asked.success());
-        self.child
-            .wait()
-            .expect("the machine of the test has what it takes")
-            .code()
+        self.child.wait().expect("the program can be waited for").code()
     }
 }
 
-/// A test that fails leaves no program behind.
+/// Kills the program if the test fails.
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended already where the test has passed.
+        // After a successful test it has exited already.
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// The certificates of a file, as kube takes them.
+/// The certificates of a PEM file in DER, as kube requires.
 fn rustls_pem(text: &[u8]) -> Vec<Vec<u8>> {
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject;
     let all = CertificateDer::pem_slice_iter(text);
-    all.map(|one| one.expect("the machine of the test has what it takes").to_vec())
+    all.map(|one| one.expect("the certificate is valid PEM").to_vec())
         .collect()
 }
 
 fn folder_with(authority: &Authority) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("the machine of the test has what it takes");
+    let folder = tempfile::tempdir().expect("a temporary folder can be created");
     std::fs::write(folder.path().join("ca.crt"), authority.0.pem())
-        .expect("the machine of the test has what it takes");
+        .expect("the temporary folder is writable");
     folder
 }
 
 async fn text(client: &Client, path: &str) -> Result<String, u16> {
     let request = hyper::Request::get(path)
         .body(Vec::new())
-        .expect("the machine of the test has what it takes");
+        .expect("the request is well formed");
     client.request_text(request).await.map_err(|error| match error {
         kube::Error::Api(status) => status.code,
         other => panic!("{other}"),
@@ -156,7 +145,7 @@ async fn text(client: &Client, path: &str) -> Result<String, u16> {
 }
 
 #[tokio::test]
-async fn privileged_containers_need_the_flag() {
+async fn privileged_containers_require_allow_privileged() {
     let authority = Authority::new();
     let folder = folder_with(&authority);
     let folder = folder.path();
@@ -164,7 +153,7 @@ async fn privileged_containers_need_the_flag() {
         "metadata": {"name": "a"},
         "spec": {"containers": [{"name": "c", "image": "i", "securityContext": {"privileged": true}}]},
     }));
-    let pod: Pod = pod.expect("it is a pod");
+    let pod: Pod = pod.expect("the pod is well formed");
     for (flag, refused) in [("--allow-privileged", false), ("--allow-privileged=false", true)] {
         let running = Running::start(folder, &[flag, "--disable-admission-plugins=ServiceAccount"]);
         let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
@@ -177,7 +166,7 @@ async fn privileged_containers_need_the_flag() {
 }
 
 #[tokio::test]
-async fn users_come_with_certificates_and_objects_outlive_the_program() {
+async fn client_certificates_authenticate_and_snapshots_restore_objects() {
     let authority = Authority::new();
     let folder = folder_with(&authority);
     let folder = folder.path();
@@ -204,35 +193,29 @@ async fn users_come_with_certificates_and_objects_outlive_the_program() {
     let own = own
         .get("kubernetes")
         .await
-        .expect("the machine of the test has what it takes");
+        .expect("the kubernetes service exists");
     assert_eq!(
-        own.spec
-            .expect("the machine of the test has what it takes")
-            .cluster_ip
-            .as_deref(),
+        own.spec.expect("services have a spec").cluster_ip.as_deref(),
         Some("10.1.0.1")
     );
     let maps = Api::<ConfigMap>::default_namespaced(admin);
     let map = serde_json::from_value(json!({"metadata": {"name": "kept"}, "data": {"a": "b"}}))
-        .expect("the machine of the test has what it takes");
+        .expect("the ConfigMap is well formed");
     let made = maps
         .create(&PostParams::default(), &map)
         .await
-        .expect("the machine of the test has what it takes");
+        .expect("the ConfigMap is created");
     assert_eq!(running.end(), Some(0));
 
     let running = Running::start(folder, &flags);
     let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
     let maps = Api::<ConfigMap>::default_namespaced(admin);
-    let found = maps
-        .get("kept")
-        .await
-        .expect("the machine of the test has what it takes");
+    let found = maps.get("kept").await.expect("the ConfigMap was restored");
     assert_eq!((found.uid_of(), found.data), (made.uid_of(), made.data));
     assert_eq!(
         maps.list(&ListParams::default())
             .await
-            .expect("the machine of the test has what it takes")
+            .expect("ConfigMaps can be listed")
             .items
             .len(),
         1
@@ -240,23 +223,23 @@ async fn users_come_with_certificates_and_objects_outlive_the_program() {
     assert_eq!(running.end(), Some(0));
 }
 
-/// Makes a service account, and a token for it.
+/// Creates a service account and returns a token for it.
 async fn token_of_an_account(admin: &Client) -> String {
-    let account = serde_json::from_value(json!({"metadata": {"name": "robot"}})).expect("it is well formed");
+    let account = serde_json::from_value(json!({"metadata": {"name": "robot"}})).expect("a valid account");
     let accounts = Api::<ServiceAccount>::default_namespaced(admin.clone());
     let made = accounts.create(&PostParams::default(), &account).await;
-    made.expect("it is accepted");
-    let request = serde_json::from_value(json!({"spec": {"audiences": []}})).expect("it is well formed");
+    made.expect("the service account is created");
+    let request = serde_json::from_value(json!({"spec": {"audiences": []}})).expect("valid request");
     let issued = accounts
         .create_token_request("robot", &PostParams::default(), &request)
         .await
-        .expect("it is accepted");
-    let status = issued.status.expect("it is issued");
-    status.token.expect("it is issued")
+        .expect("the token request is accepted");
+    let status = issued.status.expect("the token request has a status");
+    status.token.expect("the status contains a token")
 }
 
 #[tokio::test]
-async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
+async fn service_account_tokens_are_signed_with_the_configured_key() {
     let authority = Authority::new();
     let folder = folder_with(&authority);
     let folder = folder.path();
@@ -272,9 +255,9 @@ async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
     let token = token_of_an_account(&admin).await;
     use base64::Engine;
     let part = |at: usize| -> Value {
-        let part = token.split('.').nth(at).expect("it has three parts");
+        let part = token.split('.').nth(at).expect("a JWT has three parts");
         let encoding = &base64::engine::general_purpose::URL_SAFE_NO_PAD;
-        serde_json::from_slice(&encoding.decode(part).expect("it is base64")).expect("it is JSON")
+        serde_json::from_slice(&encoding.decode(part).expect("the part is base64url")).expect("it is JSON")
     };
     assert_eq!(part(0)["alg"], "RS256");
     assert_eq!(part(1)["iss"], "https://accounts.example.com");
@@ -282,31 +265,31 @@ async fn tokens_of_accounts_are_signed_by_the_key_of_a_file() {
     let mut config = kube::Config::new(
         format!("https://{}", running.address)
             .parse()
-            .expect("it is a URL"),
+            .expect("the URL is valid"),
     );
     config.root_cert = Some(rustls_pem(
-        &std::fs::read(folder.join("apiserver.crt")).expect("it was written"),
+        &std::fs::read(folder.join("apiserver.crt")).expect("the program has written its certificate"),
     ));
     config.auth_info.token = Some(token.into());
-    let robot = Client::try_from(config).expect("it is well set");
+    let robot = Client::try_from(config).expect("the client configuration is valid");
     assert_eq!(
         text(&robot, "/api/v1/nodes").await,
         Err(403),
-        "it is known, and may not"
+        "the account is authenticated but not authorized"
     );
     running.end();
 }
 
-/// All flags that envtest gives. What it names as the file of the public key is a certificate.
+/// All flags that envtest passes. `--service-account-key-file` is a certificate there.
 #[tokio::test]
-async fn envtest_names_a_certificate_where_a_key_is_asked_for() {
+async fn service_account_key_file_may_be_a_certificate() {
     let authority = Authority::new();
     let folder = folder_with(&authority);
     let folder = folder.path();
     let (certificate, key) = authority.user("accounts", &[]);
     let put = |name: &str, text: String| {
         let file = folder.join(name);
-        std::fs::write(&file, text).expect("the machine of the test has what it takes");
+        std::fs::write(&file, text).expect("the temporary folder is writable");
         file
     };
     let (certificate, key) = (put("sa-signer.crt", certificate), put("sa-signer.key", key));
@@ -328,8 +311,8 @@ async fn envtest_names_a_certificate_where_a_key_is_asked_for() {
     let asked = hyper::Request::post("/apis/authentication.k8s.io/v1/tokenreviews")
         .header("content-type", "application/json")
         .body(review.to_string().into_bytes())
-        .expect("it is well formed");
-    let told: Value = admin.request(asked).await.expect("it is served");
+        .expect("the request is well formed");
+    let told: Value = admin.request(asked).await.expect("the review is accepted");
     assert_eq!(told["status"]["authenticated"], true, "{told}");
     assert_eq!(running.end(), Some(0));
 }
@@ -348,17 +331,17 @@ fn run(words: &[&str]) -> Output {
     Command::new(PROGRAM)
         .args(words)
         .output()
-        .expect("the machine of the test has what it takes")
+        .expect("the program starts")
 }
 
 #[test]
 fn flags_are_those_of_kube_apiserver() {
     let help = run(&["--help"]);
-    let listed = String::from_utf8(help.stdout).expect("the machine of the test has what it takes");
+    let listed = String::from_utf8(help.stdout).expect("stdout is UTF-8");
     assert!(help.status.success() && listed.contains("--secure-port string"));
     assert!(
         !listed.contains("insecure-port"),
-        "envtest takes that for an old server"
+        "envtest treats a server with this flag as an old release"
     );
     for (words, text) in [
         (["--x"], "Error: unknown flag: --x\n"),
@@ -380,29 +363,26 @@ fn flags_are_those_of_kube_apiserver() {
             .args(["--secure-port=0"])
             .args(words)
             .output()
-            .expect("the machine of the test has what it takes");
+            .expect("the program starts");
         assert_eq!(refused.status.code(), Some(1), "{words:?}");
-        assert_eq!(
-            String::from_utf8(refused.stderr).expect("the machine of the test has what it takes"),
-            text
-        );
+        assert_eq!(String::from_utf8(refused.stderr).expect("stderr is UTF-8"), text);
     }
 }
 
 #[tokio::test]
-async fn by_the_name_of_etcd_it_says_that_it_is_well() {
-    let folder = tempfile::tempdir().expect("the machine of the test has what it takes");
+async fn as_etcd_the_program_responds_to_health_checks() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be created");
     let program = folder.path().join("etcd");
     std::fs::hard_link(PROGRAM, &program)
         .or_else(|_| std::fs::copy(PROGRAM, &program).map(drop))
-        .expect("the machine of the test has what it takes");
+        .expect("the program can be linked or copied");
     let help = Command::new(&program)
         .arg("--help")
         .output()
-        .expect("the machine of the test has what it takes");
+        .expect("the program starts");
     assert!(
         String::from_utf8(help.stdout)
-            .expect("the machine of the test has what it takes")
+            .expect("stdout is UTF-8")
             .contains("--unsafe-no-fsync")
     );
     let mut child = Command::new(&program)
@@ -414,35 +394,31 @@ async fn by_the_name_of_etcd_it_says_that_it_is_well() {
         .arg("--listen-peer-urls=http://localhost:0")
         .stderr(Stdio::piped())
         .spawn()
-        .expect("the machine of the test has what it takes");
+        .expect("the program starts");
     let line = first_line(&mut child);
     let address = line
         .strip_prefix("Serving client traffic on ")
-        .expect("it serves");
-    let config = kube::Config::new(
-        format!("http://{address}")
-            .parse()
-            .expect("the machine of the test has what it takes"),
-    );
-    let client = Client::try_from(config).expect("the machine of the test has what it takes");
+        .expect("a log line");
+    let config = kube::Config::new(format!("http://{address}").parse().expect("the URL is valid"));
+    let client = Client::try_from(config).expect("the client configuration is valid");
     let health = text(&client, "/health")
         .await
-        .expect("the machine of the test has what it takes");
+        .expect("the health endpoint responds");
     assert_eq!(health, r#"{"health":"true","reason":""}"#);
-    child.kill().expect("the machine of the test has what it takes");
-    child.wait().expect("the machine of the test has what it takes");
+    child.kill().expect("the program can be killed");
+    child.wait().expect("the program can be waited for");
 }
 
 #[test]
-fn the_programs_of_envtest_are_there_and_know_who_they_are() {
-    let folder = tempfile::tempdir().expect("a folder can be made");
+fn envtest_assets_installs_working_programs() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be created");
     let assets = folder.path().join("assets");
     let run = |program: &Path, arguments: &[&str]| -> Output {
         let ended = Command::new(program).args(arguments).output();
         ended.expect("the program starts")
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    // A second time they are written anew.
+    // The second time, existing files are replaced.
     for _ in 0..2 {
         let written = run(
             Path::new(PROGRAM),

@@ -1,10 +1,10 @@
-//! The checks of the Pod Security Standards: what each looks at, and how it tells what it found.
+//! The checks of the Pod Security Standards, with their messages.
 
 use super::subject::{Subject, Texts, Violation, named, plural, quoted};
 use fake_apiserver::extension::json::{self, string};
 use serde_json::Value;
 
-/// Annotations that held the seccomp and AppArmor profiles of a pod and of its containers before there were fields.
+/// Annotations for the seccomp and AppArmor profiles of a pod and of its containers, before there were fields.
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 type Found = Option<Violation>;
 
-/// A violation, if anybody is to blame for it.
+/// A violation, unless `blamed` is empty.
 fn found<T>(blamed: &[T], reason: &'static str, detail: impl FnOnce() -> String) -> Found {
     (!blamed.is_empty()).then(|| Violation {
         reason,
@@ -20,17 +20,17 @@ fn found<T>(blamed: &[T], reason: &'static str, detail: impl FnOnce() -> String)
     })
 }
 
-/// The verb of so many: one uses, many use.
+/// The verb that agrees with the count.
 fn uses(count: usize) -> &'static str {
     if count == 1 { "uses" } else { "use" }
 }
 
-/// Whether a type of profile is one that confines.
+/// Whether a profile type restricts the container.
 fn confines(profile: &Value) -> bool {
     ["RuntimeDefault", "Localhost"].contains(&string(profile, "type"))
 }
 
-/// Those who set a profile that does not confine, and the types of these.
+/// The pod or containers with an unconfined profile, and the types of these profiles.
 fn unconfined<'a>(pod: &Subject<'a>, name: &str) -> (Vec<String>, Texts<'a>) {
     let mut types = Texts::new();
     let setters = pod.setters(|context| {
@@ -87,7 +87,7 @@ const ADDED: &[&str] = &[
     "SYS_CHROOT",
 ];
 
-/// Containers that add other capabilities than these, as a detail.
+/// The containers that add capabilities other than `allowed`, as the detail of a violation.
 fn adds_beyond(pod: &Subject<'_>, allowed: &[&str]) -> Option<String> {
     let mut beyond = Texts::new();
     let containers = pod.containers_that(|container| {
@@ -156,7 +156,7 @@ pub(super) fn host_paths(pod: &Subject<'_>) -> Found {
 }
 
 pub(super) fn host_ports(pod: &Subject<'_>) -> Found {
-    // They are sorted as texts are.
+    // Sorted as strings.
     let mut ports = BTreeSet::new();
     let containers = pod.containers_that(|container| {
         let own = json::list(&container["ports"]).iter();
@@ -178,7 +178,7 @@ pub(super) fn host_ports(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Where the handlers of a container stand.
+/// JSON pointers to the handlers of a container.
 const HANDLERS: [&str; 5] = [
     "/livenessProbe",
     "/readinessProbe",
@@ -245,7 +245,7 @@ pub(super) fn any_proc_mount(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// The types of SELinux labels that containers may have, and since which minor release.
+/// Allowed types of SELinux labels, each with the minor release since which it is allowed.
 const LABELS: [(&str, u64); 5] = [
     ("", 0),
     ("container_t", 0),
@@ -278,13 +278,13 @@ pub(super) fn se_linux(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Whether a list of what may be has a text in a minor release.
+/// Whether `text` is in the list and allowed in that minor release.
 fn is_listed(list: &[(&str, u64)], text: &str, minor: u64) -> bool {
     list.iter()
         .any(|(allowed, since)| *allowed == text && *since <= minor)
 }
 
-/// How pods said what is allowed to them before there was a field for it.
+/// Seccomp annotations, used before there were fields.
 fn seccomp_annotations(pod: &Subject<'_>) -> Found {
     let is_good = |profile: &str| {
         ["runtime/default", "docker/default"].contains(&profile) || profile.starts_with("localhost/")
@@ -332,7 +332,7 @@ pub(super) fn seccomp(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Settings of the kernel that are a pod's own, and since which minor release they may be set.
+/// Safe sysctls, each with the minor release since which it is allowed.
 const SYSCTLS: [(&str, u64); 12] = [
     ("kernel.shm_rmid_forced", 0),
     ("net.ipv4.ip_local_port_range", 0),
@@ -377,7 +377,7 @@ pub(super) fn privilege_escalation(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Sources of volumes that bring nothing of the node with them.
+/// Volume sources that do not expose the node.
 const SOURCES: [&str; 9] = [
     "configMap",
     "csi",
@@ -390,7 +390,7 @@ const SOURCES: [&str; 9] = [
     "secret",
 ];
 
-/// All others.
+/// All other volume sources.
 const OTHER_SOURCES: [&str; 21] = [
     "hostPath",
     "gcePersistentDisk",

@@ -1,7 +1,7 @@
-//! PodSecurity: the labels of a namespace name a standard that its pods keep to, and one that a client is warned of.
+//! PodSecurity: enforces the Pod Security Standard in the namespace's labels, and warns about violations of another one.
 //!
-//! Owns when it looks, and how it tells what it finds. The standards are in `standard`, the labels in `policy`.
-//! Nobody is exempt, as on a kube-apiserver without a configuration for it; what is for the audit log goes nowhere.
+//! Owns when pods are checked, and the messages. The standards are in `standard`, the labels in `policy`.
+//! There are no exemptions, as in kube-apiserver without a plugin configuration; the audit mode is ignored.
 
 mod checks;
 mod policy;
@@ -18,10 +18,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// So many pods are looked at when a namespace changes.
+/// Maximum number of pods that are checked when a namespace changes.
 const PODS_MAX: usize = 3000;
 
-/// The plugin.
+/// The PodSecurity plugin.
 pub(crate) struct PodSecurity;
 
 impl AdmissionPlugin for PodSecurity {
@@ -39,8 +39,8 @@ impl AdmissionPlugin for PodSecurity {
     }
 }
 
-/// Refuses pods that violate the enforced standard of their namespace, and labels that name no standard. Warns of pods and pod templates that
-/// violate the `warn` standard, and of existing pods when the standard of a namespace becomes stricter.
+/// Rejects pods that violate the enforced standard of their namespace, and invalid labels. Warns about pods and pod templates that
+/// violate the `warn` standard, and about existing pods when the standard of a namespace becomes stricter.
 fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Result<(), Status> {
     let (kind, old) = (request.kind, request.old);
     let Some(at) = kind.pod_template() else {
@@ -70,7 +70,7 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
         let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
         return Err(forbidden(kind, new, &why));
     }
-    // What a pod must keep to it keeps to by now.
+    // Violations of an equal `enforce` standard were rejected above.
     let is_told = is_pod && policy.warn == policy.enforce;
     if !is_told && let Some(found) = violations(policy.warn, pod) {
         txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
@@ -78,7 +78,7 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
     Ok(())
 }
 
-/// All that a pod does against a standard, each with its detail in brackets.
+/// The violations of a standard, each with its detail in brackets.
 fn violations(standard: Standard, pod: &Value) -> Option<String> {
     let found = standard::violations(standard, pod);
     let told = found
@@ -87,7 +87,7 @@ fn violations(standard: Standard, pod: &Value) -> Option<String> {
     (!found.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether a pod has the same containers with the same images as before: nothing else of it matters that can change.
+/// Whether an update changes no container image: no other mutable field is relevant.
 fn runs_the_same(new: &Value, old: &Value) -> bool {
     let images = |pod: &Value, list: &str| -> Vec<Value> {
         let containers = json::list(&pod["spec"][list]).iter();
@@ -106,7 +106,7 @@ fn runs_the_same(new: &Value, old: &Value) -> bool {
         })
 }
 
-/// The labels of a namespace name standards that there are. Pods that are there already are told of, and stay.
+/// Validates the labels of a namespace. Existing pods that violate a stricter standard stay and cause warnings.
 fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     let (policy, faults) = Policy::of(&new["metadata"]["labels"]);
     let before = old.map(|old| Policy::of(&old["metadata"]["labels"]));
@@ -128,7 +128,7 @@ fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&V
     Ok(())
 }
 
-/// What is told of the pods of a namespace that becomes stricter: what some do against it, one of these, and how many more.
+/// The warnings for a stricter namespace, grouped by violations: one pod of each group, and the number of others.
 fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<String> {
     let mut told = Vec::new();
     let all = pods.len();
@@ -172,7 +172,7 @@ fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<
     told
 }
 
-/// Pods of one controller are alike, so that one of them tells more than the next.
+/// Moves one pod of each controller to the front, since pods of a controller usually have the same violations.
 fn one_of_each_controller_first(pods: Vec<Arc<Object>>) -> Vec<Arc<Object>> {
     let mut seen = HashSet::new();
     let (mut first, others): (Vec<_>, Vec<_>) = pods.into_iter().partition(|pod| {

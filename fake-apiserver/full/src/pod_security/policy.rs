@@ -1,17 +1,17 @@
-//! The labels of a namespace, and the standards that they name.
+//! The labels of a namespace and the standards in them.
 
 use fake_apiserver::extension::Faults;
 use serde_json::Value;
 use std::fmt;
 
-/// How strict a standard is.
+/// The level of a standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// Everything is allowed.
+    /// Unrestricted.
     Privileged,
-    /// What is known to give a pod more than others is not.
+    /// Prevents known privilege escalations.
     Baseline,
-    /// Pods say that they do without.
+    /// Requires pods to follow hardening best practices.
     Restricted,
 }
 
@@ -21,11 +21,11 @@ const LEVELS: [(Level, &str); 3] = [
     (Level::Restricted, "restricted"),
 ];
 
-/// A standard as a release of Kubernetes knows it.
+/// A standard as defined by a Kubernetes release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standard {
     pub(super) level: Level,
-    /// The minor release; none for the newest.
+    /// The minor release; none for the latest.
     pub(super) version: Option<u64>,
 }
 
@@ -40,16 +40,16 @@ impl fmt::Display for Standard {
     }
 }
 
-/// What a namespace asks of its pods.
+/// The standards of a namespace.
 pub(super) struct Policy {
-    /// What pods must keep to.
+    /// Violations are rejected.
     pub(super) enforce: Standard,
-    /// What a client is warned of that its pods do not keep to.
+    /// Violations cause a warning.
     pub(super) warn: Standard,
 }
 
 impl Policy {
-    /// What labels say, and which of them say nothing.
+    /// Parses the labels; returns the errors of invalid ones.
     pub(super) fn of(labels: &Value) -> (Self, Faults) {
         let mut labels = Labels {
             labels,
@@ -60,10 +60,10 @@ impl Policy {
             level: named.or(Level::Privileged, Level::Restricted),
             version: labels.version("enforce").flatten(),
         };
-        // These are judged like the others, and there is no log that they could be about.
+        // Audit labels are validated, but there is no audit log.
         labels.level("audit");
         labels.version("audit");
-        // Without a level of its own, a client is warned of what the namespace asks for.
+        // Without a `warn` label, the enforced standard applies.
         let (level, version) = match (labels.level("warn"), named) {
             (Named::Nothing, Named::Level(level)) => (level, enforce.version),
             (own, _) => (own.or(Level::Privileged, Level::Privileged), None),
@@ -76,18 +76,18 @@ impl Policy {
     }
 }
 
-/// What a label for a level says.
+/// The value of a level label.
 #[derive(Clone, Copy)]
 enum Named {
-    /// It is not there.
+    /// The label is absent.
     Nothing,
-    /// What it names is no level.
+    /// The value is not a level.
     NoLevel,
     Level(Level),
 }
 
 impl Named {
-    /// The level, or one for a label that is not there, or one for a label that names none.
+    /// The level; `nothing` if the label is absent, `no_level` if it is invalid.
     fn or(self, nothing: Level, no_level: Level) -> Level {
         match self {
             Self::Nothing => nothing,
@@ -97,7 +97,7 @@ impl Named {
     }
 }
 
-/// The labels of a namespace, with what is wrong with those that were looked at.
+/// The labels of a namespace, and the errors found so far.
 struct Labels<'a> {
     labels: &'a Value,
     faults: Faults,
@@ -115,7 +115,7 @@ impl Labels<'_> {
         Named::NoLevel
     }
 
-    /// The release that a label names; none where that is the newest, or no release.
+    /// The release in a version label; none for the latest and for invalid values.
     fn version(&mut self, mode: &str) -> Option<Option<u64>> {
         let mode = format!("{mode}-version");
         let value = self.labels.get(key(&mode))?.as_str().unwrap_or_default();
@@ -136,7 +136,7 @@ impl Labels<'_> {
     }
 }
 
-/// Whether a text is a number as releases write it: digits, and no zero before others.
+/// Whether a string is a minor release: digits without leading zero.
 fn is_number(text: &str) -> bool {
     text == "0" || !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }

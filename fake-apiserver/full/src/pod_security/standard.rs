@@ -1,22 +1,22 @@
-//! The Pod Security Standards: which checks each level has in which release.
+//! The Pod Security Standards: the checks of each level and release.
 
 use super::checks;
 use super::policy::{Level, Standard};
 use super::subject::{Subject, Violation};
 use serde_json::Value;
 
-/// One check, by its name.
+/// A check.
 struct Check {
     name: &'static str,
     level: Level,
-    /// The minor release that brought it.
+    /// The minor release that introduced it.
     since: u64,
-    /// The check of the level below that it takes the place of.
+    /// The check of the lower level that it replaces.
     replaces: &'static str,
     of: fn(&Subject<'_>) -> Option<Violation>,
 }
 
-/// From this minor release on, nothing has changed.
+/// The last minor release that changed a check.
 const NEWEST: u64 = 35;
 
 const fn baseline(name: &'static str, since: u64, of: fn(&Subject<'_>) -> Option<Violation>) -> Check {
@@ -41,7 +41,7 @@ const fn restricted(
     }
 }
 
-/// All checks, in the order in which they are told of: by level, and then by the bytes of their names.
+/// All checks in the order of messages: by level, then by name.
 const CHECKS: &[Check] = &[
     baseline("appArmorProfile", 0, checks::app_armor),
     baseline("capabilities_baseline", 0, checks::added_capabilities),
@@ -74,7 +74,7 @@ const CHECKS: &[Check] = &[
     ),
 ];
 
-/// What a pod, or a template for pods, does against a standard.
+/// The violations of a standard by a pod or pod template.
 pub(super) fn violations(standard: Standard, pod: &Value) -> Vec<Violation> {
     if standard.level == Level::Privileged {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! ResourceQuota: refuses what a quota of the namespace has no room for.
+//! ResourceQuota: rejects objects that exceed a quota of their namespace.
 //!
-//! Also counts what is used, with every commit (the quota controller of kube-controller-manager).
+//! Also updates `status.used` with every commit, in place of kube-controller-manager's quota controller.
 
 mod usage;
 mod used;
@@ -13,7 +13,7 @@ use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Object, Part,
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The plugin.
+/// The ResourceQuota plugin.
 pub(crate) struct ResourceQuota;
 
 impl AdmissionPlugin for ResourceQuota {
@@ -38,14 +38,14 @@ impl AdmissionPlugin for ResourceQuota {
     }
 }
 
-/// The quotas of a namespace, with their resource.
+/// The quotas of a namespace, with their kind.
 fn quotas(txn: &dyn Transaction, namespace: &str) -> Option<(Kind, Vec<Arc<Object>>)> {
     let kind = txn.kind("", "resourcequotas")?;
     let quotas = txn.objects(&kind, Some(namespace));
     (!namespace.is_empty() && !quotas.is_empty()).then_some((kind, quotas))
 }
 
-/// Checks a new or changed object.
+/// Checks a new or updated object.
 fn check(txn: &dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     if old.is_some_and(|old| !usage::may_grow(kind, new, old)) {
         return Ok(());

@@ -1,7 +1,7 @@
-//! What an object uses of what quotas limit, and which quotas are about it.
+//! The usage of objects, and which quotas apply to them.
 //!
-//! Owns the names of what quotas limit. Most kinds are only counted; `pod`, `claim` and `service` say what else counts of them.
-//! Does not know how much is used altogether.
+//! Owns the names of quota resources. Most kinds are only counted; `pod`, `claim`, `device` and `service` add further resources.
+//! Does not know the total usage.
 
 mod claim;
 mod device;
@@ -14,17 +14,17 @@ use fake_apiserver::extension::Kind;
 use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
-/// What is evaluated in its own way.
+/// The usage of a kind beyond its object count.
 struct Evaluator {
     group: &'static str,
     plural: &'static str,
-    /// Whether a quota for that name is about the kind, apart from the number of objects.
+    /// Whether the kind uses this resource, apart from object counts.
     tracks: fn(&str) -> bool,
-    /// What an object uses beside being one.
+    /// The usage of an object.
     usage: fn(&Value) -> Amounts,
-    /// Whether an object is in a scope.
+    /// Whether an object matches a scope.
     is_in: fn(&Value, &Value) -> bool,
-    /// Whether a change of an object can use more.
+    /// Whether an update can increase the usage.
     grows: fn(&Value, &Value) -> bool,
 }
 
@@ -63,7 +63,7 @@ const EVALUATORS: &[Evaluator] = &[
     },
 ];
 
-/// Kinds of the core group whose number may go by the name of the kind alone.
+/// Kinds of the core group that can be limited by their plain plural name.
 const COUNTED: [&str; 4] = [
     "configmaps",
     "replicationcontrollers",
@@ -82,7 +82,7 @@ impl Evaluator {
     }
 }
 
-/// The name by which objects of a kind are counted.
+/// The resource name of the object count: `count/PLURAL.GROUP`.
 fn count_of(kind: &Kind) -> String {
     match kind.group() {
         "" => format!("count/{}", kind.plural()),
@@ -90,7 +90,7 @@ fn count_of(kind: &Kind) -> String {
     }
 }
 
-/// Whether a quota for that name is about objects of a kind.
+/// Whether a kind uses this resource.
 pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
     let is_count = name
         .strip_prefix("count/")
@@ -101,7 +101,7 @@ pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
         || (kind.group().is_empty() && kind.plural() == name && COUNTED.contains(&name))
 }
 
-/// What an object uses.
+/// The usage of an object.
 pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
     let mut used = Evaluator::of(kind).map_or_else(Amounts::default, |of| (of.usage)(object));
     used.set(count_of(kind), one());
@@ -111,12 +111,12 @@ pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
     used
 }
 
-/// Whether the change of an object may be refused for the sake of a quota.
+/// Whether an update must be checked against quotas.
 pub(crate) fn may_grow(kind: &Kind, new: &Value, old: &Value) -> bool {
     Evaluator::of(kind).is_some_and(|of| (of.grows)(new, old))
 }
 
-/// What a quota counts of an object: nothing where its scopes leave the object out.
+/// The usage of an object that counts towards a quota; empty if its scopes do not match.
 pub(crate) fn counted(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
     if !matches(quota, kind, object) {
         return Amounts::default();
@@ -125,7 +125,7 @@ pub(crate) fn counted(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
     usage(kind, object).filtered(|name, _| hard.get(name).is_some() && tracks(kind, name))
 }
 
-/// Whether a quota is about an object.
+/// Whether a quota applies to an object.
 pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
     let hard = quota["status"]["hard"].as_object();
     let is_about = hard.into_iter().flatten().any(|(name, _)| tracks(kind, name));
@@ -136,7 +136,7 @@ pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
             .all(|scope| is_in(scope, object))
 }
 
-/// Resources that the containers of a pod have to ask for because a quota limits them, with the containers that do not.
+/// Limited resources that containers must specify, each with the containers that do not.
 pub(crate) fn lacking(quota: &Value, kind: &Kind, object: &Value) -> Vec<(String, Vec<String>)> {
     if kind.plural() != "pods" || !kind.group().is_empty() {
         return Vec::new();

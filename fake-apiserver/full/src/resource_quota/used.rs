@@ -1,4 +1,4 @@
-//! `status.used` of quotas, updated with every commit.
+//! Updates `status.used` of quotas with every commit.
 
 use fake_apiserver::extension::{Amounts, Kind, Transaction, json, metadata};
 use fake_apiserver::quantity::Quantity;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{quotas, usage};
 
-/// Counts a committed change: all objects of the namespace for a quota with new limits, else the changed object.
+/// Updates the quotas of the namespace: a quota with new limits is recounted, others change by the difference.
 pub(super) fn count(txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
     let Some(object) = new.or(old) else { return };
     let Some((quota_kind, quotas)) = quotas(txn, metadata::text(object, "namespace")) else {

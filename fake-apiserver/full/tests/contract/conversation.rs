@@ -1,7 +1,7 @@
-//! Conversations: what is asked in which order, and what the real server answered.
+//! Conversations: requests in order, with the recorded responses of kube-apiserver.
 //!
-//! A step is a line `METHOD /path` with what goes along. `${id}` in it is a name of the run's own, `${ns}` a namespace
-//! of that name, which is there from the beginning; `${word}` what an earlier step saved from its answer.
+//! A step is a line `METHOD /path` with options. In it, `${id}` is unique to the run, `${ns}` a namespace of
+//! that name, which exists from the start, and `${word}` a value that an earlier step saved.
 
 use super::normal::{normal, text};
 use super::server::Server;
@@ -27,7 +27,7 @@ pub(crate) struct File {
 pub(crate) struct Conversation {
     pub(crate) name: String,
     steps: Vec<Step>,
-    /// The right answers, one for each step.
+    /// The recorded responses, one per step.
     #[serde(skip)]
     answers: Vec<Answer>,
 }
@@ -36,33 +36,33 @@ pub(crate) struct Conversation {
 #[serde(deny_unknown_fields)]
 struct Step {
     send: String,
-    /// The kind of body: a patch's style, `yaml`, or a media type.
+    /// The content type of the body: a patch style, `yaml`, or a media type.
     #[serde(rename = "as")]
     style: Option<String>,
     accept: Option<String>,
     agent: Option<String>,
-    /// Somebody else, whom the sender speaks for.
+    /// The user to impersonate.
     as_user: Option<String>,
-    /// The node that the token of this user is bound to.
+    /// The node in the extra attributes of the impersonated user.
     on_node: Option<String>,
-    /// The answer may take a while to become one with this status.
+    /// Repeat the request until the response has this status.
     until: Option<u16>,
-    /// A body as data, sent as JSON, or as it is.
+    /// The body as data, sent as JSON; alternatively, `text` is sent verbatim.
     body: Option<Value>,
     text: Option<String>,
-    /// Words for later steps, with the paths of the answer (`metadata.uid`) that they stand for.
+    /// Variables for later steps, each with the path in the response that it is read from (`metadata.uid`).
     #[serde(default)]
     save: BTreeMap<String, String>,
-    /// A watch: the number of events that come.
+    /// Number of events to read from a watch.
     watch: Option<usize>,
-    /// Paths of the answer that differ from run to run; `*` is every member or entry.
+    /// Paths in the response that vary between runs; `*` matches every member or item.
     #[serde(default)]
     ignore: Vec<String>,
-    /// Why the fake answers otherwise. It has to, or this goes.
+    /// Why the response of the fake differs. If it does not, this must be removed.
     simplified: Option<String>,
 }
 
-/// An answer, without what varies.
+/// A response, normalized.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Answer {
     status: u16,
@@ -71,15 +71,15 @@ struct Answer {
     body: Value,
 }
 
-/// Headers that are part of the contract.
+/// The compared headers.
 const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
-/// A server that sends nothing more within this time has nothing more.
+/// Time after which no more data is expected.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// All files of a folder, with their answers.
+/// All conversations in a folder, with their recorded responses.
 pub(crate) fn read_all(folder: &Path) -> Vec<File> {
-    let entries = fs::read_dir(folder).expect("the folder of the contract is there");
-    let paths = entries.map(|entry| entry.expect("it can be listed").path());
+    let entries = fs::read_dir(folder).expect("the contract folder exists");
+    let paths = entries.map(|entry| entry.expect("the contract folder is readable").path());
     let mut paths: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
         .collect();
@@ -89,7 +89,7 @@ pub(crate) fn read_all(folder: &Path) -> Vec<File> {
 
 impl File {
     fn read(path: &Path) -> Self {
-        let said = fs::read_to_string(path).expect("conversations are text");
+        let said = fs::read_to_string(path).expect("conversations are UTF-8");
         let mut conversations: Vec<Conversation> = serde_saphyr::from_str_with_options(&said, options())
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let answers = path.with_extension("answers.json");
@@ -102,7 +102,7 @@ impl File {
         let area = path
             .file_stem()
             .and_then(|stem| stem.to_str())
-            .expect("names are text")
+            .expect("file names are UTF-8")
             .to_owned();
         Self {
             area,
@@ -111,7 +111,7 @@ impl File {
         }
     }
 
-    /// Writes the answers down, one a line.
+    /// Writes the recorded responses, one per line.
     pub(crate) fn write_answers(&self) {
         let conversations = self.conversations.iter().map(|each| {
             let answers: Vec<String> = each.answers.iter().map(json_text).collect();
@@ -119,16 +119,16 @@ impl File {
         });
         let conversations: Vec<String> = conversations.collect();
         let said = format!("{{\n{}\n}}\n", conversations.join(",\n"));
-        fs::write(&self.answers, said).expect("answers can be written");
+        fs::write(&self.answers, said).expect("the file of responses is writable");
     }
 }
 
 fn json_text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("answers are JSON")
+    serde_json::to_string(value).expect("responses serialize")
 }
 
 impl Conversation {
-    /// Has the conversation and says what is different.
+    /// Runs the conversation; returns the differences from the recorded responses.
     pub(crate) async fn hold(&self, server: &Server) -> Vec<String> {
         if self.answers.len() != self.steps.len() {
             return vec!["the answers of these steps are not known: record them".to_owned()];
@@ -169,7 +169,7 @@ impl Conversation {
 impl Step {
     async fn take(&self, server: &Server, words: &mut BTreeMap<String, String>) -> Answer {
         let line = fill(&self.send, words);
-        let (method, path) = line.split_once(' ').expect("a step is a method and a path");
+        let (method, path) = line.split_once(' ').expect("a step has a method and a path");
         let mut response = server.send(self.request(method, path, words)).await;
         while self.until.is_some_and(|status| response.status() != status) {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -183,7 +183,7 @@ impl Step {
                 .iter()
                 .filter_map(|value| value.to_str().ok());
             let mut values: Vec<String> = values.map(|value| text(value, &server.id)).collect();
-            // The order of several warnings is that of the fields in the body.
+            // The order of warnings depends on the order of fields in the body.
             values.sort();
             (!values.is_empty()).then(|| (name.to_owned(), values.join(" | ")))
         });
@@ -239,7 +239,7 @@ impl Step {
         let body = fill(&body.unwrap_or_default(), words);
         request
             .body(Body::from(body.into_bytes()))
-            .expect("the step is a legal request")
+            .expect("the step is a valid request")
     }
 
     fn media_type(&self) -> &str {
@@ -255,19 +255,19 @@ impl Step {
     }
 }
 
-/// As YAML 1.2 has it: `y` and `n` are letters.
+/// YAML 1.2: `y` and `n` are strings.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! { strict_booleans: true }
 }
 
-/// Puts words in the place of `${word}`.
+/// Replaces each `${word}`.
 fn fill(said: &str, words: &BTreeMap<String, String>) -> String {
     words.iter().fold(said.to_owned(), |said, (word, value)| {
         said.replace(&format!("${{{word}}}"), value)
     })
 }
 
-/// The whole body; what came of it where the rest does not come, as when a watch is answered that was not expected.
+/// The whole body; if it does not end in time, as with an unexpected watch, the part received so far.
 async fn whole(response: Response<Body>) -> Value {
     let (mut body, mut bytes) = (response.into_body(), Vec::new());
     while let Ok(Some(Ok(frame))) = tokio::time::timeout(PATIENCE, body.frame()).await {
@@ -276,18 +276,18 @@ async fn whole(response: Response<Body>) -> Value {
     serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
-/// What a document in YAML says; how it is written is left to the writer.
+/// Parses a YAML body: formatting may differ between servers.
 fn readable(body: Value, headers: &BTreeMap<String, String>) -> Value {
     let is_yaml = headers
         .get("content-type")
         .is_some_and(|media| media == "application/yaml");
     match body {
-        Value::String(text) if is_yaml => serde_saphyr::from_str(&text).expect("the answer is YAML"),
+        Value::String(text) if is_yaml => serde_saphyr::from_str(&text).expect("the response is YAML"),
         other => other,
     }
 }
 
-/// The first events of a watch; fewer when no more come.
+/// The first `count` events of a watch; fewer if no more arrive in time.
 async fn events(response: Response<Body>, count: usize) -> Value {
     let mut body = response.into_body();
     let (mut bytes, mut events) = (Vec::new(), Vec::new());
@@ -301,12 +301,12 @@ async fn events(response: Response<Body>, count: usize) -> Value {
             events.push(serde_json::from_slice(&line).expect("every line of a watch is JSON"));
         }
     }
-    // How many come in one piece is up to the server.
+    // A frame may contain more events than needed.
     events.truncate(count);
     Value::Array(events)
 }
 
-/// Removes what a path with `/` names.
+/// Removes the value at a path with `/`.
 fn drop_at(value: &mut Value, path: &str) {
     let (head, rest) = path
         .split_once('/')
@@ -325,7 +325,7 @@ fn drop_at(value: &mut Value, path: &str) {
         }
         (Value::Array(items), None) => {
             let chosen = items.iter_mut().enumerate();
-            // The others keep their places.
+            // Items are set to null, so that the indexes of the others stay.
             chosen
                 .filter(|(at, _)| head == "*" || at.to_string() == head)
                 .for_each(|(_, item)| *item = Value::Null);
@@ -341,7 +341,7 @@ fn drop_at(value: &mut Value, path: &str) {
     }
 }
 
-/// Two answers, leaf by leaf, where they differ.
+/// The differing leaves of two responses.
 fn difference(sent: String, want: &Answer, got: &Answer) -> String {
     let (want, got) = (leaves(want), leaves(got));
     let mut lines = vec![sent];
@@ -360,7 +360,7 @@ fn difference(sent: String, want: &Answer, got: &Answer) -> String {
 
 fn leaves(answer: &Answer) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
-    let value = serde_json::to_value(answer).expect("answers are JSON");
+    let value = serde_json::to_value(answer).expect("responses serialize");
     collect(&value, String::new(), &mut out);
     out
 }

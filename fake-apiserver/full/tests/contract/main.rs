@@ -1,10 +1,10 @@
-//! Contract tests: conversations with a Kubernetes API server, and the answers that kube-apiserver 1.36 gave.
+//! Contract tests: conversations with an API server, compared with the recorded responses of kube-apiserver 1.36.
 //!
-//! Each `*.yaml` beside this file holds conversations, each `*.answers.json` what the real server answered. By default
-//! they are held against a fake of this process. With `CONTRACT_KUBECONFIG` they are held against the server that it
-//! names, in namespaces of their own, which are deleted afterwards; with `CONTRACT_RECORD=1` as well, that server's
-//! answers are written down as the right ones, all or those of the areas whose names contain the argument. The server
-//! needs service accounts and the controllers for them, for namespaces and for garbage; no others.
+//! Each `*.yaml` in this folder contains conversations, each `*.answers.json` the recorded responses. By default, the tests
+//! run against a fake in this process. With `CONTRACT_KUBECONFIG` they run against that cluster, in namespaces of their
+//! own, which are deleted afterwards. With `CONTRACT_RECORD=1` as well, its responses are recorded as the expected ones:
+//! all, or those of areas whose name contains the argument. The cluster needs service accounts and the controllers for
+//! them, for namespaces and for garbage collection; no others.
 
 mod conversation;
 mod normal;
@@ -20,13 +20,13 @@ use tokio::runtime::Runtime;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    let runtime = Arc::new(Runtime::new().expect("a runtime can be started"));
+    let runtime = Arc::new(Runtime::new().expect("the runtime starts"));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contract");
     if std::env::var_os("CONTRACT_RECORD").is_some() {
         return record(&runtime, &folder, arguments.filter.as_deref().unwrap_or_default());
     }
     if kubeconfig().is_some() {
-        // Cluster-wide answers are only stable while nobody else writes.
+        // Cluster-wide responses are stable only without concurrent writes.
         arguments.test_threads = Some(1);
     }
     let trials = read_all(&folder).into_iter().flat_map(|file| {
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// The server to hold the conversations against, if it is not the fake.
+/// The kubeconfig of the cluster to test; none for the fake.
 fn kubeconfig() -> Option<PathBuf> {
     std::env::var_os("CONTRACT_KUBECONFIG").map(PathBuf::from)
 }
@@ -57,8 +57,8 @@ async fn check(conversation: Conversation) -> Result<(), Failed> {
 }
 
 fn record(runtime: &Runtime, folder: &Path, area: &str) -> ExitCode {
-    let kubeconfig =
-        kubeconfig().expect("CONTRACT_RECORD needs CONTRACT_KUBECONFIG: the fake's answers prove nothing");
+    let kubeconfig = kubeconfig()
+        .expect("CONTRACT_RECORD requires CONTRACT_KUBECONFIG: responses of the fake must not be recorded");
     for mut file in read_all(folder)
         .into_iter()
         .filter(|file| file.area.contains(area))

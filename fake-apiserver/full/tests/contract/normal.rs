@@ -1,8 +1,8 @@
-//! Takes out of answers what differs from run to run: uids, revisions, times, generated names, names of the run.
+//! Normalizes what varies between runs: UIDs, resource versions, times, generated names, the id of the run.
 
 use serde_json::{Map, Value};
 
-/// An answer without what varies. `id` is the part of names that is the run's own.
+/// A normalized response. `id`: the id of the run, which is part of names.
 pub(crate) fn normal(value: Value, id: &str) -> Value {
     match value {
         Value::Object(members) => {
@@ -34,7 +34,7 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
             format!("{}<5 characters>", self::text(base, id)).into()
         }
         ("managedFields", Value::Array(entries), _) => {
-            // They are ordered by their times, to the second.
+            // Entries are sorted by time, in seconds.
             let mut entries: Vec<Value> = entries.iter().map(|entry| normal(entry.clone(), id)).collect();
             let order = |entry: &Value| {
                 ["operation", "manager", "subresource", "apiVersion"].map(|field| entry[field].to_string())
@@ -46,7 +46,7 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
     }
 }
 
-/// A text without what varies.
+/// A normalized string.
 pub(crate) fn text(said: &str, id: &str) -> String {
     if said.parse::<jiff::Timestamp>().is_ok() && said.ends_with('Z') {
         return "<time>".to_owned();
@@ -60,7 +60,7 @@ pub(crate) fn text(said: &str, id: &str) -> String {
         .fold(said, |said, before| without_number(&said, before))
 }
 
-/// The refusal of a patch shows the whole document that the patch has led to, if it was no strategic one.
+/// Errors of JSON and merge patches contain the whole patched object.
 fn without_document(said: &str) -> String {
     const BEFORE: &str = "patch: Invalid value: \"{";
     const CAUSE: &str = "Invalid value: \"{\\\"apiVersion";
@@ -73,7 +73,7 @@ fn without_document(said: &str) -> String {
     )
 }
 
-/// The volume of a pod's token has a generated name.
+/// The token volume of a pod has a generated name.
 fn without_token_volume(said: &str) -> String {
     const NAME: &str = "kube-api-access-";
     match said.split_once(NAME) {
@@ -84,7 +84,7 @@ fn without_token_volume(said: &str) -> String {
     }
 }
 
-/// Replaces every uid.
+/// Replaces every UID.
 fn without_uids(said: &str) -> String {
     const LENGTH: usize = 36;
     let mut out = String::new();
@@ -112,7 +112,7 @@ fn is_uid(part: &str) -> bool {
             .all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Replaces the number after some words.
+/// Replaces the number after `before`.
 fn without_number(said: &str, before: &str) -> String {
     let Some(at) = said.find(before).map(|at| at + before.len()) else {
         return said.to_owned();

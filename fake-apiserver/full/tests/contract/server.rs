@@ -1,4 +1,4 @@
-//! The server that a conversation is held against, and what has to be removed from it afterwards.
+//! The server of a conversation, and the objects to be deleted from it afterwards.
 
 use fake_apiserver::{Admission, ApiServer, Authorization, Running, ServerOptions, User};
 use http_body_util::BodyExt;
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 pub(crate) struct Server {
     client: kube::Client,
-    /// Part of every name, so that conversations do not meet.
+    /// Part of all names, so that conversations do not conflict.
     pub(crate) id: String,
-    /// Paths of what was created, oldest first.
+    /// Paths of created objects, oldest first.
     created: Mutex<Vec<String>>,
-    /// The fake, which lives as long as the conversation.
+    /// The fake, which runs as long as the conversation.
     _fake: Option<(ApiServer, Running)>,
 }
 
@@ -23,7 +23,7 @@ impl Server {
     pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Self {
         let (mut config, fake) = match kubeconfig {
             Some(file) => {
-                let file = Kubeconfig::read_from(file).expect("CONTRACT_KUBECONFIG names a kubeconfig");
+                let file = Kubeconfig::read_from(file).expect("CONTRACT_KUBECONFIG is a readable kubeconfig");
                 let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
                 (config.expect("the kubeconfig is complete"), None)
             }
@@ -35,7 +35,7 @@ impl Server {
         config.default_retry = false;
         let id = &uuid::Uuid::new_v4().simple().to_string()[..10];
         Self {
-            client: kube::Client::try_from(config).expect("the configuration can be used"),
+            client: kube::Client::try_from(config).expect("the client configuration is valid"),
             id: format!("x{id}x"),
             created: Mutex::default(),
             _fake: fake,
@@ -44,27 +44,27 @@ impl Server {
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let response = self.client.send(request).await.expect("the server answers");
+        let response = self.client.send(request).await.expect("the server responds");
         if response.status() == 201 && (method == "PUT" || method == "PATCH") {
             self.created.lock().push(path);
         }
         response
     }
 
-    /// Makes the namespace of the conversation, and waits until it has its service account.
+    /// Creates the namespace of the conversation and waits for its service account.
     pub(crate) async fn create_namespace(&self) {
         let body = format!(r#"{{"metadata":{{"name":"{}"}}}}"#, self.id);
         let request = Request::post("/api/v1/namespaces").header("content-type", "application/json");
         let request = request
             .body(Body::from(body.into_bytes()))
-            .expect("it is well formed");
+            .expect("the request is well formed");
         drop(self.send(request).await.into_body().collect().await);
         self.created(format!("/api/v1/namespaces/{}", self.id));
         let account = format!("/api/v1/namespaces/{}/serviceaccounts/default", self.id);
         loop {
             let request = Request::get(&account)
                 .body(Body::empty())
-                .expect("it is well formed");
+                .expect("the request is well formed");
             if self.send(request).await.status() == 200 {
                 return;
             }
@@ -72,12 +72,12 @@ impl Server {
         }
     }
 
-    /// Remembers what a POST to a collection has created.
+    /// Records an object created by a POST.
     pub(crate) fn created(&self, path: String) {
         self.created.lock().push(path);
     }
 
-    /// Removes what the conversation has left, newest first, finalizers or not.
+    /// Deletes all created objects, newest first, after removing their finalizers.
     pub(crate) async fn clean_up(&self) {
         let created = std::mem::take(&mut *self.created.lock());
         for path in created.into_iter().rev() {
@@ -92,29 +92,29 @@ impl Server {
                 };
                 let request = request
                     .body(Body::from(body.as_bytes().to_vec()))
-                    .expect("the path is legal");
-                let response = self.client.send(request).await.expect("the server answers");
+                    .expect("the path is valid");
+                let response = self.client.send(request).await.expect("the server responds");
                 drop(response.into_body().collect().await);
             }
         }
     }
 }
 
-/// A fake with what a whole cluster has switched on.
+/// A fake with the admission plugins and RBAC of a whole cluster.
 async fn fake() -> (kube::Config, (ApiServer, Running)) {
     let options = ServerOptions {
         admission: Admission::of_kubernetes(),
         kubelet_less: false,
         authorization: Authorization::Rbac,
         default_service_accounts: true,
-        // Every object is read from its bytes, as most are in a large cluster.
+        // Decode every object from its stored bytes, as for most objects in a large cluster.
         parsed_bytes: 0,
         ..ServerOptions::default()
     };
     let server = ApiServer::with_plugins(options, None, fake_apiserver_full::plugins());
     let token = server.add_user(User::new("contract").in_group("system:masters"));
-    let running = server.start().await.expect("a loopback port is free");
-    let mut config = kube::Config::new(running.url().parse().expect("it is a URL"));
+    let running = server.start().await.expect("the server binds a loopback port");
+    let mut config = kube::Config::new(running.url().parse().expect("the server URL is valid"));
     config.auth_info.token = Some(token.into());
     (config, (server, running))
 }

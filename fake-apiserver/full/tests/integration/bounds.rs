@@ -1,4 +1,4 @@
-//! Bounds that admission keeps to: limit ranges, quotas, and which plugins are on.
+//! Admission plugins: LimitRanger, ResourceQuota, RuntimeClass, DefaultIngressClass, and enabling plugins.
 
 use super::client::{CONFIG_MAPS, PODS, Wire, pod};
 use fake_apiserver::{Admission, ApiServer, NoPlugin, ServerOptions};
@@ -16,7 +16,7 @@ async fn start(options: ServerOptions) -> Wire {
     Wire::of(server).await
 }
 
-/// Defines the resource `foos.example.com`.
+/// Creates the definition of `foos.example.com`.
 async fn define_foos(wire: &Wire) {
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({"metadata": {"name": "foos.example.com"}, "spec": {
@@ -60,7 +60,7 @@ async fn used(wire: &Wire) -> Value {
 }
 
 #[tokio::test]
-async fn a_limit_range_gives_defaults_and_sets_bounds() {
+async fn limit_ranges_set_defaults_and_bounds_of_containers() {
     let wire = start(ServerOptions::default()).await;
     let limit = json!({
         "type": "Container", "default": {"cpu": "500m"}, "defaultRequest": {"cpu": "100m"},
@@ -100,7 +100,7 @@ async fn a_limit_range_gives_defaults_and_sets_bounds() {
 }
 
 #[tokio::test]
-async fn a_limit_range_is_about_claims_and_whole_pods_too() {
+async fn limit_ranges_bound_claims_and_whole_pods() {
     let wire = start(ServerOptions::default()).await;
     let limits = json!([
         {"type": "PersistentVolumeClaim", "max": {"storage": "2Gi"}}, {"type": "Pod", "max": {"memory": "1Gi"}},
@@ -122,7 +122,7 @@ async fn a_limit_range_is_about_claims_and_whole_pods_too() {
 }
 
 #[tokio::test]
-async fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
+async fn quotas_count_existing_objects_and_reject_objects_above_the_limit() {
     let wire = start(ServerOptions::default()).await;
     wire.create(PODS, asking("before", json!({"requests": {"cpu": "250m"}})))
         .await;
@@ -150,7 +150,7 @@ async fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
     assert_eq!(said, text);
     let ended = json!({"status": {"phase": "Succeeded"}});
     wire.merge(&format!("{PODS}/second/status"), ended).await;
-    assert_eq!(used(&wire).await, zero, "what has ended uses nothing");
+    assert_eq!(used(&wire).await, zero, "terminated pods use nothing");
     wire.delete(&format!("{PODS}/before")).await;
     assert_eq!(used(&wire).await["pods"], "0");
     wire.merge(
@@ -172,7 +172,7 @@ async fn a_quota_counts_what_is_there_and_refuses_what_is_too_much() {
 }
 
 #[tokio::test]
-async fn a_quota_counts_claims_by_class_and_services_by_type() {
+async fn quotas_count_claims_by_class_and_services_by_type() {
     let wire = start(ServerOptions::default()).await;
     let class = "gold.storageclass.storage.k8s.io";
     quota(
@@ -204,7 +204,7 @@ async fn a_quota_counts_claims_by_class_and_services_by_type() {
 }
 
 #[tokio::test]
-async fn a_quota_is_about_its_scopes() {
+async fn quotas_apply_to_objects_in_their_scopes() {
     let wire = start(ServerOptions::default()).await;
     let class = json!({"metadata": {"name": "high"}, "value": 10});
     wire.create("/apis/scheduling.k8s.io/v1/priorityclasses", class)
@@ -242,7 +242,7 @@ async fn a_quota_is_about_its_scopes() {
 }
 
 #[tokio::test]
-async fn a_pod_gets_what_its_runtime_class_says() {
+async fn pods_get_overhead_and_scheduling_of_their_runtime_class() {
     let wire = start(ServerOptions::default()).await;
     let class = json!({
         "metadata": {"name": "vm"}, "handler": "vm", "overhead": {"podFixed": {"cpu": "10m"}},
@@ -265,7 +265,7 @@ async fn a_pod_gets_what_its_runtime_class_says() {
 }
 
 #[tokio::test]
-async fn an_ingress_gets_the_newest_default_class_or_the_first_by_name() {
+async fn ingresses_get_the_default_ingress_class() {
     let wire = start(ServerOptions::default()).await;
     let networking = "/apis/networking.k8s.io/v1";
     for name in ["b", "a"] {
@@ -279,12 +279,12 @@ async fn an_ingress_gets_the_newest_default_class_or_the_first_by_name() {
     let made = wire
         .create(&format!("{networking}/namespaces/default/ingresses"), ingress)
         .await;
-    let class = made["spec"]["ingressClassName"].as_str().expect("it has one");
+    let class = made["spec"]["ingressClassName"].as_str().expect("a class");
     assert!(["a", "b"].contains(&class), "{class}");
 }
 
 #[tokio::test]
-async fn plugins_are_switched_by_their_names() {
+async fn plugins_are_enabled_and_disabled_by_name() {
     let mut admission = Admission::of_kubernetes();
     for name in [
         "ResourceQuota",
@@ -293,9 +293,9 @@ async fn plugins_are_switched_by_their_names() {
         "DefaultTolerationSeconds",
         "PodSecurity",
     ] {
-        admission.disable(name).expect("kube-apiserver has it");
+        admission.disable(name).expect("kube-apiserver has this plugin");
     }
-    admission.enable("AlwaysPullImages").expect("it is here");
+    admission.enable("AlwaysPullImages").expect("a known plugin");
     let unknown = admission.enable("Nonsense");
     assert_eq!(unknown, Err(NoPlugin::Unknown("Nonsense".to_owned())));
     let missing = admission.enable("EventRateLimit");
@@ -315,7 +315,7 @@ async fn plugins_are_switched_by_their_names() {
 }
 
 #[tokio::test]
-async fn a_quota_counts_custom_resources_and_devices() {
+async fn quotas_count_custom_resources_and_devices() {
     let wire = start(ServerOptions::default()).await;
     define_foos(&wire).await;
     let devices = "gpu.deviceclass.resource.k8s.io/devices";

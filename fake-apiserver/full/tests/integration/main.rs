@@ -1,6 +1,6 @@
-//! The composed server as its clients see it.
+//! Tests of the server with all plugins, through its API.
 
 mod bounds;
 #[path = "../../../tests/integration/wire/client.rs"]
-#[expect(dead_code, reason = "other tests of the server use the rest of this client")]
+#[expect(dead_code, reason = "the tests of the core use the rest of this client")]
 mod client;

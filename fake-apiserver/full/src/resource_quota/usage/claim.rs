@@ -1,4 +1,4 @@
-//! What quotas count of claims for volumes: their number and what they ask for, altogether and by class.
+//! Quota usage of PVCs: count and requested storage, in total and by StorageClass.
 
 use fake_apiserver::extension::Amounts;
 use fake_apiserver::extension::json::string;
@@ -8,7 +8,7 @@ use serde_json::Value;
 const NUMBER: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
-/// The older way to name the class.
+/// The deprecated annotation with the class.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 pub(super) fn tracks(name: &str) -> bool {

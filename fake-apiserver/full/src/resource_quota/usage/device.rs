@@ -1,4 +1,4 @@
-//! What quotas count of claims for devices: how many of which class they may get.
+//! Quota usage of ResourceClaims: devices by DeviceClass.
 
 use fake_apiserver::extension::Amounts;
 use fake_apiserver::extension::json::{list, string};
@@ -6,7 +6,7 @@ use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
-/// How many devices a claim can have at most.
+/// Maximum number of devices of a claim.
 const DEVICES_MAX: i64 = 32;
 
 pub(super) fn tracks(name: &str) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn usage(claim: &Value) -> Amounts {
             used.add(&devices(&request["exactly"]));
             continue;
         }
-        // One of them will be chosen, and it is not known which.
+        // One of the alternatives will be allocated: count the maximum.
         let mut most = Amounts::default();
         alternatives.iter().for_each(|one| most.raise(&devices(one)));
         used.add(&most);

@@ -1,11 +1,11 @@
-//! What a pod asks for, and what of that quotas count.
+//! Quota usage of pods.
 
 use fake_apiserver::extension::json::{list, string};
 use fake_apiserver::extension::{Amounts, pod_limits, pod_requests};
 use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
-/// What quotas count of pods by fixed names.
+/// The fixed resource names of pods.
 const TRACKED: [&str; 10] = [
     "cpu",
     "ephemeral-storage",
@@ -18,7 +18,7 @@ const TRACKED: [&str; 10] = [
     "requests.ephemeral-storage",
     "requests.memory",
 ];
-/// What every container has to say once a quota counts it.
+/// Resources that every container must specify if a quota limits them.
 const DEMANDED: [&str; 6] = [
     "cpu",
     "limits.cpu",
@@ -28,7 +28,7 @@ const DEMANDED: [&str; 6] = [
     "requests.memory",
 ];
 
-/// Whether a resource is memory in pages of one size.
+/// Whether the resource is hugepages-SIZE.
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
@@ -46,7 +46,7 @@ pub(super) fn is_terminating(pod: &Value) -> bool {
         .is_some_and(|seconds| seconds >= 0)
 }
 
-/// What a pod uses that has not come to its end.
+/// The usage of a pod; none if it has terminated.
 pub(super) fn usage(pod: &Value) -> Amounts {
     let has_ended = ["Failed", "Succeeded"].contains(&string(&pod["status"], "phase"));
     if has_ended {
@@ -55,7 +55,7 @@ pub(super) fn usage(pod: &Value) -> Amounts {
     by_name(&pod_requests(pod), &pod_limits(pod))
 }
 
-/// Requests and limits by the names of quotas.
+/// Requests and limits under the resource names of quotas.
 fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut used = Amounts::default();
     used.set("pods", Quantity::from_integer(1));
@@ -72,7 +72,7 @@ fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
     used
 }
 
-/// The containers that do not say what a quota counts, by what they should say.
+/// Limited resources that containers do not specify, each with these containers.
 pub(super) fn lacking<'a>(pod: &Value, hard: impl Iterator<Item = &'a str>) -> Vec<(String, Vec<String>)> {
     let spec = &pod["spec"];
     let is_said_for_all = ["requests", "limits"]

@@ -1,10 +1,10 @@
-//! The scopes of quotas: which objects a quota is about.
+//! The scopes of quotas.
 
 use super::pod::is_terminating;
 use fake_apiserver::extension::json::{list, string, texts};
 use serde_json::{Value, json};
 
-/// The scopes of a quota's spec, each as a requirement of its selector.
+/// The scopes of a quota, each in the form of a scopeSelector requirement.
 pub(super) fn of(spec: &Value) -> Vec<Value> {
     let plain = texts(&spec["scopes"]).into_iter();
     let plain = plain.map(|name| json!({"scopeName": name, "operator": "Exists"}));
@@ -12,7 +12,7 @@ pub(super) fn of(spec: &Value) -> Vec<Value> {
     plain.chain(selected).collect()
 }
 
-/// Whether a pod is in a scope.
+/// Whether a pod matches a scope.
 pub(super) fn pod(scope: &Value, pod: &Value) -> bool {
     let is_best_effort = || string(&pod["status"], "qosClass") == "BestEffort";
     match string(scope, "scopeName") {
@@ -26,7 +26,7 @@ pub(super) fn pod(scope: &Value, pod: &Value) -> bool {
     }
 }
 
-/// Whether a claim is in a scope.
+/// Whether a PVC matches a scope.
 pub(super) fn claim(scope: &Value, claim: &Value) -> bool {
     let classes = [
         string(&claim["spec"], "volumeAttributesClassName"),
@@ -39,7 +39,7 @@ pub(super) fn claim(scope: &Value, claim: &Value) -> bool {
     string(scope, "scopeName") == "VolumeAttributesClass" && holds(scope, &classes)
 }
 
-/// Whether a requirement holds of any of the names that there are.
+/// Whether one of the non-empty names matches the requirement.
 fn holds(scope: &Value, names: &[&str]) -> bool {
     let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
     let wanted = texts(&scope["values"]);
@@ -52,7 +52,7 @@ fn holds(scope: &Value, names: &[&str]) -> bool {
     }
 }
 
-/// Whether a pod wants to be, or not to be, with pods of other namespaces.
+/// Whether the pod's affinity terms select pods of other namespaces.
 fn crosses_namespaces(affinity: &Value) -> bool {
     let crosses =
         |term: &Value| !list(&term["namespaces"]).is_empty() || !term["namespaceSelector"].is_null();

@@ -1,4 +1,4 @@
-//! What quotas count of services: their number, balancers, and ports of nodes.
+//! Quota usage of services: count, load balancers and node ports.
 
 use fake_apiserver::extension::Amounts;
 use fake_apiserver::extension::json::{list, string};
@@ -11,7 +11,7 @@ pub(super) fn tracks(name: &str) -> bool {
     TRACKED.contains(&name)
 }
 
-/// The ports are those that the service will get.
+/// Node ports are counted before they are allocated.
 pub(super) fn usage(service: &Value) -> Amounts {
     let spec = &service["spec"];
     let ports = list(&spec["ports"]);
