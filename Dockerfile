@@ -1,10 +1,10 @@
-# csi-capacity alone in an image: a static program, and a folder for temporary files. Nothing else is needed.
+# Image with only csi-capacity, which is statically linked, and a folder for temporary files.
 #
 #   docker build -t csi-capacity .
 #   docker run --rm --read-only --tmpfs /tmp -v "$PWD:/data" -w /data csi-capacity conformance --sut sut.yaml --output report
 
 FROM rust:1.95-alpine AS build
-# The C compiler is for the cryptography of TLS, and for the allocator.
+# The TLS cryptography and the allocator need a C compiler.
 RUN apk add --no-cache gcc musl-dev
 WORKDIR /source
 COPY . .
