@@ -149,30 +149,15 @@ impl Writer {
                 None => self.put("null"),
             };
         }
-        if let Some(items) = kind.strip_prefix("{}") {
-            return match value.as_object() {
-                Some(members) => {
-                    let members: Vec<_> = members.iter().collect();
-                    self.all(["{", "}"], &members, |writer, (name, item)| {
-                        writer.name(&go::json(name));
-                        writer.member(items, item, value);
-                    });
-                }
-                None => self.put("null"),
-            };
-        }
         if let Some(kind) = kind.strip_prefix('*') {
             return match value {
-                Value::Null => self.put("null"),
                 Value::Object(_) => self.structure(kind, value, parent),
-                _ if is_choice(kind) => self.structure(kind, value, parent),
                 _ => self.put("null"),
             };
         }
         match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
             "-" if value.is_null() => self.put("null"),
-            "true" => self.put(if *value == false { "false" } else { "true" }),
             // The kind is what is shown where there is nothing.
             nothing if value.is_null() => self.put(nothing),
             _ => self.plain(value),
@@ -195,19 +180,7 @@ impl Writer {
     }
 }
 
-/// Whether a type is one of several forms of a value, each of which is a member of it.
-fn is_choice(kind: &str) -> bool {
-    let members = TYPES.get(kind).map_or(&[] as &[Member], Vec::as_slice);
-    members.iter().any(|member| member.place == ITSELF)
-}
-
-/// The place of a member that is the value itself, where that has its form.
-const ITSELF: &str = ".";
-
 fn found<'v>(place: &str, value: &'v Value, parent: &'v Value) -> &'v Value {
-    if place == ITSELF {
-        return value;
-    }
     match place.strip_prefix('^') {
         Some(place) => &parent[place],
         None => place.split('/').fold(value, |value, name| &value[name]),
@@ -223,9 +196,8 @@ mod tests {
     fn every_kind_of_a_member_is_known() {
         for (kind, members) in TYPES.iter() {
             for member in members {
-                let of = member.kind.trim_start_matches("[]").trim_start_matches("{}");
-                let of = of.trim_start_matches('*');
-                let is_plain = ["\"\"", "\"0\"", "0", "false", "true", "-"].contains(&of);
+                let of = member.kind.trim_start_matches("[]").trim_start_matches('*');
+                let is_plain = ["\"\"", "\"0\"", "0", "false", "-"].contains(&of);
                 assert!(is_plain || TYPES.contains_key(of), "{of} of {kind}");
             }
         }
@@ -249,25 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_forms_of_a_value_one_is_shown() {
-        let shown = |kind: &str, value: Value| shown(kind, &value);
-        let of_bool = |value: Value| shown("JSONSchemaPropsOrBool", value);
-        assert_eq!(of_bool(json!(false)), r#"{"Allows":false,"Schema":null}"#);
-        assert!(of_bool(json!({"type": "string"})).starts_with(r#"{"Allows":true,"Schema":{"ID":"""#));
-        let names = shown("{}JSONSchemaPropsOrStringArray", json!({"a": ["b"]}));
-        assert_eq!(names, r#"{"a":{"Schema":null,"Property":["b"]}}"#);
-        let several = shown("JSONSchemaPropsOrArray", json!([{}]));
-        assert!(
-            several.starts_with(r#"{"Schema":null,"JSONSchemas":[{"ID":"""#),
-            "{several}"
-        );
-    }
-
-    #[test]
     fn a_refusal_shows_a_value_on_one_line() {
-        let spec = json!({"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {"queues": 5}}}});
-        let expected = r#"{"Type":"Limited","Limited":{"NominalConcurrencyShares":0,"LimitResponse":{"Type":"Queue","Queuing":{"Queues":5,"HandSize":0,"QueueLengthLimit":0}},"LendablePercent":null,"BorrowingLimitPercent":null},"Exempt":null}"#;
-        assert_eq!(shown("PriorityLevelConfigurationSpec", &spec), expected);
         assert_eq!(shown("*ObjectReference", &Value::Null), "null");
         let selector =
             json!({"matchExpressions": [{"key": "a", "operator": "Exists"}], "matchLabels": {"b": "c"}});
