@@ -115,7 +115,7 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
             .as_object_mut()
             .into_iter()
             .for_each(|entry| add_names(entry, kind));
-        if kind.unstored.is_none() && kind.told.is_none() {
+        if kind.unstored.is_none() {
             entry["storageVersionHash"] = storage_version(&kind.stored()).into();
         }
         entries.push(entry);

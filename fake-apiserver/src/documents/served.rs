@@ -81,9 +81,6 @@ pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
     if kind.unstored.is_some() {
         return vec!["create"];
     }
-    if kind.told.is_some() {
-        return vec!["get", "list"];
-    }
     if let Some(defined) = kind.defined() {
         let is_ending = |verb: &&str| !defined.is_ending || !MAKING.contains(verb);
         return DEFINED_VERBS.into_iter().filter(is_ending).collect();

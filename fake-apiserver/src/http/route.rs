@@ -399,13 +399,6 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     if kind.unstored.is_some() {
         return (method == Method::POST).then_some(Verb::Create);
     }
-    if kind.told.is_some() {
-        return match (method, target.name.is_some()) {
-            (&Method::GET, true) => Some(Verb::Get),
-            (&Method::GET, false) => Some(Verb::List),
-            _ => None,
-        };
-    }
     // Subresources that are read and written like the object itself.
     let whole = match target.part {
         Part::Main | Part::Status => true,

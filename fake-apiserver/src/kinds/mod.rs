@@ -9,7 +9,6 @@ mod autoscaler;
 mod catalogue;
 mod certificates;
 pub(crate) mod columns;
-mod component_status;
 mod conditions;
 mod config_map;
 mod csi_driver;
@@ -92,7 +91,6 @@ use row::{PLAIN, Row, View};
 /// has several versions, the preferred one is first.
 pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&sent::BINDING_ROW),
-    Kind::table(&component_status::COMPONENT_STATUS),
     Kind::table(&config_map::CONFIG_MAP),
     Kind::table(&endpoints::ENDPOINTS),
     Kind::table(&event::EVENT),

@@ -81,8 +81,6 @@ pub struct Row {
     pub(crate) columns: &'static [Column],
     /// Objects are not stored: to create one is to have it answered.
     pub(crate) unstored: Option<Unstored>,
-    /// Objects are not stored: they are told when they are asked for.
-    pub(crate) told: Option<fn() -> Vec<Value>>,
     /// This resource shows another one's objects in its own form.
     pub(crate) view: Option<View>,
     /// A warning to clients that create an object: that it does less here than in a cluster.
@@ -263,7 +261,6 @@ pub(crate) const PLAIN: Row = Row {
     },
     columns: NAME_AND_AGE,
     unstored: None,
-    told: None,
     view: None,
     caveat: None,
     deprecation: None,

@@ -2,8 +2,7 @@
 
 use super::call::{Answer, Call};
 use super::{
-    bind, connect, create, delete, evict, finalize, list, patch, read, review, scale, token, told, update,
-    watch,
+    bind, connect, create, delete, evict, finalize, list, patch, read, review, scale, token, update, watch,
 };
 use crate::kinds::{Part, Subresource, Unstored};
 use crate::machinery::status::Status;
@@ -23,7 +22,6 @@ pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
             Unstored::Binding => bind::bind_named(txn, &call),
             Unstored::Review(review) => review::review(txn, review, call),
         },
-        (_, Part::Main) if let Some(objects) = call.target.kind.told => told::tell(txn, objects, &call),
         (Verb::Create, Part::Main) => create::create(txn, call),
         (_, Part::Sub(sub)) if sub.is_connection() => connect::connect(txn, &call, sub),
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),

@@ -37,7 +37,6 @@ mod scale;
 mod sent;
 mod token;
 mod token_volume;
-mod told;
 mod update;
 mod watch;
 pub(crate) mod write;

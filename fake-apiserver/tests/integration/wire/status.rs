@@ -146,23 +146,3 @@ async fn ephemeral_containers_can_be_added_but_not_removed() {
         "Forbidden: existing ephemeral containers \"debug\" may not be removed\n"
     );
 }
-
-#[tokio::test]
-async fn component_statuses_are_read_only() {
-    let wire = Wire::start().await;
-    let all = wire.get("/api/v1/componentstatuses").await;
-    let items = all.body["items"].as_array().expect("the list has items");
-    let names: Vec<_> = items.iter().map(|item| &item["metadata"]["name"]).collect();
-    assert_eq!(names, ["controller-manager", "etcd-0", "scheduler"]);
-    assert_eq!(
-        all.headers["warning"],
-        "299 - \"v1 ComponentStatus is deprecated in v1.19+\""
-    );
-    let one = wire.get("/api/v1/componentstatuses/scheduler").await;
-    assert_eq!(
-        (one.code, &one.body["conditions"][0]["status"]),
-        (200, &json!("True"))
-    );
-    assert_eq!(wire.delete("/api/v1/componentstatuses/scheduler").await.code, 405);
-    assert_eq!(wire.get("/api/v1/componentstatuses/other").await.code, 404);
-}
