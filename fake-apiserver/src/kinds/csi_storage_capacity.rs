@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form, outdated, selectors};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form, selectors};
 use crate::config::release::{Gate, Life};
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
@@ -27,7 +27,6 @@ const ALL_VERSIONS: Row = Row {
             }
             faults.members_unchanged(new, old, &["storageClassName"]);
         },
-        warn: |new, _| outdated::label_selector(&new["nodeTopology"], "nodeTopology"),
         ..NO_HOOKS
     },
     columns: columns::NAME_AND_CREATION,

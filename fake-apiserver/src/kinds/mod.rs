@@ -32,7 +32,6 @@ mod namespace;
 mod network;
 mod network_policy;
 mod node;
-mod outdated;
 mod part;
 mod pod;
 mod pod_disruption_budget;

@@ -1,11 +1,11 @@
 //! RuntimeClass: its rules, and what is shown.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form, outdated, pod};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::json::{self, list, string};
+use crate::machinery::json::{list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -21,7 +21,6 @@ pub(super) static RUNTIME_CLASS: Row = Row {
     hooks: Hooks {
         validate,
         validate_update: |new, old, faults| faults.members_unchanged(new, old, &["handler"]),
-        warn: |new, _| warn(new),
         ..NO_HOOKS
     },
     columns: &[NAME, text("Handler", Text("/handler")), AGE],
@@ -53,12 +52,4 @@ fn tolerations(all: &Value, faults: &mut Faults) {
             faults.duplicate_as(format!("{field}[{i}]"), &shown);
         }
     }
-}
-
-/// Warns of labels of nodes that should not be used any more.
-fn warn(class: &Value) -> Vec<String> {
-    let labels = json::pairs(&class["scheduling"]["nodeSelector"]);
-    let told = labels.filter_map(|(label, _)| outdated::node_label(label));
-    told.map(|text| format!("scheduling.nodeSelector: {text}"))
-        .collect()
 }

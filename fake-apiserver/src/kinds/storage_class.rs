@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, outdated};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::{Flag, Of, Text};
 use crate::kinds::columns::{AGE, name, text};
 use crate::machinery::faults::Faults;
@@ -29,7 +29,6 @@ pub(super) static STORAGE_CLASS: Row = Row {
                 &["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"],
             );
         },
-        warn: |new, _| class_warn(new),
         ..NO_HOOKS
     },
     columns: &[
@@ -68,24 +67,6 @@ fn class_validate(object: &Value, faults: &mut Faults) {
     faults.one_of("volumeBindingMode", mode, &["Immediate", "WaitForFirstConsumer"]);
     parameters(&object["parameters"], true, faults);
     topologies(&object["allowedTopologies"], faults);
-}
-
-/// Labels of nodes in topologies that should not be used any more.
-fn class_warn(object: &Value) -> Vec<String> {
-    let terms = object["allowedTopologies"].as_array().into_iter().flatten();
-    let keys = terms.enumerate().flat_map(|(i, term)| {
-        let requirements = term["matchLabelExpressions"].as_array().into_iter().flatten();
-        requirements
-            .enumerate()
-            .map(move |(j, requirement)| (i, j, requirement["key"].as_str()))
-    });
-    let told = keys.filter_map(|(i, j, key)| {
-        let text = outdated::node_label(key?)?;
-        Some(format!(
-            "allowedTopologies[{i}].matchLabelExpressions[{j}].key: {text}"
-        ))
-    });
-    told.collect()
 }
 
 /// How many parameters a class may have, and how many bytes together.

@@ -2,7 +2,7 @@
 
 use super::super::internal_form;
 use super::super::selectors::{self, Values};
-use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, outdated};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{plugins, source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
@@ -89,23 +89,12 @@ fn volume_validate(object: &Value, faults: &mut Faults) {
     volume_spec_validate(&object["spec"], "spec", faults);
 }
 
-/// Warnings about deprecated policies and plugins.
+/// The warning about the deprecated policy.
 fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
-    let mut warnings = outdated::annotations(new, 2);
-    let spec = &new["spec"];
-    if spec["persistentVolumeReclaimPolicy"] == "Recycle" {
-        let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the \
-            recommended approach is to use dynamic provisioning.";
-        warnings.push(text.to_owned());
-    }
-    let terms = "nodeAffinity.required.nodeSelectorTerms";
-    let required = &spec["nodeAffinity"]["required"]["nodeSelectorTerms"];
-    warnings.extend(outdated::node_selector(required, &format!("spec.{terms}")));
-    let gone = outdated::VOLUME_PLUGINS
-        .iter()
-        .filter(|(name, ..)| !spec[*name].is_null());
-    warnings.extend(gone.map(|(_, shown, text)| format!("spec.{shown}: {text}")));
-    warnings
+    let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the \
+        recommended approach is to use dynamic provisioning.";
+    let is_recycled = new["spec"]["persistentVolumeReclaimPolicy"] == "Recycle";
+    is_recycled.then(|| text.to_owned()).into_iter().collect()
 }
 
 /// The rules for the spec of a volume that is part of an attachment: a CSI volume, and little else.

@@ -1,7 +1,7 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
 use super::super::internal_form;
-use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, outdated, selectors};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, selectors};
 use super::claim_source;
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
@@ -29,7 +29,7 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
         validate: claim_validate,
         validate_update: claim_validate_update,
         validate_status: claim_validate_status,
-        warn: claim_warn,
+        warn: |claim, _| spec_warn(&claim["spec"], "spec"),
         ..NO_HOOKS
     },
     columns: &[
@@ -94,12 +94,6 @@ pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Fault
     volume_mode(spec, at, faults);
     claim_source::validate(spec, at, faults);
     class_name(spec, "volumeAttributesClassName", at, faults);
-}
-
-fn claim_warn(claim: &Value, _: &Value) -> Vec<String> {
-    let mut warnings = outdated::annotations(claim, 1);
-    warnings.extend(spec_warn(&claim["spec"], "spec"));
-    warnings
 }
 
 /// Parts of bytes are no use to anybody. In canonical form, only these suffixes make them.
