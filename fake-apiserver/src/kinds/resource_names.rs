@@ -6,9 +6,7 @@ use crate::machinery::names;
 /// Resources that containers ask for.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 /// Resources that a pod as a whole can ask for, beside huge pages.
-pub(super) const OF_WHOLE_POD: [&str; 2] = ["cpu", "memory"];
-/// What stands before the size of huge pages.
-pub(super) const HUGE_PAGES: &str = "hugepages-";
+const OF_WHOLE_POD: [&str; 2] = ["cpu", "memory"];
 /// What quotas of pods can be about, besides their number.
 const OF_PODS: [&str; 6] = [
     "cpu",
@@ -75,8 +73,8 @@ pub(super) fn is_of_whole_pod(name: &str) -> bool {
 }
 
 /// Whether a resource is memory in pages of one size.
-pub(super) fn is_huge_pages(name: &str) -> bool {
-    name.starts_with(HUGE_PAGES)
+fn is_huge_pages(name: &str) -> bool {
+    name.starts_with("hugepages-")
 }
 
 /// Whether more of a resource may be promised than there is.

@@ -115,12 +115,7 @@ impl Quantity {
         scaled(self.mantissa, self.exponent).unwrap_or(i128::MAX)
     }
 
-    /// The value in thousandths, rounded away from zero; `i128::MAX` on overflow.
-    pub(crate) fn milli(&self) -> i128 {
-        scaled(self.mantissa, self.exponent + 3).unwrap_or(i128::MAX)
-    }
-
-    /// Whether the value is zero.
+    /// Whether the number is zero.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0
     }

@@ -30,7 +30,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
         let at = format!("{at}.containers[{i}]");
-        common(container, spec, &at, volumes, faults);
+        common(container, &at, volumes, faults);
         let name = string(container, "name");
         if !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
@@ -41,7 +41,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
     let list_at = format!("{at}.initContainers");
     for (i, container) in inits.iter().enumerate() {
         let at = format!("{list_at}[{i}]");
-        common(container, spec, &at, volumes, faults);
+        common(container, &at, volumes, faults);
         let name = string(container, "name");
         let is_known = seen.contains(name);
         if !name.is_empty() {
@@ -105,7 +105,7 @@ pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     }
 }
 
-fn common(container: &Value, spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let name = string(container, "name");
     faults.needed(&format!("{at}.name"), name, names::label);
     if string(container, "image").is_empty() {
@@ -120,7 +120,7 @@ fn common(container: &Value, spec: &Value, at: &str, volumes: &Mountable<'_>, fa
     let policy = string(container, "imagePullPolicy");
     let field = format!("{at}.imagePullPolicy");
     faults.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
-    resources::of_container(container, spec, &format!("{at}.resources"), faults);
+    resources::of_container(container, &format!("{at}.resources"), faults);
 }
 
 fn ports(container: &Value, at: &str, faults: &mut Faults) {

@@ -122,7 +122,6 @@ fn pod_default(object: &mut Value) {
             }
         }
     }
-    resources::default_of_pod(json::slot(object, "spec"));
     status::default(object);
 }
 

@@ -31,7 +31,6 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
 pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Faults) {
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
     containers::validate(spec, at, &mountable, faults);
-    resources::of_pod(spec, at, faults);
     containers::ports_of_host(spec, at, faults);
     policies(spec, at, faults);
     metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
