@@ -1,7 +1,7 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
 use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -186,35 +186,10 @@ fn series(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// Through the newer group only metadata and the series of an event may change.
+/// A series that changes is validated again.
 fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if new["series"] != old["series"] {
         series(new, faults);
-    }
-    let as_it_is: fn(&Value) -> String = Value::to_string;
-    // Texts that are missing are empty.
-    let text: fn(&Value) -> String = |value| Value::from(value.as_str().unwrap_or_default()).to_string();
-    let source: fn(&Value) -> String = |value| internal_form::shown("EventSource", value);
-    let reference: fn(&Value) -> String = |value| internal_form::shown("*ObjectReference", value);
-    for (name, shown, form) in [
-        ("involvedObject", "involvedObject", reference),
-        ("reason", "reason", text),
-        ("message", "message", text),
-        ("source", "source", source),
-        ("firstTimestamp", "firstTimestamp", as_it_is),
-        ("lastTimestamp", "lastTimestamp", as_it_is),
-        ("count", "count", as_it_is),
-        ("reason", "reason", text),
-        ("type", "type", text),
-        ("eventTime", "eventTime", as_it_is),
-        ("action", "action", text),
-        ("related", "related", reference),
-        ("reportingComponent", "reportingController", text),
-        ("reportingInstance", "reportingInstance", text),
-    ] {
-        if new[name] != old[name] {
-            faults.invalid_as(shown, &form(&new[name]), "field is immutable");
-        }
     }
 }
 

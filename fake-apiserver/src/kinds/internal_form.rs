@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_refusal_shows_a_value_on_one_line() {
-        assert_eq!(shown("*ObjectReference", &Value::Null), "null");
+        assert_eq!(shown("*VolumeNodeAffinity", &Value::Null), "null");
         let selector =
             json!({"matchExpressions": [{"key": "a", "operator": "Exists"}], "matchLabels": {"b": "c"}});
         let expected = r#"{"matchLabels":{"b":"c"},"matchExpressions":[{"key":"a","operator":"Exists"}]}"#;
