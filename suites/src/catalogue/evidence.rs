@@ -64,7 +64,7 @@ impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Evidence::Test(test) => write!(f, "{}::{}", test.file, test.function),
-            Evidence::Contract(name) => write!(f, "cargo test -p fake-apiserver --test contract {name}"),
+            Evidence::Contract(name) => write!(f, "cargo test -p fake-apiserver-full --test contract {name}"),
             Evidence::Bench(name) => write!(f, "{program} bench {name}", program = program()),
             Evidence::Study(name) => write!(f, "{program} study {name}", program = program()),
         }

@@ -85,11 +85,11 @@ fn other_evidence_and_reasons_are_shown() {
     for (id, words) in [
         (
             "MET-10",
-            "test fake-apiserver/tests/integration/wire/health.rs::slow",
+            "test fake-apiserver/tests/integration/wire/health.rs::metrics_show",
         ),
         (
             "API-08",
-            "contract cargo test -p fake-apiserver --test contract storage/capacities",
+            "contract cargo test -p fake-apiserver-full --test contract storage/capacities",
         ),
         ("SCALE-22", "bench cargo xtask bench scheduler"),
         ("GATE-35", "People count drivers"),
