@@ -41,7 +41,7 @@ fn one_requirement_is_shown_with_all_its_evidence() {
     let (out, _) = ended(0, &["list", "--requirement", "PUB-36"]);
     let lines: Vec<&str> = out.lines().collect();
     assert!(
-        lines[0].starts_with("PUB-36  in external-provisioner 2.0.0"),
+        lines[0].starts_with("PUB-36  ") && lines[0].contains("external-provisioner 2.0.0"),
         "{out}"
     );
     assert!(
