@@ -1,7 +1,7 @@
-//! The resources that there are, and finding them.
+//! All API resources, and lookup of them.
 //!
-//! Owns the order of discovery: the built-in resources come first, then groups of definitions by name. Finding is as
-//! quick with many definitions as with few.
+//! Owns the order of discovery: built-in resources first, then the groups of CRDs by name. Lookup takes as long with
+//! many CRDs as with few.
 
 use super::KINDS;
 use super::kind::Kind;
@@ -11,16 +11,16 @@ use std::sync::{Arc, LazyLock};
 
 static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(Arc::default);
 
-/// The resources that there are. Clones share what is the same in both.
+/// All API resources. Clones share unchanged parts.
 #[derive(Clone, Default)]
 pub(crate) struct Catalogue {
-    /// What definitions have made, by group and plural name; the preferred version is first.
+    /// Custom resources by group and plural name; of each, the preferred version is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
-    /// The same by number.
+    /// The same by the number of the resource's table in the store.
     by_shelf: HashMap<usize, Arc<[Kind]>>,
 }
 
-/// What is served: the resources that there are, as far as a release has them.
+/// The API of a release: all resources, and the release that decides which of them are served.
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) catalogue: Arc<Catalogue>,
@@ -28,7 +28,7 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// What a release serves by itself.
+    /// The API of a release without any CRD.
     pub(crate) fn built_in(profile: Profile) -> Self {
         Self {
             catalogue: Catalogue::built_in().clone(),
@@ -43,7 +43,7 @@ impl Api {
             .filter(|kind| kind.life.contains(self.profile))
     }
 
-    /// What a kind is now, if it is served still: its definition may have changed.
+    /// The current definition of a resource, whose CRD may have changed; None if it is no longer served.
     pub(crate) fn present<'a>(&'a self, kind: &'a Kind) -> Option<&'a Kind> {
         let present = match kind.defined() {
             Some(_) => self.catalogue.find(kind.group, kind.version, kind.plural),
@@ -54,17 +54,17 @@ impl Api {
 }
 
 impl Catalogue {
-    /// The resources of the table.
+    /// The catalogue without custom resources.
     pub(crate) fn built_in() -> &'static Arc<Self> {
         &BUILT_IN
     }
 
-    /// How many resources the table has.
+    /// The number of built-in resources.
     pub(crate) fn built_in_count() -> usize {
         KINDS.len()
     }
 
-    /// The same with what a definition has made, in all its versions; instead of what it had made before.
+    /// The catalogue with all versions of a custom resource added; they replace its previous versions.
     pub(crate) fn with(&self, kinds: Vec<Kind>) -> Self {
         let mut changed = self.clone();
         let Some(first) = kinds.first().cloned() else {
@@ -78,7 +78,7 @@ impl Catalogue {
         changed
     }
 
-    /// The same without what a definition has made.
+    /// The catalogue without a custom resource.
     pub(crate) fn without(&self, group: &str, plural: &str) -> Self {
         let mut changed = self.clone();
         let Some(first) = self.all_of(group, plural).first() else {
@@ -91,7 +91,7 @@ impl Catalogue {
         changed
     }
 
-    /// What a definition has made, in all its versions.
+    /// All versions of a custom resource.
     pub(crate) fn all_of(&self, group: &str, plural: &str) -> &[Kind] {
         let found = self.groups.get(group).and_then(|group| group.get(plural));
         found.map_or(&[], |kinds| kinds)
@@ -103,19 +103,19 @@ impl Catalogue {
         KINDS.iter().chain(defined.flat_map(|kinds| kinds.iter()))
     }
 
-    /// The resources of a group, served or not.
+    /// The resources of an API group, served or not.
     pub(crate) fn of_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Kind> {
         let built_in = KINDS.iter().filter(move |kind| kind.group == group);
         let defined = self.groups.get(group).into_iter().flat_map(OrdMap::values);
         built_in.chain(defined.flat_map(|kinds| kinds.iter()))
     }
 
-    /// A resource by its place in the API.
+    /// A resource by group, version and plural name.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Kind> {
         self.first(group, plural, |kind| kind.version == version)
     }
 
-    /// A resource by group and plural name, in the preferred version that is served.
+    /// A resource by group and plural name, in its preferred served version.
     pub(crate) fn find_served(&self, group: &str, plural: &str, profile: Profile) -> Option<&Kind> {
         self.first(group, plural, |kind| kind.life.contains(profile))
     }
@@ -125,12 +125,12 @@ impl Catalogue {
         self.first(group, plural, |_| true)
     }
 
-    /// The first resource of that plural name in any group, served or not.
+    /// The first resource with that plural name in any group, served or not.
     pub(crate) fn find_plural(&self, plural: &str) -> Option<&Kind> {
         self.kinds().find(|kind| kind.plural == plural)
     }
 
-    /// A resource by what its objects say of themselves.
+    /// A resource by the apiVersion and kind of its objects.
     pub(crate) fn find_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let is_it = |found: &&Kind| found.kind == kind && found.has_version(api_version);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
@@ -139,12 +139,12 @@ impl Catalogue {
         all.find(is_it)
     }
 
-    /// Whether the resource can be reached in any version.
+    /// Whether any version of the resource is served.
     pub(crate) fn is_reachable(&self, kind: &Kind, profile: Profile) -> bool {
         self.find_served(kind.group, kind.plural, profile).is_some()
     }
 
-    /// The resource that is served in the place of this one.
+    /// The definition that the release serves for the group, version and plural name of this one.
     pub(crate) fn served<'a>(&'a self, kind: &'a Kind, profile: Profile) -> Option<&'a Kind> {
         if kind.life.contains(profile) {
             return Some(kind);
@@ -154,7 +154,7 @@ impl Catalogue {
         })
     }
 
-    /// The resource whose objects have that number, in the version that stores them.
+    /// The resource with that table in the store, in its storage version.
     pub(crate) fn at(&self, shelf: usize) -> Option<&Kind> {
         let defined = self
             .by_shelf
@@ -166,7 +166,7 @@ impl Catalogue {
             .or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
     }
 
-    /// The first resource of a group and plural name of which something holds.
+    /// The first resource with that group and plural name that satisfies a condition.
     fn first(&self, group: &str, plural: &str, holds: impl Fn(&Kind) -> bool) -> Option<&Kind> {
         let mut built_in = KINDS.iter();
         let found = built_in.find(|kind| kind.group == group && kind.plural == plural && holds(kind));
@@ -175,7 +175,7 @@ impl Catalogue {
 }
 
 impl Kind {
-    /// The number of the stored resource.
+    /// The number of the table in the store that contains the objects of the resource.
     pub(crate) fn shelf(&self) -> usize {
         if let Some(defined) = self.defined() {
             return defined.shelf;

@@ -1,7 +1,7 @@
-//! What `kubectl get` shows: columns, and how their cells are filled.
+//! Columns of `kubectl get`, and the content of their cells.
 //!
-//! Owns the model of a column and the cells that many kinds have; those of one kind are in its file. The envelope of a
-//! table is made where answers are rendered. Ages are relative to the time of the request, as in the real server.
+//! Owns the model of a column and the cells that many kinds share; the cells of one kind are in its file. Does not
+//! build the Table object. Ages are relative to the time of the request, as in kube-apiserver.
 
 use super::ages::since;
 use super::printer::PrinterColumn;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 /// The columns of a kind.
 #[derive(Clone, Copy)]
 pub(crate) enum Columns<'a> {
-    /// Of a row of the table.
+    /// Of a built-in resource.
     Table(&'static [Column]),
-    /// Of a definition.
+    /// Of a CRD.
     Defined(&'a [PrinterColumn]),
 }
 
@@ -24,34 +24,34 @@ pub(crate) struct Column {
     /// The JSON type of its cells.
     pub(crate) of: &'static str,
     pub(crate) format: &'static str,
-    /// 1 for what is shown with `-o wide` only.
+    /// 1 if it is shown with `-o wide` only.
     pub(crate) priority: u8,
     pub(super) cell: Cell,
 }
 
-/// What a cell holds. Where there is no such field, a text is empty and a number 0, unless another text is named.
+/// The content of a cell. If the field is unset, a string is empty and a number is 0, unless a default is given.
 pub(crate) enum Cell {
-    /// The text at a JSON pointer.
+    /// The string at a JSON pointer.
     Text(&'static str),
-    /// The text at a JSON pointer, or another where that is empty.
+    /// The string at a JSON pointer, and the default if it is empty.
     TextOr(&'static str, &'static str),
-    /// The whole number at a JSON pointer.
+    /// The integer at a JSON pointer.
     Number(&'static str),
-    /// The whole number at a JSON pointer as a text, or another text.
+    /// The integer at a JSON pointer as a string, and the default if it is unset.
     Digits(&'static str, &'static str),
-    /// The value at a JSON pointer, whatever it is.
+    /// The value at a JSON pointer, of any type.
     Plain(&'static str),
     /// Whether the field at a JSON pointer is `true`.
     Flag(&'static str),
-    /// How many entries the list or map at a JSON pointer has.
+    /// The number of entries of the list or map at a JSON pointer.
     Count(&'static str),
-    /// The texts of the list at a JSON pointer, or another text where there are none.
+    /// The strings of the list at a JSON pointer, and the default if it is empty.
     Join(&'static str, &'static str),
-    /// The labels of the selector at a JSON pointer.
+    /// The label selector at a JSON pointer.
     Labels(&'static str),
-    /// What follows from the object.
+    /// Computed from the object.
     Of(fn(&Value) -> Value),
-    /// What follows from the object and the time of the request.
+    /// Computed from the object and the time of the request.
     At(fn(&Value, Timestamp) -> Value),
 }
 use Cell::{At, Digits, Flag, Join, Labels, Number, Of, Plain, Text, TextOr};
@@ -61,7 +61,7 @@ pub(super) const AGE: Column = text("Age", At(age));
 
 pub(crate) static NAME_AND_AGE: &[Column] = &[NAME, AGE];
 
-/// The columns of kinds for which the real server has no printer.
+/// The columns of kinds without a printer in kube-apiserver.
 pub(crate) static NAME_AND_CREATION: &[Column] = &[
     NAME,
     Column {
@@ -70,7 +70,7 @@ pub(crate) static NAME_AND_CREATION: &[Column] = &[
     },
 ];
 
-/// The columns of `Scale`, the form of a subresource.
+/// The columns of `Scale`, the type of the `scale` subresource.
 pub(crate) static SCALE: &[Column] = &[
     NAME,
     integer("Desired", Number("/spec/replicas")),
@@ -88,7 +88,7 @@ pub(super) const fn text(name: &'static str, cell: Cell) -> Column {
     }
 }
 
-/// A text that is the name of an object.
+/// A string column with the name of an object.
 pub(super) const fn name(name: &'static str, cell: Cell) -> Column {
     Column {
         format: "name",
@@ -96,7 +96,7 @@ pub(super) const fn name(name: &'static str, cell: Cell) -> Column {
     }
 }
 
-/// A text that is shown with `-o wide` only.
+/// A string column that is shown with `-o wide` only.
 pub(super) const fn wide(name: &'static str, cell: Cell) -> Column {
     Column {
         priority: 1,
@@ -119,7 +119,7 @@ pub(super) const fn boolean(name: &'static str, cell: Cell) -> Column {
 }
 
 impl Columns<'_> {
-    /// The definitions of the columns.
+    /// The `columnDefinitions` of a Table.
     pub(crate) fn definitions(self) -> Value {
         let definition = |column: &Column| {
             json!({
@@ -154,8 +154,8 @@ impl Columns<'_> {
         }
     }
 
-    /// Whether an empty list of such a kind has `rows: null`, as the real server sends it where it has no printer: only
-    /// then is there a column of dates.
+    /// Whether an empty list has `rows: null`, as kube-apiserver sends it for kinds without a printer. Only those
+    /// have a column of type `date`.
     pub(crate) fn is_null_when_empty(self) -> bool {
         match self {
             Self::Table(columns) => columns.iter().any(|column| column.of == "date"),
@@ -185,7 +185,7 @@ impl Cell {
     }
 }
 
-/// A text, or another where it is empty.
+/// A text, or the default if it is empty.
 pub(super) fn or(text: &str, instead: &str) -> Value {
     if text.is_empty() {
         instead.into()
@@ -194,7 +194,7 @@ pub(super) fn or(text: &str, instead: &str) -> Value {
     }
 }
 
-/// The first entries of a list, and how many more there are.
+/// The first entries of a list, and the number of further ones.
 pub(super) fn first(all: &[String], shown: usize, separator: &str) -> String {
     let text = all[..all.len().min(shown)].join(separator);
     match all.len().saturating_sub(shown) {
@@ -203,27 +203,27 @@ pub(super) fn first(all: &[String], shown: usize, separator: &str) -> String {
     }
 }
 
-/// A selector of labels, or its labels alone, as one text.
+/// A label selector, or a plain map of labels, as text.
 fn selector_text(selector: &Value) -> Value {
     let labels = selector.get("matchLabels").unwrap_or(selector);
     let text: Vec<String> = json::pairs(labels).map(|(k, v)| format!("{k}={v}")).collect();
     or(&text.join(","), "<none>")
 }
 
-/// How many entries a list or map has.
+/// The number of entries of a list or map.
 pub(super) fn count(value: &Value) -> usize {
     value
         .as_array()
         .map_or_else(|| value.as_object().map_or(0, serde_json::Map::len), Vec::len)
 }
 
-/// One field of all containers of a list, joined.
+/// One field of all containers of a list, joined by commas.
 pub(super) fn containers(list: &Value, field: &str) -> Value {
     let texts = json::list(list).iter().filter_map(|one| one[field].as_str());
     texts.collect::<Vec<_>>().join(",").into()
 }
 
-/// The condition of that type.
+/// The status condition of that type.
 pub(super) fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
     let mut conditions = json::list(&object["status"]["conditions"]).iter();
     conditions.find(|condition| condition["type"] == of)

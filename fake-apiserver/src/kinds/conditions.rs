@@ -1,4 +1,4 @@
-//! The rules for conditions as `metav1.Condition` has them. Older kinds have conditions of their own, which few rules are about.
+//! Validation of `metav1.Condition`. Older kinds have condition types of their own with less validation.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
@@ -6,12 +6,12 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// What a condition can be.
+/// The values of a condition's `status`.
 pub(super) const STATES: [&str; 3] = ["False", "True", "Unknown"];
 const REASON_BYTES_MAX: usize = 1024;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024;
 
-/// Judges a list of conditions; `at` is its path.
+/// Validates a list of conditions at the field path `at`.
 pub(super) fn validate(conditions: &Value, at: &str, faults: &mut Faults) {
     let mut seen = HashSet::new();
     for (i, condition) in list(conditions).iter().enumerate() {

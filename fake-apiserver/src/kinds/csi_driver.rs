@@ -1,6 +1,6 @@
 //! CSIDriver.
 //!
-//! Rules and texts follow kube-apiserver 1.36, odd paths such as `spec.attachedRequired` included.
+//! Validation and messages follow kube-apiserver 1.36, including odd field paths such as `spec.attachedRequired`.
 
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, View};
 use crate::config::release::{Gate, Life, Profile};
@@ -55,7 +55,7 @@ pub(super) static CSI_DRIVER: Row = Row {
     ..ANY_CSI_DRIVER
 };
 
-/// As it was before KEP-1472: `storageCapacity` is not shown, and does not survive a write.
+/// Before KEP-1472: `storageCapacity` is not shown, and a write drops it.
 pub(super) static CSI_DRIVER_1_18: Row = Row {
     life: Life::during(18, 18),
     view: Some(View {
@@ -71,8 +71,8 @@ pub(super) static CSI_DRIVER_1_18: Row = Row {
     ..ANY_CSI_DRIVER
 };
 
-/// With the gate off `storageCapacity` is dropped, unless the object has it already: then it is kept for the time
-/// when the gate is on again. A release without the gate does not know the field at all.
+/// With the feature gate off, `storageCapacity` is dropped, unless the old object has it: then it is retained for the
+/// time when the gate is on again. A release without the gate does not know the field at all.
 fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>) {
     let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
     let knows = setting.profile.is_since(19);
@@ -82,7 +82,7 @@ fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>)
     }
 }
 
-/// Scaling of clusters by limits of volumes is alpha, and off: what was not there before does not come.
+/// The alpha field `preventPodSchedulingIfMissing` is dropped unless the old object has it: its gate is off.
 fn drop_scaling(object: &mut Value, old: Option<&Value>) {
     let field = "preventPodSchedulingIfMissing";
     if old.is_none_or(|old| old["spec"][field].is_null())
@@ -157,7 +157,7 @@ fn token_requests(requests: &Value, faults: &mut Faults) {
     }
 }
 
-/// Tokens among the attributes of a volume may end in logs.
+/// Warns about `tokenRequests` without `serviceAccountTokenInSecrets`: tokens in the volume context may be logged.
 fn driver_warn(new: &Value, old: &Value) -> Vec<String> {
     let (spec, before) = (&new["spec"], &old["spec"]);
     let asks = spec["tokenRequests"]
@@ -188,8 +188,8 @@ fn driver_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     );
 }
 
-/// Fields of the spec that could not be changed at first: since which release they exist, and until which they were
-/// immutable.
+/// Fields of the spec that were immutable at first: the release that introduced them, and the last release in which
+/// they were immutable.
 const ONCE_IMMUTABLE: [(&str, &str, u8, u8); 3] = [
     ("storageCapacity", "spec.storageCapacity", 19, 22),
     ("podInfoOnMount", "spec.podInfoOnMount", 18, 28),
@@ -201,7 +201,7 @@ fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, fault
         if !profile.is_since(first) || profile.is_since(last + 1) {
             continue;
         }
-        // An object from before the field existed reads as one with its default.
+        // An object stored before the field existed counts as having the default.
         let or_default = |object: &Value| match &object["spec"][field] {
             Value::Null if field == "storageCapacity" => json!(false),
             value => value.clone(),
@@ -210,7 +210,7 @@ fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, fault
     }
 }
 
-/// The audiences of the tokens that a driver requests.
+/// The audiences of `tokenRequests`.
 fn audiences(driver: &Value) -> Value {
     let Some(requests) = driver["spec"]["tokenRequests"].as_array() else {
         return "<unset>".into();

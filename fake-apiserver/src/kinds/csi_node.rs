@@ -26,7 +26,7 @@ pub(super) static CSI_NODE: Row = Row {
     ..PLAIN
 };
 
-/// How long the name that a driver has for a node may be.
+/// The maximum length of a driver's node ID.
 const NODE_ID_BYTES_MAX: usize = 256;
 
 fn node_validate(object: &Value, faults: &mut Faults) {
@@ -61,7 +61,7 @@ fn node_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// Drivers come and go, but one that stays keeps its node id and topology keys.
+/// Drivers may be added and removed, but a driver that stays has an immutable node ID and topology keys.
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
     let before: HashMap<&Value, &Value> = drivers(old)
@@ -71,7 +71,7 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     for driver in drivers(new) {
         let before = before.get(&driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
-            // The value that is shown is of the server's own type, and without what may change.
+            // The error value is the Go type, without `allocatable`, which may change.
             let shown = format!(
                 "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
                 driver["name"], driver["nodeID"], driver["topologyKeys"]

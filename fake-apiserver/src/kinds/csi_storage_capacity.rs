@@ -1,6 +1,6 @@
 //! CSIStorageCapacity (KEP-1472).
 //!
-//! Rules and texts follow kube-apiserver 1.36.
+//! Validation and messages follow kube-apiserver 1.36.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form, selectors};
 use crate::config::release::{Gate, Life};
@@ -10,7 +10,7 @@ use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
-/// What all versions have in common. KEP-1472: absent, empty and set `nodeTopology` are three different things.
+/// Shared by all versions. KEP-1472: an unset, an empty and a set `nodeTopology` have three different meanings.
 const ALL_VERSIONS: Row = Row {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
@@ -33,7 +33,7 @@ const ALL_VERSIONS: Row = Row {
     ..PLAIN
 };
 
-/// The version in which objects are stored, whichever is served.
+/// The storage version in all releases.
 pub(super) static CSI_STORAGE_CAPACITY: Row = Row {
     life: Life::since(24),
     ..ALL_VERSIONS
@@ -51,7 +51,7 @@ pub(super) static V1BETA1: Row = Row {
     ..ALL_VERSIONS
 };
 
-/// Alpha, since it knows `maximumVolumeSize`.
+/// v1alpha1 since it has `maximumVolumeSize`.
 pub(super) static V1ALPHA1: Row = Row {
     version: "v1alpha1",
     life: Life::during(21, 23).behind(Gate::CsiStorageCapacity),
@@ -64,7 +64,7 @@ pub(super) static V1ALPHA1: Row = Row {
     ..ALL_VERSIONS
 };
 
-/// Alpha as it was at first: it neither keeps nor shows a maximum.
+/// v1alpha1 as introduced, without `maximumVolumeSize`: it is neither stored nor shown.
 pub(super) static V1ALPHA1_FIRST: Row = Row {
     version: "v1alpha1",
     life: Life::during(19, 20).behind(Gate::CsiStorageCapacity),
@@ -90,7 +90,7 @@ fn without_maximum(mut object: Value) -> Value {
     object
 }
 
-/// `maximumVolumeSize` is not checked, as in the real server.
+/// `maximumVolumeSize` is not validated, as in kube-apiserver.
 fn capacity_validate(object: &Value, faults: &mut Faults) {
     selectors::labels(&object["nodeTopology"], "nodeTopology", faults);
     let class = object["storageClassName"].as_str().unwrap_or_default();

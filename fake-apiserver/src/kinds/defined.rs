@@ -1,7 +1,7 @@
-//! A resource that a definition has made, in one version.
+//! One version of a custom resource.
 //!
-//! Owns what such a resource is beyond a row of the table: a schema, columns, and the paths of its scale. Does not know
-//! how definitions are read.
+//! Owns properties that only custom resources have: schema, printer columns, and the paths of the scale subresource.
+//! Does not know how a CRD is parsed.
 
 use super::definition::is_true;
 use super::printer::PrinterColumn;
@@ -14,34 +14,34 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A resource that a definition has made, in one version.
+/// One version of a custom resource.
 pub(crate) struct Defined {
     pub(super) row: Row,
-    /// The number of the resource, whatever the version.
+    /// The number of the resource's table in the store, the same for all versions.
     pub(crate) shelf: usize,
-    /// The versions that the definition has, served or not.
+    /// All versions of the CRD, served or not.
     pub(crate) versions: Arc<[&'static str]>,
     pub(crate) list_kind: String,
-    /// What objects consist of.
+    /// The structural schema of the objects.
     pub(crate) schema: Schema,
-    /// What must hold of objects beside their schema.
+    /// Validation beyond the structural schema.
     pub(crate) rules: Rules,
-    /// The schema as the definition has it.
+    /// The OpenAPI schema as the CRD contains it.
     pub(crate) text: Arc<Value>,
     pub(super) columns: Vec<PrinterColumn>,
     pub(crate) selectable: Vec<Selectable>,
     pub(crate) scale: Option<ScalePaths>,
-    /// A warning to those who use a version that should not be used any more.
+    /// The deprecation warning; None if the version is not deprecated.
     pub(crate) deprecation: Option<String>,
-    /// What of the definition says what it makes.
+    /// The parts of the CRD that the resource was built from.
     pub(super) origin: Arc<Origin>,
-    /// The webhook that brings objects from one version to another; none where the server does that.
+    /// The conversion webhook; None if the strategy is `None`, where only the apiVersion changes.
     pub(crate) conversion: Option<Arc<Conversion>>,
-    /// The definition is being deleted: no objects are made any more.
+    /// The CRD is being deleted: creating objects is rejected.
     pub(crate) is_ending: bool,
 }
 
-/// Where the parts of a `Scale` are in an object, as names of members.
+/// Paths of the fields of a `Scale` in an object, as lists of member names.
 #[derive(Debug)]
 pub(crate) struct ScalePaths {
     pub(crate) replicas: Vec<String>,
@@ -49,14 +49,14 @@ pub(crate) struct ScalePaths {
     pub(crate) selector: Option<Vec<String>>,
 }
 
-/// A webhook that brings objects from one version to another.
+/// A conversion webhook.
 #[derive(Debug)]
 pub(crate) struct Conversion {
-    /// No other one has this number, not even of the same definition before it was changed.
+    /// Unique to this webhook, also among earlier versions of the same CRD.
     pub(crate) number: u64,
-    /// Where it is, as the definition has it.
+    /// The `clientConfig` of the CRD.
     pub(crate) client: Value,
-    /// The version of reviews that it is sent; none that is known.
+    /// The ConversionReview version to send; None if the server knows none of `conversionReviewVersions`.
     pub(crate) version: Option<&'static str>,
 }
 
@@ -79,7 +79,7 @@ impl Conversion {
     }
 }
 
-/// What of a definition says what it makes.
+/// The parts of a CRD that its resources are built from.
 pub(super) struct Origin {
     uid: Value,
     spec: Value,
@@ -99,7 +99,7 @@ impl Origin {
 }
 
 impl Defined {
-    /// Whether the definition makes what it made before.
+    /// Whether the CRD still defines the same resource, so that it need not be rebuilt.
     pub(crate) fn is_made_of(&self, definition: &Value) -> bool {
         let origin = &self.origin;
         self.forms_as(definition)
@@ -107,12 +107,12 @@ impl Defined {
             && origin.is_ending == is_true(definition, "Terminating")
     }
 
-    /// Whether the definition gives objects the form that they had before.
+    /// Whether the CRD still has the same uid and spec, and with them the same structure of objects.
     pub(crate) fn forms_as(&self, definition: &Value) -> bool {
         self.origin.uid == definition["metadata"]["uid"] && self.origin.spec == definition["spec"]
     }
 
-    /// The field of a label by which objects can be selected, or the refusal to select by it.
+    /// The field of a field label; Err with the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match label {
             "metadata.name" => Ok(NAME),
@@ -124,7 +124,7 @@ impl Defined {
         }
     }
 
-    /// Whether objects of that version are of this resource.
+    /// Whether the apiVersion is a version of this resource.
     pub(crate) fn knows(&self, api_version: &str) -> bool {
         let version = api_version
             .split_once('/')

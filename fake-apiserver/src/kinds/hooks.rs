@@ -1,4 +1,4 @@
-//! What a kind does to its objects, as functions in its row.
+//! The strategy of a kind: functions for defaulting, preparation and validation, referenced by its resource definition.
 
 use super::part::Subresource;
 use crate::config::options::ServerOptions;
@@ -7,66 +7,66 @@ use crate::machinery::faults::Faults;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a kind does to its objects. All run with the whole object.
+/// The functions of a kind. Each gets the whole object.
 pub(crate) struct Hooks {
-    /// Fills in defaults of a decoded object.
+    /// Sets the defaults of a decoded object.
     pub(crate) default: fn(&mut Value),
-    /// Prepares a new object: what the strategy and admission set.
+    /// Prepares a new object: `PrepareForCreate` of the strategy, and the changes of built-in admission plugins.
     pub(crate) create: fn(&mut Value, &Setting<'_>),
-    /// Prepares a changed object; the second is the old one.
+    /// Prepares an updated object (`PrepareForUpdate`); the second argument is the old one.
     pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
-    /// What the name of a new object has to be by the rest of the object.
+    /// Validates the name of a new object against its other fields.
     pub(crate) validate_name: fn(&Value, &mut Faults),
-    /// The rules for an object as such.
+    /// Validation for both create and update.
     pub(crate) validate: fn(&Value, &mut Faults),
-    /// The rules for a new object only.
+    /// Validation for create only.
     pub(crate) validate_create: fn(&Value, &mut Faults),
-    /// The rules for a change; the second is the old one.
+    /// Validation of an update; the second argument is the old object.
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
-    /// The rules for a change of the status; the second is the old one.
+    /// Validation of an update of the status; the second argument is the old object.
     pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
-    /// The rules for subresources that have the form of the object itself.
+    /// Functions for subresources that have the type of the object itself.
     pub(crate) parts: &'static [PartHooks],
-    /// What a write to `/status` leaves of the new status; the second is the old object.
+    /// Resets the fields that a write to `/status` must not change; the second argument is the old object.
     pub(crate) separate_status: fn(&mut Value, &Value),
-    /// Warnings about a written object; the second value is the old object, or null.
+    /// Warnings for the client about a written object; the second argument is the old object, or null.
     pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
-    /// The rules for a change that not all releases have.
+    /// Validation of an update that depends on the release.
     pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
 }
 
-/// The rules for a subresource that has the form of the object itself, of which a part changes.
+/// Functions for a subresource that has the type of the object itself and updates a part of it.
 pub(crate) struct PartHooks {
     pub(crate) of: Subresource,
-    /// What a write leaves of the new object; the second is the old.
+    /// Resets the fields that the subresource must not change; the second argument is the old object.
     pub(crate) separate: fn(&mut Value, &Value),
-    /// The rules for such a change; the second is the old one.
+    /// Validation of an update through the subresource; the second argument is the old object.
     pub(crate) validate: fn(&Value, &Value, &mut Faults),
-    /// Paths of the fields that a write leaves alone, as `GetResetFields` of the real strategy has them.
+    /// Paths of the fields that a write does not change: upstream's `GetResetFields` of the strategy.
     pub(crate) resets: Paths,
 }
 
-/// Paths of fields.
+/// Field paths, each a list of member names.
 pub(crate) type Paths = &'static [&'static [&'static str]];
 
 impl Hooks {
-    /// The rules for a subresource, where it has the form of the object itself.
+    /// The functions of a subresource; None if it does not have the type of the object itself.
     pub(crate) fn part(&self, of: Subresource) -> Option<&'static PartHooks> {
         self.parts.iter().find(|part| part.of == of)
     }
 }
 
-/// What hooks may look at.
+/// The context of a request that functions may read.
 pub(crate) struct Setting<'a> {
-    /// The time, as `metadata` writes it.
+    /// The current time, formatted as in `metadata`.
     pub(crate) now: &'a str,
     pub(crate) options: &'a ServerOptions,
     pub(crate) profile: Profile,
-    /// Who writes; none where the server itself does.
+    /// The user of the request; None if the server itself writes.
     pub(crate) requester: Option<Requester<'a>>,
 }
 
-/// Who writes an object, as far as objects tell.
+/// The user of a request, as far as objects record it.
 #[derive(Clone, Copy)]
 pub(crate) struct Requester<'a> {
     pub(crate) name: &'a str,
@@ -75,7 +75,7 @@ pub(crate) struct Requester<'a> {
     pub(crate) extra: &'a BTreeMap<String, Vec<String>>,
 }
 
-/// Hooks that do nothing.
+/// Functions that do nothing.
 pub(crate) const NO_HOOKS: Hooks = Hooks {
     default: |_| {},
     create: |_, _| {},

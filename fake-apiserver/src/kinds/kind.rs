@@ -1,7 +1,7 @@
-//! A resource: a row of the table, or one that a definition has made.
+//! An API resource: a built-in one, or one that a CRD defines.
 //!
-//! Owns what can be said of a resource beyond its row: which one stores its objects, and what its objects look like.
-//! Does not know which resources there are.
+//! Owns properties that depend on the origin of the resource: its storage version and the type or schema of its
+//! objects. Does not know which resources exist.
 
 use super::columns::Columns;
 use super::defined::{Conversion, Defined};
@@ -13,38 +13,38 @@ use serde_json::{Value, json};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A resource. Clones are the same resource.
+/// An API resource in one version. Clones are equal.
 #[derive(Clone)]
 pub struct Kind(Source);
 
 #[derive(Clone)]
 enum Source {
     Table(&'static Row),
-    /// In one version, and in the version that stores objects where that is another one.
+    /// One version of a CRD, and the storage version if that is a different one.
     Defined(Arc<Defined>, Option<Arc<Defined>>),
 }
 
-/// What the objects of a resource look like.
+/// The structure of the objects of a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape<'a> {
-    /// They are of a type of the table of types.
+    /// They have a Go type, listed in `types.txt`.
     Typed(&'static Type),
-    /// They follow the schema of a definition.
+    /// They have the schema of a CRD.
     Defined(&'a Defined),
 }
 
 impl Kind {
-    /// The resource of a row of the table.
+    /// A built-in resource.
     pub(super) const fn table(row: &'static Row) -> Self {
         Self(Source::Table(row))
     }
 
-    /// A resource that a definition has made.
+    /// A resource that a CRD defines.
     pub(super) fn of(version: Arc<Defined>, storage: Option<Arc<Defined>>) -> Self {
         Self(Source::Defined(version, storage))
     }
 
-    /// What a definition says of the resource; none for the built-in ones.
+    /// The resource as the CRD defines it; None for built-in resources.
     pub(crate) fn defined(&self) -> Option<&Defined> {
         match &self.0 {
             Source::Table(_) => None,
@@ -52,12 +52,12 @@ impl Kind {
         }
     }
 
-    /// The webhook that brings objects from one version to another, if there is one.
+    /// The conversion webhook; None if the resource has none.
     pub(crate) fn conversion(&self) -> Option<&Conversion> {
         self.defined()?.conversion.as_deref()
     }
 
-    /// The resource whose objects are stored: this one, or the one that it is a view of.
+    /// The resource in the version that stores the objects: this one, or the one that it converts from.
     pub(crate) fn stored(&self) -> Self {
         let stored = match &self.0 {
             Source::Table(row) => row.view.map(|view| Self::table(view.stored)),
@@ -66,8 +66,8 @@ impl Kind {
         stored.unwrap_or_else(|| self.clone())
     }
 
-    /// The resource in whose form writes are judged: this one for what definitions have made, and the stored one for all
-    /// else.
+    /// The resource in whose version writes are validated: this one for custom resources, the stored one for built-in
+    /// resources.
     pub(crate) fn judged(&self) -> Self {
         match self.defined() {
             Some(_) => self.clone(),
@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Whether this is the resource that stores its objects.
+    /// Whether the objects are stored in this version.
     pub(crate) fn is_stored(&self) -> bool {
         match &self.0 {
             Source::Table(row) => row.view.is_none(),
@@ -83,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// What the objects look like.
+    /// The structure of the objects.
     pub(crate) fn shape(&self) -> Shape<'_> {
         match &self.0 {
             Source::Table(row) => Shape::Typed(
@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// The type of the objects, where they have one.
+    /// The type of the objects; None for custom resources.
     pub(crate) fn object_type(&self) -> Option<&'static Type> {
         match self.shape() {
             Shape::Typed(of) => Some(of),
@@ -101,13 +101,13 @@ impl Kind {
         }
     }
 
-    /// An object of which nothing was set.
+    /// An object without any field set, in the form of its Go type's zero value.
     pub(crate) fn nothing(&self) -> Value {
         self.object_type()
             .map_or_else(|| json!({"metadata": {}}), |of| of.nothing().clone())
     }
 
-    /// What `kubectl get` shows.
+    /// The columns of `kubectl get`.
     pub(crate) fn columns(&self) -> Columns<'_> {
         match &self.0 {
             Source::Table(row) => Columns::Table(row.columns),
@@ -115,7 +115,7 @@ impl Kind {
         }
     }
 
-    /// The warning to those who use a resource that should not be used any more.
+    /// The deprecation warning; None if the resource is not deprecated in this release.
     pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
         match &self.0 {
             Source::Table(row) => row.advice(profile),
@@ -123,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// The kind of lists.
+    /// The kind of a list of objects.
     pub(crate) fn list_kind(&self) -> String {
         match &self.0 {
             Source::Table(row) => format!("{}List", row.kind),
@@ -131,7 +131,7 @@ impl Kind {
         }
     }
 
-    /// The field of a label by which objects can be selected, or the refusal to select by it.
+    /// The field of a field label; Err with the message for an unknown label.
     pub(crate) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match &self.0 {
             Source::Table(row) => row.select_by(label),
@@ -152,7 +152,7 @@ impl Deref for Kind {
 }
 
 impl PartialEq for Kind {
-    /// Rows are compared by their place: two of them may say the same.
+    /// Resource definitions are compared by address, because two of them may have equal content.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(&raw const **self, &raw const **other)
     }

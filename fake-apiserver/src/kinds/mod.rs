@@ -1,7 +1,7 @@
-//! The table of kinds: all that differs from one resource to the next.
+//! The resource definitions of all built-in kinds.
 //!
-//! Routing, discovery, decoding, defaulting, validation, field selectors and printing read this table; a new kind
-//! is a new row. Does not know requests or storage.
+//! Routing, discovery, decoding, defaulting, validation, field selectors and printing read them; a new kind is a new
+//! resource definition. Does not know requests or storage.
 
 mod admission;
 mod ages;
@@ -86,8 +86,8 @@ pub(crate) use service_families::complete as complete_service;
 use hooks::{Hooks, NO_HOOKS};
 use row::{PLAIN, Row, View};
 
-/// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
-/// has several versions, the preferred one is first.
+/// All built-in resources, in kube-apiserver's order of discovery: by group, then by name. The preferred version of a
+/// resource is first.
 pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&sent::BINDING_ROW),
     Kind::table(&config_map::CONFIG_MAP),
@@ -162,37 +162,37 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION),
 ];
 
-/// The kinds of what the server itself writes.
+/// Kinds whose objects the server itself creates.
 pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
 pub(crate) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind::table(&extension::CUSTOM_RESOURCE_DEFINITION);
-/// The kinds by which the server is found, and those of what services are given.
+/// Kinds of the `kubernetes` service, and of the cluster IPs of services.
 pub(crate) static ENDPOINTS: Kind = Kind::table(&endpoints::ENDPOINTS);
 pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_SLICE);
 pub(crate) static IP_ADDRESS: Kind = Kind::table(&network::IP_ADDRESS);
 pub(crate) static SERVICE: Kind = Kind::table(&service::SERVICE);
 pub(crate) static SERVICE_CIDR: Kind = Kind::table(&network::SERVICE_CIDR);
-/// Kinds that admission, eviction and connections look at.
+/// Kinds that admission, eviction and streaming connections read.
 pub(crate) static NODE: Kind = Kind::table(&node::NODE);
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
 pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_CLASS);
 pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
-/// The kind of service accounts, which tokens are about.
+/// ServiceAccounts, for which tokens are issued.
 pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
-/// The kinds that say which webhooks are asked about requests.
+/// Kinds that configure admission webhooks.
 pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: Kind =
     Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION);
 pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: Kind =
     Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION);
-/// The kinds that say which policies hold.
+/// Kinds that configure admission policies.
 pub(crate) static MUTATING_ADMISSION_POLICY: Kind = Kind::table(&admission::MUTATING_ADMISSION_POLICY);
 pub(crate) static MUTATING_ADMISSION_POLICY_BINDING: Kind =
     Kind::table(&admission::MUTATING_ADMISSION_POLICY_BINDING);
 pub(crate) static VALIDATING_ADMISSION_POLICY: Kind = Kind::table(&admission::VALIDATING_ADMISSION_POLICY);
 pub(crate) static VALIDATING_ADMISSION_POLICY_BINDING: Kind =
     Kind::table(&admission::VALIDATING_ADMISSION_POLICY_BINDING);
-/// The kinds that decide who may do what.
+/// Kinds of RBAC.
 pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
 pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);
 pub(crate) static ROLE: Kind = Kind::table(&rbac::ROLE);

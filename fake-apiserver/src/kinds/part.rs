@@ -1,30 +1,30 @@
-//! The parts of an object that have paths of their own.
+//! Subresources of API objects.
 
-/// Which part of an object is meant.
+/// The part of an object that a request path addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The object itself.
+    /// The object itself (no subresource).
     Main,
-    /// Its `/status`.
+    /// The `/status` subresource.
     Status,
-    /// A subresource of its own.
+    /// Any other subresource.
     Sub(Subresource),
 }
 
-/// A subresource with behaviour of its own.
+/// A subresource other than `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subresource {
-    /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
+    /// `certificatesigningrequests/approval`: the conditions that approve or deny the request.
     Approval,
-    /// `pods/attach`: to the process of a container.
+    /// `pods/attach`: streams of a container's main process.
     Attach,
     /// `pods/binding`.
     Binding,
-    /// `pods/ephemeralcontainers`: containers that come to look into a running pod.
+    /// `pods/ephemeralcontainers`: debug containers added to a running pod.
     EphemeralContainers,
     /// `pods/eviction`.
     Eviction,
-    /// `pods/exec`: a command in a container.
+    /// `pods/exec`: runs a command in a container.
     Exec,
     /// `namespaces/finalize`.
     Finalize,
@@ -32,9 +32,9 @@ pub enum Subresource {
     Log,
     /// `pods/portforward`.
     PortForward,
-    /// `proxy` of nodes, pods and services: HTTP requests to them.
+    /// `proxy` of nodes, pods and services: forwards HTTP requests to them.
     Proxy,
-    /// `pods/resize`: what the containers of a running pod may use.
+    /// `pods/resize`: container resources of a running pod.
     Resize,
     /// `scale` of workloads, as a `Scale` of autoscaling/v1.
     Scale,
@@ -74,12 +74,12 @@ impl Subresource {
         Self::ALL.into_iter().find(|sub| sub.as_str() == name)
     }
 
-    /// Whether it is the object itself that is read and written there, and only a part of it changes.
+    /// Whether the subresource has the type of the object itself and updates a part of it.
     pub(crate) fn is_of_whole(self) -> bool {
         matches!(self, Self::Approval | Self::EphemeralContainers | Self::Resize)
     }
 
-    /// Whether it leads through the server, to a node, a pod or a service.
+    /// Whether the server forwards the request to a node, a pod or a service.
     pub(crate) fn is_connection(self) -> bool {
         matches!(
             self,
@@ -87,7 +87,7 @@ impl Subresource {
         )
     }
 
-    /// What discovery calls the options of a connection to an object of that kind; logs have the pod itself.
+    /// The options kind of a connection subresource in discovery; None for logs, which have the kind Pod.
     pub(crate) fn options_of(self, kind: &str) -> Option<&'static str> {
         match (self, kind) {
             (Self::Attach, _) => Some("PodAttachOptions"),
@@ -100,7 +100,7 @@ impl Subresource {
         }
     }
 
-    /// The last segment of its path.
+    /// The last segment of the request path.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",

@@ -1,6 +1,6 @@
-//! What a row of the table of kinds is.
+//! The resource definition of one built-in resource.
 //!
-//! Owns the form of a row, and what follows from one row alone. Does not know which rows there are.
+//! Owns the type of a resource definition and what can be derived from a single one. Does not know which ones exist.
 
 use super::columns::{Column, NAME_AND_AGE};
 use super::hooks::{Hooks, NO_HOOKS, Paths};
@@ -13,7 +13,7 @@ use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
-/// One resource.
+/// The resource definition of one API resource, in one version.
 pub struct Row {
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
@@ -23,131 +23,131 @@ pub struct Row {
     pub(crate) short_names: &'static [&'static str],
     pub(crate) categories: &'static [&'static str],
     pub(crate) namespaced: bool,
-    /// There is a `/status`, and the main path leaves the status alone.
+    /// The resource has a `/status` subresource, and writes to the main path do not change the status.
     pub(crate) status: bool,
     /// Subresources other than `status`.
     pub(crate) subresources: &'static [Subresource],
     pub(crate) name_rule: fn(&str) -> Complaints,
     pub(crate) generation: Generation,
-    /// Pointers to what says what is wanted, so that its change makes a new generation.
+    /// JSON pointers to the fields whose change increments `metadata.generation`.
     pub(crate) generation_of: &'static [&'static str],
-    /// A new object may bring a status along: nodes, which kubelets register with theirs.
+    /// A create request may set the status: nodes, which kubelets register with their status.
     pub(crate) keeps_status: bool,
-    /// What a write to `/status` does to `metadata`.
+    /// How a write to `/status` treats `metadata`.
     pub(crate) status_metadata: StatusMetadata,
-    /// Objects make resources of their own.
+    /// The objects define resources themselves: CustomResourceDefinitions.
     pub(crate) defines: bool,
-    /// Paths of the fields that a write to `/status` leaves alone, as `GetResetFields` of the real strategy has them.
+    /// Paths of the fields that a write to `/status` does not change: upstream's `GetResetFields` of the status strategy.
     pub(crate) status_resets: Paths,
-    /// The same of the object itself.
+    /// The same for writes to the main path.
     pub(crate) main_resets: Paths,
-    /// PUT without a resourceVersion replaces whatever is there.
+    /// PUT without a resourceVersion replaces the current object (`AllowUnconditionalUpdate`).
     pub(crate) unconditional_update: bool,
-    /// PUT of an object that does not exist creates it.
+    /// PUT of an object that does not exist creates it (`AllowCreateOnUpdate`).
     pub(crate) create_on_update: bool,
-    /// DELETE of the collection is served.
+    /// The resource supports `deletecollection`.
     pub(crate) deletes_collection: bool,
-    /// DELETE answers with the object instead of a Status.
+    /// DELETE responds with the deleted object instead of a Status.
     pub(crate) returns_deleted: bool,
-    /// What the kind's own rules say about `metadata` that changes.
+    /// How the kind's own validation checks an updated `metadata`.
     pub(crate) metadata_checks: MetadataChecks,
-    /// Dependents stay where a deletion does not say what becomes of them; a warning to those who do not say so where the
-    /// real server has one.
+    /// Some: the default propagation policy is Orphan. The text is the warning that kube-apiserver sends if the
+    /// delete request does not set a policy, None if it sends none.
     pub(crate) orphans: Option<Option<&'static str>>,
-    /// The grace period of a deletion in seconds, by the object and `gracePeriodSeconds` of the request; none for kinds
-    /// without one.
+    /// The grace period of a deletion in seconds, computed from the object, the options and `gracePeriodSeconds` of
+    /// the request. Returns None for kinds without graceful deletion.
     pub(crate) grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
-    /// What marks an object that is being deleted and stays until its content has gone: namespaces.
+    /// Marks an object as terminating while its content still exists: namespaces.
     pub(crate) end: Option<fn(&mut Value)>,
     /// Names of objects that every cluster needs and that cannot be deleted.
     pub(crate) undeletable: &'static [&'static str],
-    /// Objects are kept for a while only (`ServerOptions::event_ttl`).
+    /// Objects expire after `ServerOptions::event_ttl`.
     pub(crate) expires: bool,
-    /// Where an object tells of a pod: a pointer to what has its metadata and its spec, empty for pods themselves.
+    /// JSON pointer to the object with the `metadata` and `spec` of a pod template; empty for pods themselves. None for kinds without one.
     pub(crate) template: Option<&'static str>,
-    /// Objects say who is asked about requests: webhooks and policies. They themselves are never asked about.
+    /// Objects configure admission: webhooks and policies. Requests for them are themselves exempt from admission webhooks and policies.
     pub(crate) registers: bool,
-    /// What objects grant to users: a user can grant only permissions that they have themselves.
+    /// The permissions that objects grant; RBAC's escalation check requires that the writer has them already.
     pub(crate) grants: Option<Grants>,
-    /// The version in which the real server stores objects, where it is another one.
+    /// The version in which kube-apiserver stores the objects, if it is not `version`.
     pub(crate) storage_version: Option<&'static str>,
-    /// Where the real server stores objects, below `/registry`, if it is not by their plural name: its errors say so.
+    /// The path below `/registry` at which kube-apiserver stores the objects, if it is not the plural name. Its error messages contain it.
     pub(crate) registry: Option<&'static str>,
     pub(crate) hooks: Hooks,
     pub(crate) selectable: &'static [Selectable],
-    /// How an unknown field label of a selector is reported.
+    /// The error message for an unknown field label in a field selector.
     pub(crate) unknown_label: fn(&str) -> String,
-    /// What `kubectl get` shows.
+    /// The columns of `kubectl get`.
     pub(crate) columns: &'static [Column],
-    /// Objects are not stored: to create one is to have it answered.
+    /// Objects are not stored: creating one performs an action or returns a response.
     pub(crate) unstored: Option<Unstored>,
-    /// This resource shows another one's objects in its own form.
+    /// Another resource stores the objects of this one; this one converts them.
     pub(crate) view: Option<View>,
-    /// A warning to clients that create an object: that it does less here than in a cluster.
+    /// A warning to clients that create an object, because this server implements less of its behaviour than a cluster.
     pub(crate) caveat: Option<&'static str>,
-    /// Since which minor release another kind should be used, and which, if there is one.
+    /// The minor release that deprecates the resource, and its replacement (empty if none).
     pub(crate) deprecation: Option<(u8, &'static str)>,
-    /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
+    /// The releases that serve the resource. Several definitions may have the same group, version and plural name in different releases.
     pub(crate) life: Life,
 }
 
-/// What is done with an object that is never stored.
+/// The action for an object that is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unstored {
-    /// The pod that it names is bound.
+    /// Binds the pod that the object names.
     Binding,
-    /// It is answered.
+    /// Evaluates the review and responds with its status.
     Review(Review),
 }
 
-/// A question that a kind's objects ask.
+/// The review that objects of a kind request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Review {
-    /// Who am I?
+    /// SelfSubjectReview: the user of this request.
     SelfSubject,
-    /// Whose token is this?
+    /// TokenReview: the user that a token authenticates.
     Token,
-    /// May I?
+    /// SelfSubjectAccessReview: whether the user of this request may perform an action.
     SelfSubjectAccess,
-    /// May that user?
+    /// SubjectAccessReview: whether a given user may perform an action.
     SubjectAccess,
-    /// May that user, in this namespace?
+    /// LocalSubjectAccessReview: the same within one namespace.
     LocalSubjectAccess,
-    /// What may I do in that namespace?
+    /// SelfSubjectRulesReview: all that the user of this request may do in a namespace.
     SelfSubjectRules,
 }
 
-/// What an object of rbac.authorization.k8s.io gives to users.
+/// How an object of rbac.authorization.k8s.io grants permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grants {
-    /// The rules of a role.
+    /// The rules of a Role or ClusterRole.
     Rules,
-    /// A role, to its subjects.
+    /// A binding: the permissions of a role, to its subjects.
     Role,
 }
 
-/// What the rules of a kind say about `metadata` that changes, after those of all kinds.
+/// How validation of a kind checks an updated `metadata`, in addition to the checks common to all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MetadataChecks {
-    /// They are those of core/v1, which know the names of finalizers, and not those of the API machinery.
+    /// The checks are those of core/v1, which know the names of finalizers, and not those of apimachinery.
     pub(crate) know_finalizers: bool,
-    /// At the object itself.
+    /// For writes to the object itself.
     pub(crate) main: Looks,
-    /// At its `/status`, and its other subresources.
+    /// For writes to `/status` and other subresources.
     pub(crate) status: Looks,
 }
 
-/// How rules look at `metadata`.
+/// How often `metadata` is validated: upstream repeats some checks, and with them the errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Looks {
-    /// How often.
+    /// The number of passes.
     pub(crate) times: u8,
-    /// Whether the last look compares it with that of the old object.
+    /// Whether the last pass also compares `metadata` with that of the old object (`ValidateObjectMetaUpdate`).
     pub(crate) compare: bool,
 }
 
 impl MetadataChecks {
-    /// The rules of core/v1 look so often.
+    /// The checks of core/v1, with this number of passes.
     pub(super) const fn core(times: u8) -> Self {
         Self {
             know_finalizers: true,
@@ -159,7 +159,7 @@ impl MetadataChecks {
         }
     }
 
-    /// Those of the API machinery do.
+    /// The checks of apimachinery, with this number of passes.
     pub(super) const fn machinery(times: u8) -> Self {
         Self {
             know_finalizers: false,
@@ -167,7 +167,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The same, but the object itself is not compared with the old one.
+    /// The same, but writes to the main path are not compared with the old object.
     pub(super) const fn alone(self) -> Self {
         Self {
             main: Looks {
@@ -178,7 +178,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The same, but with other looks at `/status`.
+    /// The same, but with different passes for `/status`.
     pub(super) const fn status(self, times: u8, compare: bool) -> Self {
         Self {
             status: Looks { times, compare },
@@ -187,39 +187,39 @@ impl MetadataChecks {
     }
 }
 
-/// What a write to `/status` does to `metadata`.
+/// How a write to `/status` treats `metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatusMetadata {
-    /// It is written, too.
+    /// Written as well.
     Written,
-    /// What describes the object stays (`ResetObjectMetaForStatus`).
+    /// Labels, annotations, finalizers and owner references are reset to the old ones (`ResetObjectMetaForStatus`).
     Described,
-    /// It all stays.
+    /// Completely reset to the old one.
     Kept,
 }
 
-/// When `metadata.generation` is set.
+/// How `metadata.generation` is maintained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Generation {
-    /// Never.
+    /// Never set.
     None,
-    /// From 1 on, and bumped when the spec changes.
+    /// Starts at 1, incremented when the spec changes.
     FromCreation,
-    /// Absent at first, bumped when the spec changes.
+    /// Unset at creation, incremented when the spec changes.
     FromFirstChange,
 }
 
-/// Conversion between a resource and the one that stores its objects.
+/// Conversion between a resource and the resource that stores its objects.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
     pub(crate) stored: &'static Row,
     pub(crate) from_stored: fn(&Value) -> Value,
     pub(crate) to_stored: fn(&Value) -> Value,
-    /// Fields of the first level that are called otherwise: as they are stored, and as they are shown.
+    /// Top-level fields with different names: the stored name, and the name in this version.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
 }
 
-/// A row to start from: an object of any form in the core group.
+/// The base of all resource definitions: a namespaced core/v1 resource without validation.
 pub(crate) const PLAIN: Row = Row {
     group: "",
     version: "v1",
@@ -267,17 +267,17 @@ pub(crate) const PLAIN: Row = Row {
     life: Life::ALWAYS,
 };
 
-/// Labels that kinds with a selector table of their own refuse.
+/// The error message for an unknown field label, for kinds that have their own field label conversion.
 pub(super) fn not_supported(label: &str) -> String {
     format!("field label not supported: {label}")
 }
 
-/// Fields by which objects of all kinds can be selected.
+/// The field labels that all kinds support in field selectors.
 pub(super) static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
 pub(super) static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
 
 impl Row {
-    /// `v1`, `storage.k8s.io/v1`.
+    /// The apiVersion, such as `v1` or `storage.k8s.io/v1`.
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.to_owned()
@@ -286,7 +286,7 @@ impl Row {
         }
     }
 
-    /// Whether objects of that version are in this row's version.
+    /// Whether the apiVersion is the one of this resource definition.
     pub(crate) fn has_version(&self, api_version: &str) -> bool {
         match api_version.split_once('/') {
             Some((group, version)) => group == self.group && version == self.version,
@@ -294,7 +294,7 @@ impl Row {
         }
     }
 
-    /// A document without type and version in the form in which objects are stored.
+    /// Converts a document to the stored version. The result has no `apiVersion`.
     pub(crate) fn to_stored(&self, document: Value) -> Value {
         let Some(view) = self.view else { return document };
         let mut stored = (view.to_stored)(&document);
@@ -302,7 +302,7 @@ impl Row {
         stored
     }
 
-    /// The storage key of an object: namespace and name, as paths order them.
+    /// The storage key of an object: `namespace/name`, or the name of cluster-scoped objects.
     pub(crate) fn key(&self, namespace: Option<&str>, name: &str) -> String {
         match namespace {
             Some(namespace) if self.namespaced => format!("{namespace}/{name}"),
@@ -312,13 +312,13 @@ impl Row {
 }
 
 impl Row {
-    /// The key under which the real server stores an object, as its errors show it: a dry run does not come to the store.
+    /// The etcd key of the object in kube-apiserver, as its errors contain it. A dry run does not reach etcd: no `/registry`.
     pub(crate) fn registry_key(&self, key: &str, dry_run: bool) -> String {
         let root = if dry_run { "" } else { "/registry" };
         format!("{root}/{}/{key}", self.registry.unwrap_or(self.plural))
     }
 
-    /// Whether this is the resource of that API group and plural name.
+    /// Whether this is the resource with that API group and plural name.
     pub fn is(&self, group: &str, plural: &str) -> bool {
         self.plural == plural && self.group == group
     }
@@ -333,12 +333,12 @@ impl Row {
         self.plural
     }
 
-    /// The JSON pointer to the metadata and spec of a pod, empty for pods themselves; None for other kinds.
+    /// The JSON pointer to the metadata and spec of a pod template, empty for pods themselves; None for other kinds.
     pub fn pod_template(&self) -> Option<&'static str> {
         self.template
     }
 
-    /// Group and plural name, for statuses.
+    /// Group and plural name, for the details of a Status.
     pub fn resource(&self) -> GroupResource<'static> {
         GroupResource {
             group: self.group,
@@ -346,7 +346,7 @@ impl Row {
         }
     }
 
-    /// The kind as subject: validation failures and delete preconditions name it instead of the resource.
+    /// Group and kind: validation errors and failed delete preconditions name the kind instead of the resource.
     pub fn subject(&self) -> GroupResource<'static> {
         GroupResource {
             group: self.group,
@@ -354,7 +354,7 @@ impl Row {
         }
     }
 
-    /// The deprecation warning of a resource, where there is a newer one.
+    /// The deprecation warning; None if the resource is not deprecated in this release.
     pub(super) fn advice(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();
@@ -368,18 +368,18 @@ impl Row {
         ))
     }
 
-    /// The field of a label by which objects can be selected, or the refusal to select by it.
+    /// The field of a field label; Err with the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         let found = match label {
             "metadata.name" => Some(NAME),
-            // Of the kinds without namespaces, those with a list of their own do not take it.
+            // Cluster-scoped kinds with their own list of field labels reject it.
             "metadata.namespace" if self.namespaced || self.selectable.is_empty() => Some(NAMESPACE),
             label => self.selectable.iter().find(|field| field.label == label).copied(),
         };
         found.ok_or_else(|| (self.unknown_label)(label))
     }
 
-    /// Whether the resource has such a part.
+    /// Whether the resource has that subresource; the main path always exists.
     pub(crate) fn has(&self, part: Part) -> bool {
         match part {
             Part::Main => true,

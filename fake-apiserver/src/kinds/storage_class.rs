@@ -1,6 +1,6 @@
 //! StorageClass.
 //!
-//! Rules and texts follow kube-apiserver 1.36.
+//! Validation and messages follow kube-apiserver 1.36.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::{Flag, Of, Text};
@@ -69,7 +69,7 @@ fn class_validate(object: &Value, faults: &mut Faults) {
     topologies(&object["allowedTopologies"], faults);
 }
 
-/// How many parameters a class may have, and how many bytes together.
+/// The maximum number of parameters, and their maximum total size in bytes.
 const PARAMETERS_MAX: usize = 512;
 
 const PARAMETER_BYTES_MAX: usize = 256 * 1024;
@@ -96,7 +96,7 @@ pub(super) fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Fa
 
 fn topologies(terms: &Value, faults: &mut Faults) {
     let terms = json::list(terms);
-    // The real server compares each term with as many empty ones as there are terms, too.
+    // kube-apiserver also compares each term with as many empty terms as there are terms.
     let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
     seen.insert(BTreeMap::new(), terms.len());
     for (i, term) in terms.iter().enumerate() {
@@ -137,7 +137,7 @@ fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
     faults.complain(&format!("{at}.key"), key, names::qualified(key));
 }
 
-/// The name of a class, and whether it is the default.
+/// The name of a class, marked if it is the default class.
 fn class_name(class: &Value) -> Value {
     let is_default =
         class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true";

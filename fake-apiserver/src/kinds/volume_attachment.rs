@@ -86,7 +86,7 @@ fn attachment_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// What the attacher says of a volume has bounds.
+/// Limits the size of the attachment metadata and of error messages.
 fn attachment_validate_status(object: &Value, faults: &mut Faults) {
     let status = &object["status"];
     let bytes: usize = json::pairs(&status["attachmentMetadata"])
@@ -98,7 +98,7 @@ fn attachment_validate_status(object: &Value, faults: &mut Faults) {
     for error in ["attachError", "detachError"] {
         let (error, at) = (&status[error], format!("status.{error}"));
         if json::string(error, "message").len() > MESSAGE_BYTES_MAX {
-            // The real server names the bound of the metadata here.
+            // kube-apiserver reports the limit of the metadata here.
             faults.too_long(format!("{at}.message"), METADATA_BYTES_MAX);
         }
         let code = &error["errorCode"];
@@ -113,7 +113,7 @@ fn attachment_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if new["spec"] == old["spec"] {
         return;
     }
-    // The value that is shown is of the server's own type.
+    // The error value is the Go type, with Go's field names.
     let (spec, source) = (&new["spec"], &new["spec"]["source"]);
     let shown = format!(
         "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\"NodeName\":{}}}",

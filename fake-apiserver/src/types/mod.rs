@@ -1,38 +1,38 @@
-//! What the API types consist of, and what is to be known of them, as one table of text.
+//! The types of the Kubernetes API and their fields, read from an embedded text table.
 //!
-//! Owns `types.txt` and how its lines are divided. Does not know what the columns mean: `protobuf` reads the fields,
-//! `schema` how they merge, and `documents` the rest.
+//! Owns `types.txt` and splitting its lines into columns. Does not know what the columns mean: `protobuf` reads the
+//! fields, `schema` the merge strategies, and `documents` the OpenAPI column and the descriptions.
 //!
-//! The file is a part of the program, so that what cannot be read is a bug: it panics, and any test shows it.
+//! The file is compiled into the program, so a line that cannot be parsed is a bug: it panics in the tests.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The table of this crate.
+/// The parsed `types.txt`.
 pub(crate) static TYPES: LazyLock<Vec<Block>> =
     LazyLock::new(|| parse(include_str!("types.txt")).expect("the embedded table is well formed"));
 
-/// The lines about one type.
+/// One type and its fields.
 pub(crate) struct Block {
-    /// Package, version and name: `core.v1.PodSpec`.
+    /// Package, version and name, such as `core.v1.PodSpec`.
     pub(crate) name: &'static str,
     pub(crate) notes: Notes,
     pub(crate) fields: Vec<Line>,
-    /// Notes on members that this type has from messages inlined in it.
+    /// Notes on JSON members that this type gets from inlined messages.
     pub(crate) inlined: Vec<(&'static str, Notes)>,
 }
 
-/// The line about one field.
+/// One field of a type.
 pub(crate) struct Line {
     pub(crate) number: u32,
-    /// With the marks that say when JSON leaves it out.
+    /// The JSON name, with the marks that state when JSON omits the member.
     pub(crate) member: &'static str,
-    /// The type, with the marks of its shape.
+    /// The type of the field, with marks for lists, maps and pointers.
     pub(crate) of: &'static str,
     pub(crate) notes: Notes,
 }
 
-/// The columns of a line after the first.
+/// The columns of a line after the first one.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Notes {
     pub(crate) merging: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct Notes {
     pub(crate) description: &'static str,
 }
 
-/// One column by type and field, without empty entries. Notes on a type itself are under the empty field.
+/// One column, indexed by type and field, without empty entries. Notes on a type itself have an empty field name.
 pub(crate) fn column(
     of: impl Fn(&Notes) -> &'static str,
 ) -> HashMap<(&'static str, &'static str), &'static str> {
@@ -62,7 +62,7 @@ pub(crate) fn column(
         .collect()
 }
 
-/// Divides a table into types and fields. The error says which line is neither.
+/// Parses a table into types and their fields. The error quotes the line that is neither.
 pub(crate) fn parse(text: &'static str) -> Result<Vec<Block>, String> {
     let mut blocks: Vec<Block> = Vec::new();
     let lines = text
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_is_no_field_is_refused() {
+    fn malformed_field_lines_are_rejected() {
         for text in [
             " 1 a string",
             "a.v1.A\n x a string",

@@ -1,19 +1,19 @@
-//! Where a claim's volume gets its content from: `dataSource` and its successor `dataSourceRef`.
+//! `dataSource` of a PVC, and its successor `dataSourceRef`.
 //!
-//! Owns how the two are kept equal. Does not know the rest of a claim.
+//! Owns how the two fields are kept in sync. Does not know other fields of a PVC.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
 use crate::machinery::names;
 use serde_json::{Value, json};
 
-/// Drops a reference into another namespace, which is an alpha feature, and a `dataSource` that the old field never
-/// allowed, as those who set it before the new one came expect.
+/// Drops a `dataSourceRef` into another namespace, an alpha feature, and a `dataSource` of an unsupported kind, which
+/// kube-apiserver drops without an error since before `dataSourceRef` existed.
 pub(super) fn restrict(spec: &mut Value) {
     if !string(&spec["dataSourceRef"], "namespace").is_empty() {
         json::assign(spec, "dataSourceRef", Value::Null);
     }
-    // Who sets the new field expects more of the old one.
+    // If `dataSourceRef` is set, an unsupported `dataSource` is an error, and stays.
     let Some(source) = spec.get("dataSource").filter(|_| spec["dataSourceRef"].is_null()) else {
         return;
     };
@@ -25,7 +25,7 @@ pub(super) fn restrict(spec: &mut Value) {
     }
 }
 
-/// The same where a claim changes: one that has a source may keep what it has.
+/// The same for an update: a field that the old PVC has may stay.
 pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     let has = |name: &str| !old[name].is_null();
     let across = !string(&spec["dataSourceRef"], "namespace").is_empty();
@@ -37,7 +37,7 @@ pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     }
 }
 
-/// Copies the one that is set to the other; a reference into another namespace has no old form.
+/// Copies the field that is set to the other one. A reference into another namespace cannot be a `dataSource`.
 pub(super) fn equalize(spec: &mut Value) {
     let copy =
         |from: &Value| json!({"apiGroup": from["apiGroup"], "kind": from["kind"], "name": from["name"]});
@@ -49,7 +49,7 @@ pub(super) fn equalize(spec: &mut Value) {
     }
 }
 
-/// The rules for both.
+/// Validates both fields.
 pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     let (old, new) = (&spec["dataSource"], &spec["dataSourceRef"]);
     for (name, source) in [("dataSource", old), ("dataSourceRef", new)] {
@@ -58,7 +58,7 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
         }
     }
     let parts = |source: &Value| ["apiGroup", "kind", "name"].map(|part| source[part].clone());
-    // The value that is shown is a path, which has no form in JSON.
+    // The error value is a `field.Path` in kube-apiserver, which JSON renders as an empty object.
     if !old.is_null() && !string(new, "namespace").is_empty() {
         let text = "may not be specified when dataSourceRef.namespace is specified";
         faults.invalid(at, json!({}), text);

@@ -1,4 +1,4 @@
-//! Volumes and claims, with the sources that they may have.
+//! PersistentVolumes and PersistentVolumeClaims, with their volume sources.
 
 mod claim_source;
 mod persistent_volume;

@@ -62,7 +62,7 @@ fn volume_default(object: &mut Value) {
     }
 }
 
-/// Fills in the source of a volume, which may be in another object.
+/// Sets the defaults of a volume source, also in a VolumeAttachment's inline volume.
 pub(in crate::kinds) fn source_default(spec: &mut Value) {
     if let Some(path) = spec.get_mut("hostPath").filter(|path| path.is_object()) {
         json::default_member(path, "type", "");
@@ -89,7 +89,7 @@ fn volume_validate(object: &Value, faults: &mut Faults) {
     volume_spec_validate(&object["spec"], "spec", faults);
 }
 
-/// The warning about the deprecated policy.
+/// The warning about the deprecated reclaim policy `Recycle`.
 fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
     let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the \
         recommended approach is to use dynamic provisioning.";
@@ -97,7 +97,7 @@ fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
     is_recycled.then(|| text.to_owned()).into_iter().collect()
 }
 
-/// The rules for the spec of a volume that is part of an attachment: a CSI volume, and little else.
+/// Validates the inline volume spec of a VolumeAttachment: a CSI source, and few other fields.
 pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut Faults) {
     let refuse = |name: &str, faults: &mut Faults| {
         let text = "may not be specified in the context of inline volumes";
@@ -134,7 +134,7 @@ pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut Fau
     }
 }
 
-/// The rules for the spec of a volume that stands by itself.
+/// Validates the spec of a PersistentVolume.
 fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
     some_access_modes(spec, at, faults);
     capacity(&spec["capacity"], &format!("{at}.capacity"), faults);
@@ -184,7 +184,7 @@ fn capacity(capacity: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-/// A volume has a mode of access, and good ones only.
+/// At least one access mode is required, and only known ones are valid.
 fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
     if json::texts(&spec["accessModes"]).is_empty() {
         faults.required(format!("{at}.accessModes"), "");
@@ -193,7 +193,7 @@ fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    // The real server's rules for changes begin with all of the others.
+    // As in kube-apiserver, the validation of an update repeats the validation of the whole object.
     volume_validate(new, faults);
     let (new, old) = (&new["spec"], &old["spec"]);
     let mut sources = [new, old].map(source::of);
@@ -202,7 +202,7 @@ fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         && let [now, _] = &mut sources
         && let Some(csi) = now.get_mut("csi")
     {
-        // It may be added, once.
+        // This field may be added once, although the source is immutable.
         json::assign(csi, "controllerExpandSecretRef", Value::Null);
     }
     if let [now, before] = &sources

@@ -1,4 +1,4 @@
-//! Claims: what they may ask for, and what may change once they are there.
+//! PersistentVolumeClaims: defaults, validation, and the fields that may change.
 
 use super::super::internal_form;
 use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, selectors};
@@ -62,7 +62,7 @@ fn claim_default(object: &mut Value) {
     claim_spec_default(&mut object["spec"]);
 }
 
-/// Defaults of a claim's spec, also inside pods.
+/// Defaults of a PVC's spec, also of an ephemeral volume's template in a pod.
 pub(in crate::kinds) fn claim_spec_default(spec: &mut Value) {
     json::default_member(spec, "volumeMode", "Filesystem");
 }
@@ -78,7 +78,7 @@ fn claim_validate(object: &Value, faults: &mut Faults) {
     spec_validate(&object["spec"], "spec", faults);
 }
 
-/// The rules for a claim's spec, also inside pods.
+/// Validates a PVC's spec, also an ephemeral volume's template in a pod.
 pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
     if json::texts(&spec["accessModes"]).is_empty() {
         faults.required(format!("{at}.accessModes"), "at least 1 access mode is required");
@@ -96,7 +96,7 @@ pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Fault
     class_name(spec, "volumeAttributesClassName", at, faults);
 }
 
-/// Parts of bytes are no use to anybody. In canonical form, only these suffixes make them.
+/// Warns about fractional bytes. In canonical form, only quantities with these suffixes have them.
 pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
     let amounts = ["requests", "limits"].map(|side| (side, spec["resources"][side]["storage"].as_str()));
     let fractional = amounts
@@ -110,8 +110,8 @@ pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
     warnings.collect()
 }
 
-/// A claim's spec stays as it is, except that it may be bound once, that a class may be filled in once and that a
-/// bound claim may ask for more.
+/// A PVC's spec is immutable, except that the PVC may be bound once, an unset class may be set once, and the storage
+/// request of a bound PVC may grow.
 fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let (spec, before) = (&new["spec"], &old["spec"]);
     let bound = new["status"]["phase"] == "Bound";
@@ -155,7 +155,7 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
             ),
         );
     }
-    // What is missing counts as nothing.
+    // An unset quantity counts as 0.
     let size = |claim: &Value, at: &str| {
         let text = claim.pointer(at).and_then(Value::as_str).unwrap_or("0");
         text.parse::<Quantity>().ok()
@@ -171,7 +171,7 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     class_kept(new, old, faults);
 }
 
-/// Once a class of attributes was applied, there has to be one.
+/// After a VolumeAttributesClass was applied, the field must not be unset.
 fn class_kept(new: &Value, old: &Value, faults: &mut Faults) {
     let field = "spec.volumeAttributesClassName";
     let unset = "is forbidden when status.currentVolumeAttributesClassName is not nil";
@@ -189,7 +189,7 @@ fn class_kept(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-/// In the order in which the server lists what it supports.
+/// In the order in which kube-apiserver lists the supported values.
 const RESIZES: [&str; 5] = [
     "ControllerResizeInProgress",
     "ControllerResizeInfeasible",
@@ -198,7 +198,7 @@ const RESIZES: [&str; 5] = [
     "NodeResizePending",
 ];
 
-/// The rules for a claim's status.
+/// Validates a PVC's status.
 fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     let status = &new["status"];
     for (name, amount) in json::pairs(&status["capacity"]) {
@@ -219,7 +219,7 @@ fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     }
 }
 
-/// Storage, or a resource that others have defined. Returns whether it is one.
+/// `storage` or a resource name with a domain. Returns whether it is valid.
 fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
     let complaints = names::qualified(name);
     if !complaints.is_empty() {
@@ -233,7 +233,7 @@ fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
     known
 }
 
-/// A text that a claim shows once it has a volume.
+/// A cell that is empty until the PVC has a volume.
 fn if_bound(claim: &Value, text: &Value) -> Value {
     let is_bound = !json::string(&claim["spec"], "volumeName").is_empty();
     text.as_str().filter(|_| is_bound).unwrap_or_default().into()

@@ -1,24 +1,24 @@
-//! Sources that belong to plugins: what they default to and what they must have, in volumes and in pods.
+//! Volume sources of in-tree plugins, in PersistentVolumes and in pods: defaults and required fields.
 //!
-//! Most of these plugins left Kubernetes; their fields did not, and are still judged. Does not know which source a
-//! volume has.
+//! Most of these plugins were removed from Kubernetes; their fields were not, and are still validated. Does not know
+//! which source a volume has.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string as text};
 use crate::machinery::names;
 use serde_json::{Value, json};
 
-/// What has a source. Its secret is in the namespace of a pod, and somewhere else for a volume.
+/// The object that contains the source. Secrets are local to the namespace of a pod; a PersistentVolume names the namespace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::kinds) enum Owner {
     Volume,
     Pod,
 }
 
-/// A rule for a source of somebody, at some place.
+/// Validation of a source, given its owner, value and field path.
 type PluginRule = fn(Owner, &Value, &str, &mut Faults);
 
-/// A source by its field, the name that faults call it by, what it cannot do without, and its further rules.
+/// A plugin's field, its name in error paths, its required fields, and further validation.
 pub(in crate::kinds) struct Plugin {
     field: &'static str,
     shown: &'static str,
@@ -72,7 +72,7 @@ const fn plugin(
     }
 }
 
-/// What the server fills in, by source.
+/// The defaults of each source.
 const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
     (
         "rbd",
@@ -97,7 +97,7 @@ const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
     ),
 ];
 
-/// Fills in what sources default to, in the spec of a volume.
+/// Sets the defaults of volume sources in the spec of a volume.
 pub(super) fn default(spec: &mut Value) {
     for (source, values) in DEFAULTS {
         if let Some(source) = spec.get_mut(source).filter(|source| source.is_object()) {
@@ -112,12 +112,12 @@ pub(super) fn default(spec: &mut Value) {
 }
 
 impl Plugin {
-    /// The plugin of a source.
+    /// The plugin with that source field.
     pub(in crate::kinds) fn of(field: &str) -> Option<&'static Self> {
         PLUGINS.iter().find(|plugin| plugin.field == field)
     }
 
-    /// Judges a source of this plugin, in a volume at some place.
+    /// Validates a source of this plugin; `at` is the field path of the volume.
     pub(in crate::kinds) fn validate(&self, owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
         let at = format!("{at}.{}", self.shown);
         require(source, &at, self.required, faults);
@@ -125,7 +125,7 @@ impl Plugin {
     }
 }
 
-/// Reports texts and lists that are empty.
+/// Reports required strings and lists that are empty.
 fn require(source: &Value, at: &str, names: &[&str], faults: &mut Faults) {
     for name in names {
         let empty = source[*name].as_array().is_none_or(Vec::is_empty);
@@ -188,7 +188,7 @@ fn quobyte(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     require(source, at, &["volume"], faults);
 }
 
-/// `host:port`; a host with colons is in brackets.
+/// `host:port`, with an IPv6 address in brackets.
 fn is_host_and_port(pair: &str) -> bool {
     pair.rsplit_once(':').is_some_and(|(host, _)| {
         let bare = host
@@ -215,7 +215,7 @@ fn iscsi(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
         require(secret, &format!("{at}.secretRef"), &["name"], faults);
     }
     if let Some(name) = source["initiatorName"].as_str() {
-        // The real server spells the field so.
+        // kube-apiserver spells the field path in lower case.
         initiator(owner, name, format!("{at}.initiatorname"), faults);
     }
 }
@@ -230,7 +230,7 @@ fn initiator(owner: Owner, name: &str, field: String, faults: &mut Faults) {
     }
 }
 
-/// The name of an initiator or target: `iqn.`, `eui.` or `naa.` (RFC 3720).
+/// The name of an iSCSI initiator or target: `iqn.`, `eui.` or `naa.` (RFC 3720).
 fn is_initiator(name: &str) -> bool {
     let is_hex_like = |rest: &str, count: usize| {
         rest.len() == count && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -243,7 +243,7 @@ fn is_initiator(name: &str) -> bool {
     }
 }
 
-/// What follows `iqn.`: `YYYY-MM.authority:name`.
+/// The part after `iqn.`: `YYYY-MM.authority:name`.
 fn is_qualified(rest: &str) -> bool {
     let Some((authority, name)) = rest.split_once(':') else {
         return false;
@@ -265,7 +265,7 @@ fn is_qualified(rest: &str) -> bool {
         && name.chars().all(is_name)
 }
 
-/// The rules for the number of a logical unit.
+/// Validates a logical unit number (LUN).
 fn unit(number: &Value, at: &str, faults: &mut Faults) {
     let number = number.as_i64().unwrap_or_default();
     if !(0..=255).contains(&number) {
@@ -274,7 +274,7 @@ fn unit(number: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for a secret that is referred to.
+/// Validates a secret reference.
 fn secret(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let secret = &source["secretRef"];
     if !secret.is_null() {
@@ -358,7 +358,7 @@ fn storage_os(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
     secret(owner, source, at, faults);
 }
 
-/// The rule for the path of a share.
+/// Validates the path of an NFS export.
 fn nfs_path(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     let path = text(source, "path");
     if !path.starts_with('/') {

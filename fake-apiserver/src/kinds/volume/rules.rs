@@ -1,4 +1,4 @@
-//! Rules that volumes and claims share: modes of access, classes, amounts, protection.
+//! Validation that PersistentVolumes and PVCs share: access modes, class names, quantities, finalizers.
 
 use crate::config::admission::Plugin;
 use crate::kinds::Setting;
@@ -7,7 +7,7 @@ use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
-/// In the order in which the server lists what it supports.
+/// In the order in which kube-apiserver lists the supported values.
 const ACCESS_MODES: [&str; 4] = [
     "ReadOnlyMany",
     "ReadWriteMany",
@@ -15,7 +15,7 @@ const ACCESS_MODES: [&str; 4] = [
     "ReadWriteOncePod",
 ];
 
-/// StorageObjectInUseProtection.
+/// The StorageObjectInUseProtection admission plugin: adds the finalizer.
 pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
     let protects = setting
         .options
@@ -32,14 +32,14 @@ pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, final
     }
 }
 
-/// The name of a class, where there is one.
+/// Validates the name of a class, if it is set.
 pub(super) fn class_name(spec: &Value, name: &str, at: &str, faults: &mut Faults) {
     if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
         faults.complain(&format!("{at}.{name}"), class, names::subdomain(class));
     }
 }
 
-/// What modes of access there are, and which go together.
+/// Validates access modes: known ones, in a valid combination.
 pub(super) fn access_modes(spec: &Value, at: &str, faults: &mut Faults) {
     let modes = json::texts(&spec["accessModes"]);
     let field = format!("{at}.accessModes");
@@ -58,7 +58,7 @@ pub(super) fn volume_mode(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// An amount that is not negative; a negative one is shown as a number.
+/// Rejects a negative quantity; the error shows it as a number.
 pub(super) fn basic(field: &str, text: &str, faults: &mut Faults) {
     if let Ok(amount) = text.parse::<Quantity>()
         && amount.is_negative()
@@ -76,7 +76,7 @@ pub(super) fn positive(field: &str, text: &str, faults: &mut Faults) {
     }
 }
 
-/// The phase that volumes and claims show.
+/// The phase shown by `kubectl get`.
 pub(super) fn phase(object: &Value) -> Value {
     match metadata::is_deleting(object) {
         true => "Terminating".into(),
@@ -84,7 +84,7 @@ pub(super) fn phase(object: &Value) -> Value {
     }
 }
 
-/// Short names of access modes.
+/// The short names of access modes, as `kubectl get` shows them.
 pub(super) fn modes(list: &Value) -> Value {
     let short = [
         ("ReadWriteOnce", "RWO"),
@@ -100,7 +100,7 @@ pub(super) fn modes(list: &Value) -> Value {
     short.collect::<Vec<_>>().join(",").into()
 }
 
-/// Metadata that what is made from a template has from elsewhere, in the order of its Go type.
+/// Metadata fields that a template must not set, in the order of the Go type.
 const NOT_IN_TEMPLATES: [&str; 13] = [
     "name",
     "generateName",
@@ -117,12 +117,12 @@ const NOT_IN_TEMPLATES: [&str; 13] = [
     "managedFields",
 ];
 
-/// The rules for metadata of what is made from a template: the rest comes from elsewhere (`ValidateTemplateObjectMeta`).
+/// Validates the metadata of a template, which may only have labels and annotations (`ValidateTemplateObjectMeta`).
 pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, faults: &mut Faults) {
     metadata::annotations(&template["annotations"], &format!("{at}.annotations"), faults);
     metadata::labels(&template["labels"], &format!("{at}.labels"), faults);
     for name in NOT_IN_TEMPLATES.iter().filter(|name| !template[**name].is_null()) {
-        // The real server makes this one from the name of its Go field.
+        // kube-apiserver derives this name from the Go field.
         let shown = if *name == "uid" { "uID" } else { name };
         faults.forbidden(format!("{at}.{shown}"), "cannot be set");
     }

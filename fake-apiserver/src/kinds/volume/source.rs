@@ -1,6 +1,6 @@
-//! Where a volume's content is: the one source that it must have, and the rules for the sources that matter here.
+//! The source of a PersistentVolume: exactly one is required. Validates the sources without a plugin file.
 //!
-//! Those of plugins are in `plugins`.
+//! Sources of in-tree plugins are in `plugins`.
 
 use super::plugins::{Owner, Plugin};
 use crate::machinery::faults::Faults;
@@ -8,7 +8,7 @@ use crate::machinery::json::string as text;
 use crate::machinery::names;
 use serde_json::Value;
 
-/// In the order in which the real server looks for them.
+/// In the order in which kube-apiserver validates them.
 const SOURCES: [&str; 22] = [
     "hostPath",
     "gcePersistentDisk",
@@ -45,12 +45,12 @@ const HOST_PATH_TYPES: [&str; 8] = [
     "Socket",
 ];
 
-/// A rule for a source at some place.
+/// Validation of a source at a field path.
 pub(in crate::kinds) type SourceRule = fn(&Value, &str, &mut Faults);
 
 const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
-/// The source alone.
+/// The source of a volume spec, without the other fields.
 pub(super) fn of(spec: &Value) -> Value {
     let members = spec.as_object().into_iter().flatten();
     let source = members.filter(|(name, _)| SOURCES.contains(&name.as_str()));
@@ -59,11 +59,11 @@ pub(super) fn of(spec: &Value) -> Value {
         .collect()
 }
 
-/// A volume has one source, and that as it should be.
+/// Requires exactly one source, and validates it.
 pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     let mut is_taken = false;
     for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {
-        // The real server does not count what comes before this one.
+        // kube-apiserver does not count the sources before this one.
         if is_taken && name != "flexVolume" {
             another(name, at, faults);
             continue;
@@ -80,7 +80,7 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// Judges a source by the rule that its owner has for it, or as its plugin does.
+/// Validates a source by the owner's own function for it, or by its plugin.
 pub(in crate::kinds) fn one(
     rules: &[(&str, SourceRule)],
     owner: Owner,
@@ -97,7 +97,7 @@ pub(in crate::kinds) fn one(
     }
 }
 
-/// Refuses a source where there is one already. The real server misspells two of them.
+/// Rejects a second source. kube-apiserver misspells two of the field names.
 pub(in crate::kinds) fn another(name: &str, at: &str, faults: &mut Faults) {
     let told = match name {
         "cephfs" => "cephFS",
@@ -107,7 +107,7 @@ pub(in crate::kinds) fn another(name: &str, at: &str, faults: &mut Faults) {
     faults.forbidden(format!("{at}.{told}"), "may not specify more than 1 volume type");
 }
 
-/// The rules for the name of a driver.
+/// Validates the name of a CSI driver.
 pub(in crate::kinds) fn driver_name(name: &str, field: &str, faults: &mut Faults) {
     if name.is_empty() {
         faults.required(field, "");
@@ -141,7 +141,7 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for a path of the host, also in pods.
+/// Validates a hostPath source, also in pods.
 pub(in crate::kinds) fn host_path(source: &Value, at: &str, faults: &mut Faults) {
     local(source, at, faults);
     if let Some(kind) = source["type"]
