@@ -1,4 +1,4 @@
-//! Conditions of definitions: reading and setting them. Does not know which there are, nor when they change.
+//! Conditions of CRDs: reading and setting them. Does not know which conditions exist, nor when they change.
 
 use crate::machinery::json;
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ pub(crate) fn is_true(definition: &Value, of: &str) -> bool {
     conditions.any(|condition| condition["type"] == of && condition["status"] == "True")
 }
 
-/// A condition, without its time.
+/// A condition, without `lastTransitionTime`.
 pub(crate) fn condition(of: &str, is_so: bool, reason: &str, message: &str) -> Value {
     let status = if is_so { "True" } else { "False" };
     json!({"type": of, "status": status, "reason": reason, "message": message})
 }
 
-/// Sets a condition. Its time is that of the last change of its status.
+/// Sets a condition. `lastTransitionTime` changes only with the status.
 pub(crate) fn set_condition(definition: &mut Value, mut condition: Value, now: &str) {
     let status = json::member(definition, "status");
     let list = status.entry("conditions").or_insert(Value::Null);

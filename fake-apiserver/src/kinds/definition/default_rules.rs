@@ -1,10 +1,10 @@
-//! Whether the defaults of a schema fit the schema.
+//! Validation of defaults in a schema: each must be valid against its schema.
 
 use crate::machinery::faults::Faults;
 use crate::structural::{Schema, prune, validate as judge, validate_lists};
 use serde_json::Value;
 
-/// The rules for the defaults of a schema that is structural.
+/// Validates the defaults of a structural schema.
 pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
     if schema.get("default").is_some_and(|default| !default.is_null()) {
         fits(schema, at, faults);

@@ -1,9 +1,9 @@
-//! What definitions are given that their writers left out.
+//! Defaults of CRDs.
 
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-/// Fills in the defaults of a definition.
+/// Sets the defaults of a CRD.
 pub(crate) fn default(definition: &mut Value) {
     if definition["spec"].is_object() {
         names(&mut definition["spec"]["names"]);
@@ -28,7 +28,7 @@ fn names(names: &mut Value) {
     }
 }
 
-/// Notes the version in which objects are stored as one of those in which some are.
+/// Adds the storage version to `status.storedVersions`.
 pub(crate) fn store(definition: &mut Value) {
     let mut versions = json::list(&definition["spec"]["versions"]).iter();
     let Some(storage) = versions.find(|version| version["storage"] == true) else {

@@ -1,4 +1,4 @@
-//! Definitions of custom resources: their rules, the resources that they make, and their status.
+//! CustomResourceDefinitions: validation, the resources that they define, and their status.
 
 mod conditions;
 mod default_rules;

@@ -1,41 +1,41 @@
-//! The names that definitions have been given, group by group.
+//! Accepted names of CRDs, by group.
 //!
-//! Owns who has which name, so that a new definition need not be compared with all others. Does not know who gets a name
-//! that several want.
+//! Owns which CRD has which name, so that a new CRD need not be compared with all others. Does not know how name
+//! conflicts are resolved.
 
 use super::conditions::is_true;
 use crate::machinery::{json, metadata};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
-/// The names that are taken, by group.
+/// Accepted names, by group.
 #[derive(Debug, Default)]
 pub(crate) struct TakenNames(HashMap<String, Group>);
 
-/// How many definitions of a group have a name.
+/// The number of CRDs of a group that have a name.
 #[derive(Debug, Default)]
 struct Group {
     resources: HashMap<String, usize>,
     kinds: HashMap<String, usize>,
-    /// Definitions that have not been given all names that they want.
+    /// CRDs whose names are not all accepted.
     waiting: BTreeSet<String>,
 }
 
-/// The names of one definition.
+/// The accepted names of one CRD.
 #[derive(Debug, Default)]
 struct Names {
     resources: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
 
-/// The names that all definitions of a group but one have.
+/// The accepted names of all CRDs of a group except one.
 pub(crate) struct Others<'a> {
     group: Option<&'a Group>,
     own: Names,
 }
 
 impl TakenNames {
-    /// Notes that a definition was written, or has gone.
+    /// Records that a CRD was created, updated or deleted.
     pub(crate) fn change(&mut self, old: Option<&Value>, new: Option<&Value>) {
         for (definition, is_new) in [(old, false), (new, true)] {
             let Some(definition) = definition else { continue };
@@ -56,13 +56,13 @@ impl TakenNames {
         }
     }
 
-    /// The definitions of a group that have not been given all names that they want.
+    /// The CRDs of a group whose names are not all accepted.
     pub(crate) fn waiting(&self, group: &str) -> Vec<String> {
         let known = self.0.get(group).into_iter();
         known.flat_map(|group| group.waiting.iter().cloned()).collect()
     }
 
-    /// The names of the others, for a definition as it is stored.
+    /// The accepted names of other CRDs; `definition` is the stored CRD to leave out.
     pub(crate) fn of_others(&self, definition: &Value) -> Others<'_> {
         Others {
             group: self.0.get(json::string(&definition["spec"], "group")),
@@ -99,13 +99,13 @@ impl Names {
 }
 
 impl Others<'_> {
-    /// Whether a resource has that name.
+    /// Whether another resource has that name (plural, singular or short).
     pub(super) fn have_resource(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.resources.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.resources.contains(name)))
     }
 
-    /// Whether a kind, or a kind of lists, has that name.
+    /// Whether another kind or list kind has that name.
     pub(super) fn have_kind(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.kinds.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.kinds.contains(name)))

@@ -1,6 +1,6 @@
-//! From a definition to the resources that it makes, one for each version.
+//! Builds the resources that a CRD defines, one for each version.
 //!
-//! Everything was checked when the definition was written; what is missing all the same is empty.
+//! The CRD was validated when it was written; a missing field counts as empty.
 
 use super::super::columns::NAME_AND_AGE;
 use super::super::defined::{Conversion, Defined, Origin, ScalePaths};
@@ -19,7 +19,7 @@ use crate::structural::Schema;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The resources that a definition makes, the preferred version first. `shelf` is the number that they get.
+/// The resources that a CRD defines, the preferred version first. `shelf` is the number of their table in the store.
 pub(crate) fn kinds(definition: &Value, shelf: usize) -> Vec<Kind> {
     let spec = &definition["spec"];
     let mut all: Vec<&Value> = json::list(&spec["versions"]).iter().collect();
@@ -108,7 +108,7 @@ fn row(definition: &Value, version: &Value) -> Row {
     }
 }
 
-/// The columns that the definition names, or the age where it names none. One that cannot be understood leaves none.
+/// The `additionalPrinterColumns`, or the age if there are none. If one JSONPath is invalid, there are none.
 fn columns(version: &Value) -> Vec<PrinterColumn> {
     let wanted = json::list(&version["additionalPrinterColumns"]);
     let age = json!([{
@@ -141,7 +141,7 @@ fn columns(version: &Value) -> Vec<PrinterColumn> {
     columns.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The names of members on a path of points.
+/// The member names of a path such as `.spec.replicas`.
 fn members(path: &str) -> Vec<String> {
     path.trim_start_matches('.')
         .split('.')
@@ -167,7 +167,7 @@ fn scale(scale: &Value) -> Option<ScalePaths> {
     })
 }
 
-/// What is said to those who use a version that should not be used any more.
+/// The deprecation warning; None if the version is not deprecated.
 fn deprecation(definition: &Value, version: &Value) -> Option<String> {
     if version["deprecated"] != true {
         return None;

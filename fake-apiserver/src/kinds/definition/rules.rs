@@ -1,6 +1,6 @@
-//! The rules for definitions as such: names, versions, columns, conversion. Those for schemas are beside this file.
+//! Validation of CRDs: names, versions, columns, conversion. Schemas are validated in `schema_rules`.
 //!
-//! Fields are named as the real server names them, which moves what all versions share to the top of the spec.
+//! Field paths are those of kube-apiserver's internal type, which moves settings shared by all versions to the top of the spec.
 
 use super::super::registration::client_place;
 use super::conditions::is_true;
@@ -23,12 +23,12 @@ const COLUMN_FORMATS: [&str; 8] = [
     "int64",
     "password",
 ];
-/// Fields by which the objects of a version can be selected.
+/// The maximum number of `selectableFields` of a version.
 const SELECTABLE_MAX: usize = 8;
-/// Marks definitions of groups that are the community's.
+/// The annotation that protected API groups require.
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
-/// A definition is called by what it defines.
+/// The name of a CRD must be `PLURAL.GROUP`.
 pub(crate) fn validate_name(definition: &Value, faults: &mut Faults) {
     let spec = &definition["spec"];
     let name = format!("{}.{}", string(&spec["names"], "plural"), string(spec, "group"));
@@ -38,7 +38,7 @@ pub(crate) fn validate_name(definition: &Value, faults: &mut Faults) {
     }
 }
 
-/// The rules for a definition.
+/// Validation for both create and update.
 pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
     let spec = &moved(&definition["spec"]);
     group(spec, faults);
@@ -63,12 +63,12 @@ pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
     }
 }
 
-/// The rules for a new definition.
+/// Validation for create only.
 pub(crate) fn validate_create(definition: &Value, faults: &mut Faults) {
     approval(definition, faults);
 }
 
-/// The rules for a change of a definition: what decides where objects are stored stays as it is.
+/// Validation of an update: the fields that determine the storage location are immutable.
 pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let mut fixed = vec!["/group", "/names/plural"];
     if is_true(old, "Established") {
@@ -92,7 +92,7 @@ fn group(spec: &Value, faults: &mut Faults) {
     }
 }
 
-/// What versions may have of their own, by the names that it has in a version and at the top of the spec.
+/// Settings of a version: their names in a version, and at the top of the internal spec.
 const SHAREABLE: [(&str, &str); 4] = [
     ("schema", "validation"),
     ("subresources", "subresources"),
@@ -100,7 +100,7 @@ const SHAREABLE: [(&str, &str); 4] = [
     ("selectableFields", "selectableFields"),
 ];
 
-/// A spec as the real server has it inside: what all versions share is moved from them to the top.
+/// Converts a spec to kube-apiserver's internal form: settings shared by all versions move to the top.
 fn moved(spec: &Value) -> Value {
     let mut spec = spec.clone();
     for version in json::entries(&mut spec, "/versions") {
@@ -148,7 +148,7 @@ fn versions(spec: &Value, faults: &mut Faults) {
         let text = "must have exactly one version marked as storage version";
         faults.invalid("spec.versions", spec["versions"].clone(), text);
     }
-    // Inside the real server the first version is one of the definition, too.
+    // The internal type also has the first version in `spec.version`.
     let first = names.first().copied().unwrap_or_default();
     let complaints = names::label_1035(first);
     if !first.is_empty() && !complaints.is_empty() {
@@ -172,7 +172,7 @@ fn version(version: &Value, at: &str, faults: &mut Faults) {
     selectable(version, schema, at, without, faults);
 }
 
-/// What all versions share.
+/// Validates the settings shared by all versions.
 fn shared(spec: &Value, faults: &mut Faults) {
     let schema = &spec["validation"];
     self::schema(schema, "spec.validation", faults);
@@ -190,7 +190,7 @@ fn schema(schema: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The subresources and columns of a version, or of all.
+/// Validates subresources and columns, of a version or of the top level.
 fn parts(of: &Value, at: &str, faults: &mut Faults) {
     scale(
         &of["subresources"]["scale"],
@@ -234,7 +234,7 @@ fn scale(scale: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// Whether a path begins as one; it is reported otherwise.
+/// Whether a path starts with `.`; otherwise it is reported.
 fn json_path(path: &str, at: &str, faults: &mut Faults) -> bool {
     let is_path = path.starts_with('.');
     if !is_path {
@@ -265,7 +265,7 @@ fn column(column: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The fields that select objects of a version, or of all; `without` tells why there may be none.
+/// Validates selectable fields, of a version or of the top level; `without`: the reason for which none are allowed.
 fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, faults: &mut Faults) {
     let (fields, root) = (list(&of["selectableFields"]), &schema["openAPIV3Schema"]);
     let all = format!("{at}.selectableFields");
@@ -306,7 +306,7 @@ fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, fault
     }
 }
 
-/// The schema of the field that a path of members (`.spec.name`) leads to.
+/// The schema of the field at a path such as `.spec.name`.
 fn led_to<'s>(path: &str, root: &'s Value) -> Option<&'s Value> {
     let mut names = path.strip_prefix('.')?.split('.');
     names.try_fold(root, |schema, name| {
@@ -356,7 +356,7 @@ fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
     each("categories", faults);
 }
 
-/// The rules for the status of a definition: its names are such as it can be given.
+/// Validation of the status: accepted names must be valid names.
 pub(crate) fn validate_status(definition: &Value, _: &Value, faults: &mut Faults) {
     names_of(
         &definition["status"]["acceptedNames"],
@@ -446,7 +446,7 @@ fn stored_versions(definition: &Value, faults: &mut Faults) {
     }
 }
 
-/// Groups of the community need a sign that it has agreed.
+/// Protected groups (`*.k8s.io`, `*.kubernetes.io`) require the approval annotation.
 fn approval(definition: &Value, faults: &mut Faults) {
     let group = string(&definition["spec"], "group");
     let is_protected = ["k8s.io", "kubernetes.io"]

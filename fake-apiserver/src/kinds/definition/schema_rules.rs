@@ -1,7 +1,7 @@
-//! The rules for the schema of a definition: what a schema may say at all.
+//! Validation of a CRD's OpenAPI schema: allowed keywords and values.
 //!
-//! Owns the rules for every schema in it. Whether it is structural is judged in `structure_rules`, and whether defaults
-//! fit in `default_rules`.
+//! Owns the validation of each nested schema. `structure_rules` checks whether the schema is structural, and
+//! `default_rules` its defaults.
 
 use super::{default_rules, structure_rules};
 use crate::machinery::faults::Faults;
@@ -9,7 +9,7 @@ use crate::machinery::json::{self, list, string};
 use crate::structural::{self, TYPES};
 use serde_json::{Value, json};
 
-/// Words that JSON schemas have and these do not.
+/// JSON schema keywords that a CRD's schema must not have.
 const FORBIDDEN: [&str; 7] = [
     "id",
     "$schema",
@@ -20,7 +20,7 @@ const FORBIDDEN: [&str; 7] = [
     "$ref",
 ];
 
-/// The rules for the schema of one version.
+/// Validates the schema of one version.
 pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
     let before = faults.len();
     if schema["nullable"] == true {
@@ -61,7 +61,7 @@ fn visit(schema: &Value, at: &str, faults: &mut Faults) {
     structural::validate_rules(schema, at, faults);
 }
 
-/// The rules for the words of one schema.
+/// Validates the keywords of one schema.
 fn words(schema: &Value, at: &str, faults: &mut Faults) {
     let of = string(schema, "type");
     if !of.is_empty() && !TYPES.contains(&of) {
@@ -107,7 +107,7 @@ fn map_type(schema: &Value, at: &str, faults: &mut Faults) {
     );
 }
 
-/// A word of schemas of one type.
+/// Requires the type that a keyword applies to.
 fn typed(schema: &Value, of: &str, word: &str, at: &str, faults: &mut Faults) {
     let text = format!("must be {of} if {word} is specified");
     match string(schema, "type") {
@@ -149,7 +149,7 @@ fn list_type(schema: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The entries of a list with keys have these keys.
+/// The items of a list of type `map` must have the list map keys.
 fn map_items(schema: &Value, keys: &[&str], at: &str, faults: &mut Faults) {
     let (items, place) = (&schema["items"], format!("{at}.items"));
     if items.is_null() {

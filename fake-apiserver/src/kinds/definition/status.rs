@@ -1,21 +1,21 @@
-//! The status of definitions: conditions, and the names that they have been given.
+//! The status of CRDs: conditions and accepted names.
 //!
-//! Owns which names a definition is given. Does not know when conditions change.
+//! Owns the acceptance of names. Does not know when conditions change.
 
 use super::conditions::{condition, is_true, set_condition};
 use super::names::Others;
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
-/// The finalizer that holds a definition until its objects have gone.
+/// The finalizer that a CRD has until its custom resources are deleted.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Whether a definition has been given its names, so that it makes resources.
+/// Whether names of a CRD were accepted, so that its resources are served.
 pub(crate) fn accepted(definition: &Value) -> bool {
     is_true(definition, "NamesAccepted") || is_true(definition, "Established")
 }
 
-/// Marks a definition that is being deleted; it stays until its objects have gone.
+/// Marks a CRD as being deleted; it exists until its custom resources are deleted.
 pub(crate) fn end(definition: &mut Value, now: &str) {
     metadata::set(definition, "deletionTimestamp", Some(now.into()));
     let mut finalizers = definition["metadata"]["finalizers"]
@@ -31,7 +31,7 @@ pub(crate) fn end(definition: &mut Value, now: &str) {
     set_condition(definition, condition, now);
 }
 
-/// Names of one, with the reason of the refusal, and whether they are names of kinds.
+/// Fields with a single name: the field, the reason for a conflict, and whether it names a kind.
 const SINGLE: [(&str, &str, bool); 4] = [
     ("plural", "PluralConflict", false),
     ("singular", "SingularConflict", false),
@@ -39,7 +39,7 @@ const SINGLE: [(&str, &str, bool); 4] = [
     ("listKind", "ListKindConflict", true),
 ];
 
-/// Gives a definition the names that it wants and that are free; returns reason and text of the last refusal.
+/// Accepts the names of a CRD that are not in use; returns reason and message of the last conflict.
 pub(crate) fn conflicts(definition: &mut Value, taken: &Others<'_>) -> Option<(&'static str, String)> {
     let wanted = definition["spec"]["names"].clone();
     let mut refused = None;
@@ -51,7 +51,7 @@ pub(crate) fn conflicts(definition: &mut Value, taken: &Others<'_>) -> Option<(&
     }
     for (field, reason, is_kind) in SINGLE {
         if field == "kind" {
-            // The order is that of the real server, and the last refusal counts.
+            // As in kube-apiserver, short names are checked at this point, and the last conflict is reported.
             refused = short_names(&wanted, given, taken).or(refused);
         }
         let name = json::string(&wanted, field);
@@ -70,7 +70,7 @@ pub(crate) fn conflicts(definition: &mut Value, taken: &Others<'_>) -> Option<(&
     refused
 }
 
-/// Short names are given together, or not at all.
+/// Short names are accepted all together, or not at all.
 fn short_names(wanted: &Value, given: &mut Value, taken: &Others<'_>) -> Option<(&'static str, String)> {
     if wanted["shortNames"] == given["shortNames"] {
         return None;

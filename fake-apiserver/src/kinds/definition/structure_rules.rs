@@ -1,11 +1,11 @@
-//! Whether a schema is structural: types are told outside of what combines schemas, and everywhere.
+//! Validation that a schema is structural: every value has a type, given outside of `allOf`, `anyOf`, `oneOf` and `not`.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
 use crate::machinery::pattern;
 use serde_json::{Value, json};
 
-/// Where a schema is.
+/// The position of a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -13,7 +13,7 @@ enum Level {
     Member,
 }
 
-/// Words that are not for schemas that are combined, with what they must be there.
+/// Keywords that schemas within `allOf`, `anyOf`, `oneOf` and `not` must not have, with the error message.
 const NOT_NESTED: [(&str, &str); 12] = [
     ("type", "must be empty to be structural"),
     ("additionalProperties", "must be undefined to be structural"),
@@ -32,7 +32,7 @@ const NOT_NESTED: [(&str, &str); 12] = [
     ("x-kubernetes-validations", "must be empty to be structural"),
 ];
 
-/// The rules for a schema that can be read as a structural one; what is wrong is told in the order of its texts.
+/// Validates that a schema is structural. Errors are sorted by their text.
 pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
     let mut found = Faults::default();
     visit(schema, at, Level::Root, &mut found);
@@ -102,7 +102,7 @@ fn types(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
     }
 }
 
-/// The one way to say that a value is a whole number or a string by combining schemas.
+/// The `anyOf` that an int-or-string value may have.
 fn int_or_string() -> Value {
     json!([{"type": "integer"}, {"type": "string"}])
 }
@@ -111,7 +111,7 @@ fn is_int_or_string(schema: &Value) -> bool {
     schema["x-kubernetes-int-or-string"] == true
 }
 
-/// The rules for schemas that are combined.
+/// Validates the schemas within `allOf`, `anyOf`, `oneOf` and `not`.
 fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut Faults) {
     let is_either = |inner: &Value| may_be_either && *inner == int_or_string();
     if !is_either(&schema["anyOf"]) {

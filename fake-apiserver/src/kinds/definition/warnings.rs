@@ -1,10 +1,10 @@
-//! What writers of definitions are warned of: formats that nobody knows.
+//! Warnings for clients that write CRDs: unknown formats.
 
 use crate::machinery::json::{list, string};
 use crate::structural::is_known_format;
 use serde_json::Value;
 
-/// The warnings about a definition that was written; the second is the old one, or null.
+/// The warnings about a written CRD; the second argument is the old CRD, or null.
 pub(crate) fn warn(new: &Value, old: &Value) -> Vec<String> {
     let (mut found, mut before) = (Vec::new(), Vec::new());
     for (definition, formats) in [(new, &mut found), (old, &mut before)] {
@@ -19,7 +19,7 @@ pub(crate) fn warn(new: &Value, old: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The unknown formats of a schema and of all in it.
+/// Collects the unknown formats of a schema and of all nested schemas.
 fn collect(schema: &Value, unknown: &mut Vec<String>) {
     let format = string(schema, "format");
     if !format.is_empty() && !is_known_format(string(schema, "type"), format) {

@@ -1,4 +1,4 @@
-//! What `kubectl get pods` shows of a pod's containers.
+//! Cells of `kubectl get pods` that summarize the states of a pod's containers.
 
 use crate::kinds::ages::since;
 use crate::kinds::columns::condition;
@@ -6,10 +6,10 @@ use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The reason of a pod that its node left behind.
+/// The status reason of a pod whose node is lost.
 const NODE_LOST: &str = "NodeLost";
 
-/// Containers that are ready, of those that run as long as the pod does.
+/// The READY cell: ready containers and sidecars, of all of them.
 pub(super) fn ready(pod: &Value) -> Value {
     let seen = Seen::of(pod);
     let sidecars = json::list(&pod["spec"]["initContainers"]).iter();
@@ -17,7 +17,7 @@ pub(super) fn ready(pod: &Value) -> Value {
     format!("{}/{all}", seen.ready).into()
 }
 
-/// How often containers were started again, and when for the last time.
+/// The RESTARTS cell: the number of restarts, and the age of the last one.
 pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
     let Restarts { times, last } = Seen::of(pod).restarts;
     match last {
@@ -26,7 +26,7 @@ pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
     }
 }
 
-/// The phase, or what is more telling than that.
+/// The STATUS cell: the phase, or a more specific reason.
 pub(super) fn status(pod: &Value) -> Value {
     let (phase, reason) = (&pod["status"]["phase"], &pod["status"]["reason"]);
     let is_over = phase == "Succeeded" || phase == "Failed";
@@ -37,7 +37,7 @@ pub(super) fn status(pod: &Value) -> Value {
     }
 }
 
-/// What the states of its containers say about a pod.
+/// Summary of the container statuses of a pod.
 #[derive(Default)]
 struct Seen<'a> {
     ready: usize,
@@ -45,7 +45,7 @@ struct Seen<'a> {
     status: String,
 }
 
-/// How often containers were started again, and when for the last time.
+/// The number of restarts, and the time of the last one.
 #[derive(Default)]
 struct Restarts<'a> {
     times: i64,
@@ -56,7 +56,7 @@ impl<'a> Restarts<'a> {
     fn count(&mut self, status: &'a Value) {
         self.times += status["restartCount"].as_i64().unwrap_or_default();
         let last = status["lastState"]["terminated"]["finishedAt"].as_str();
-        // Times of the API have one form, and their texts are in the order of time.
+        // RFC 3339 texts of equal format sort by time.
         self.last = self.last.max(last);
     }
 }
@@ -74,7 +74,7 @@ impl<'a> Seen<'a> {
         seen
     }
 
-    /// Returns whether one of them has not done its work.
+    /// Returns whether an init container has not completed.
     fn look_at_init_containers(&mut self, pod: &'a Value) -> bool {
         let containers = json::list(&pod["spec"]["initContainers"]);
         let mut of_sidecars = Restarts::default();
@@ -104,7 +104,7 @@ impl<'a> Seen<'a> {
             };
             return true;
         }
-        // What ran before the containers, and is over, was started as often as it had to be.
+        // After initialization only the restarts of sidecars count, besides those of the containers.
         self.restarts = of_sidecars;
         false
     }
@@ -138,7 +138,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What the status of a pod says, apart from its containers.
+/// The status of a pod without regard to its containers.
 fn of_pod(pod: &Value) -> String {
     let scheduled = condition(pod, "PodScheduled");
     if scheduled.is_some_and(|condition| condition["reason"] == "SchedulingGated") {
@@ -149,7 +149,7 @@ fn of_pod(pod: &Value) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// Whether an init container runs on beside the others.
+/// Whether an init container is a sidecar (`restartPolicy: Always`).
 fn is_sidecar(container: &Value) -> bool {
     container["restartPolicy"] == "Always"
 }
@@ -162,7 +162,7 @@ fn exit_code(state: &Value) -> i64 {
     state["terminated"]["exitCode"].as_i64().unwrap_or_default()
 }
 
-/// Why a container has ended.
+/// The reason for which a container terminated.
 fn end(state: &Value) -> String {
     let reason = json::string(&state["terminated"], "reason");
     let signal = state["terminated"]["signal"].as_i64().unwrap_or_default();
@@ -180,7 +180,7 @@ mod tests {
 
     const NOW: &str = "2026-01-01T00:10:00Z";
 
-    /// Ready, status and restarts, as `kubectl get` shows them.
+    /// The READY, STATUS and RESTARTS cells.
     fn cells(spec: &Value, state: &Value) -> [String; 3] {
         let pod = json!({"metadata": {"name": "p"}, "spec": spec, "status": state});
         let now = NOW.parse().expect("a time");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_without_states_shows_its_phase() {
+    fn pods_without_container_statuses_show_their_phase() {
         let spec = json!({"containers": [{"name": "a"}, {"name": "b"}]});
         assert_eq!(
             cells(&spec, &json!({"phase": "Pending"})),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn sidecars_count_and_other_init_containers_come_first() {
+    fn sidecars_count_as_containers_and_pending_init_containers_set_the_status() {
         let spec = json!({"containers": [{"name": "a"}],
             "initContainers": [{"name": "s", "restartPolicy": "Always"}, {"name": "i"}]});
         let sidecar = json!({"name": "s", "started": true, "ready": true, "restartCount": 2,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_ended_says_how() {
+    fn terminated_containers_show_reason_exit_code_or_signal() {
         let spec = json!({"containers": [{"name": "a"}, {"name": "b"}]});
         let ended =
             |code: i64, reason: &str| json!({"state": {"terminated": {"exitCode": code, "reason": reason}}});

@@ -1,4 +1,4 @@
-//! The rules for a pod's containers (`validateContainers` of core/v1).
+//! Validation of a pod's containers (`validateContainers` of core/v1).
 
 use super::files::descending_path;
 use super::resources;
@@ -9,10 +9,10 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// Where the containers of a pod are, in the order in which the real server visits them.
+/// The container lists of a pod spec, in kube-apiserver's order of validation.
 pub(crate) const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
-/// All containers of a spec, with their places.
+/// All containers of a spec, with their field paths.
 pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
     let all = LISTS.into_iter().flat_map(|name| {
         let entries = list(&spec[name]).iter().enumerate();
@@ -21,7 +21,7 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
     all.collect()
 }
 
-/// The rules for containers and init containers. The volumes are those that can be mounted.
+/// Validates containers and init containers; `volumes` are those that they can mount.
 pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
@@ -50,12 +50,12 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
         if is_known {
             faults.duplicate(format!("{at}.name"), name);
         }
-        // They run one after the other, and the real server calls each the first.
+        // Init containers run one at a time, so each is checked alone; kube-apiserver reports index 0 for each.
         host_ports(std::slice::from_ref(container), &list_at, faults);
     }
 }
 
-/// Where a pod uses the network of its host, a port of a container is one of the host.
+/// With `hostNetwork`, `hostPort` must equal `containerPort`.
 pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut Faults) {
     if spec["hostNetwork"] != true {
         return;
@@ -76,7 +76,7 @@ pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// Containers that run at the same time have no port of their host in common.
+/// Rejects duplicate host ports among containers that run concurrently.
 fn host_ports(containers: &[Value], at: &str, faults: &mut Faults) {
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
@@ -92,7 +92,7 @@ fn host_ports(containers: &[Value], at: &str, faults: &mut Faults) {
     }
 }
 
-/// What pods are judged by that templates are not.
+/// Validation of pods that does not apply to pod templates.
 pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     for name in ["containers", "initContainers"] {
         for (i, container) in list(&spec[name]).iter().enumerate() {
@@ -245,7 +245,7 @@ fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fa
     }
 }
 
-/// The names of mounts or devices, and where they are. Of those of one name, the last counts.
+/// The names and the paths of mounts or devices. Of several entries with one name, the last counts.
 fn placed<'a>(list: &'a [Value], path: &str) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let by_name = list.iter().map(|one| (string(one, "name"), string(one, path)));
     let by_name: HashMap<&str, &str> = by_name.collect();

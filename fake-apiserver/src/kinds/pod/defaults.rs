@@ -1,18 +1,18 @@
-//! Defaults of what is inside a pod's containers and volumes (`SetDefaults_*` of core/v1).
+//! Defaults within a pod's containers and volumes (`SetDefaults_*` of core/v1).
 //!
-//! Owns the table of them. Defaults of the pod and of containers as such are in `pod`.
+//! Defaults of the pod itself and of top-level container fields are in `pod`.
 
 use crate::kinds::token_lifetime;
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-/// The handlers and probes of a container that may hold an HTTP request.
+/// Probes and lifecycle hooks of a container that may contain an HTTP request.
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const HOOKS: [&str; 2] = ["/lifecycle/postStart/httpGet", "/lifecycle/preStop/httpGet"];
-/// Read by all, written by the owner: 0644.
+/// Mode 0644: readable by all, writable by the owner.
 const FILE_MODE: i64 = 420;
 
-/// Fills in ports, probes, hooks and references of a container.
+/// Sets the defaults of a container's ports, probes, hooks and references.
 pub(super) fn container(container: &mut Value) {
     for port in json::entries(container, "/ports") {
         json::default_member(port, "protocol", "TCP");
@@ -44,7 +44,7 @@ pub(super) fn container(container: &mut Value) {
     }
 }
 
-/// Fills in the source of a volume; a volume without any is an empty directory.
+/// Sets the defaults of a volume's source; a volume without a source is an emptyDir.
 pub(super) fn volume(volume: &mut Value) {
     if volume
         .as_object()
@@ -93,7 +93,7 @@ fn field_reference(reference: &mut Value) {
     json::default_member(reference, "apiVersion", "v1");
 }
 
-/// Sets a number that is missing or zero.
+/// Sets a number that is unset or zero.
 fn default_number(object: &mut Value, name: &str, value: i64) {
     if object[name].is_null() || object[name] == 0 {
         object[name] = value.into();
@@ -133,7 +133,7 @@ fn is_image_name(name: &str) -> bool {
         && (first.is_empty() && !name.starts_with('/') || is_image_part(first) || is_host())
 }
 
-/// Lower case letters and digits with single separators in between: `.`, `_`, `__` or dashes.
+/// Lower case letters and digits, separated by single `.`, `_` or `__`, or by dashes.
 fn is_image_part(part: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let separators = part.split(is_plain).filter(|text| !text.is_empty());
@@ -149,7 +149,7 @@ mod tests {
     use super::pull_policy;
 
     #[test]
-    fn images_whose_name_may_come_to_mean_another_are_pulled_each_time() {
+    fn images_with_the_tag_latest_or_without_tag_are_always_pulled() {
         for image in [
             "a",
             "a/b:latest",
@@ -160,7 +160,7 @@ mod tests {
             assert_eq!(pull_policy(image), "Always", "{image}");
         }
         let digest = format!("a@sha256:{}", "0".repeat(64));
-        // What is no name of an image is left to whoever pulls it.
+        // Invalid image references have `IfNotPresent`; pulling them fails.
         for image in [
             "a:1", "a:1.0/b", &digest, "A", "a.", "a/b C", "", "1Gi", "a..b", "/a", "a//b", "h:p/a",
         ] {

@@ -1,4 +1,4 @@
-//! The rules for files that a volume shows: keys of secrets and config maps, and what pods tell of themselves.
+//! Validation of volume sources that consist of files: keys of Secrets and ConfigMaps, and the downward API.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{list, string};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// The rules for the files that a source consists of.
+/// Validates the files of a source.
 pub(super) fn keys(source: &Value, at: &str, faults: &mut Faults) {
     mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
     items(source, at, faults);
@@ -18,7 +18,7 @@ fn items(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for a key as a file.
+/// Validates a key that is projected as a file.
 pub(super) fn item(item: &Value, at: &str, faults: &mut Faults) {
     for part in ["key", "path"] {
         if string(item, part).is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn item(item: &Value, at: &str, faults: &mut Faults) {
     mode(&item["mode"], &format!("{at}.mode"), faults);
 }
 
-/// The rules for a field or an amount of the pod as a file.
+/// Validates a downward API file: a field or a resource of the pod.
 pub(super) fn shown(item: &Value, at: &str, faults: &mut Faults) {
     let path = string(item, "path");
     if path.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn mode(mode: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-/// A path that stays inside of the volume, and away from what the kubelet keeps there.
+/// A path within the volume, except names that start with `..`, which the kubelet uses.
 pub(super) fn inner_path(path: &str, field: &str, faults: &mut Faults) {
     descending_path(path, field, faults);
     if path.starts_with("..") && !path.starts_with("../") {
@@ -53,7 +53,7 @@ pub(super) fn inner_path(path: &str, field: &str, faults: &mut Faults) {
     }
 }
 
-/// A path that stays inside of what it is relative to.
+/// A relative path without `..`.
 pub(super) fn descending_path(path: &str, field: &str, faults: &mut Faults) {
     if path.starts_with('/') {
         faults.invalid(field, path, "must be a relative path");

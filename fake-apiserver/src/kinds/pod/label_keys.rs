@@ -1,13 +1,13 @@
-//! What `matchLabelKeys` and `mismatchLabelKeys` mean: a new pod's own labels complete the selectors beside them, so that schedulers
-//! need not know these fields (KEP-3633, KEP-3243).
+//! `matchLabelKeys` and `mismatchLabelKeys`: the labels of a new pod are merged into the label selectors next to
+//! them, so that schedulers need not know these fields (KEP-3633, KEP-3243).
 
 use crate::machinery::json;
 use serde_json::{Map, Value, json};
 
-/// Both lists of keys, with what they ask of a label.
+/// Both lists of keys, with the operator of the requirements that they add.
 const KEYS: [(&str, &str); 2] = [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")];
 
-/// Completes the selectors of a new pod. A term without a selector matches nothing, and stays as it is.
+/// Adds requirements to the selectors of a new pod. A term without a selector matches nothing and is not changed.
 pub(super) fn complete(pod: &mut Value) {
     let Some(labels) = pod["metadata"]["labels"].as_object().cloned() else {
         return;

@@ -1,4 +1,4 @@
-//! Pods: the defaults and rules that a scheduler's tests meet.
+//! Pods: defaults and validation, as far as tests of schedulers need them.
 
 mod cells;
 pub(super) mod containers;
@@ -125,7 +125,7 @@ fn pod_default(object: &mut Value) {
     status::default(object);
 }
 
-/// Fills in the spec of a pod, or of a template for pods.
+/// Sets the defaults of a pod, or of a pod template.
 pub(super) fn template_default(object: &mut Value) {
     let spec = json::member(object, "spec");
     for (name, value) in [
@@ -137,7 +137,7 @@ pub(super) fn template_default(object: &mut Value) {
     ] {
         spec.entry(name).or_insert(value);
     }
-    // The old name of the field is still written beside the new one.
+    // The deprecated field `serviceAccount` is set along with `serviceAccountName`.
     if let Some(account) = spec
         .get("serviceAccountName")
         .or(spec.get("serviceAccount"))
@@ -180,7 +180,7 @@ fn container_default(container: &mut Value) {
     }
 }
 
-/// What is limited but not requested is requested up to its limit. (Not so in templates.)
+/// Requests default to limits; in pods only, not in templates.
 fn request_limits(container: &mut Value) {
     if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
         let requests = json::member(&mut container["resources"], "requests");
@@ -190,7 +190,7 @@ fn request_limits(container: &mut Value) {
     }
 }
 
-/// The ports of a container in the network of its host are ports of the host.
+/// With `hostNetwork`, the host port defaults to the container port.
 fn ports_of_host(container: &mut Value) {
     for port in json::entries(container, "/ports") {
         let number = port["containerPort"].clone();
@@ -200,8 +200,8 @@ fn ports_of_host(container: &mut Value) {
     }
 }
 
-/// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds set.
-/// A pod that runs nowhere, or has finished, needs no grace period. Without kubelets none does.
+/// The grace period of a pod's deletion. It is 0 for a pod that is not bound or has finished, and for all pods if the
+/// server runs without kubelets.
 fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option<i64> {
     let spec = &pod["spec"];
     let is_unbound = json::string(spec, "nodeName").is_empty();
@@ -211,7 +211,7 @@ fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option
     }
     let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
     match asked.unwrap_or(default) {
-        // A negative one, which old clients may have stored, is as short as any.
+        // Old clients may have stored a negative value, which counts as 1 second.
         ..0 => Some(1),
         seconds => Some(seconds),
     }
@@ -246,7 +246,7 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
         });
         object["status"]["conditions"] = json!([condition]);
     }
-    // Less than nothing is a second.
+    // A negative grace period becomes 1 second.
     if object["spec"]["terminationGracePeriodSeconds"]
         .as_i64()
         .is_some_and(|seconds| seconds < 0)
@@ -257,7 +257,7 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     label_keys::complete(object);
 }
 
-/// DefaultTolerationSeconds: a pod that has no such toleration of its own tolerates a node that is gone for a while.
+/// The DefaultTolerationSeconds admission plugin: tolerates nodes that are not ready or unreachable for a while.
 fn tolerate(object: &mut Value, setting: &Setting<'_>) {
     if !setting.options.admission.has(Plugin::DefaultTolerationSeconds) {
         return;
@@ -280,7 +280,7 @@ fn tolerate(object: &mut Value, setting: &Setting<'_>) {
     }
 }
 
-/// Priority: who writes a pod anew need not say what the plugin added to it.
+/// The Priority admission plugin: an update need not repeat the fields that the plugin set at creation.
 fn keep_priority(new: &mut Value, old: &Value, setting: &Setting<'_>) {
     if !setting.options.admission.has(Plugin::Priority) {
         return;

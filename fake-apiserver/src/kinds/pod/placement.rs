@@ -1,4 +1,4 @@
-//! The rules for where a pod may run: affinity, tolerations, spreading, gates (`ValidatePodSpec` of core/v1).
+//! Validation of scheduling constraints: affinity, tolerations, topology spread, gates (`ValidatePodSpec` of core/v1).
 
 use super::super::selectors::{self, Values};
 use crate::machinery::faults::Faults;
@@ -11,7 +11,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// The rules for `spec.affinity`.
+/// Validates `spec.affinity`.
 pub(super) fn affinity(affinity: &Value, field: &str, faults: &mut Faults) {
     let nodes = &affinity["nodeAffinity"];
     if !nodes[REQUIRED].is_null() {
@@ -64,7 +64,7 @@ fn pod_term(term: &Value, at: &str, faults: &mut Faults) {
     faults.complain(&field, key, names::qualified(key));
 }
 
-/// The rules for `matchLabelKeys` and `mismatchLabelKeys` beside a label selector.
+/// Validates `matchLabelKeys` and `mismatchLabelKeys` next to a label selector.
 fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
     let selector = &term["labelSelector"];
     for list in ["matchLabelKeys", "mismatchLabelKeys"] {
@@ -103,7 +103,7 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for `spec.tolerations`.
+/// Validates `spec.tolerations`.
 pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults) {
     for (i, toleration) in list(tolerations).iter().enumerate() {
         let at = format!("{field}[{i}]");
@@ -144,13 +144,13 @@ fn tolerated(value: &str, operator: &str, field: &str, faults: &mut Faults) {
             faults.invalid(field, value, "value must be empty when `operator` is 'Exists'");
         }
         "Exists" => {}
-        // Comparisons are there from 1.35 on, with a gate that is off.
+        // `Lt` and `Gt` exist since 1.35, behind a feature gate that is off.
         "Lt" | "Gt" => faults.not_supported(field, operator, &["Equal", "Exists", "Lt", "Gt"]),
         _ => faults.not_supported(field, operator, &["Equal", "Exists"]),
     }
 }
 
-/// The rules for `spec.schedulingGates`.
+/// Validates `spec.schedulingGates`.
 pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
     let gates = list(gates);
     let mut seen = HashSet::new();
@@ -163,7 +163,7 @@ pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for `spec.topologySpreadConstraints`.
+/// Validates `spec.topologySpreadConstraints`.
 pub(super) fn spread(constraints: &Value, field: &str, faults: &mut Faults) {
     let constraints = list(constraints);
     for (i, constraint) in constraints.iter().enumerate() {

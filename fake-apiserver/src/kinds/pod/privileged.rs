@@ -1,4 +1,4 @@
-//! What a server that is not started with `--allow-privileged` forbids: containers that may do to their host whatever they like.
+//! Rejection of privileged containers by a server without `--allow-privileged`.
 
 use super::containers;
 use crate::config::options::ServerOptions;
@@ -6,7 +6,7 @@ use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
 use serde_json::Value;
 
-/// The rules for a pod, or for the template of an object that has one.
+/// Validates a pod, or the pod template of an object.
 pub(crate) fn forbid_privileged(kind: &Kind, object: &Value, options: &ServerOptions, faults: &mut Faults) {
     if options.allow_privileged {
         return;

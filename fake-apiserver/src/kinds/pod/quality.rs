@@ -1,19 +1,19 @@
-//! How well a pod is treated where resources run short.
+//! The QoS class of pods.
 
 use crate::machinery::json::list;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 use std::cmp::Ordering;
 
-/// What decides about it.
+/// The resources that determine the QoS class.
 const RESOURCES: [&str; 2] = ["cpu", "memory"];
 
-/// What a pod asks for and may have at most, of each resource.
+/// The total requests and limits, by resource.
 #[derive(Default)]
 struct Sums {
     requests: [Option<Quantity>; 2],
     limits: [Option<Quantity>; 2],
-    /// Each part has limits of all.
+    /// Every container has a limit for both resources.
     is_limited: bool,
 }
 
@@ -26,7 +26,7 @@ impl Sums {
     }
 }
 
-/// Adds an amount; whether there is one.
+/// Adds a quantity; returns false if there is none, or none above zero.
 fn add(sum: &mut Option<Quantity>, amount: &Value) -> bool {
     let amount = amount.as_str().and_then(|text| text.parse::<Quantity>().ok());
     let Some(amount) = amount.filter(|amount| !amount.is_zero() && !amount.is_negative()) else {
@@ -39,7 +39,7 @@ fn add(sum: &mut Option<Quantity>, amount: &Value) -> bool {
     true
 }
 
-/// The class of a pod: by its own resources, or else by those of its containers.
+/// The QoS class of a pod, from its pod-level resources if set, otherwise from its containers.
 pub(super) fn of(spec: &Value) -> &'static str {
     let mut sums = Sums {
         is_limited: true,

@@ -1,6 +1,6 @@
-//! The requests and limits of containers (`validateResourceRequirements` of core/v1).
+//! Validation of container requests and limits (`validateResourceRequirements` of core/v1).
 //!
-//! Does not validate resources of a pod as a whole, the size of huge pages and claims of devices.
+//! Does not validate pod-level resources, the size of huge pages and device claims.
 
 use crate::kinds::resource_names;
 use crate::machinery::faults::Faults;
@@ -8,12 +8,12 @@ use crate::machinery::json;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
-/// The rules for `resources` of a container of a pod.
+/// Validates `resources` of a container.
 pub(super) fn of_container(container: &Value, at: &str, faults: &mut Faults) {
     amounts(&container["resources"], at, faults);
 }
 
-/// The rules for what every pod costs beside its containers.
+/// Validates pod overhead.
 pub(in crate::kinds) fn overhead(overhead: &Value, at: &str, faults: &mut Faults) {
     let limits = serde_json::json!({"limits": overhead});
     amounts(&limits, at, faults);
@@ -23,7 +23,7 @@ fn read(text: &str) -> Option<Quantity> {
     text.parse().ok()
 }
 
-/// The rules for limits and requests.
+/// Validates limits and requests.
 fn amounts(resources: &Value, at: &str, faults: &mut Faults) {
     let limits = &resources["limits"];
     for (name, amount) in json::pairs(limits) {
@@ -39,7 +39,7 @@ fn amounts(resources: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// A request is within its limit, and equal to it where nodes cannot promise more than they have.
+/// A request must not exceed its limit, and must equal it for resources that cannot be overcommitted.
 fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut Faults) {
     let field = format!("{at}.requests");
     let Some(limit) = limit else {
@@ -62,7 +62,7 @@ fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut 
     }
 }
 
-/// The rules for an amount of a resource; only some come in parts.
+/// Validates a quantity; only some resources may be fractional.
 pub(in crate::kinds) fn quantity(name: &str, amount: &str, field: &str, faults: &mut Faults) {
     if amount.starts_with('-') {
         faults.invalid(field, amount, "must be greater than or equal to 0");

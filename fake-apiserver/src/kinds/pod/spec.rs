@@ -1,4 +1,4 @@
-//! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
+//! Validation of a pod spec (`ValidatePodSpec` of core/v1), in kube-apiserver's order.
 
 use super::{containers, placement, resources, volumes};
 use crate::machinery::faults::Faults;
@@ -6,13 +6,13 @@ use crate::machinery::json::string;
 use crate::machinery::{metadata, names};
 use serde_json::Value;
 
-/// The rules for a new pod and a changed one.
+/// Validation for both create and update.
 pub(super) fn validate(pod: &Value, faults: &mut Faults) {
     spec(&pod["spec"], metadata::text(pod, "name"), "spec", faults);
     containers::validate_images(&pod["spec"], faults);
 }
 
-/// The rules for a new pod only.
+/// Validation for create only.
 pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
     let spec = &pod["spec"];
     let some = |name: &str| spec[name].as_array().is_some_and(|list| !list.is_empty());
@@ -27,7 +27,7 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
     }
 }
 
-/// The rules for the spec of a pod of that name, or of a template.
+/// Validates the spec of a pod or pod template; `pod` is the name of the pod.
 pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Faults) {
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
     containers::validate(spec, at, &mountable, faults);
@@ -92,7 +92,7 @@ fn policies(spec: &Value, at: &str, faults: &mut Faults) {
     faults.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
-/// Names, where there are any.
+/// Validates the fields that contain a name, if they are set.
 fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, faults: &mut Faults) {
     for (field, rule) in rules {
         let name = string(spec, field);

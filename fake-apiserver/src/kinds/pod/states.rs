@@ -1,22 +1,22 @@
-//! The rules for the states of a pod's containers: which of those that ended may run again.
+//! Validation of container statuses: which terminated containers may run again.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::list;
 use serde_json::Value;
 
-/// The lists of states of containers, each beside the list of the spec that it is about.
+/// The lists of container statuses, each with the list of containers in the spec.
 pub(super) const CONTAINERS: [(&str, &str); 2] = [
     ("containerStatuses", "containers"),
     ("initContainerStatuses", "initContainers"),
 ];
 const EPHEMERAL: &str = "ephemeralContainerStatuses";
 
-/// The container that a state is about.
+/// The container of a status.
 fn container_of<'a>(state: &Value, containers: &'a Value) -> Option<&'a Value> {
     list(containers).iter().find(|one| one["name"] == state["name"])
 }
 
-/// A container that has ended stays so, unless it may start again.
+/// A terminated container must stay terminated, unless its restart policy allows a restart.
 pub(super) fn transitions(status: &Value, old: &Value, faults: &mut Faults) {
     let spec = &old["spec"];
     for (states, containers) in CONTAINERS.into_iter().chain([(EPHEMERAL, "")]) {
@@ -31,7 +31,7 @@ pub(super) fn transitions(status: &Value, old: &Value, faults: &mut Faults) {
                 continue;
             }
             let now = list(&status[states]).iter().filter(|one| runs(one));
-            // The real server reports temporary containers as often as their names come.
+            // kube-apiserver reports an ephemeral container once for each entry with its name.
             let most = if states == EPHEMERAL { usize::MAX } else { 1 };
             for _ in now.take(most) {
                 let field = format!("status.{states}[{i}].state");
@@ -41,7 +41,7 @@ pub(super) fn transitions(status: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-/// Whether a container that ended with that code may run again, by its own policy or by that of the pod.
+/// Whether a container that exited with `code` may restart, by its own restart policy or that of the pod.
 fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
     let own = container.get("restartPolicy");
     match own.or(spec.get("restartPolicy")).and_then(Value::as_str) {

@@ -1,6 +1,6 @@
-//! The rules for the status of a pod: what kubelets, schedulers and those who play them in tests write.
+//! Validation of a pod's status, as written by kubelets, schedulers and test clients.
 //!
-//! Owns the addresses of a pod and its claims of devices. What is told of its containers is in `states`.
+//! Owns pod IPs, conditions and device claims. Container statuses are validated in `states`.
 
 use super::states;
 use crate::machinery::faults::Faults;
@@ -8,10 +8,10 @@ use crate::machinery::json::{self, list, string};
 use crate::machinery::{ip, names};
 use serde_json::{Value, json};
 
-/// Conditions of the system, whose names need no rule.
+/// Conditions of Kubernetes itself, whose names are not validated.
 const SYSTEM: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 
-/// Older writers know one address of a pod, and newer ones several, of which it is the first.
+/// Keeps `podIP` and `podIPs`, and likewise `hostIP` and `hostIPs`, in sync: the former is the first of the latter.
 pub(super) fn default(pod: &mut Value) {
     let Some(status) = pod.get_mut("status").filter(|status| status.is_object()) else {
         return;
@@ -58,7 +58,7 @@ fn observed_generation(observer: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The node that others make room on for the pod.
+/// Validates `nominatedNodeName`, the node on which preemption frees resources for the pod.
 fn nominated(status: &Value, old: &Value, faults: &mut Faults) {
     let (node, field) = (string(status, "nominatedNodeName"), "status.nominatedNodeName");
     if node.is_empty() || node == string(&old["status"], "nominatedNodeName") {
@@ -70,7 +70,7 @@ fn nominated(status: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-/// Addresses: one, or one of each family. One that was there before may stay as it is.
+/// Validates IPs: one, or one of each family. Unchanged IPs remain valid.
 fn addresses(status: &Value, before: &Value, name: &str, faults: &mut Faults) {
     let texts = |status: &Value| -> Vec<String> {
         let entries = list(&status[name]).iter();

@@ -1,4 +1,4 @@
-//! What may change of a pod that is there (`ValidatePodUpdate` of core/v1). Binding goes through its own subresource.
+//! Validation of pod updates (`ValidatePodUpdate` of core/v1). Binding uses its own subresource.
 
 use super::super::internal_form;
 use crate::machinery::faults::Faults;
@@ -9,10 +9,10 @@ use std::collections::HashSet;
 const ONLY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
     tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
-/// The node affinity that must hold.
+/// Required node affinity.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// The rules for a change of a pod.
+/// Validates an update of a pod.
 pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     let (new, old) = (&new["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
@@ -57,7 +57,7 @@ fn images(list: &str, containers: &Value, faults: &mut Faults) {
     }
 }
 
-/// A deadline may be set, and become shorter. Returns whether there is any use in looking further.
+/// `activeDeadlineSeconds` may be set, and shortened. Returns whether validation should continue.
 fn deadline(new: &Value, old: &Value, faults: &mut Faults) -> bool {
     let field = "spec.activeDeadlineSeconds";
     let Some(seconds) = new.as_i64() else {
@@ -81,7 +81,7 @@ fn deadline(new: &Value, old: &Value, faults: &mut Faults) -> bool {
     true
 }
 
-/// Tolerations may be added, and last longer or shorter.
+/// Tolerations may be added, and `tolerationSeconds` may change.
 fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
     let lasting = |toleration: &Value| {
         let mut toleration = toleration.clone();
@@ -108,7 +108,7 @@ fn gates(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-/// Takes what may change, and was looked at above, from the old spec.
+/// Resets the mutable fields, validated above, to the old values, so that comparing the specs finds other changes.
 fn restore(allowed: &mut Value, old: &Value) {
     for list in ["containers", "initContainers"] {
         let before = json::list(&old[list]).iter();
@@ -126,7 +126,7 @@ fn restore(allowed: &mut Value, old: &Value) {
     }
 }
 
-/// Where a pod that waits at a gate may run can still be narrowed.
+/// The node selector and required node affinity of a gated pod may become stricter.
 fn gated(allowed: &mut Value, old: &Value, faults: &mut Faults) {
     if allowed["nodeSelector"] != old["nodeSelector"] {
         let kept = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
@@ -174,7 +174,7 @@ fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-/// Whether a term has the requirements of the old one, and maybe more. An empty term selects nothing, and stays empty.
+/// Whether a term has all requirements of the old one. An empty term matches no node, and must stay empty.
 fn only_adds(new: &Value, old: &Value) -> bool {
     let lists =
         ["matchExpressions", "matchFields"].map(|list| (json::list(&new[list]), json::list(&old[list])));

@@ -1,6 +1,6 @@
-//! The rules for a pod's volumes (`ValidateVolumes` of core/v1).
+//! Validation of a pod's volumes (`ValidateVolumes` of core/v1).
 //!
-//! Sources of plugins are judged where those of volumes are.
+//! Sources of in-tree plugins are validated in `kinds/volume/plugins`.
 
 use super::super::volume::{
     Owner, SourceRule, another_source, claim_validate, driver_name, host_path, one_source, template_metadata,
@@ -12,10 +12,10 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// Of the name of a volume and the portal that it is at, together.
+/// The maximum total length of a volume's name and its iSCSI portal.
 const PORTAL_BYTES_MAX: usize = 64;
 
-/// All sources in the order in which the real server looks for them.
+/// All volume sources, in kube-apiserver's order of validation.
 const SOURCES: [&str; 29] = [
     "emptyDir",
     "hostPath",
@@ -48,7 +48,7 @@ const SOURCES: [&str; 29] = [
     "ephemeral",
 ];
 
-/// Rules for those that are of pods alone, and for paths of the host; plugins have the others.
+/// Validation of the sources that are no plugin sources.
 const RULES: [(&str, SourceRule); 9] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
@@ -61,10 +61,10 @@ const RULES: [(&str, SourceRule); 9] = [
     ("ephemeral", ephemeral),
 ];
 
-/// Volumes that can be mounted, by their names.
+/// Volumes that containers can mount, by name.
 pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
 
-/// Judges volumes, and returns those that are as they should be: others cannot be mounted.
+/// Validates volumes and returns the valid ones: invalid volumes cannot be mounted.
 pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Mountable<'a> {
     let volumes = list(volumes);
     let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
@@ -121,7 +121,7 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The name of the claim that is made for an ephemeral volume.
+/// Validates the name of the PVC that is created for an ephemeral volume.
 fn claim_name(pod: &str, name: &str, at: &str, faults: &mut Faults) {
     if pod.is_empty() || name.is_empty() {
         return;
@@ -140,7 +140,7 @@ fn repository(source: &Value, at: &str, faults: &mut Faults) {
     files::descending_path(string(source, "directory"), &format!("{at}.directory"), faults);
 }
 
-/// Of a volume of iSCSI with an initiator of its own, the name becomes part of a longer one.
+/// With `initiatorName`, an iSCSI volume's name becomes part of an interface name of limited length.
 fn portal(source: &Value, name: &str, at: &str, faults: &mut Faults) {
     let length = name.len() + ":".len() + string(source, "targetPortal").len();
     if source["initiatorName"].is_string() && length > PORTAL_BYTES_MAX {
@@ -179,7 +179,7 @@ fn config_map(source: &Value, at: &str, faults: &mut Faults) {
     files::keys(source, at, faults);
 }
 
-/// Fields of the pod as files.
+/// Validates a downward API volume.
 fn downward(source: &Value, at: &str, faults: &mut Faults) {
     files::mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
     for item in list(&source["items"]) {
@@ -187,7 +187,7 @@ fn downward(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// What an image holds. Templates may leave out which.
+/// Validates an image volume. Pod templates may omit the reference.
 fn image(source: &Value, pod: &str, at: &str, faults: &mut Faults) {
     if !pod.is_empty() && string(source, "reference").is_empty() {
         faults.required(format!("{at}.reference"), "");

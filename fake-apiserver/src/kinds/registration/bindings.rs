@@ -1,4 +1,4 @@
-//! The rules for bindings of policies.
+//! Validation of admission policy bindings.
 
 use super::super::selectors;
 use super::matching;
@@ -12,7 +12,7 @@ const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 const MISSING: [&str; 2] = ["Deny", "Allow"];
 const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 
-/// The rules for a binding of a policy that refuses.
+/// Validates a ValidatingAdmissionPolicyBinding.
 pub(in crate::kinds) fn validating(binding: &Value, faults: &mut Faults) {
     mutating(binding, faults);
     actions(
@@ -22,7 +22,7 @@ pub(in crate::kinds) fn validating(binding: &Value, faults: &mut Faults) {
     );
 }
 
-/// The rules for a binding of a policy that changes.
+/// Validates a MutatingAdmissionPolicyBinding.
 pub(in crate::kinds) fn mutating(binding: &Value, faults: &mut Faults) {
     let spec = &binding["spec"];
     faults.needed("spec.policyName", string(spec, "policyName"), names::subdomain);
@@ -51,7 +51,7 @@ fn parameters(of: &Value, at: &str, faults: &mut Faults) {
     if name.is_empty() && !has_selector {
         faults.required(at, "one of name or selector must be specified");
     }
-    // An empty one counts as none.
+    // An empty value counts as unset.
     let field = format!("{at}.parameterNotFoundAction");
     match string(of, "parameterNotFoundAction") {
         "" => faults.required(field, ""),

@@ -1,4 +1,4 @@
-//! The rules for where a webhook is.
+//! Validation of a webhook's `clientConfig`.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::string;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const FORM: &str = "; desired format: https://host[/path]";
 
-/// The rules for the URL or the service of a client that has either.
+/// Validates the URL or the service of a client.
 pub(in crate::kinds) fn place(client: &Value, at: &str, faults: &mut Faults) {
     match client["url"].as_str() {
         Some(address) => url(address, &format!("{at}.url"), faults),
@@ -15,7 +15,7 @@ pub(in crate::kinds) fn place(client: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for `clientConfig`.
+/// Validates `clientConfig`.
 pub(super) fn client(client: &Value, at: &str, faults: &mut Faults) {
     if client["url"].is_null() == client["service"].is_null() {
         return faults.required(at, "exactly one of url or service is required");
@@ -38,7 +38,7 @@ fn url(text: &str, at: &str, faults: &mut Faults) {
 }
 
 fn service(service: &Value, at: &str, faults: &mut Faults) {
-    // The real server tells of each in the place of the other.
+    // kube-apiserver reports the two fields under swapped field paths.
     for (missing, told) in [("namespace", "name"), ("name", "namespace")] {
         if string(service, missing).is_empty() {
             faults.required(format!("{at}.{told}"), "");

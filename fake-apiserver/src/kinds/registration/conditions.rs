@@ -1,4 +1,4 @@
-//! The rules for conditions under which a webhook or policy is asked, and for expressions as such.
+//! Validation of match conditions, and of CEL expressions in general.
 
 use crate::cel::Expression;
 use crate::machinery::faults::Faults;
@@ -7,10 +7,10 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Conditions that one webhook or policy may have.
+/// The maximum number of match conditions of a webhook or policy.
 const CONDITIONS_MAX: usize = 64;
 
-/// The rules for conditions that know such variables.
+/// Validates match conditions; `known` are the variables that expressions may use.
 pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut Faults) {
     let all = list(all);
     if all.len() > CONDITIONS_MAX {
@@ -39,7 +39,7 @@ pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut F
     }
 }
 
-/// The rules for an expression of one of these types that may use these variables.
+/// Validates an expression that may use the variables `known` and must have one of `types`.
 pub(super) fn expression(text: &str, known: &[String], types: &[&str], at: &str, faults: &mut Faults) {
     let checked = Expression::read(text).and_then(|expression| {
         expression.check(known)?;
@@ -54,7 +54,7 @@ pub(super) fn expression(text: &str, known: &[String], types: &[&str], at: &str,
     }
 }
 
-/// The variables of the expressions of all webhooks and policies.
+/// The variables of all expressions in webhooks and policies.
 pub(super) fn variables() -> Vec<String> {
     let names = [
         "object",

@@ -1,9 +1,9 @@
-//! What the server fills in of webhooks, policies and bindings.
+//! Defaults of admission webhooks, policies and bindings.
 
 use crate::machinery::json::{self, default_member};
 use serde_json::{Value, json};
 
-/// Defaults of a configuration of webhooks; only those that change requests can be asked again.
+/// Defaults of a webhook configuration; only mutating webhooks have a reinvocation policy.
 pub(in crate::kinds) fn webhooks(configuration: &mut Value, mutating: bool) {
     for hook in json::entries(configuration, "/webhooks") {
         default_member(hook, "failurePolicy", "Fail");
@@ -21,13 +21,13 @@ pub(in crate::kinds) fn webhooks(configuration: &mut Value, mutating: bool) {
     }
 }
 
-/// Defaults of a policy.
+/// Defaults of an admission policy.
 pub(in crate::kinds) fn policy(policy: &mut Value) {
     default_member(&mut policy["spec"], "failurePolicy", "Fail");
     constraints(policy, "matchConstraints");
 }
 
-/// Defaults of a binding.
+/// Defaults of a policy binding.
 pub(in crate::kinds) fn binding(binding: &mut Value) {
     constraints(binding, "matchResources");
 }

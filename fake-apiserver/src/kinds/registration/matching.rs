@@ -1,4 +1,4 @@
-//! The rules for what a webhook or policy is about: operations, resources and selectors.
+//! Validation of the requests that a webhook or policy matches: operations, resources and selectors.
 
 use super::super::selectors;
 use crate::machinery::faults::Faults;
@@ -12,7 +12,7 @@ const SCOPES: [&str; 3] = ["*", "Cluster", "Namespaced"];
 pub(super) const FAILURES: [&str; 2] = ["Fail", "Ignore"];
 pub(super) const MATCHES: [&str; 2] = ["Equivalent", "Exact"];
 
-/// The rules for `matchConstraints` of policies and `matchResources` of bindings.
+/// Validates `matchConstraints` of policies and `matchResources` of bindings.
 pub(super) fn constraints(of: &Value, at: &str, faults: &mut Faults) {
     choice(of, "matchPolicy", at, &MATCHES, faults);
     for name in ["namespaceSelector", "objectSelector"] {
@@ -31,7 +31,7 @@ pub(super) fn constraints(of: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// A text that has to be one of some.
+/// Validates an enum field.
 pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], faults: &mut Faults) {
     let field = format!("{at}.{name}");
     match of[name].as_str() {
@@ -51,7 +51,7 @@ fn resource_names(rule: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for a rule with operations.
+/// Validates a rule with operations.
 pub(super) fn operations(rule: &Value, at: &str, faults: &mut Faults) {
     let field = format!("{at}.operations");
     let asked = texts(&rule["operations"]);
@@ -80,7 +80,7 @@ fn resources_of(rule: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// The rules for the kind of parameters.
+/// Validates `paramKind`.
 pub(super) fn param_kind(of: &Value, at: &str, faults: &mut Faults) {
     for name in ["apiVersion", "kind"] {
         if string(of, name).is_empty() {

@@ -1,6 +1,6 @@
-//! Objects of admissionregistration.k8s.io: their defaults and their rules.
+//! Defaults and validation of objects of admissionregistration.k8s.io.
 //!
-//! Owns what must hold of a webhook or policy when it is written. Does not know how they are asked.
+//! Does not know how webhooks are called and policies evaluated.
 
 mod bindings;
 mod clients;

@@ -1,4 +1,4 @@
-//! The rules for policies.
+//! Validation of admission policies.
 
 use super::super::conditions::validate as judge_conditions;
 use super::conditions::{self, conditions, expression};
@@ -13,14 +13,14 @@ use std::collections::HashSet;
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 const CHANGING: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
-/// No name in CEL either, though a field may be called so.
+/// A reserved word of CEL, so no variable may have this name, though a field may.
 const LOOP: &str = "while";
 const PATCHES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const NOTES_MAX: usize = 20;
 const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
 
-/// The rules for what is said of a policy's expressions.
+/// Validates the type checking result in the status.
 pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mut Faults) {
     let status = &policy["status"];
     for (i, one) in list(&status["typeChecking"]["expressionWarnings"])
@@ -36,7 +36,7 @@ pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mu
     judge_conditions(&status["conditions"], "status.conditions", faults);
 }
 
-/// The rules for a policy that refuses.
+/// Validates a ValidatingAdmissionPolicy.
 pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
     let known = common(policy, faults);
     let spec = &policy["spec"];
@@ -62,7 +62,7 @@ pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
     }
 }
 
-/// The rules for a policy that changes.
+/// Validates a MutatingAdmissionPolicy.
 pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
     let mut known = common(policy, faults);
     let spec = &policy["spec"];
@@ -75,7 +75,7 @@ pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
     if mutations.is_empty() {
         faults.required("spec.mutations", "mutations must contain at least one item");
     }
-    // Expressions of mutations construct objects of these types.
+    // The types that expressions of mutations construct.
     known.extend(["Object", "JSONPatch"].map(str::to_owned));
     for (i, one) in mutations.iter().enumerate() {
         mutation(one, &known, &format!("spec.mutations[{i}]"), faults);
@@ -83,7 +83,7 @@ pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
     matching::choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, faults);
 }
 
-/// The rules for what both kinds of policies have; returns the variables of their expressions.
+/// Validates the fields of both kinds of policies; returns the variables that expressions may use.
 fn common(policy: &Value, faults: &mut Faults) -> Vec<String> {
     let mut known = conditions::variables();
     let spec = &policy["spec"];

@@ -1,4 +1,4 @@
-//! The rules for configurations of webhooks.
+//! Validation of webhook configurations.
 
 use super::super::selectors;
 use super::matching::{self, FAILURES, MATCHES};
@@ -9,13 +9,13 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The versions of reviews that the server sends.
+/// The AdmissionReview versions that the server sends.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 
-/// The rules for webhooks that change requests, or only look at them; `old` is null for new ones. Conditions are not judged
-/// again where those of none have changed.
+/// Validates mutating or validating webhooks; `old` is null on create. Match conditions are not validated again if
+/// none changed.
 pub(in crate::kinds) fn validate(new: &Value, old: &Value, mutating: bool, faults: &mut Faults) {
     let have_changed = old.is_null() || !conditions_of(new).eq(conditions_of(old));
     let mut known = HashSet::new();
@@ -72,7 +72,7 @@ fn one(hook: &Value, mutating: bool, at: &str, faults: &mut Faults) {
     clients::client(&hook["clientConfig"], &format!("{at}.clientConfig"), faults);
 }
 
-/// The rules for a name of a domain.
+/// Validates a qualified domain name.
 fn qualified(name: &str, at: &str, faults: &mut Faults) {
     let complaints = names::subdomain(name);
     if name.is_empty() {

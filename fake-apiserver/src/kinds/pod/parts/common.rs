@@ -1,12 +1,12 @@
-//! What writes to the parts of a pod have in common.
+//! Helpers shared by the subresources of pods.
 
 use crate::machinery::metadata;
 use serde_json::Value;
 
-/// Static pods are those of one kubelet alone.
+/// The annotation of mirror pods, which represent static pods of a kubelet.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Puts the pod back as it was, and returns what was sent. Of metadata, only the preconditions of the writer count.
+/// Replaces the new pod by the old one and returns the request body. Of its metadata only the preconditions and managedFields remain.
 pub(super) fn put_back(new: &mut Value, old: &Value) -> Value {
     let sent = std::mem::replace(new, old.clone());
     for field in ["uid", "resourceVersion", "managedFields"] {
@@ -15,7 +15,7 @@ pub(super) fn put_back(new: &mut Value, old: &Value) -> Value {
     sent
 }
 
-/// Whether a kubelet has the pod from somewhere else.
+/// Whether the pod is the mirror pod of a static pod.
 pub(super) fn is_static(pod: &Value) -> bool {
     !pod["metadata"]["annotations"][MIRROR].is_null()
 }

@@ -1,4 +1,4 @@
-//! `pods/ephemeralcontainers`: containers come to look into a pod, and stay as they are.
+//! `pods/ephemeralcontainers`: debug containers can be added to a running pod, but not changed or removed.
 
 use super::super::super::{PartHooks, Subresource};
 use super::super::spec;
@@ -14,17 +14,17 @@ pub(super) const PART: PartHooks = PartHooks {
         spec::validate(new, faults);
         validate_update(new, old, faults);
     },
-    // The real strategy names fields, and nobody asks it.
+    // The reset fields of upstream's strategy have no effect.
     resets: &[],
 };
 
-/// A pod as it was, with other ephemeral containers.
+/// The old pod with the new ephemeral containers.
 fn separate(new: &mut Value, old: &Value) {
     let sent = put_back(new, old)["spec"]["ephemeralContainers"].take();
     json::assign(&mut new["spec"], "ephemeralContainers", sent);
 }
 
-/// Ephemeral containers come, and stay as they are.
+/// Ephemeral containers may be added, but not changed or removed.
 fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if is_static(old) {
         *faults = Faults::default();

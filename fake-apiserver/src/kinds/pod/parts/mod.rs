@@ -1,4 +1,4 @@
-//! Subresources that have the form of the pod, of which a part changes.
+//! Subresources of pods that have the type Pod and update a part of it.
 
 mod common;
 mod ephemeral;
@@ -6,5 +6,5 @@ mod resize;
 
 use super::super::PartHooks;
 
-/// The rules for all of them.
+/// All of these subresources.
 pub(super) const PARTS: &[PartHooks] = &[ephemeral::PART, resize::PART];

@@ -1,4 +1,4 @@
-//! `pods/resize`: what the containers of a running pod may use changes.
+//! `pods/resize`: changes the container resources of a running pod.
 
 use super::super::super::{PartHooks, Subresource};
 use super::super::{quality, spec};
@@ -11,13 +11,13 @@ pub(super) const PART: PartHooks = PartHooks {
     of: Subresource::Resize,
     separate,
     validate,
-    // The real strategy names fields, and nobody asks it.
+    // The reset fields of upstream's strategy have no effect.
     resets: &[],
 };
 
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
-/// A pod as it was, with other resources. One with other containers is left for the rules to refuse.
+/// The old pod with the new resources. If the number of containers differs, the pod is left for validation to reject.
 fn separate(new: &mut Value, old: &Value) {
     let is_as_long = |name: &str| list(&new["spec"][name]).len() == list(&old["spec"][name]).len();
     if !LISTS.into_iter().all(is_as_long) {
