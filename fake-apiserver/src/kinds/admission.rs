@@ -1,4 +1,4 @@
-//! admissionregistration.k8s.io: policies and webhooks, as resources. Their rules are in `registration`.
+//! Resource definitions of admissionregistration.k8s.io: policies and webhooks. Their validation is in `registration`.
 
 use super::hooks::{Hooks, NO_HOOKS};
 use super::{Generation, MetadataChecks, PLAIN, Row, registration};
@@ -19,7 +19,7 @@ const REGISTRATION: Row = Row {
 };
 
 pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
-    // New in 1.36, and stored so that 1.35 can still read it.
+    // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
     metadata_checks: MetadataChecks::machinery(1),
@@ -41,7 +41,7 @@ pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
 };
 
 pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
-    // New in 1.36, and stored so that 1.35 can still read it.
+    // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
     metadata_checks: MetadataChecks::machinery(1),
@@ -126,7 +126,7 @@ pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
     ..REGISTRATION
 };
 
-/// What the parameters of a policy are.
+/// The kind of a policy's parameters.
 fn parameters(policy: &Value) -> Value {
     let of = &policy["spec"]["paramKind"];
     if !of.is_object() {

@@ -1,8 +1,8 @@
-//! How long ago something was, as `kubectl` shows it.
+//! Ages, formatted as in kubectl.
 
 use jiff::Timestamp;
 
-/// The time since `from` in its one or two largest units, as `kubectl` shows ages.
+/// The time since `from` in its one or two largest units, as `kubectl get` shows ages.
 pub(super) fn since(from: &str, now: Timestamp) -> String {
     let Ok(from) = from.parse::<Timestamp>() else {
         return "<unknown>".to_owned();

@@ -1,6 +1,6 @@
-//! Horizontal pod autoscalers: stored and shown; nothing runs them.
+//! HorizontalPodAutoscalers: stored and printed; no controller scales anything.
 //!
-//! They are stored as autoscaling/v2. What autoscaling/v1 has no fields for is not shown there.
+//! Stored as autoscaling/v2. A metric that autoscaling/v1 has no fields for is not part of the v1 object.
 
 use super::{Hooks, NO_HOOKS, PLAIN, Row, View};
 use crate::config::release::Life;
@@ -56,7 +56,7 @@ fn default(object: &mut Value) {
     }
 }
 
-/// The one metric that v1 has fields for: where it is, what it is called in v1, and its value in v2.
+/// The CPU utilization, the only metric with v1 fields: its location in v2, the name of the v1 field, and the value in v2.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
     (
         "spec",
@@ -88,7 +88,7 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
         let found = metrics.and_then(|metrics| {
             let at = metrics.iter().position(|metric| is_cpu(metric, value))?;
             let found = metrics[at].pointer(value).cloned();
-            // What is wanted is told once, what there is twice.
+            // The target is removed from the list of metrics; the current value remains in it as well.
             if part == "spec" {
                 metrics.remove(at);
             }
@@ -137,7 +137,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
     object
 }
 
-/// How many metrics a cell shows.
+/// The number of metrics that a cell shows.
 const METRICS_SHOWN: usize = 2;
 
 fn scale_target(autoscaler: &Value) -> Value {
@@ -145,7 +145,7 @@ fn scale_target(autoscaler: &Value) -> Value {
     format!("{}/{}", json::string(of, "kind"), json::string(of, "name")).into()
 }
 
-/// What is measured, as `current/wanted`.
+/// The TARGETS cell: `current/target` of each metric.
 fn targets(autoscaler: &Value) -> String {
     let wanted = json::list(&autoscaler["spec"]["metrics"]).iter();
     let current = &autoscaler["status"]["currentMetrics"];

@@ -184,6 +184,6 @@ impl Kind {
         KINDS
             .iter()
             .position(|kind| *kind == stored)
-            .expect("every stored kind is in the table")
+            .expect("every stored kind is in KINDS")
     }
 }

@@ -1,4 +1,4 @@
-//! certificates.k8s.io: requests are stored with who sent them; nothing signs them.
+//! certificates.k8s.io: CertificateSigningRequests are stored with their requester; no signer issues certificates.
 
 use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
@@ -21,7 +21,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     namespaced: false,
     status: true,
     subresources: &[Subresource::Approval],
-    // Names do not matter.
+    // kube-apiserver does not validate the name.
     name_rule: |_| names::Complaints::new(),
     main_resets: &[&["spec"], &["status"]],
     status_resets: &[&["spec"], &["status", "conditions"]],
@@ -29,7 +29,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     unknown_label: not_supported,
     hooks: Hooks {
         create: name_requester,
-        // What was asked for, and by whom, stays.
+        // The spec is immutable; changes to it are ignored.
         update: |new, old, _| json::assign(new, "spec", old["spec"].clone()),
         ..NO_HOOKS
     },
@@ -45,7 +45,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     ..PLAIN
 };
 
-/// The request says who has sent it, whatever it said before.
+/// Sets the user of the request as the requester, whatever the object contains.
 fn name_requester(object: &mut Value, setting: &Setting<'_>) {
     let spec = json::slot(object, "spec");
     for field in ["username", "uid", "groups", "extra"] {

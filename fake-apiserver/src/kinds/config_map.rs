@@ -1,4 +1,4 @@
-//! ConfigMap, and what its content has in common with that of a Secret.
+//! ConfigMap, and validation that it shares with Secret.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
@@ -29,7 +29,7 @@ pub(super) static CONFIG_MAP: Row = Row {
     ..PLAIN
 };
 
-/// Bytes that all values of a config map, or of a secret, may have together.
+/// The maximum total size of all values of a ConfigMap or Secret, in bytes.
 pub(super) const BYTES_MAX: usize = 1024 * 1024;
 
 fn config_map_validate(object: &Value, faults: &mut Faults) {
@@ -59,12 +59,12 @@ pub(super) fn config_key(list: &str, key: &str, faults: &mut Faults) {
     faults.complain(&format!("{list}[{key}]"), key, names::config_key(key));
 }
 
-/// How many bytes a text in base64 stands for.
+/// The number of bytes that a base64 text decodes to.
 pub(super) fn decoded(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }
 
-/// What is immutable stays so, with all that it holds.
+/// An immutable object must stay immutable, and its data must not change.
 pub(super) fn immutable_update(new: &Value, old: &Value, faults: &mut Faults) {
     if old["immutable"] != true {
         return;

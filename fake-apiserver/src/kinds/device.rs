@@ -1,4 +1,4 @@
-//! resource.k8s.io: dynamic resource allocation: stored with its defaults; nothing is allocated.
+//! resource.k8s.io (dynamic resource allocation): stored with defaults; no device is allocated.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
 use crate::config::release::Life;
@@ -85,7 +85,7 @@ fn claim_default(claim: &mut Value) {
     json::entries(claim, "/status/allocation/devices/results").for_each(tolerations_default);
 }
 
-/// A request is for one device unless it says otherwise; so is each of its alternatives.
+/// A request is for one device by default; so is each of its subrequests.
 fn requests_default(object: &mut Value, requests: &str) {
     for request in json::entries(object, requests) {
         if let Some(exactly) = request.get_mut("exactly").filter(|exactly| exactly.is_object()) {
@@ -110,7 +110,7 @@ fn tolerations_default(object: &mut Value) {
     }
 }
 
-/// A taint is added at the time of the write, unless it has a time.
+/// The time of a taint defaults to the current time.
 fn date_taints(slice: &mut Value, setting: &Setting<'_>) {
     for device in json::entries(slice, "/spec/devices") {
         for taint in json::entries(device, "/taints") {

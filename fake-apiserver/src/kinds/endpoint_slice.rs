@@ -1,4 +1,4 @@
-//! EndpointSlice: defaults and what is shown.
+//! EndpointSlice: defaults and columns.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::config::release::Life;
@@ -33,7 +33,7 @@ pub(super) static ENDPOINT_SLICE: Row = Row {
     ..PLAIN
 };
 
-/// How many entries of a list a cell shows.
+/// The number of list entries that a cell shows.
 pub(super) const SHOWN: usize = 3;
 
 fn slice_default(slice: &mut Value) {
@@ -43,7 +43,7 @@ fn slice_default(slice: &mut Value) {
     }
 }
 
-/// Other labels make a new generation, too: those who read slices choose them by their labels.
+/// A change of labels increments the generation, too: consumers select EndpointSlices by label.
 fn slice_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     let has_labels = |slice: &Value| json::pairs(&slice["metadata"]["labels"]).next().is_some();
     let labels = |slice: &Value| slice["metadata"]["labels"].clone();

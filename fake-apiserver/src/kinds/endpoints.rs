@@ -1,4 +1,4 @@
-//! Endpoints: defaults and what is shown, and the addresses of a service's endpoints.
+//! Endpoints: defaults, columns, and lookup of the addresses of a service.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
@@ -30,14 +30,14 @@ pub(super) static ENDPOINTS: Row = Row {
     ..PLAIN
 };
 
-/// The number of the port of that name; a service with one port need not name it.
+/// The number of the port with that name, which is empty for a service with a single port.
 pub(crate) fn port_named<'a>(ports: &'a Value, name: &str) -> Option<&'a Value> {
     let mut ports = list(ports).iter();
     let found = ports.find(|port| string(port, "name") == name)?;
     Some(&found["port"])
 }
 
-/// Host and port of the first endpoint that is ready at the port of that name.
+/// Address and port of the first ready endpoint with a port of that name.
 pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
     let mut subsets = list(&endpoints["subsets"]).iter();
     subsets.find_map(|subset| {
@@ -46,7 +46,7 @@ pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
     })
 }
 
-/// How many addresses a cell shows.
+/// The number of addresses that a cell shows.
 const ADDRESSES_SHOWN: usize = 3;
 
 fn endpoints(endpoints: &Value) -> Value {
@@ -54,7 +54,7 @@ fn endpoints(endpoints: &Value) -> Value {
     or(&first(&all, ADDRESSES_SHOWN, ","), "<none>")
 }
 
-/// Every address of a subset with every port.
+/// Every address of a subset, combined with every port.
 fn addresses(subset: &Value) -> Vec<String> {
     let ports = list(&subset["ports"]);
     let addresses = list(&subset["addresses"]).iter();

@@ -1,4 +1,4 @@
-//! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
+//! Events: stored as core/v1, and also served as events.k8s.io/v1.
 
 use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View};
@@ -12,7 +12,7 @@ use crate::machinery::{json, metadata, names};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// How fields are called in the core group and in events.k8s.io. What is not listed has one name.
+/// Fields with different names in core/v1 and events.k8s.io/v1.
 const RENAMED: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -57,7 +57,7 @@ pub(super) static EVENT: Row = Row {
     ..PLAIN
 };
 
-/// The same events in their newer form.
+/// Events as events.k8s.io/v1.
 pub(super) static EVENT_VIEW: Row = Row {
     group: "events.k8s.io",
     selectable: &[
@@ -95,21 +95,21 @@ pub(super) static EVENT_VIEW: Row = Row {
     ..PLAIN
 };
 
-/// The rules for an event through the old group.
+/// Validates an event written as core/v1.
 fn event_validate(object: &Value, faults: &mut Faults) {
     validate(object, "reportingComponent", faults);
 }
 
-/// The rules for an event through the newer group, which has another name for the controller.
+/// Validates an event written as events.k8s.io/v1, which has another name for the controller field.
 fn event_view_validate(object: &Value, faults: &mut Faults) {
     validate(object, "reportingController", faults);
 }
 
-/// Bytes that texts of an event may have.
+/// The maximum length of string fields, in bytes.
 const LIMITS: [(&str, usize); 3] = [("reportingInstance", 128), ("action", 128), ("reason", 128)];
 const MESSAGE_MAX: usize = 1024;
 
-/// The rules that hold for all events (`legacyValidateEvent`). Those without a time are of the old kind.
+/// Validation of all events (`legacyValidateEvent`). Events without `eventTime` are legacy events.
 fn validate(object: &Value, controller: &str, faults: &mut Faults) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let namespace = metadata::text(object, "namespace");
@@ -148,7 +148,7 @@ fn validate(object: &Value, controller: &str, faults: &mut Faults) {
     }
 }
 
-/// The newer group insists on what came with it, and refuses what it replaced.
+/// events.k8s.io/v1 requires its new fields, and rejects the deprecated ones.
 fn event_view_validate_create(object: &Value, faults: &mut Faults) {
     series(object, faults);
     if object["eventTime"].is_null() {
@@ -186,7 +186,7 @@ fn series(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// A series that changes is validated again.
+/// A changed series is validated again.
 fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if new["series"] != old["series"] {
         series(new, faults);
@@ -259,7 +259,7 @@ static EVENT_COLUMNS: &[Column] = &[
     Column { priority: 1, ..NAME },
 ];
 
-/// The time since the first of some fields that is set.
+/// The time since the first of these fields that is set.
 fn event_time(event: &Value, pointers: &[&str], now: Timestamp) -> Value {
     let mut times = pointers
         .iter()
@@ -295,7 +295,7 @@ fn event_source(event: &Value) -> Value {
 fn event_count(event: &Value) -> Value {
     match event["series"].as_object() {
         Some(series) => series.get("count").cloned().unwrap_or_else(|| 0.into()),
-        // Those of the new API that came once have no count.
+        // Singleton events of events.k8s.io have no count.
         None => event["count"].as_i64().unwrap_or_default().max(1).into(),
     }
 }

@@ -1,5 +1,5 @@
-//! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. Those of other servers are stored and shown, and never
-//! served.
+//! apiextensions.k8s.io and apiregistration.k8s.io. APIServices of aggregated API servers are stored and printed, but
+//! not served.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata, definition};
 use crate::kinds::columns;
@@ -17,7 +17,7 @@ const EXTENSION: Row = Row {
     ..PLAIN
 };
 
-/// Names of these have a form of their own, such as `v1.apps`; what is no segment of a path never comes here.
+/// Accepts any name: APIService names such as `v1.apps` have a format of their own. Invalid path segments are rejected before.
 fn any_name(_: &str) -> Complaints {
     Complaints::new()
 }
@@ -37,7 +37,7 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
         default: definition::default,
         create: |definition, _| definition::store(definition),
         update: |definition, old, _| {
-            // A write to the status says itself in which versions objects are stored.
+            // A write to the status sets `storedVersions` itself.
             if definition["status"] == old["status"] {
                 definition::store(definition);
             }

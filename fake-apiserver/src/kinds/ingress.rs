@@ -1,4 +1,4 @@
-//! Ingress and IngressClass: defaults and what is shown; nothing is routed.
+//! Ingress and IngressClass: defaults and columns; no traffic is routed.
 
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
@@ -60,7 +60,7 @@ pub(super) static INGRESS: Row = Row {
     ..NETWORKING
 };
 
-/// The annotation that names the class of older ingresses.
+/// The deprecated annotation with the name of the IngressClass.
 const CLASS: &str = "kubernetes.io/ingress.class";
 
 fn class_default(class: &mut Value) {

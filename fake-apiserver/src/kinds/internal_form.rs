@@ -1,6 +1,6 @@
-//! Values as kube-apiserver has them inside, in JSON: a refusal shows one, or the difference of two.
+//! Values as kube-apiserver's internal Go types, in JSON: validation errors show such a value, or the diff of two.
 //!
-//! Owns that form; which types there are, and their members, stands in `internal_types.txt`. Does not know which changes are refused.
+//! Owns that format. The types and their fields are listed in `internal_types.txt`. Does not know which changes are rejected.
 
 use crate::machinery::{go, unified_diff};
 use serde_json::Value;
@@ -11,22 +11,22 @@ use std::sync::LazyLock;
 static TYPES: LazyLock<HashMap<&str, Vec<Member>>> =
     LazyLock::new(|| parse(include_str!("internal_types.txt")));
 
-/// A member of a struct.
+/// A field of a struct.
 struct Member {
     name: &'static str,
-    /// Where the API has it.
+    /// The field path in the API type.
     place: Cow<'static, str>,
     kind: &'static str,
-    /// Whether it is left out where the API has none.
+    /// Whether the field is omitted if it is unset in the API.
     is_optional: bool,
 }
 
-/// The difference between two values of a type that stands in the table, as the server shows it.
+/// The diff of two values of a type of `internal_types.txt`, as kube-apiserver's error shows it.
 pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
     unified_diff::of(&lines(kind, old), &lines(kind, new))
 }
 
-/// A value of a kind, as members of the table have them, on one line.
+/// A value of a type of `internal_types.txt`, on one line.
 pub(super) fn shown(kind: &str, value: &Value) -> String {
     written(kind, value, true).concat()
 }
@@ -72,7 +72,7 @@ fn member(word: &'static str) -> Member {
     }
 }
 
-/// Whether Go leaves a value out of a member with `omitempty`.
+/// Whether Go omits the value of a field with `omitempty`.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -82,13 +82,13 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Writes as Go does: with one space for each level, or without any.
+/// Writes JSON as Go does: indented by one space for each level, or compact.
 #[derive(Default)]
 struct Writer {
     is_compact: bool,
     lines: Vec<String>,
     depth: usize,
-    /// What stands before the next value on its line.
+    /// The text before the next value on its line.
     label: String,
 }
 
@@ -102,13 +102,13 @@ impl Writer {
         self.lines.push(format!("{indent}{label}{text}"));
     }
 
-    /// The name of what comes next.
+    /// Sets the name of the next field.
     fn name(&mut self, name: &str) {
         let space = if self.is_compact { "" } else { " " };
         self.label = format!("{name}:{space}");
     }
 
-    /// Parts between brackets, each followed by a comma but for the last.
+    /// Writes parts between brackets, separated by commas.
     fn all<T>(&mut self, brackets: [&str; 2], parts: &[T], mut each: impl FnMut(&mut Self, &T)) {
         let [open, close] = brackets;
         if parts.is_empty() {
@@ -158,7 +158,7 @@ impl Writer {
         match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
             "-" if value.is_null() => self.put("null"),
-            // The kind is what is shown where there is nothing.
+            // For an unset value, `kind` is the text to show.
             nothing if value.is_null() => self.put(nothing),
             _ => self.plain(value),
         }
@@ -193,7 +193,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_kind_of_a_member_is_known() {
+    fn every_field_type_is_defined() {
         for (kind, members) in TYPES.iter() {
             for member in members {
                 let of = member.kind.trim_start_matches("[]").trim_start_matches('*');
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_has_nothing_of_is_shown_as_go_has_it() {
+    fn unset_fields_are_shown_as_go_zero_values() {
         let source = json!({"hostPath": {"path": "/a&b"}});
         let shown = lines("PersistentVolumeSource", &source);
         let expected = [
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_shows_a_value_on_one_line() {
+    fn values_in_errors_are_shown_on_one_line() {
         assert_eq!(shown("*VolumeNodeAffinity", &Value::Null), "null");
         let selector =
             json!({"matchExpressions": [{"key": "a", "operator": "Exists"}], "matchLabels": {"b": "c"}});
@@ -230,15 +230,15 @@ mod tests {
     }
 
     #[test]
-    fn members_stand_where_the_server_has_them() {
+    fn fields_are_nested_as_in_the_internal_types() {
         let spec = json!({"hostNetwork": true, "securityContext": {"fsGroup": 1}, "containers": [{"name": "a"}],
             "topologySpreadConstraints": [{"maxSkew": 1, "labelSelector": {"matchLabels": {"a": "b"}}}]});
         let shown = lines("PodSpec", &spec);
         let place = |line: &str| shown.iter().position(|shown| shown == line);
-        let context = place(" \"SecurityContext\": {").expect("it has one");
+        let context = place(" \"SecurityContext\": {").expect("it is shown");
         assert_eq!(shown[context + 1], "  \"HostNetwork\": true,");
         assert!(place("  \"FSGroup\": 1,").is_some_and(|at| at > context));
-        let selector = place("   \"LabelSelector\": {").expect("it has one");
+        let selector = place("   \"LabelSelector\": {").expect("it is shown");
         assert_eq!(
             shown[selector + 1..selector + 5],
             ["    \"matchLabels\": {", "     \"a\": \"b\"", "    }", "   },"]

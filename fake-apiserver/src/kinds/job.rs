@@ -1,4 +1,4 @@
-//! Jobs and cron jobs: stored and shown; nothing runs them.
+//! Jobs and CronJobs: stored and printed; no controller runs them.
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, pod, workload_rules};
@@ -11,7 +11,7 @@ use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// Labels of a job's pods: the job's uid and name, each under its present and its former key.
+/// Labels of a Job's pods: the Job's uid and name, each under the current and the legacy key.
 const CONTROLLER: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 const JOB_NAME: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 
@@ -135,8 +135,8 @@ fn job_default(object: &mut Value) {
     default_labels(object);
 }
 
-/// A job's pods get labels that no other job's have, unless the job has `manualSelector`. Labels that the job has from its
-/// template change with them: in the real server both are one map.
+/// Without `manualSelector`, a Job's pods get labels unique to the Job. Labels that the Job inherited from its
+/// template change as well: in kube-apiserver both are the same Go map.
 fn job_create(object: &mut Value, _: &Setting<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;
@@ -149,7 +149,7 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
     }
 }
 
-/// A job without labels has those of its template.
+/// The labels of a Job default to those of its template.
 fn default_labels(job: &mut Value) {
     let labels = &job["spec"]["template"]["metadata"]["labels"];
     if json::pairs(&job["metadata"]["labels"]).next().is_none() && labels.is_object() {
@@ -158,7 +158,7 @@ fn default_labels(job: &mut Value) {
     }
 }
 
-/// Labels the template, and selects by that.
+/// Adds labels to the template, and selects by them.
 fn select_own(object: &mut Value) {
     let uid = metadata::text(object, "uid").to_owned();
     let name = metadata::text(object, "name").to_owned();
@@ -187,7 +187,7 @@ fn cron_containers(cron_job: &Value) -> &Value {
     &cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
 }
 
-/// Conditions that are shown as the status of a job, the weightiest first.
+/// Conditions in the STATUS column of a Job, in order of precedence.
 const JOB_STATES: [(&str, &str); 6] = [
     ("Complete", "Complete"),
     ("Failed", "Failed"),

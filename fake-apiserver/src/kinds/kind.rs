@@ -87,7 +87,7 @@ impl Kind {
     pub(crate) fn shape(&self) -> Shape<'_> {
         match &self.0 {
             Source::Table(row) => Shape::Typed(
-                Type::find(&row.api_version(), row.kind).expect("a test holds that every kind has a type"),
+                Type::find(&row.api_version(), row.kind).expect("a test checks that all kinds have types"),
             ),
             Source::Defined(defined, _) => Shape::Defined(defined),
         }

@@ -1,4 +1,4 @@
-//! Leases of coordination.k8s.io. Coordinated leader election is off, as it is by default.
+//! Leases of coordination.k8s.io. Coordinated leader election is off, as by default.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
@@ -26,7 +26,7 @@ pub(super) static LEASE: Row = Row {
     ..PLAIN
 };
 
-/// Drops the fields of coordinated leader election, which is off.
+/// Drops the fields of coordinated leader election, whose feature gate is off.
 fn drop_election(lease: &mut Value) {
     for field in ["preferredHolder", "strategy"] {
         json::assign(&mut lease["spec"], field, Value::Null);

@@ -70,7 +70,7 @@ fn namespace_end(object: &mut Value) {
     object["status"]["phase"] = "Terminating".into();
 }
 
-/// `spec.finalizers` changes through `/finalize` only.
+/// Only `/finalize` changes `spec.finalizers`.
 fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
 }
@@ -83,7 +83,7 @@ fn namespace_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// A namespace is terminating when its deletion has begun, and only then.
+/// The phase must be Terminating if, and only if, the namespace is being deleted.
 fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     let phase = new["status"]["phase"].as_str().unwrap_or_default();
     let (only, when) = match metadata::is_deleting(new) {

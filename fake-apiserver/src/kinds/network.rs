@@ -1,4 +1,4 @@
-//! IPAddress and ServiceCIDR: what is shown. Addresses are given out of the range of the options only.
+//! IPAddress and ServiceCIDR: columns. Cluster IPs are allocated from the range in the options only, not from ServiceCIDRs.
 
 use super::{MetadataChecks, PLAIN, Row, StatusMetadata};
 use crate::config::release::Life;

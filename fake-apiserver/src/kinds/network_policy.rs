@@ -1,4 +1,4 @@
-//! NetworkPolicy: stored with its defaults; there is no network.
+//! NetworkPolicy: stored with defaults; not enforced, because there is no network.
 
 use super::network::NETWORKING;
 use super::{Generation, Hooks, NO_HOOKS, Row};
@@ -20,7 +20,7 @@ pub(super) static NETWORK_POLICY: Row = Row {
 
 const TYPES: [&str; 2] = ["Ingress", "Egress"];
 
-/// A policy is about ingress, and about egress if it has egress rules.
+/// `policyTypes` defaults to Ingress, and Egress if there are egress rules.
 fn default(policy: &mut Value) {
     let spec = &policy["spec"];
     if list(&spec["policyTypes"]).is_empty() {

@@ -64,14 +64,14 @@ pub(super) static NODE: Row = Row {
     ..PLAIN
 };
 
-/// Allocatable defaults to capacity, and `podCIDRs` to the older `podCIDR`.
+/// `allocatable` defaults to `capacity`, and `podCIDRs` to the older `podCIDR`.
 fn node_default(object: &mut Value) {
     let range = object["spec"]["podCIDR"]
         .as_str()
         .filter(|range| !range.is_empty());
     if let Some(range) = range.map(str::to_owned) {
         let ranges = json::texts(&object["spec"]["podCIDRs"]);
-        // Where they differ, the one of old counts.
+        // If they differ, `podCIDR` takes precedence.
         if ranges.first().is_none_or(|first| *first != range) {
             object["spec"]["podCIDRs"] = json!([range]);
         }
@@ -86,9 +86,9 @@ fn node_default(object: &mut Value) {
     }
 }
 
-/// TaintNodesByCondition: nothing schedules to a node before its controller has seen it ready.
+/// The TaintNodesByCondition admission plugin: a new node is not schedulable until its controller observes that it is ready.
 fn node_create(object: &mut Value, setting: &Setting<'_>) {
-    // Kubelets are not configured through the server any more.
+    // Dynamic kubelet configuration was removed.
     json::assign(&mut object["spec"], "configSource", Value::Null);
     json::assign(&mut object["status"], "config", Value::Null);
     let taints = setting.options.admission.has(Plugin::TaintNodesByCondition);
@@ -108,7 +108,7 @@ fn node_create(object: &mut Value, setting: &Setting<'_>) {
     }
 }
 
-/// What nodes had once they may keep, but nothing of the kind comes anew.
+/// Fields of dynamic kubelet configuration may be retained, but not added.
 fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     for (part, field) in [("spec", "configSource"), ("status", "config")] {
         if old[part][field].is_null() {
@@ -117,7 +117,7 @@ fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     }
 }
 
-/// Warnings about fields without effect.
+/// Warns about fields without effect.
 fn node_warn(new: &Value, _: &Value) -> Vec<String> {
     if new["spec"]["externalID"].as_str().is_none_or(str::is_empty) {
         return Vec::new();
@@ -170,7 +170,7 @@ fn node_taints(object: &Value, faults: &mut Faults) {
         }
         let same = |other: &&Value| other["key"] == taint["key"] && other["effect"] == taint["effect"];
         if taints[..i].iter().any(|other| same(&other)) {
-            // The value that is shown is of the server's own type.
+            // The error value is the Go type.
             let shown = format!(
                 "{{\"Key\":{:?},\"Value\":{:?},\"Effect\":{:?},\"TimeAdded\":{}}}",
                 text("key"),
@@ -184,7 +184,7 @@ fn node_taints(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// Whether a text is an address and the length of its prefix.
+/// Whether a text is a CIDR: an IP address and a prefix length.
 fn is_range(text: &str) -> bool {
     let parts = text.split_once('/');
     parts.is_some_and(|(address, length)| {
@@ -200,7 +200,7 @@ fn is_range(text: &str) -> bool {
 fn node_amounts(object: &Value, faults: &mut Faults) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in json::pairs(&object["status"][list]) {
-            // A member without a name is shown like an entry of a list.
+            // A field without a name is shown like a list entry.
             let member = if name.is_empty() {
                 "[]".to_owned()
             } else {
@@ -211,7 +211,7 @@ fn node_amounts(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// What the kubelet of a node can do: sorted, each once.
+/// `declaredFeatures` of a kubelet must be sorted and unique.
 fn node_features(object: &Value, faults: &mut Faults) {
     let features = json::texts(&object["status"]["declaredFeatures"]);
     for (i, feature) in features.iter().enumerate() {
@@ -244,7 +244,7 @@ fn feature_fault(feature: &str) -> Option<&'static str> {
     )
 }
 
-/// What a node was given once stays. (The real server judges amounts and taints again.)
+/// Validates an update: assigned fields are immutable. (As in kube-apiserver, quantities and taints are validated again.)
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     node_amounts(new, faults);
     node_features(new, faults);
@@ -254,7 +254,7 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let mut seen = HashSet::new();
     for (i, address) in addresses.iter().enumerate() {
         if !seen.insert((address["type"].as_str(), address["address"].as_str())) {
-            // The value that is shown is of the server's own type.
+            // The error value is the Go type.
             let shown = format!(
                 "{{\"Type\":{},\"Address\":{}}}",
                 address["type"], address["address"]

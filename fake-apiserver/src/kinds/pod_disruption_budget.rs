@@ -1,4 +1,4 @@
-//! PodDisruptionBudget. Nothing counts pods here: its status is what clients write.
+//! PodDisruptionBudget. No controller counts pods: clients write its status.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::config::release::Life;
@@ -43,7 +43,7 @@ fn budget_validate(object: &Value, faults: &mut Faults) {
     selectors::labels(&spec["selector"], "spec.selector", faults);
 }
 
-/// A number or a percentage of pods.
+/// A cell with an int-or-percent value.
 fn bound(value: &Value) -> Value {
     match value {
         Value::Null => "N/A".into(),

@@ -1,4 +1,4 @@
-//! Requests and limits of a pod as a whole.
+//! Total requests and limits of a pod.
 
 use crate::kinds::resource_names;
 use crate::machinery::amounts::Amounts;
@@ -12,7 +12,7 @@ pub fn pod_requests(pod: &Value) -> Amounts {
     all
 }
 
-/// The limits of a pod; its overhead is added where there is a limit.
+/// The limits of a pod, plus its overhead for resources that have a limit.
 pub fn pod_limits(pod: &Value) -> Amounts {
     let mut all = altogether(pod, "limits");
     let overhead = Amounts::read(&pod["spec"]["overhead"]);
@@ -20,7 +20,7 @@ pub fn pod_limits(pod: &Value) -> Amounts {
     all
 }
 
-/// Pod-level resources, or else the sum of the containers.
+/// Pod-level resources; resources that they lack are summed over the containers.
 fn altogether(pod: &Value, side: &str) -> Amounts {
     let spec = &pod["spec"];
     let mut all = of_containers(spec, side);
@@ -30,14 +30,14 @@ fn altogether(pod: &Value, side: &str) -> Amounts {
     all
 }
 
-/// The sum of the containers, or the maximum of the init containers if that is more (`PodRequests` of component-helpers).
+/// The sum over the containers, or the maximum of the init containers if that is more (`PodRequests` of component-helpers).
 pub(crate) fn of_containers(spec: &Value, side: &str) -> Amounts {
     let of = |container: &Value| Amounts::read(&container["resources"][side]);
     let mut all = Amounts::default();
     for container in list(&spec["containers"]) {
         all.add(&of(container));
     }
-    // Sidecar containers run beside all later init containers.
+    // Sidecar containers run concurrently with all later init containers.
     let (mut running, mut before) = (Amounts::default(), Amounts::default());
     for container in list(&spec["initContainers"]) {
         let own = of(container);

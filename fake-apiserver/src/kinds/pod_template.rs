@@ -1,4 +1,4 @@
-//! PodTemplate: stored and shown.
+//! PodTemplate: stored and printed.
 
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod};
 use crate::kinds::columns::Cell::{Labels, Of};

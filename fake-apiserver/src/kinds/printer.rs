@@ -1,13 +1,13 @@
-//! Columns as definitions have them (`additionalPrinterColumns`).
+//! Printer columns of CRDs (`additionalPrinterColumns`).
 //!
-//! Owns how values become cells. Does not know where columns come from.
+//! Owns the conversion of values to cells. Does not know where columns are declared.
 
 use super::ages::since;
 use crate::machinery::json_path::JsonPath;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A column of a definition.
+/// A column of a CRD.
 #[derive(Debug)]
 pub(crate) struct PrinterColumn {
     pub(crate) name: String,
@@ -15,7 +15,7 @@ pub(crate) struct PrinterColumn {
     pub(crate) of: String,
     pub(crate) format: String,
     pub(crate) description: String,
-    /// More than 0 for what is shown with `-o wide` only.
+    /// Greater than 0 if it is shown with `-o wide` only.
     pub(crate) priority: i64,
     pub(crate) path: JsonPath,
 }
@@ -31,7 +31,7 @@ impl PrinterColumn {
         })
     }
 
-    /// The cell of an object; `null` where there is nothing, or something of another type.
+    /// The cell of an object; `null` if the value is unset or of another type.
     pub(super) fn cell(&self, object: &Value, now: Timestamp) -> Value {
         let Some(found) = self.path.find(object).filter(|found| !found.is_null()) else {
             return Value::Null;
@@ -51,7 +51,7 @@ impl PrinterColumn {
     }
 }
 
-/// How long ago a date is.
+/// The age of a date.
 fn date(text: &str, now: Timestamp) -> Value {
     match (text, text.parse::<Timestamp>()) {
         ("", _) => "<unknown>".into(),

@@ -1,4 +1,4 @@
-//! PriorityClass, with the two classes that every cluster has.
+//! PriorityClass, and the two system classes.
 
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::{Flag, Number, Text};
@@ -7,10 +7,10 @@ use crate::machinery::faults::Faults;
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
-/// The highest value that a class of users may have.
+/// The maximum value of a class that is not a system class.
 const USER_PRIORITY_MAX: i64 = 1_000_000_000;
 
-/// Names with this beginning are the system's.
+/// The prefix reserved for system classes.
 const SYSTEM: &str = "system-";
 
 pub(super) static PRIORITY_CLASS: Row = Row {
@@ -66,13 +66,13 @@ fn priority_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// The classes that every cluster has, with their values.
+/// The system classes and their values.
 const SYSTEM_CLASSES: [(&str, i64); 2] = [
     ("system-cluster-critical", 2_000_000_000),
     ("system-node-critical", 2_000_001_000),
 ];
 
-/// The classes that every cluster has.
+/// The classes that exist in every cluster.
 pub(crate) fn system_classes() -> impl Iterator<Item = Value> {
     SYSTEM_CLASSES.iter().map(|(name, value)| {
         json!({

@@ -1,4 +1,4 @@
-//! LimitRange and ResourceQuota. What they bound is kept to by admission; what is used is counted with every commit.
+//! LimitRange and ResourceQuota. Admission enforces both; each commit updates the usage of quotas.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
 use crate::kinds::columns;
@@ -39,7 +39,7 @@ pub(super) static RESOURCE_QUOTA: Row = Row {
     ..PLAIN
 };
 
-/// A container may have at most what it gets if it does not say, and asks for what it is limited to.
+/// For containers, the default limit defaults to `max`, and the default request to the default limit, or else to `min`.
 fn limit_range_default(object: &mut Value) {
     for limit in json::entries(object, "/spec/limits") {
         if limit["type"] != "Container" {
@@ -61,7 +61,7 @@ fn limit_range_default(object: &mut Value) {
     }
 }
 
-/// A limit range need not be called anything.
+/// The name of a LimitRange defaults to its uid.
 fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
     if metadata::text(object, "name").is_empty() {
         let name = metadata::text(object, "uid").to_owned();
@@ -69,7 +69,7 @@ fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
     }
 }
 
-/// What is used and what is there, of limits or of requests.
+/// A cell with used and hard amounts, either of limits or of requests.
 fn quota(quota: &Value, of_limits: bool) -> Value {
     let all = json::pairs(&quota["status"]["hard"]);
     let meant = all.filter(|(resource, _)| resource.starts_with("limits.") == of_limits);

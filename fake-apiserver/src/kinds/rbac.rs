@@ -1,6 +1,6 @@
 //! Roles and bindings of rbac.authorization.k8s.io.
 //!
-//! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
+//! Validation and messages follow kube-apiserver 1.36. Does not know how requests are authorized: `access::rbac` does.
 
 use super::{Grants, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::kinds::columns;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// What the four kinds have in common.
+/// Shared by the four kinds.
 const OF_GROUP: Row = Row {
     group: GROUP,
     name_rule: segment,
@@ -96,7 +96,7 @@ const BINDING_HOOKS: Hooks = Hooks {
     ..NO_HOOKS
 };
 
-/// Names may be anything that fits into one segment of a path.
+/// A name may be anything that is a valid path segment.
 fn segment(name: &str) -> Complaints {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
@@ -105,7 +105,7 @@ fn segment(name: &str) -> Complaints {
     found.map(|part| format!("may not contain '{part}'")).collect()
 }
 
-/// The list of rules is written even where there is none.
+/// `rules` and `verbs` are always written, as null if unset.
 fn default_rules(object: &mut Value) {
     json::default_member(object, "rules", Value::Null);
     for rule in json::entries(object, "/rules") {
@@ -137,7 +137,7 @@ fn rules(role: &Value, namespaced: bool, faults: &mut Faults) {
     }
 }
 
-/// The rules for a policy rule (`ValidatePolicyRule`).
+/// Validates a policy rule (`ValidatePolicyRule`).
 fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut Faults) {
     let is_empty = |field: &str| json::texts(&rule[field]).is_empty();
     if is_empty("verbs") {
@@ -192,7 +192,7 @@ fn cluster_role_validate(role: &Value, faults: &mut Faults) {
     }
 }
 
-/// The rules for a binding (`ValidateRoleBinding`, `ValidateClusterRoleBinding`).
+/// Validates a binding (`ValidateRoleBinding`, `ValidateClusterRoleBinding`).
 fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, faults: &mut Faults) {
     let role = &binding["roleRef"];
     let text = |field: &str| role[field].as_str().unwrap_or_default();
@@ -229,7 +229,7 @@ fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut Fa
     }
 }
 
-/// A role reference as the internal type has it, which messages show: with Go's field names.
+/// A role reference as the internal type has it, which error messages show: with Go's field names.
 fn internal_role_ref(role: &Value) -> Value {
     json!({"APIGroup": role["apiGroup"], "Kind": role["kind"], "Name": role["name"]})
 }
@@ -248,7 +248,7 @@ fn role_of(binding: &Value) -> Value {
     format!("{}/{}", json::string(role, "kind"), json::string(role, "name")).into()
 }
 
-/// The subjects of one kind, joined; service accounts with their namespaces.
+/// The subjects of one kind, joined by commas; service accounts with their namespaces.
 fn subjects(binding: &Value, kind: &str) -> Value {
     let all = json::list(&binding["subjects"]).iter();
     let named = all.filter(|subject| subject["kind"] == kind).map(|subject| {

@@ -1,13 +1,13 @@
-//! The rules for names of resources, such as `cpu`: which are Kubernetes' own, and where each may stand.
+//! Validation of resource names, such as `cpu`: which are standard resources, and which object may use each.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::names;
 
-/// Resources that containers ask for.
+/// Resources of containers.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-/// Resources that a pod as a whole can ask for, beside huge pages.
+/// Pod-level resources, besides huge pages.
 const OF_WHOLE_POD: [&str; 2] = ["cpu", "memory"];
-/// What quotas of pods can be about, besides their number.
+/// Resources of pods that quotas can limit, besides the number of pods.
 const OF_PODS: [&str; 6] = [
     "cpu",
     "memory",
@@ -16,7 +16,7 @@ const OF_PODS: [&str; 6] = [
     "requests.cpu",
     "requests.memory",
 ];
-/// Numbers of objects.
+/// Object counts.
 const COUNTS: [&str; 9] = [
     "pods",
     "resourcequotas",
@@ -28,7 +28,7 @@ const COUNTS: [&str; 9] = [
     "services.nodeports",
     "services.loadbalancers",
 ];
-/// What else there can be a quota of.
+/// Other resources that quotas can limit.
 const OF_STORAGE: [&str; 4] = [
     "ephemeral-storage",
     "requests.ephemeral-storage",
@@ -36,7 +36,7 @@ const OF_STORAGE: [&str; 4] = [
     "requests.storage",
 ];
 
-/// A resource by a name that has a domain, or is Kubernetes' own.
+/// A standard resource, or a name with a domain prefix.
 pub(super) fn any(name: &str, field: &str, faults: &mut Faults) {
     let complaints = names::qualified(name);
     if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
@@ -45,7 +45,7 @@ pub(super) fn any(name: &str, field: &str, faults: &mut Faults) {
     faults.complain(field, name, complaints);
 }
 
-/// A resource that containers can ask for.
+/// A resource that containers can request.
 pub(super) fn of_container(name: &str, field: &str, faults: &mut Faults) {
     any(name, field, faults);
     if !name.contains('/') {
@@ -61,33 +61,33 @@ fn is_standard(name: &str) -> bool {
     name == "storage" || is_counted_by_quotas(name)
 }
 
-/// Whether quotas know how much of a resource objects use.
+/// Whether quotas track the usage of a resource.
 pub(super) fn is_counted_by_quotas(name: &str) -> bool {
     let is_huge = is_huge_pages(name) || name.starts_with("requests.hugepages-");
     is_huge || OF_PODS.contains(&name) || COUNTS.contains(&name) || OF_STORAGE.contains(&name)
 }
 
-/// Whether a pod as a whole can ask for a resource.
+/// Whether a resource can be requested at pod level.
 pub(super) fn is_of_whole_pod(name: &str) -> bool {
     OF_WHOLE_POD.contains(&name) || is_huge_pages(name)
 }
 
-/// Whether a resource is memory in pages of one size.
+/// Whether a resource is a huge page size.
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
-/// Whether more of a resource may be promised than there is.
+/// Whether limits of a resource may exceed its requests.
 pub(super) fn is_overcommitted(name: &str) -> bool {
     is_native(name) && !is_huge_pages(name)
 }
 
-/// Whether a resource is Kubernetes' own.
+/// Whether a resource belongs to Kubernetes itself.
 fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// Whether a resource is somebody else's, and there can be a quota of requests for it.
+/// Whether a resource is an extended resource, for which quotas can limit requests.
 pub(super) fn is_extended(name: &str) -> bool {
     let is_request = name.starts_with("requests.");
     !is_native(name) && !is_request && names::qualified(&format!("requests.{name}")).is_empty()

@@ -1,6 +1,6 @@
-//! Reviews: kinds of authentication.k8s.io and authorization.k8s.io that are answered and never stored.
+//! Reviews of authentication.k8s.io and authorization.k8s.io, which are evaluated but not stored.
 //!
-//! Does not know how they are answered: `verbs::review` does.
+//! Does not know how they are evaluated: `verbs::review` does.
 
 use super::{PLAIN, Review, Row, Unstored};
 

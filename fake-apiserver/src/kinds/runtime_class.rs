@@ -1,4 +1,4 @@
-//! RuntimeClass: its rules, and what is shown.
+//! RuntimeClass: validation and columns.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form, pod};
 use crate::config::release::Life;
@@ -31,7 +31,7 @@ pub(super) static RUNTIME_CLASS: Row = Row {
 fn validate(class: &Value, faults: &mut Faults) {
     faults.needed("handler", string(class, "handler"), names::label);
     if class["overhead"].is_object() {
-        // What a pod costs beside its containers is bounded as if it were one.
+        // Pod overhead is validated like the limits of a container.
         pod::resources::overhead(&class["overhead"]["podFixed"], "overhead", faults);
     }
     let scheduling = &class["scheduling"];
@@ -39,7 +39,7 @@ fn validate(class: &Value, faults: &mut Faults) {
     tolerations(&scheduling["tolerations"], faults);
 }
 
-/// The rules for tolerations, of which no two may say the same.
+/// Validates tolerations, which must be unique.
 fn tolerations(all: &Value, faults: &mut Faults) {
     let field = "scheduling.tolerations";
     pod::tolerations(all, field, faults);

@@ -34,7 +34,7 @@ pub(super) static SECRET: Row = Row {
     ..PLAIN
 };
 
-/// `stringData` is only ever written: it goes into `data`.
+/// `stringData` is write-only: it is merged into `data`.
 fn secret_default(object: &mut Value) {
     json::default_member(object, "type", "Opaque");
     let written = object
@@ -48,7 +48,7 @@ fn secret_default(object: &mut Value) {
     }
 }
 
-/// What secrets of some types must hold.
+/// Required keys, by type of secret.
 const HELD: [(&str, &[&str]); 5] = [
     ("kubernetes.io/dockercfg", &[".dockercfg"]),
     ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
@@ -78,7 +78,7 @@ fn secret_validate(object: &Value, faults: &mut Faults) {
     let held = HELD.iter().find(|(known, _)| *known == kind);
     let held = held.map_or(&[][..], |(_, keys)| *keys);
     let missing: Vec<&&str> = held.iter().filter(|key| data[**key].is_null()).collect();
-    // One of a name and a password is enough.
+    // For `basic-auth`, one of the two keys is enough.
     if kind != "kubernetes.io/basic-auth" || missing.len() == held.len() {
         for key in missing {
             faults.required(format!("data[{key}]"), "");

@@ -1,6 +1,6 @@
-//! The rules for selectors inside objects: of labels (`ValidateLabelSelector`) and of nodes (`ValidateNodeSelector`).
+//! Validation of label selectors (`ValidateLabelSelector`) and node selectors (`ValidateNodeSelector`) in objects.
 //!
-//! Owns which operator takes how many values. Does not know how selectors select.
+//! Owns the number of values that each operator requires. Does not know how selectors match.
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
@@ -11,14 +11,14 @@ const NONE_GIVEN: &str = "must be specified when `operator` is 'In' or 'NotIn'";
 const SOME_GIVEN: &str = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
 const UNKNOWN: &str = "not a valid selector operator";
 
-/// Where a selector of nodes stands: values of preferences, and of what was there before, need not be label values.
+/// Whether values in a node selector must be valid label values: not in preferred terms, and not if the old object had invalid ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Labels,
     Any,
 }
 
-/// The rules for a label selector.
+/// Validates a label selector.
 pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
     metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
@@ -30,18 +30,18 @@ pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-/// Whether an operator is one of selectors of labels.
+/// Whether it is an operator of label selectors.
 pub(crate) fn is_operator(operator: &str) -> bool {
     matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist")
 }
 
-/// The rules for a requirement about labels, whatever its operator.
+/// Validates a requirement on labels, with any operator.
 pub(crate) fn requirement(term: &Value, at: &str, faults: &mut Faults) {
     count(term, at, faults);
     key_and_values(term, at, Values::Labels, faults);
 }
 
-/// The rules for a selector of nodes.
+/// Validates a node selector.
 pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut Faults) {
     let field = format!("{field}.nodeSelectorTerms");
     let terms = list(&selector["nodeSelectorTerms"]);
@@ -54,7 +54,7 @@ pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut 
     }
 }
 
-/// The rules for one of the terms, of which one has to hold.
+/// Validates a node selector term; terms are ORed.
 pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut Faults) {
     for (i, requirement) in list(&term["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
@@ -74,7 +74,7 @@ pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut 
     }
 }
 
-/// Field requirements of nodes select by name only.
+/// `matchFields` of nodes support `metadata.name` only.
 fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     let values = json::texts(&requirement["values"]);
     match string(requirement, "operator") {
@@ -95,7 +95,7 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-/// How many values an operator takes: some, or none. Others than those of labels are not judged.
+/// Validates the number of values for an operator: at least one, or none. Other operators are not validated here.
 pub(crate) fn count(term: &Value, at: &str, faults: &mut Faults) {
     match (string(term, "operator"), list(&term["values"]).is_empty()) {
         ("In" | "NotIn", true) => faults.required(format!("{at}.values"), NONE_GIVEN),

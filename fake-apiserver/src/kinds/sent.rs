@@ -1,7 +1,7 @@
-//! Kinds that are sent, and never stored: to bind a pod, to evict it, to ask for a token, to scale a workload.
+//! Kinds of request bodies that are not stored: Binding, Eviction, TokenRequest and Scale.
 //!
-//! Does not know what they bring about: `verbs` does. Only bindings are a resource; the others have no place but the
-//! subresource that takes them.
+//! Does not know the effect of the requests: `verbs` does. Only Binding is also a resource; the others exist as
+//! subresources only.
 
 use super::kind::Kind;
 use super::part::Subresource;
@@ -15,7 +15,7 @@ pub(crate) static EVICTION: Kind = Kind::table(&EVICTION_ROW);
 pub(crate) static SCALE: Kind = Kind::table(&SCALE_ROW);
 pub(crate) static TOKEN_REQUEST: Kind = Kind::table(&TOKEN_REQUEST_ROW);
 
-/// The kind of what a subresource takes; none where that is the object itself.
+/// The kind of a subresource's request body; None if it is the kind of the object itself.
 pub(crate) fn body(of: Subresource) -> Option<&'static Kind> {
     match of {
         Subresource::Binding => Some(&BINDING),
@@ -26,7 +26,7 @@ pub(crate) fn body(of: Subresource) -> Option<&'static Kind> {
     }
 }
 
-/// Names a pod and the node that it is to run on, sent to `bindings` or to the pod's own `binding`.
+/// Binds a pod to a node; sent to `bindings`, or to `pods/binding`.
 pub(super) static BINDING_ROW: Row = Row {
     kind: "Binding",
     plural: "bindings",
@@ -58,7 +58,7 @@ static TOKEN_REQUEST_ROW: Row = Row {
     ..PLAIN
 };
 
-/// How many pods a workload is to have.
+/// Scale: the replicas of a workload.
 static SCALE_ROW: Row = Row {
     group: "autoscaling",
     kind: "Scale",

@@ -1,4 +1,4 @@
-//! Services, with their defaults. Addresses and ports are given out by `verbs::addresses`.
+//! Services, with their defaults. `verbs::addresses` allocates cluster IPs and node ports.
 
 use super::row::not_supported;
 use super::service_parts::{has_node_ports, is_balanced, is_reached};
@@ -58,7 +58,7 @@ fn service_default(object: &mut Value) {
     }
     for port in json::entries(spec, "/ports") {
         json::default_member(port, "protocol", "TCP");
-        // A target port that is zero or empty counts as not set.
+        // A target port that is 0 or empty counts as unset.
         if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
             port["targetPort"] = port["port"].clone();
         }
@@ -79,7 +79,7 @@ fn service_default(object: &mut Value) {
     }
 }
 
-/// The ports of a service, with their protocols.
+/// The PORT(S) cell: the ports of a service with their protocols.
 fn ports(service: &Value) -> Value {
     let ports = json::list(&service["spec"]["ports"]).iter().map(|port| {
         let number = port["port"].as_i64().unwrap_or_default();

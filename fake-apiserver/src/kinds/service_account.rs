@@ -1,4 +1,4 @@
-//! Service accounts. What their tokens are worth is known to `access::auth`.
+//! ServiceAccounts. `access::auth` verifies their tokens.
 
 use super::{MetadataChecks, PLAIN, Row, Subresource};
 

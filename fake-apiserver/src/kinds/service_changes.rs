@@ -1,11 +1,11 @@
-//! What a service loses when it becomes one of another type: what the new one has no use for, and the writer has not touched.
+//! Fields that an update of a service's type clears: those that do not apply to the new type and that the client did not change.
 
 use super::Setting;
 use super::service_parts::{has_node_ports, is_balanced, is_checked, is_external, is_reached, node_ports};
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-/// Fields that go together, and whether a service has a use for them.
+/// Fields that are cleared together, and whether they apply to a service.
 type Fields = (fn(&Value) -> bool, &'static [&'static str]);
 
 const FIELDS: [Fields; 8] = [
@@ -19,7 +19,7 @@ const FIELDS: [Fields; 8] = [
     (is_reached, &["externalTrafficPolicy"]),
 ];
 
-/// Drops these fields, if they are the old ones.
+/// Clears fields that no longer apply, if they still have the old values.
 pub(super) fn update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     for (needs, fields) in FIELDS {
         let stays = fields
@@ -40,7 +40,7 @@ pub(super) fn update(new: &mut Value, old: &Value, _: &Setting<'_>) {
             json::assign(port, "nodePort", Value::Null);
         }
     }
-    // A write of the status says itself what has become of it.
+    // A write to the status sets the load balancer status itself.
     if !is_balanced(new) && new["status"] == old["status"] {
         json::assign(&mut new["status"], "loadBalancer", json!({}));
     }

@@ -1,7 +1,7 @@
-//! The addresses of a service and their families: what follows from what a writer leaves out, and the rules for them.
+//! Cluster IPs and IP families of services: defaulting and validation.
 //!
-//! Nothing is given out here. That does `verbs::addresses`, which is where this is asked for: in the real server, too, it comes before
-//! all other rules, and what is wrong here is told alone.
+//! Does not allocate addresses. `verbs::addresses` does, and calls this first: as in kube-apiserver, these errors
+//! come before all other validation, and are returned alone.
 
 use super::service_parts::{has_node_ports, is_checked, is_external, is_headless, node_ports};
 use crate::machinery::faults::Faults;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const POLICY: &str = "spec.ipFamilyPolicy";
 
-/// Completes a service by what it was, and by the family of addresses that services have here.
+/// Sets unset fields from the old service and from `family`, the IP family of the cluster.
 pub(crate) fn complete(service: &mut Value, old: Option<&Value>, family: &'static str) -> Result<(), Faults> {
     if let Some(old) = old {
         keep(service, old);
@@ -30,7 +30,7 @@ pub(crate) fn complete(service: &mut Value, old: Option<&Value>, family: &'stati
     settle(service, old, family)
 }
 
-/// Takes over addresses and ports that the writer leaves out.
+/// Copies addresses and ports that the client omitted from the old service.
 fn keep(new: &mut Value, old: &Value) {
     if !is_external(new) && !is_external(old) {
         for field in ["clusterIP", "clusterIPs"] {
@@ -59,7 +59,7 @@ fn keep(new: &mut Value, old: &Value) {
     }
 }
 
-/// Where a writer knows only the older of the two fields for addresses, the newer one follows.
+/// If a client changes only `clusterIP`, the older field, `clusterIPs` follows.
 fn follow(new: &mut Value, old: &Value) {
     let (now, before) = (
         string(&new["spec"], "clusterIP"),
@@ -77,7 +77,7 @@ fn follow(new: &mut Value, old: &Value) {
     }
 }
 
-/// Whether a service has as many families as there are, before and now, and nothing of that has changed.
+/// Whether the service was and stays dual-stack by preference, with unchanged families and addresses.
 fn stays_as_preferred(new: &Value, old: &Value) -> bool {
     let (now, before) = (&new["spec"], &old["spec"]);
     let is_same = |name: &str| texts(&now[name]) == texts(&before[name]);
@@ -88,7 +88,7 @@ fn stays_as_preferred(new: &Value, old: &Value) -> bool {
         && is_same("ipFamilies")
 }
 
-/// Settles families and policy, of which a service without any gets the usual ones.
+/// Determines families and policy; a service without any gets the defaults.
 fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Result<(), Faults> {
     let has_selector = json::pairs(&service["spec"]["selector"]).next().is_some();
     let is_free = service["spec"]["clusterIP"] == "None" && !has_selector;
@@ -164,7 +164,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
     Ok(())
 }
 
-/// Lets go of the second address and the second family of a service that is to have one only.
+/// Removes the second address and family of a service that becomes single-stack.
 fn reduce(new: &mut Value, old: &Value, faults: &mut Faults) {
     let is_single = new["spec"]["ipFamilyPolicy"] == "SingleStack";
     for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
@@ -187,7 +187,7 @@ fn family_of(address: &str) -> &'static str {
     if address.contains(':') { "IPv6" } else { "IPv4" }
 }
 
-/// The rules for addresses, families and policy.
+/// Validates addresses, families and policy.
 pub(super) fn validate(service: &Value, faults: &mut Faults) {
     if is_external(service) {
         return;
@@ -249,7 +249,7 @@ pub(super) fn validate(service: &Value, faults: &mut Faults) {
     }
 }
 
-/// What of addresses and families a change may change: a second one may come and go, the first one stays.
+/// Validates an update: the secondary address and family may be added or removed, the primary ones are immutable.
 pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if is_external(new) || is_external(old) {
         return;

@@ -1,6 +1,6 @@
-//! The rules for a service: its type, and the ports by which clients reach it.
+//! Validation of a service: its type and ports.
 //!
-//! Those for addresses and their families are in `service_families`.
+//! Addresses and families are validated in `service_families`.
 
 use super::service_families;
 use super::service_parts::{has_node_ports, is_external, is_headless};
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
-/// The rules for a new service.
+/// Validation for create.
 pub(super) fn validate(service: &Value, faults: &mut Faults) {
     let spec = &service["spec"];
     let ports = list(&spec["ports"]);
@@ -62,7 +62,7 @@ fn of_type(service: &Value, faults: &mut Faults) {
     faults.needed("spec.externalName", name, names::subdomain);
 }
 
-/// The rules for a changed service: first what stays as it is.
+/// Validates an update, immutable fields first.
 pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     service_families::validate_update(new, old, faults);
     validate(new, faults);

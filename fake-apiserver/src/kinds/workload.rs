@@ -1,4 +1,4 @@
-//! Owners of pods and their companions: stored and shown, with their defaults and the rules for their pods; nothing runs them.
+//! Workloads (apps/v1 and ReplicationControllers): stored and printed, with defaults and pod validation; no controller runs them.
 
 use super::row::not_supported;
 use super::volume::claim_spec_default;
@@ -9,7 +9,7 @@ use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
-/// A row with a status and a generation, as all workloads have them.
+/// Shared by all workloads: a status and a generation.
 const WORKLOAD: Row = Row {
     group: "apps",
     categories: &["all"],
@@ -19,7 +19,7 @@ const WORKLOAD: Row = Row {
     ..PLAIN
 };
 
-/// What replica sets and their predecessors can be selected by.
+/// Field labels of ReplicaSets and ReplicationControllers.
 const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/replicas"])];
 
 pub(super) static CONTROLLER_REVISION: Row = Row {
@@ -149,7 +149,7 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
     ..WORKLOAD
 };
 
-/// Fills in members of the spec, and the template of its pods.
+/// Sets defaults of the spec and of the pod template.
 fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
     for (name, value) in members {
         json::default_member(&mut object["spec"], name, value.clone());
@@ -161,7 +161,7 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
 
 fn daemon_set_default(object: &mut Value) {
     rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
-    // Inside the real server these are no pointers.
+    // In the internal type these fields are not pointers.
     if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
         for name in ["maxUnavailable", "maxSurge"] {
             rolling.entry(name).or_insert_with(|| 0.into());
@@ -170,7 +170,7 @@ fn daemon_set_default(object: &mut Value) {
     spec_default(object, &[("revisionHistoryLimit", json!(10))]);
 }
 
-/// Defaults the strategy by which pods are replaced: one after another.
+/// The update strategy defaults to RollingUpdate.
 fn rolling_default(object: &mut Value, rolling: &Value) {
     let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
     let kind = strategy.entry("type").or_insert_with(|| "RollingUpdate".into());
@@ -214,7 +214,7 @@ fn replicated_default(object: &mut Value) {
     spec_default(object, &[("replicas", json!(1))]);
 }
 
-/// What is not selected by labels of its own is selected by those of the template.
+/// The selector and the labels default to the labels of the template.
 fn replication_controller_default(object: &mut Value) {
     let labels = object["spec"]["template"]["metadata"]["labels"].clone();
     if labels.is_object() {
@@ -226,7 +226,7 @@ fn replication_controller_default(object: &mut Value) {
 
 fn stateful_set_default(object: &mut Value) {
     let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
-    // Who says the strategy and nothing of it keeps it as it is.
+    // A strategy with a type but without `rollingUpdate` is not changed.
     if strategy.get("type").is_none_or(|kind| *kind == "") || strategy.contains_key("rollingUpdate") {
         rolling_default(object, &json!({"partition": 0}));
     }
@@ -269,7 +269,7 @@ fn controller(object: &Value) -> Value {
     .into()
 }
 
-/// The containers of the template of a workload.
+/// One field of all containers in the template of a workload.
 fn template_containers(workload: &Value, field: &str) -> Value {
     containers(&workload["spec"]["template"]["spec"]["containers"], field)
 }
@@ -280,7 +280,7 @@ pub(super) const IMAGES: Column = wide("Images", Of(|o| template_containers(o, "
 
 pub(super) const SELECTOR: Column = wide("Selector", Labels("/spec/selector"));
 
-/// The columns of replica sets, and of what was there before them.
+/// The columns of ReplicaSets and ReplicationControllers.
 static REPLICA_COLUMNS: &[Column] = &[
     NAME,
     integer("Desired", Number("/spec/replicas")),
@@ -292,7 +292,7 @@ static REPLICA_COLUMNS: &[Column] = &[
     SELECTOR,
 ];
 
-/// How many of the wanted pods are ready.
+/// The READY cell: ready pods, of the desired ones.
 fn ready(workload: &Value) -> Value {
     let ready = workload["status"]["readyReplicas"].as_i64().unwrap_or_default();
     let wanted = workload["spec"]["replicas"].as_i64().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Selectors of workloads: they select the labels of the template, and stay what they are once created.
+//! Validation of workload selectors: they must match the labels of the template, and are immutable.
 //!
-//! Does not know the rules for the pods that a template describes.
+//! Does not validate the pod template.
 
 use super::selectors;
 use crate::machinery::faults::Faults;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const SELECTOR: &str = "spec.selector";
 
-/// The rules for a required label selector, as `kind` has it, and for the template that it selects.
+/// Validates a required label selector, and that the labels of the template match it; `kind` is the name of the workload's kind.
 pub(super) fn validate(workload: &Value, kind: &str, faults: &mut Faults) {
     let selector = &workload["spec"]["selector"];
     if selector.is_null() {
@@ -32,7 +32,7 @@ pub(super) fn validate(workload: &Value, kind: &str, faults: &mut Faults) {
     faults.append(found);
 }
 
-/// The same for the selector of a replication controller, which has labels only.
+/// The same for a ReplicationController, whose selector is a map of labels.
 pub(super) fn validate_labels(controller: &Value, faults: &mut Faults) {
     let selector = &controller["spec"]["selector"];
     if json::pairs(selector).next().is_none() {

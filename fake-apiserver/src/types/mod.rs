@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 /// The parsed `types.txt`.
 pub(crate) static TYPES: LazyLock<Vec<Block>> =
-    LazyLock::new(|| parse(include_str!("types.txt")).expect("the embedded table is well formed"));
+    LazyLock::new(|| parse(include_str!("types.txt")).expect("types.txt is well-formed"));
 
 /// One type and its fields.
 pub(crate) struct Block {

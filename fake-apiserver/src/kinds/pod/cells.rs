@@ -183,8 +183,8 @@ mod tests {
     /// The READY, STATUS and RESTARTS cells.
     fn cells(spec: &Value, state: &Value) -> [String; 3] {
         let pod = json!({"metadata": {"name": "p"}, "spec": spec, "status": state});
-        let now = NOW.parse().expect("a time");
-        [ready(&pod), status(&pod), restarts(&pod, now)].map(|cell| cell.as_str().expect("a text").to_owned())
+        let now = NOW.parse().expect("a timestamp");
+        [ready(&pod), status(&pod), restarts(&pod, now)].map(|cell| cell.as_str().expect("string").to_owned())
     }
 
     #[test]
