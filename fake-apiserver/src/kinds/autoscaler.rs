@@ -88,7 +88,7 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
         let found = metrics.and_then(|metrics| {
             let at = metrics.iter().position(|metric| is_cpu(metric, value))?;
             let found = metrics[at].pointer(value).cloned();
-            // The target is removed from the list of metrics; the current value remains in it as well.
+            // The target moves to the v1 field; the current value is copied to it, and stays in the list of metrics.
             if part == "spec" {
                 metrics.remove(at);
             }

@@ -1,4 +1,4 @@
-//! The strategy of a kind: functions for defaulting, preparation and validation, referenced by its resource definition.
+//! The strategy of a kind: functions for defaulting, preparation and validation, as part of its resource definition.
 
 use super::part::Subresource;
 use crate::config::options::ServerOptions;

@@ -200,7 +200,7 @@ fn is_range(text: &str) -> bool {
 fn node_amounts(object: &Value, faults: &mut Faults) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in json::pairs(&object["status"][list]) {
-            // A field without a name is shown like a list entry.
+            // A resource with an empty name is shown like a list entry.
             let member = if name.is_empty() {
                 "[]".to_owned()
             } else {

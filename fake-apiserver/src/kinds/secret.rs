@@ -78,7 +78,7 @@ fn secret_validate(object: &Value, faults: &mut Faults) {
     let held = HELD.iter().find(|(known, _)| *known == kind);
     let held = held.map_or(&[][..], |(_, keys)| *keys);
     let missing: Vec<&&str> = held.iter().filter(|key| data[**key].is_null()).collect();
-    // For `basic-auth`, one of the two keys is enough.
+    // For `basic-auth`, either the user name or the password is enough.
     if kind != "kubernetes.io/basic-auth" || missing.len() == held.len() {
         for key in missing {
             faults.required(format!("data[{key}]"), "");

@@ -104,7 +104,7 @@ impl<'a> Seen<'a> {
             };
             return true;
         }
-        // After initialization only the restarts of sidecars count, besides those of the containers.
+        // After initialization, restarts of completed init containers no longer count.
         self.restarts = of_sidecars;
         false
     }

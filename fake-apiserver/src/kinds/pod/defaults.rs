@@ -100,9 +100,9 @@ fn default_number(object: &mut Value, name: &str, value: i64) {
     }
 }
 
-/// The default `imagePullPolicy` of an image: `Always` if it has the tag `latest`, or neither tag nor digest. References that cannot be parsed
-/// have `IfNotPresent`, as kube-apiserver does. Parsed by hand because the regular expression of the reference grammar takes longer to compile
-/// than a server takes to start.
+/// The default `imagePullPolicy` of an image: `Always` if it has the tag `latest`, or neither tag nor digest.
+/// References that cannot be parsed have `IfNotPresent`, as in kube-apiserver. Parsed by hand, because compiling the
+/// regular expression of the reference grammar takes longer than a server start.
 pub(super) fn pull_policy(image: &str) -> &'static str {
     let path = image.rfind('/').map_or(0, |slash| slash + 1);
     let name = match image[path..].split_once(':') {

@@ -45,7 +45,7 @@ pub(super) fn mode(mode: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-/// A path within the volume, except names that start with `..`, which the kubelet uses.
+/// A relative path that does not start with `..`, a prefix that the kubelet uses for its own files.
 pub(super) fn inner_path(path: &str, field: &str, faults: &mut Faults) {
     descending_path(path, field, faults);
     if path.starts_with("..") && !path.starts_with("../") {
@@ -53,7 +53,7 @@ pub(super) fn inner_path(path: &str, field: &str, faults: &mut Faults) {
     }
 }
 
-/// A relative path without `..`.
+/// A relative path without `..` segments.
 pub(super) fn descending_path(path: &str, field: &str, faults: &mut Faults) {
     if path.starts_with('/') {
         faults.invalid(field, path, "must be a relative path");

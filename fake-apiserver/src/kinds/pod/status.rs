@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Conditions of Kubernetes itself, whose names are not validated.
 const SYSTEM: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 
-/// Keeps `podIP` and `podIPs`, and likewise `hostIP` and `hostIPs`, in sync: the former is the first of the latter.
+/// Keeps `podIP` and `podIPs` in sync: the former, older field is the first entry of the latter.
 pub(super) fn default(pod: &mut Value) {
     let Some(status) = pod.get_mut("status").filter(|status| status.is_object()) else {
         return;

@@ -13,7 +13,7 @@ pub(super) fn restrict(spec: &mut Value) {
     if !string(&spec["dataSourceRef"], "namespace").is_empty() {
         json::assign(spec, "dataSourceRef", Value::Null);
     }
-    // If `dataSourceRef` is set, an unsupported `dataSource` is an error, and stays.
+    // With `dataSourceRef` set, `dataSource` stays, because validation compares the two.
     let Some(source) = spec.get("dataSource").filter(|_| spec["dataSourceRef"].is_null()) else {
         return;
     };

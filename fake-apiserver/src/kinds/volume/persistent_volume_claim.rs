@@ -134,7 +134,7 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
             Some(requests) if resources["requests"].is_object() => {
                 json::assign(&mut resources["requests"], "storage", requests["storage"].clone());
             }
-            // What is empty is as good as missing.
+            // An empty map counts as unset.
             None if resources["requests"]
                 .as_object()
                 .is_some_and(|all| all.len() == 1) =>

@@ -14,7 +14,7 @@ pub(super) const PART: PartHooks = PartHooks {
         spec::validate(new, faults);
         validate_update(new, old, faults);
     },
-    // The reset fields of upstream's strategy have no effect.
+    // Upstream's strategy has reset fields, but nothing calls its `GetResetFields`.
     resets: &[],
 };
 

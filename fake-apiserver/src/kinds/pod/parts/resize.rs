@@ -11,7 +11,7 @@ pub(super) const PART: PartHooks = PartHooks {
     of: Subresource::Resize,
     separate,
     validate,
-    // The reset fields of upstream's strategy have no effect.
+    // Upstream's strategy has reset fields, but nothing calls its `GetResetFields`.
     resets: &[],
 };
 
