@@ -41,10 +41,10 @@
 //! let publisher = Publisher { namespace: "csi".to_owned(), ..Publisher::default() };
 //! world.apply(Change::Publisher(instance, Some(publisher)));
 //!
-//! No object is published yet: the rule `MISSING` is violated.
+//! // No object is published yet: the rule `MISSING` is violated.
 //! let violations = objects::judge(&world, &world.objects);
 //! assert_eq!(violations[0].rule, rules::MISSING);
-//! The objects that should exist violate no rule.
+//! // The objects that should exist violate no rule.
 //! let stored = objects::settled(&world);
 //! assert!(objects::judge(&world, &stored).is_empty());
 //! ```
