@@ -189,7 +189,7 @@ fn of_request(request: &RequestFact) -> Attempt {
     }
 }
 
-/// GetCapacity calls cannot be told apart: classes with equal parameters cause the same call.
+/// GetCapacity calls cannot be distinguished: classes with equal parameters cause the same call.
 fn of_call(call: &CallFact) -> Attempt {
     match &call.volume {
         Some(volume) => Attempt::Call(call.method, volume.clone()),

@@ -109,7 +109,7 @@ const OTHERS: [Feature; 23] = [
     },
     Feature {
         name: "driver.maximum",
-        text: "it tells the largest volume that it can make",
+        text: "it returns maximum_volume_size in GetCapacity",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
