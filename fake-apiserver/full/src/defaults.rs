@@ -1,7 +1,5 @@
 //! AlwaysPullImages, DefaultIngressClass and DenyServiceExternalIPs.
 
-use std::cmp::Reverse;
-
 use fake_apiserver::Status;
 use fake_apiserver::extension::{AdmissionPlugin, Attributes, Part, Transaction, json, metadata};
 use serde_json::Value;
@@ -61,19 +59,11 @@ impl AdmissionPlugin for DefaultIngressClass {
         if !request.kind.is("networking.k8s.io", "ingresses") || has_class() {
             return Ok(());
         }
-        let classes = txn
-            .kind("networking.k8s.io", "ingressclasses")
-            .map(|kind| txn.objects(&kind, None));
-        let defaults = classes
-            .iter()
-            .flatten()
-            .filter(|class| class.value()["metadata"]["annotations"][IS_DEFAULT_CLASS] == "true");
-        let newest = defaults.min_by_key(|class| {
-            let text = |field: &str| metadata::text(class.value(), field).to_owned();
-            (Reverse(text("creationTimestamp")), text("name"))
-        });
-        if let Some(class) = newest {
-            ingress["spec"]["ingressClassName"] = metadata::text(class.value(), "name").into();
+        let kind = txn.kind("networking.k8s.io", "ingressclasses");
+        let classes = kind.map_or_else(Vec::new, |kind| txn.objects(&kind, None));
+        let classes = classes.iter().map(|class| class.value());
+        if let Some(name) = metadata::newest_default(classes, IS_DEFAULT_CLASS) {
+            ingress["spec"]["ingressClassName"] = name.into();
         }
         Ok(())
     }

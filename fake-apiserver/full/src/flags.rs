@@ -103,12 +103,6 @@ impl Typed {
         all.map(str::trim).filter(|value| !value.is_empty()).collect()
     }
 
-    /// Each flag with its values, joined by commas.
-    pub(super) fn all(&self) -> BTreeMap<String, String> {
-        let joined = |(name, values): (&&str, &Vec<String>)| ((*name).to_owned(), values.join(","));
-        self.0.iter().map(joined).collect()
-    }
-
     /// The value parsed as `T`; the error names the flag.
     pub(super) fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String>
     where

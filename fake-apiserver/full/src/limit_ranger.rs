@@ -2,12 +2,10 @@
 
 use crate::forbidden;
 use fake_apiserver::Status;
-use fake_apiserver::extension::Amounts;
-use fake_apiserver::extension::Object;
 use fake_apiserver::extension::json::{self, list, string};
-use fake_apiserver::extension::metadata;
 use fake_apiserver::extension::{
-    AdmissionPlugin, Attributes, Kind, Part, Subresource, Transaction, pod_limits, pod_requests,
+    AdmissionPlugin, Amounts, Attributes, Kind, Object, Part, Subresource, Transaction, metadata, pod_limits,
+    pod_requests,
 };
 use fake_apiserver::quantity::Quantity;
 use serde_json::{Value, json};

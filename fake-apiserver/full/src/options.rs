@@ -203,7 +203,6 @@ pub(super) fn server(
         event_ttl: duration(typed, "event-ttl")?.unwrap_or(defaults.event_ttl),
         network: network(typed, listen)?,
         client_authority,
-        flags: Some(typed.all()),
         remote_webhooks: typed.is_on("allow-remote-webhooks"),
         limits,
         ..defaults

@@ -2,9 +2,7 @@
 
 use crate::forbidden;
 use fake_apiserver::Status;
-use fake_apiserver::extension::Amounts;
-use fake_apiserver::extension::json;
-use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Object, Transaction};
+use fake_apiserver::extension::{AdmissionPlugin, Amounts, Attributes, Kind, Object, Transaction, json};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -59,8 +59,6 @@ pub struct ServerOptions {
     /// Latency added to every request over a connection. In simulated time it makes the clock advance even if a client retries
     /// without a pause.
     pub latency: Duration,
-    /// Command-line flags of the server by name. Not used yet: `/flagz` is not served.
-    pub flags: Option<BTreeMap<String, String>>,
     /// Addresses of webhook services by `namespace/name`; the service port is ignored. Services not listed here are resolved by their
     /// endpoints and endpoint slices.
     pub services: BTreeMap<String, SocketAddr>,
@@ -140,7 +138,6 @@ impl Default for ServerOptions {
             removed_versions: false,
             seed: None,
             latency: Duration::ZERO,
-            flags: None,
             services: BTreeMap::new(),
             remote_webhooks: false,
             clock: Timestamp::now,

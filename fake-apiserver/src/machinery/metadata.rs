@@ -6,6 +6,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::machinery::names::{self, Complaints};
 use serde_json::{Map, Value};
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 /// Maximum total size of an object's annotations in bytes.
@@ -211,6 +212,14 @@ fn owners(list: &Value, faults: &mut Faults) {
         let why = format!("{text} {first} and {second}");
         faults.invalid_as(field, &format!("[{}]", all.join(",")), &why);
     }
+}
+
+/// The name of the newest class whose annotation marks it as the default; of equally old ones the first by name.
+pub fn newest_default<'c>(classes: impl Iterator<Item = &'c Value>, annotation: &str) -> Option<&'c str> {
+    let defaults = classes.filter(|class| class["metadata"]["annotations"][annotation] == "true");
+    let newest =
+        defaults.min_by_key(|class| (Reverse(text(class, "creationTimestamp")), text(class, "name")));
+    newest.map(|class| text(class, "name"))
 }
 
 /// The owner reference with `controller: true`, if there is one.

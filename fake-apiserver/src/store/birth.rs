@@ -63,7 +63,6 @@ impl Alike {
             removed_versions: _,
             seed: _,
             latency: _,
-            flags: _,
             services: _,
             remote_webhooks: _,
             clock: _,

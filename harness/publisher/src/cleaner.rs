@@ -5,7 +5,6 @@
 //! An instance is identified by the value of its managed-by label. Its absence counts from when this process first observed it. Its objects
 //! are deleted after a full uninterrupted `--orphan-after`. Watches may lag, so the nodes are listed again before a deletion.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     convert::Infallible,
@@ -13,7 +12,7 @@ use std::{
 };
 
 use capacity_client::Pace;
-use capacity_types::{Labels, segment};
+use capacity_types::{DRIVER_LABEL, Labels, MANAGED_BY_LABEL, segment};
 use futures::future::FutureExt;
 use k8s_openapi::api::{
     core::v1::Node,

@@ -1,7 +1,6 @@
 //! Rows of expected and actual values, and the row of a CSIStorageCapacity. Does not know any expectation.
 
-use capacity_types::CapacityValues;
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
+use capacity_types::{CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL};
 use serde_json::Value;
 
 use crate::cluster_state::ClusterState;

@@ -2,14 +2,13 @@
 //!
 //! Where the KEPs allow several outcomes, the actual state is used if it is one of them.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_spec::objects::{self, Demand, Wanted};
 use capacity_spec::placement::{Decision, View};
 use capacity_spec::world::{CapacityObject, NamespacedName, Objects};
 use capacity_spec::{Question, Violation, World, rules, violation};
-use capacity_types::{Arithmetic, CapacityValues, Quantity, Segment};
+use capacity_types::{Arithmetic, CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Quantity, Segment};
 use serde_json::{Value, json};
 
 use super::Oracle;

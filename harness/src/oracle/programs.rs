@@ -1,6 +1,5 @@
 //! Settings of a case's programs, in the specification's types.
 
-use capacity_types::MANAGED_BY_LABEL;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use capacity_spec::world::{
     CapacityObject, Change, Cleaner, Deployment, Extender, Instance, Owner, Publisher, Release, Scheduler,
     ShapePoint,
 };
-use capacity_types::Segment;
+use capacity_types::{MANAGED_BY_LABEL, Segment};
 
 use super::owners::Owners;
 use crate::journal::{CommitFact, ProcessEvent, ProcessFact};

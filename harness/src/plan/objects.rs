@@ -1,9 +1,8 @@
 //! Builds the Kubernetes objects that the harness writes, one function per kind. Does not know where they are sent.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeMap;
 
-use capacity_types::Segment;
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL, Segment};
 use serde_json::{Map, Value, json};
 
 use super::NAMESPACE;

@@ -11,9 +11,9 @@ mod subject;
 use self::policy::{Level, Policy, Standard};
 use crate::forbidden;
 use fake_apiserver::Status;
-use fake_apiserver::extension::Object;
-use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Part, Subresource, Transaction};
-use fake_apiserver::extension::{json, metadata};
+use fake_apiserver::extension::{
+    AdmissionPlugin, Attributes, Kind, Object, Part, Subresource, Transaction, json, metadata,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

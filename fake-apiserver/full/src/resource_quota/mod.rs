@@ -7,9 +7,9 @@ mod used;
 
 use crate::forbidden;
 use fake_apiserver::Status;
-use fake_apiserver::extension::Amounts;
-use fake_apiserver::extension::metadata;
-use fake_apiserver::extension::{AdmissionPlugin, Attributes, Kind, Object, Part, Subresource, Transaction};
+use fake_apiserver::extension::{
+    AdmissionPlugin, Amounts, Attributes, Kind, Object, Part, Subresource, Transaction, metadata,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -40,9 +40,12 @@ impl AdmissionPlugin for ResourceQuota {
 
 /// The quotas of a namespace, with their kind.
 fn quotas(txn: &dyn Transaction, namespace: &str) -> Option<(Kind, Vec<Arc<Object>>)> {
+    if namespace.is_empty() {
+        return None;
+    }
     let kind = txn.kind("", "resourcequotas")?;
     let quotas = txn.objects(&kind, Some(namespace));
-    (!namespace.is_empty() && !quotas.is_empty()).then_some((kind, quotas))
+    (!quotas.is_empty()).then_some((kind, quotas))
 }
 
 /// Checks a new or updated object.

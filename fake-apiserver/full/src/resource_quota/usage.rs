@@ -9,8 +9,7 @@ mod pod;
 mod scopes;
 mod service;
 
-use fake_apiserver::extension::Amounts;
-use fake_apiserver::extension::Kind;
+use fake_apiserver::extension::{Amounts, Kind};
 use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 

@@ -14,7 +14,6 @@ use crate::machinery::{json, metadata, names};
 use crate::plugin::Attributes;
 use crate::store::Txn;
 use serde_json::Value;
-use std::cmp::Reverse;
 
 /// The annotation for a PVC's class that preceded `storageClassName`.
 const STORAGE_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
@@ -84,15 +83,9 @@ fn default_storage_class(txn: &Txn<'_>, claim: &mut Value) {
         return;
     }
     let classes = txn.snapshot(&STORAGE_CLASS).objects;
-    let defaults = classes
-        .values()
-        .filter(|class| class.value()["metadata"]["annotations"][IS_DEFAULT_CLASS] == "true");
-    let newest = defaults.min_by_key(|class| {
-        let text = |field: &str| metadata::text(class.value(), field).to_owned();
-        (Reverse(text("creationTimestamp")), text("name"))
-    });
-    if let Some(class) = newest {
-        claim["spec"]["storageClassName"] = metadata::text(class.value(), "name").into();
+    let classes = classes.values().map(|class| class.value());
+    if let Some(name) = metadata::newest_default(classes, IS_DEFAULT_CLASS) {
+        claim["spec"]["storageClassName"] = name.into();
     }
 }
 

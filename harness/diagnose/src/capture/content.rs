@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, segment};
+use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, ephemeral_volume, segment};
 use serde_json::{Map, Value, json};
 
 use super::decides::{priority, priority_object, requests, terms};
@@ -13,7 +13,6 @@ use super::others::others;
 use super::pod::{is_for_another, is_foreign};
 use super::reduce::{self, Room};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
-use capacity_types::ephemeral_volume;
 use capacity_types::pod::{claim_of, volumes_of};
 
 /// The expected result for a pod.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capacity_types::ephemeral_claim_name;
+use capacity_types::{ephemeral_claim_name, ephemeral_volume};
 use serde_json::{Map, Value, json};
 
 use super::NAMESPACE;
@@ -13,7 +13,6 @@ use super::decides::{
 use super::names::{Kind, Names};
 use super::reduce::{claim_spec, keep, mark_deleted, matching, quantity};
 use super::situation::{name_of, namespace_of};
-use capacity_types::ephemeral_volume;
 use capacity_types::pod::{claim_of, volumes_of};
 
 /// The reduced pod: volumes, constraints on nodes and other pods, and requests of these resources. `claims`: the captured PVCs.

@@ -2,11 +2,10 @@
 //!
 //! Allow-lists throughout: a field that is not listed here is not captured.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::segment::{self, Segment};
-use capacity_types::{Arithmetic, Quantity};
+use capacity_types::{Arithmetic, DRIVER_LABEL, MANAGED_BY_LABEL, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::NAMESPACE;

@@ -30,12 +30,19 @@ pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<C
 /// Differences between the scheduler's verdicts for the cluster and for the captured file with these objects: for each pod a sentence about
 /// the first node whose verdict differs.
 pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>) -> Vec<String> {
-    let Ok(file) = Snapshot::of_objects(with_priorities(objects)) else {
+    let (Ok(file), Ok(rules)) = (
+        Snapshot::of_objects(with_priorities(objects)),
+        Options::default().rules(),
+    ) else {
         return Vec::new();
     };
     let differing = |((namespace, name), own): &((String, String), String)| {
-        let before = nodes(&cluster.inventory, &ObjectKey::namespaced(namespace, name))?;
-        let after = nodes(&file.inventory, &ObjectKey::namespaced(NAMESPACE, own))?;
+        let before = nodes(
+            &cluster.inventory,
+            &rules,
+            &ObjectKey::namespaced(namespace, name),
+        )?;
+        let after = nodes(&file.inventory, &rules, &ObjectKey::namespaced(NAMESPACE, own))?;
         let after: BTreeMap<&String, &NodeView> = after.iter().map(|node| (&node.node, node)).collect();
         let mut pairs = before.iter().filter_map(|node| {
             let own = captured.nodes.get(&node.node)?;
@@ -57,13 +64,12 @@ pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>)
 }
 
 /// The verdict for each node, sorted by node name. `None`: the pod cannot be explained.
-fn nodes(inventory: &Inventory, pod: &ObjectKey) -> Option<Vec<NodeView>> {
-    let rules = Options::default().rules().ok()?;
+fn nodes(inventory: &Inventory, rules: &Rules, pod: &ObjectKey) -> Option<Vec<NodeView>> {
     let detail = Detail {
         node: None,
         objects: 0,
     };
-    let explained = explain::pod(&inventory.snapshot, &rules, inventory.pods.get(pod)?, &detail);
+    let explained = explain::pod(&inventory.snapshot, rules, inventory.pods.get(pod)?, &detail);
     Some(explained.ok()?.nodes)
 }
 

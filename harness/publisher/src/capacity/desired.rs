@@ -1,9 +1,8 @@
 //! The desired CSIStorageCapacity object, and the interpretation of existing ones. Pure.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use capacity_types::{SIDECAR_PREFIX, Segment};
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL, SIDECAR_PREFIX, Segment};
 use k8s_openapi::{
     api::storage::v1::{CSIStorageCapacity, StorageClass},
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},

@@ -2,8 +2,7 @@
 //!
 //! Provides a world to continue from. Does not check anything.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
-use capacity_types::{LabelSelector, NodeTopology, Quantity};
+use capacity_types::{DRIVER_LABEL, LabelSelector, MANAGED_BY_LABEL, NodeTopology, Quantity};
 
 use super::fate::{Fate, fate};
 use super::ownership::{Ownership, Stored};

@@ -1,9 +1,8 @@
 //! Settings of the programs: publishers, cleaner, scheduler, and extenders.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_types::Segment;
+use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL, Segment};
 
 use super::World;
 use super::api::Release;

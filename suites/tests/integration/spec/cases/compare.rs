@@ -1,14 +1,12 @@
 //! Compares an expectation of a case with the specification: the expected outcome must be allowed, and no other.
 
-use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeSet;
 
 use super::left_out::LeftOut;
 use capacity_spec::objects::{self, Demand};
 use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Question, World};
-use capacity_types::CapacityValues;
-use capacity_types::Segment;
+use capacity_types::{CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Segment};
 use suites::harness::expectation::{Place, Row, Rows};
 use suites::harness::plan::{NAMESPACE, Plan};
 
