@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use capacity_client::{Pace, WatchPauses};
+use capacity_client::{ExponentialBackoff, WatchPauses};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pauses = WatchPauses::new(Pace {
+    let pauses = WatchPauses::new(ExponentialBackoff {
         start: Duration::from_millis(100),
         max: Duration::from_secs(30),
     });

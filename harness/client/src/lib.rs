@@ -4,7 +4,7 @@
 //! that is hundreds of requests per second. client-go treats a watch that lasted less than a second as failed. Does not know resources or
 //! what the watches are for.
 
-mod pace;
+mod backoff;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use hyper::Uri;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-pub use pace::Pace;
+pub use backoff::ExponentialBackoff;
 
 /// Minimum duration of a watch; a shorter one counts as failed.
 const SHORT: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const SHORT: Duration = Duration::from_secs(1);
 /// The watches of one client, with the last start of each.
 #[derive(Debug)]
 pub struct WatchPauses {
-    pace: Pace,
+    backoff: ExponentialBackoff,
     last: Mutex<HashMap<String, Last>>,
 }
 
@@ -33,10 +33,10 @@ struct Last {
 }
 
 impl WatchPauses {
-    /// `pace`: delay after consecutive short watches.
-    pub fn new(pace: Pace) -> Self {
+    /// `backoff`: delay after consecutive short watches.
+    pub fn new(backoff: ExponentialBackoff) -> Self {
         WatchPauses {
-            pace,
+            backoff,
             last: Mutex::default(),
         }
     }
@@ -63,7 +63,7 @@ impl WatchPauses {
         };
         let began = match failures {
             0 => now,
-            failures => now + self.pace.wait(failures),
+            failures => now + self.backoff.delay(failures),
         };
         last.insert(watched, Last { began, failures });
         began
@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn doubling() -> WatchPauses {
-        WatchPauses::new(Pace {
+        WatchPauses::new(ExponentialBackoff {
             start: Duration::from_millis(100),
             max: Duration::from_millis(800),
         })

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use capacity_client::Pace;
+use capacity_client::ExponentialBackoff;
 use capacity_types::{DRIVER_LABEL, Labels, MANAGED_BY_LABEL, segment};
 use futures::future::FutureExt;
 use k8s_openapi::api::{
@@ -36,7 +36,7 @@ use crate::{
     http::Health,
     status::{brief, is_not_found},
     topology::Registration,
-    watch::{Change, Gate, follow},
+    watch::{Change, InitialSync, list_and_watch},
 };
 
 /// Minimum number of lists of the objects during an absence of `--orphan-after`.
@@ -53,7 +53,7 @@ struct Cleaner {
     capacities: Capacities,
     nodes: Mutex<Nodes>,
     changed: Notify,
-    gate: Gate,
+    initial_sync: InitialSync,
     dialect: Dialect,
 }
 
@@ -90,24 +90,24 @@ pub(crate) async fn run(
         ),
         nodes: Mutex::default(),
         changed: Notify::new(),
-        gate: Gate::new(1),
+        initial_sync: InitialSync::new(1),
         dialect: options.dialect,
     };
     tracing::info!(driver = cleaner.driver, after = ?cleaner.after, "cleaning up after vanished instances");
-    let pace = options.pace();
-    let every = Gate::new(1);
-    let csi_nodes = follow(
+    let backoff = options.backoff();
+    let nodes_sync = InitialSync::new(1);
+    let csi_nodes = list_and_watch(
         Api::all(client.clone()),
         watcher::Config::default(),
-        pace,
-        &cleaner.gate,
+        backoff,
+        &cleaner.initial_sync,
         |change| cleaner.csi_node_changed(&change),
     );
-    let nodes = follow(
+    let nodes = list_and_watch(
         Api::all(client.clone()),
         watcher::Config::default(),
-        pace,
-        &every,
+        backoff,
+        &nodes_sync,
         |change| cleaner.node_changed(&change),
     );
     let has_nodes = !cleaner.dialect.csi_nodes_alone;
@@ -115,7 +115,7 @@ pub(crate) async fn run(
         biased;
         never = csi_nodes => never,
         never = nodes, if has_nodes => never,
-        never = cleaner.clean(pace, health).boxed() => never,
+        never = cleaner.clean(backoff, health).boxed() => never,
     }
 }
 
@@ -123,10 +123,10 @@ impl Cleaner {
     fn csi_node_changed(&self, change: &Change<CSINode>) {
         let mut nodes = self.nodes.lock();
         match change {
-            Change::Set(node) if matches!(registration(node, &self.driver), Registration::Keys(_)) => {
+            Change::Applied(node) if matches!(registration(node, &self.driver), Registration::Keys(_)) => {
                 nodes.registered.insert(node.name_any());
             }
-            Change::Set(node) | Change::Gone(node) => {
+            Change::Applied(node) | Change::Deleted(node) => {
                 nodes.registered.remove(&node.name_any());
             }
             Change::Listed => {}
@@ -138,10 +138,10 @@ impl Cleaner {
     fn node_changed(&self, change: &Change<Node>) {
         let mut nodes = self.nodes.lock();
         match change {
-            Change::Set(node) => {
+            Change::Applied(node) => {
                 nodes.existing.insert(node.name_any(), node.labels().clone());
             }
-            Change::Gone(node) => {
+            Change::Deleted(node) => {
                 nodes.existing.remove(&node.name_any());
             }
             Change::Listed => nodes.listed = true,
@@ -150,8 +150,8 @@ impl Cleaner {
         self.changed.notify_one();
     }
 
-    async fn clean(&self, pace: Pace, health: &Health) -> Infallible {
-        self.gate.opened().await;
+    async fn clean(&self, backoff: ExponentialBackoff, health: &Health) -> Infallible {
+        self.initial_sync.wait().await;
         health.set_ready();
         let period = (self.after / LISTS_PER_ABSENCE).min(LIST_PERIOD_MAX);
         let (mut absences, mut failures) = (Absences::default(), 0);
@@ -169,7 +169,7 @@ impl Cleaner {
                         error = brief(&error),
                         "orphaned objects could not be deleted; it is tried again"
                     );
-                    sleep_until(Instant::now() + pace.wait(failures)).await;
+                    sleep_until(Instant::now() + backoff.delay(failures)).await;
                     continue;
                 }
             };
@@ -275,7 +275,7 @@ impl Cleaner {
         let parameters = DeleteParams::default().preconditions(preconditions);
         match self.capacities.delete(&object.name_any(), &parameters).await {
             Err(error) if is_not_found(&error) => Ok(()),
-            answer => answer,
+            result => result,
         }
     }
 }
@@ -387,7 +387,7 @@ mod tests {
             capacities: Capacities::new(server.client(), "default", &Options::default()),
             nodes: Mutex::default(),
             changed: Notify::new(),
-            gate: Gate::new(1),
+            initial_sync: InitialSync::new(1),
             dialect: Dialect::default(),
         }
     }
@@ -405,7 +405,7 @@ mod tests {
         let server = TestServer::default();
         let cleaner = cleaner(&server);
         let types = serde_json::json!([{"name": "csistoragecapacities", "kind": "CSIStorageCapacity", "singularName": "", "namespaced": true, "verbs": []}]);
-        server.answer_with(serde_json::json!({"groupVersion": "storage.k8s.io/v1", "resources": types}));
+        server.respond_with(serde_json::json!({"groupVersion": "storage.k8s.io/v1", "resources": types}));
         server.refuse(404, "NotFound");
         server.refuse(409, "Conflict");
         server.refuse(403, "Forbidden");

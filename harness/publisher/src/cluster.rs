@@ -30,13 +30,13 @@ pub(crate) struct Cluster {
 }
 
 /// Applies a change to a map of [`Cluster`]. Returns the replaced object. `None` also if the change is older than the stored object.
-pub(crate) fn take<K: Resource>(
+pub(crate) fn apply_change<K: Resource>(
     map: &mut HashMap<String, Arc<K>>,
     change: &Change<K>,
     key: impl Fn(&K) -> String,
 ) -> Option<Arc<K>> {
     match change {
-        Change::Set(object) => {
+        Change::Applied(object) => {
             let key = key(object);
             let newer = map
                 .get(&key)
@@ -47,7 +47,7 @@ pub(crate) fn take<K: Resource>(
                 map.insert(key, Arc::clone(object))
             }
         }
-        Change::Gone(object) => map.remove(&key(object)),
+        Change::Deleted(object) => map.remove(&key(object)),
         Change::Listed => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use capacity_client::Pace;
+use capacity_client::ExponentialBackoff;
 use capacity_types::Segment;
 use csi_proto::v1::{
     ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest, GetCapacityRequest,
@@ -67,11 +67,11 @@ pub struct DriverError {
     /// The message from the driver or its connection.
     pub message: String,
     /// Whether the result is unknown (CSI: the call must be repeated until it is known).
-    pub undecided: bool,
+    pub result_unknown: bool,
 }
 
 /// Codes after which the driver may still be processing the call.
-const UNDECIDED: [Code; 4] = [
+const NON_FINAL_CODES: [Code; 4] = [
     Code::Cancelled,
     Code::DeadlineExceeded,
     Code::Unavailable,
@@ -93,9 +93,9 @@ impl Driver {
             metrics: Arc::clone(metrics),
             name: "".into(),
         };
-        let mut patience = Patience::new(options.pace());
+        let mut retry = ConnectRetry::new(options.backoff());
         loop {
-            let failed = match connection.introduced(options).await {
+            let failed = match connection.identify(options).await {
                 Ok(Some((name, capabilities))) => {
                     return Ok(Driver {
                         connection,
@@ -107,17 +107,17 @@ impl Driver {
                 Ok(None) => None,
                 Err(error) => Some(error),
             };
-            patience.wait(failed).await?;
+            retry.wait(failed).await?;
         }
     }
 
     /// The topology segment from NodeGetInfo. Empty if unset. Waits like [`Driver::connect`].
-    pub(crate) async fn node_segment(&self, pace: Pace) -> Result<Segment, DriverError> {
-        let mut patience = Patience::new(pace);
+    pub(crate) async fn node_segment(&self, backoff: ExponentialBackoff) -> Result<Segment, DriverError> {
+        let mut retry = ConnectRetry::new(backoff);
         loop {
             match self.node_info().await {
                 Ok(segment) => return Ok(segment),
-                Err(error) => patience.wait(Some(error)).await?,
+                Err(error) => retry.wait(Some(error)).await?,
             }
         }
     }
@@ -125,7 +125,10 @@ impl Driver {
     async fn node_info(&self) -> Result<Segment, DriverError> {
         let mut node = NodeClient::new(self.connection.channel.clone());
         let call = node.node_get_info(NodeGetInfoRequest {});
-        let info = self.connection.limited("/csi.v1.Node/NodeGetInfo", call).await?;
+        let info = self
+            .connection
+            .with_timeout("/csi.v1.Node/NodeGetInfo", call)
+            .await?;
         Ok(info.accessible_topology.unwrap_or_default().segments)
     }
 
@@ -146,7 +149,7 @@ impl Driver {
         let mut controller = self.controller();
         let call = controller.get_capacity(request);
         self.connection
-            .limited("/csi.v1.Controller/GetCapacity", call)
+            .with_timeout("/csi.v1.Controller/GetCapacity", call)
             .await
     }
 
@@ -154,11 +157,11 @@ impl Driver {
     pub(crate) async fn create_volume(&self, request: CreateVolumeRequest) -> Result<Volume, DriverError> {
         let mut controller = self.controller();
         let call = controller.create_volume(request);
-        let answer = self
+        let response = self
             .connection
-            .limited("/csi.v1.Controller/CreateVolume", call)
+            .with_timeout("/csi.v1.Controller/CreateVolume", call)
             .await?;
-        answer
+        response
             .volume
             .ok_or_else(|| DriverError::new(Code::Internal, "the driver answered no volume; fix the driver"))
     }
@@ -176,7 +179,7 @@ impl Driver {
         let mut controller = self.controller();
         let call = controller.delete_volume(request);
         self.connection
-            .limited("/csi.v1.Controller/DeleteVolume", call)
+            .with_timeout("/csi.v1.Controller/DeleteVolume", call)
             .await
             .map(|_| ())
     }
@@ -187,18 +190,18 @@ impl Driver {
 }
 
 /// Waits between attempts while the driver is not ready.
-struct Patience(Retry);
+struct ConnectRetry(Retry);
 
-impl Patience {
-    fn new(pace: Pace) -> Patience {
-        Patience(Retry::new(pace))
+impl ConnectRetry {
+    fn new(backoff: ExponentialBackoff) -> ConnectRetry {
+        ConnectRetry(Retry::new(backoff))
     }
 
     /// Waits after an attempt. `failed`: its error, or `None` if the driver is not ready. Returns permanent errors.
     async fn wait(&mut self, failed: Option<DriverError>) -> Result<(), DriverError> {
         match failed {
             None => tracing::info!("the driver is not ready yet"),
-            Some(error) if error.undecided => tracing::warn!(%error, "still connecting to the driver"),
+            Some(error) if error.result_unknown => tracing::warn!(%error, "still connecting to the driver"),
             Some(error) => return Err(error),
         }
         if let Some(wait) = self.0.next() {
@@ -210,19 +213,16 @@ impl Patience {
 
 impl Connection {
     /// The driver's name and capabilities. `None` while it is not ready.
-    async fn introduced(
-        &mut self,
-        options: &Options,
-    ) -> Result<Option<(Arc<str>, Capabilities)>, DriverError> {
+    async fn identify(&mut self, options: &Options) -> Result<Option<(Arc<str>, Capabilities)>, DriverError> {
         let mut identity = IdentityClient::new(self.channel.clone());
         let call = identity.probe(ProbeRequest {});
-        let answer = self.limited("/csi.v1.Identity/Probe", call).await?;
-        if !answer.ready.unwrap_or(true) {
+        let response = self.with_timeout("/csi.v1.Identity/Probe", call).await?;
+        if !response.ready.unwrap_or(true) {
             return Ok(None);
         }
         let name = self.plugin_name().await?;
         self.name = Arc::clone(&name);
-        let services = self.services().await?;
+        let services = self.plugin_services().await?;
         let has = |service| services.contains(&service);
         let mut capabilities = Capabilities {
             controller: has(service::Type::ControllerService),
@@ -230,7 +230,7 @@ impl Connection {
             ..Capabilities::default()
         };
         if capabilities.controller {
-            capabilities.add_calls(&self.controller_calls().await?);
+            capabilities.add_controller_capabilities(&self.controller_capabilities().await?);
         }
         Ok(Some((name, capabilities)))
     }
@@ -238,27 +238,27 @@ impl Connection {
     async fn plugin_name(&self) -> Result<Arc<str>, DriverError> {
         let mut identity = IdentityClient::new(self.channel.clone());
         let call = identity.get_plugin_info(GetPluginInfoRequest {});
-        let info = self.limited("/csi.v1.Identity/GetPluginInfo", call).await?;
+        let info = self.with_timeout("/csi.v1.Identity/GetPluginInfo", call).await?;
         let name = Some(info.name).filter(|name| !name.is_empty()).map(Arc::from);
         name.ok_or_else(|| DriverError::new(Code::Internal, "the driver has no name; give it one"))
     }
 
-    async fn services(&self) -> Result<Vec<service::Type>, DriverError> {
+    async fn plugin_services(&self) -> Result<Vec<service::Type>, DriverError> {
         let mut identity = IdentityClient::new(self.channel.clone());
         let call = identity.get_plugin_capabilities(GetPluginCapabilitiesRequest {});
         let plugin = self
-            .limited("/csi.v1.Identity/GetPluginCapabilities", call)
+            .with_timeout("/csi.v1.Identity/GetPluginCapabilities", call)
             .await?;
         Ok(plugin.capabilities.iter().filter_map(service_type).collect())
     }
 
-    async fn controller_calls(&self) -> Result<Vec<rpc::Type>, DriverError> {
+    async fn controller_capabilities(&self) -> Result<Vec<rpc::Type>, DriverError> {
         let mut controller = ControllerClient::new(self.channel.clone());
         let call = controller.controller_get_capabilities(ControllerGetCapabilitiesRequest {});
-        let answer = self
-            .limited("/csi.v1.Controller/ControllerGetCapabilities", call)
+        let response = self
+            .with_timeout("/csi.v1.Controller/ControllerGetCapabilities", call)
             .await?;
-        let calls = answer
+        let calls = response
             .capabilities
             .into_iter()
             .filter_map(|capability| capability.r#type);
@@ -268,27 +268,28 @@ impl Connection {
     }
 
     /// Awaits a call's response with the timeout, and counts the call.
-    async fn limited<M>(
+    async fn with_timeout<M>(
         &self,
         method: &'static str,
         call: impl Future<Output = Result<Response<M>, Status>>,
     ) -> Result<M, DriverError> {
         let began = Instant::now();
-        let answer = match tokio::time::timeout(self.timeout, call).await {
-            Ok(answer) => answer.map(Response::into_inner).map_err(DriverError::from),
+        let response = match tokio::time::timeout(self.timeout, call).await {
+            Ok(response) => response.map(Response::into_inner).map_err(DriverError::from),
             Err(_) => Err(DriverError::new(
                 Code::DeadlineExceeded,
                 "context deadline exceeded",
             )),
         };
-        let code = answer.as_ref().err().map_or(Code::Ok, |error| error.code);
-        self.metrics.called(&self.name, method, code, began.elapsed());
-        answer
+        let code = response.as_ref().err().map_or(Code::Ok, |error| error.code);
+        self.metrics
+            .record_call(&self.name, method, code, began.elapsed());
+        response
     }
 }
 
 impl Capabilities {
-    fn add_calls(&mut self, calls: &[rpc::Type]) {
+    fn add_controller_capabilities(&mut self, calls: &[rpc::Type]) {
         self.volumes = calls.contains(&rpc::Type::CreateDeleteVolume);
         self.capacity = calls.contains(&rpc::Type::GetCapacity);
         self.clone = calls.contains(&rpc::Type::CloneVolume);
@@ -304,7 +305,7 @@ impl DriverError {
         DriverError {
             code,
             message: message.into(),
-            undecided: UNDECIDED.contains(&code),
+            result_unknown: NON_FINAL_CODES.contains(&code),
         }
     }
 }
@@ -312,12 +313,12 @@ impl DriverError {
 impl From<Status> for DriverError {
     fn from(status: Status) -> DriverError {
         // Only the client library sets a source, so this status was not sent by the driver.
-        let is_of_connection = std::error::Error::source(&status).is_some();
-        let undecided = is_of_connection || UNDECIDED.contains(&status.code());
+        let is_connection_error = std::error::Error::source(&status).is_some();
+        let result_unknown = is_connection_error || NON_FINAL_CODES.contains(&status.code());
         DriverError {
             code: status.code(),
             message: status.message().to_owned(),
-            undecided,
+            result_unknown,
         }
     }
 }
@@ -369,11 +370,11 @@ mod tests {
 
     #[test]
     fn only_some_codes_leave_the_result_unknown() {
-        let open: Vec<i32> = (1..=16)
-            .filter(|code| DriverError::from(Status::new(Code::from(*code), "")).undecided)
+        let unknown: Vec<i32> = (1..=16)
+            .filter(|code| DriverError::from(Status::new(Code::from(*code), "")).result_unknown)
             .collect();
         assert_eq!(
-            open,
+            unknown,
             [
                 Code::Cancelled,
                 Code::DeadlineExceeded,
@@ -383,6 +384,9 @@ mod tests {
             .map(|code| code as i32)
         );
         let broken = Status::from_error(Box::new(std::io::Error::other("broken pipe")));
-        assert!(DriverError::from(broken).undecided, "the driver did not respond");
+        assert!(
+            DriverError::from(broken).result_unknown,
+            "the driver did not respond"
+        );
     }
 }

@@ -15,7 +15,7 @@ use k8s_openapi::{
     },
 };
 
-use crate::{chance::Chance, quantity};
+use crate::{quantity, rng::SharedRng};
 
 /// One choice per allowed variation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,13 +96,13 @@ impl Dialect {
         self,
         mut object: CSIStorageCapacity,
         driver: &str,
-        chance: &Chance,
+        rng: &SharedRng,
     ) -> CSIStorageCapacity {
         let metadata = &mut object.metadata;
         let name = match self.names {
             NameForm::Generated => None,
-            NameForm::Uuid => Some(format!("csisc-{}", uuid(chance))),
-            NameForm::ReverseDomain => Some(format!("{}.{driver}", uuid(chance))),
+            NameForm::Uuid => Some(format!("csisc-{}", uuid(rng))),
+            NameForm::ReverseDomain => Some(format!("{}.{driver}", uuid(rng))),
         };
         if name.is_some() {
             metadata.generate_name = None;
@@ -176,8 +176,8 @@ pub(crate) fn as_labels(
 }
 
 /// A random UUID (RFC 9562, version 4).
-fn uuid(chance: &Chance) -> String {
-    let (high, low) = (chance.number(), chance.number());
+fn uuid(rng: &SharedRng) -> String {
+    let (high, low) = (rng.next_u64(), rng.next_u64());
     format!(
         "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
         high >> 32,
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn uuids_have_version_4_and_its_variant() {
-        let uuid = uuid(&Chance::seeded(7));
+        let uuid = uuid(&SharedRng::seeded(7));
         assert_eq!(uuid.len(), 36);
         assert_eq!(&uuid[14..15], "4");
         assert!(matches!(&uuid[19..20], "8" | "9" | "a" | "b"), "{uuid}");

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::{
     Options,
-    chance::Chance,
+    rng::SharedRng,
     status::{brief, is_not_found},
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct Recorder {
     client: Client,
     component: String,
     clock: fn() -> Timestamp,
-    chance: Chance,
+    rng: SharedRng,
     written: Mutex<HashMap<Repeated, Written>>,
 }
 
@@ -68,12 +68,16 @@ struct Written {
 impl Recorder {
     /// Creates a recorder whose source is the driver name and this process.
     pub(crate) fn new(client: Client, driver: &str, options: &Options) -> Recorder {
-        let component = format!("{driver}_{}_{:016x}", options.place(), options.chance.number());
+        let component = format!(
+            "{driver}_{}_{:016x}",
+            options.instance_name(),
+            options.rng.next_u64()
+        );
         Recorder {
             client,
             component,
             clock: options.clock,
-            chance: options.chance.clone(),
+            rng: options.rng.clone(),
             written: Mutex::default(),
         }
     }
@@ -138,7 +142,7 @@ impl Recorder {
         let name = about.name.clone().unwrap_or_default();
         Event {
             metadata: ObjectMeta {
-                name: Some(format!("{name}.{:016x}", self.chance.number())),
+                name: Some(format!("{name}.{:016x}", self.rng.next_u64())),
                 namespace: Some(about.namespace.clone().unwrap_or_else(|| "default".to_owned())),
                 ..Default::default()
             },

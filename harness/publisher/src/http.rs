@@ -61,7 +61,7 @@ pub(crate) struct Health {
     ready: AtomicBool,
     /// Expiry of the held Lease. `None` if it is not held.
     lease: Mutex<Option<Instant>>,
-    elects: AtomicBool,
+    election_check: AtomicBool,
 }
 
 impl Health {
@@ -71,8 +71,8 @@ impl Health {
     }
 
     /// Enables the leader election check.
-    pub(crate) fn elects(&self) {
-        self.elects.store(true, Ordering::Relaxed);
+    pub(crate) fn enable_election_check(&self) {
+        self.election_check.store(true, Ordering::Relaxed);
     }
 
     /// Sets the expiry of the held Lease. `None`: it is not held.
@@ -155,8 +155,8 @@ pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) 
 
 async fn connection(stream: Box<dyn Socket>, endpoint: Arc<Endpoint>) {
     let service = service_fn(|request: Request<Incoming>| {
-        let answer = endpoint.answer(request.method(), request.uri().path());
-        async { Ok::<_, Infallible>(answer) }
+        let response = endpoint.response(request.method(), request.uri().path());
+        async { Ok::<_, Infallible>(response) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -169,29 +169,29 @@ async fn connection(stream: Box<dyn Socket>, endpoint: Arc<Endpoint>) {
 }
 
 impl Endpoint {
-    fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+    fn response(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n");
         }
         let health = &self.health;
         match path {
             path if path == self.metrics_path => {
-                let mut answer = Response::new(self.metrics.text().into());
-                let media = hyper::header::HeaderValue::from_static(metrics::MEDIA);
-                answer.headers_mut().insert(CONTENT_TYPE, media);
-                answer
+                let mut response = Response::new(self.metrics.text().into());
+                let media = hyper::header::HeaderValue::from_static(metrics::OPENMETRICS_TYPE);
+                response.headers_mut().insert(CONTENT_TYPE, media);
+                response
             }
-            "/healthz" => said(health.is_alive(), "the lease ran out"),
-            "/readyz" => said(health.is_ready(), "not everything was listed yet"),
-            "/healthz/leader-election" if health.elects.load(Ordering::Relaxed) => {
-                said(health.is_alive(), "the lease ran out")
+            "/healthz" => check(health.is_alive(), "the lease ran out"),
+            "/readyz" => check(health.is_ready(), "not everything was listed yet"),
+            "/healthz/leader-election" if health.election_check.load(Ordering::Relaxed) => {
+                check(health.is_alive(), "the lease ran out")
             }
             _ => text(StatusCode::NOT_FOUND, "there is nothing here\n"),
         }
     }
 }
 
-fn said(good: bool, problem: &'static str) -> Response<Full<Bytes>> {
+fn check(good: bool, problem: &'static str) -> Response<Full<Bytes>> {
     if good {
         text(StatusCode::OK, "ok")
     } else {
@@ -199,10 +199,10 @@ fn said(good: bool, problem: &'static str) -> Response<Full<Bytes>> {
     }
 }
 
-fn text(code: StatusCode, words: &'static str) -> Response<Full<Bytes>> {
-    let mut answer = Response::new(Full::from(words));
-    *answer.status_mut() = code;
-    answer
+fn text(code: StatusCode, body: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = code;
+    response
 }
 
 #[cfg(test)]
@@ -215,38 +215,41 @@ mod tests {
         Endpoint {
             metrics: Metrics::new(),
             health: Arc::default(),
-            metrics_path: "/figures".to_owned(),
+            metrics_path: "/custom-metrics".to_owned(),
         }
     }
 
     async fn get(endpoint: &Endpoint, path: &str) -> (u16, String) {
-        let answer = endpoint.answer(&Method::GET, path);
-        let code = answer.status().as_u16();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let response = endpoint.response(&Method::GET, path);
+        let code = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
         (code, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    fn answered(code: u16, words: &str) -> (u16, String) {
-        (code, words.to_owned())
+    fn response(code: u16, body: &str) -> (u16, String) {
+        (code, body.to_owned())
     }
 
     #[tokio::test]
     async fn metrics_are_served_at_their_path_only() {
         let endpoint = endpoint();
-        endpoint.metrics.leads(false);
-        let figures = endpoint.answer(&Method::HEAD, "/figures");
-        assert_eq!(figures.headers()[CONTENT_TYPE], metrics::MEDIA);
-        let (code, text) = get(&endpoint, "/figures").await;
+        endpoint.metrics.set_leader(false);
+        let metrics_response = endpoint.response(&Method::HEAD, "/custom-metrics");
+        assert_eq!(
+            metrics_response.headers()[CONTENT_TYPE],
+            metrics::OPENMETRICS_TYPE
+        );
+        let (code, text) = get(&endpoint, "/custom-metrics").await;
         assert_eq!(code, 200);
         assert!(text.contains("leader_election_master_status"), "{text}");
-        let nothing = answered(404, "there is nothing here\n");
+        let nothing = response(404, "there is nothing here\n");
         assert_eq!(get(&endpoint, "/metrics").await, nothing);
         assert_eq!(
             get(&endpoint, "/healthz/leader-election").await,
             nothing,
             "leader election is disabled"
         );
-        let posted = endpoint.answer(&Method::POST, "/figures");
+        let posted = endpoint.response(&Method::POST, "/custom-metrics");
         assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
     }
 
@@ -255,25 +258,25 @@ mod tests {
         let endpoint = endpoint();
         assert_eq!(
             get(&endpoint, "/readyz").await,
-            answered(500, "not everything was listed yet")
+            response(500, "not everything was listed yet")
         );
         endpoint.health.set_ready();
-        assert_eq!(get(&endpoint, "/readyz").await, answered(200, "ok"));
+        assert_eq!(get(&endpoint, "/readyz").await, response(200, "ok"));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_leader_is_healthy_until_the_grace_period_after_lease_expiry() {
         let endpoint = endpoint();
         assert_eq!(get(&endpoint, "/healthz").await.0, 200, "no lease is held");
-        endpoint.health.elects();
+        endpoint.health.enable_election_check();
         assert_eq!(get(&endpoint, "/healthz/leader-election").await.0, 200);
         endpoint
             .health
             .set_lease(Some(Instant::now() + Duration::from_secs(5)));
         tokio::time::advance(Duration::from_millis(24_999)).await;
-        assert_eq!(get(&endpoint, "/healthz").await, answered(200, "ok"));
+        assert_eq!(get(&endpoint, "/healthz").await, response(200, "ok"));
         tokio::time::advance(Duration::from_millis(1)).await;
-        let late = answered(500, "the lease ran out");
+        let late = response(500, "the lease ran out");
         assert_eq!(get(&endpoint, "/healthz").await, late);
         assert_eq!(get(&endpoint, "/healthz/leader-election").await, late);
         tokio::time::advance(Duration::from_secs(1)).await;
@@ -298,11 +301,11 @@ mod tests {
             let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
             let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
             stream.write_all(request).await.unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).await.unwrap();
+            let mut response = String::new();
+            stream.read_to_string(&mut response).await.unwrap();
             assert!(
-                answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"),
-                "{answer}"
+                response.starts_with("HTTP/1.1 200") && response.ends_with("ok"),
+                "{response}"
             );
             served.abort();
         }

@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{
     Options,
-    chance::Chance,
     http::Health,
     metrics::Metrics,
     options::LeaderElectionOptions,
+    rng::SharedRng,
     status::{brief, is_not_found},
 };
 
@@ -38,25 +38,25 @@ pub struct LostLease {
 }
 
 /// One candidate.
-pub(crate) struct Election {
+pub(crate) struct LeaderElector {
     api: Api<Lease>,
     name: String,
     identity: String,
     clock: fn() -> Timestamp,
-    chance: Chance,
+    rng: SharedRng,
     options: LeaderElectionOptions,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
-    seen: Mutex<Option<Seen>>,
+    observed: Mutex<Option<ObservedLease>>,
 }
 
 /// The last observed state of the Lease.
-struct Seen {
+struct ObservedLease {
     spec: LeaseSpec,
     at: Instant,
 }
 
-impl Election {
+impl LeaderElector {
     /// A candidate for the Lease with this name. Characters that are invalid in names are replaced with dashes.
     pub(crate) fn new(
         options: &Options,
@@ -64,28 +64,28 @@ impl Election {
         name: &str,
         metrics: Arc<Metrics>,
         health: Arc<Health>,
-    ) -> Election {
+    ) -> LeaderElector {
         let election = options.election.clone();
         let namespace = election.namespace.as_deref().filter(|name| !name.is_empty());
         let namespace = namespace.unwrap_or_else(|| client.default_namespace()).to_owned();
-        health.elects();
-        metrics.leads(false);
-        Election {
+        health.enable_election_check();
+        metrics.set_leader(false);
+        LeaderElector {
             api: Api::namespaced(client.clone(), &namespace),
             name: name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
             // Two processes may have the same pod or node name for a moment or by misconfiguration.
-            identity: format!("{}_{:016x}", options.place(), options.chance.number()),
+            identity: format!("{}_{:016x}", options.instance_name(), options.rng.next_u64()),
             clock: options.clock,
-            chance: options.chance.clone(),
+            rng: options.rng.clone(),
             options: election,
             metrics,
             health,
-            seen: Mutex::default(),
+            observed: Mutex::default(),
         }
     }
 
     /// Waits until this instance holds the Lease.
-    pub(crate) async fn won(&self) {
+    pub(crate) async fn acquire(&self) {
         tracing::info!(
             lease = self.name,
             identity = self.identity,
@@ -95,14 +95,14 @@ impl Election {
             // A candidate counts as ready: it could start working at once.
             self.health.set_ready();
             let period = self.options.retry_period;
-            sleep(period.mul_f64(1.0 + JITTER * self.chance.fraction())).await;
+            sleep(period.mul_f64(1.0 + JITTER * self.rng.fraction())).await;
         }
-        self.metrics.leads(true);
+        self.metrics.set_leader(true);
         tracing::info!(lease = self.name, "this instance leads");
     }
 
     /// Renews the Lease until that fails for the renew deadline.
-    pub(crate) async fn lost(&self) -> LostLease {
+    pub(crate) async fn renew(&self) -> LostLease {
         let mut deadline = Instant::now() + self.options.renew_deadline;
         loop {
             match timeout_at(deadline, self.attempt()).await {
@@ -110,13 +110,13 @@ impl Election {
                     deadline = Instant::now() + self.options.renew_deadline;
                     sleep(self.options.retry_period).await;
                 }
-                Ok(false) if Instant::now() < deadline && self.is_ours() => {
+                Ok(false) if Instant::now() < deadline && self.is_leader() => {
                     sleep(self.options.retry_period.min(deadline - Instant::now())).await;
                 }
                 Ok(false) | Err(_) => break,
             }
         }
-        self.metrics.leads(false);
+        self.metrics.set_leader(false);
         LostLease {
             name: self.name.clone(),
             deadline: self.options.renew_deadline,
@@ -125,7 +125,7 @@ impl Election {
 
     /// Releases the Lease, so that other candidates need not wait until it expires.
     pub(crate) async fn release(&self) {
-        if !self.is_ours() {
+        if !self.is_leader() {
             return;
         }
         let Ok(Ok(mut lease)) = timeout(RELEASE_TIMEOUT, self.api.get(&self.name)).await else {
@@ -148,16 +148,17 @@ impl Election {
         }
     }
 
-    fn is_ours(&self) -> bool {
-        let seen = self.seen.lock();
-        seen.as_ref()
-            .is_some_and(|seen| seen.spec.holder_identity.as_deref() == Some(&self.identity))
+    fn is_leader(&self) -> bool {
+        let observed = self.observed.lock();
+        observed
+            .as_ref()
+            .is_some_and(|observed| observed.spec.holder_identity.as_deref() == Some(&self.identity))
     }
 
     /// One attempt to acquire or renew the Lease.
     async fn attempt(&self) -> bool {
-        match self.take().await {
-            Ok(taken) => taken,
+        match self.try_acquire_or_renew().await {
+            Ok(is_holder) => is_holder,
             Err(error) => {
                 tracing::warn!(
                     lease = self.name,
@@ -169,7 +170,7 @@ impl Election {
         }
     }
 
-    async fn take(&self) -> kube::Result<bool> {
+    async fn try_acquire_or_renew(&self) -> kube::Result<bool> {
         // Measured from before the request, so never later than the expiry that other candidates compute.
         let until = Instant::now() + self.options.lease_duration;
         let found = match self.api.get(&self.name).await {
@@ -184,7 +185,7 @@ impl Election {
             }
             Some(found) => {
                 let old = found.spec.clone().unwrap_or_default();
-                if !self.may_take(&old, Instant::now()) {
+                if !self.may_acquire(&old, Instant::now()) {
                     return Ok(false);
                 }
                 let mut lease = found;
@@ -194,14 +195,14 @@ impl Election {
                     .await?
             }
         };
-        self.see(&written.spec.unwrap_or_default(), Instant::now());
+        self.observe(&written.spec.unwrap_or_default(), Instant::now());
         self.health.set_lease(Some(until));
         Ok(true)
     }
 
     /// Whether the Lease is free or expired, by this process's clock.
-    fn may_take(&self, spec: &LeaseSpec, now: Instant) -> bool {
-        let changed_at = self.see(spec, now);
+    fn may_acquire(&self, spec: &LeaseSpec, now: Instant) -> bool {
+        let changed_at = self.observe(spec, now);
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
         let seconds = spec.lease_duration_seconds.unwrap_or(0);
         let duration = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
@@ -209,12 +210,12 @@ impl Election {
     }
 
     /// Records the observed state. Returns when it was first observed.
-    fn see(&self, spec: &LeaseSpec, now: Instant) -> Instant {
-        let mut seen = self.seen.lock();
-        match &*seen {
+    fn observe(&self, spec: &LeaseSpec, now: Instant) -> Instant {
+        let mut observed = self.observed.lock();
+        match &*observed {
             Some(known) if known.spec == *spec => known.at,
             _ => {
-                *seen = Some(Seen {
+                *observed = Some(ObservedLease {
                     spec: spec.clone(),
                     at: now,
                 });
@@ -226,8 +227,8 @@ impl Election {
     /// The Lease to write, held by this instance, based on the old one.
     fn lease(&self, old: Option<&LeaseSpec>) -> Lease {
         let now = MicroTime((self.clock)());
-        let ours = old.is_some_and(|old| old.holder_identity.as_deref() == Some(&self.identity));
-        let acquired = old.and_then(|old| old.acquire_time.clone()).filter(|_| ours);
+        let is_own = old.is_some_and(|old| old.holder_identity.as_deref() == Some(&self.identity));
+        let acquired = old.and_then(|old| old.acquire_time.clone()).filter(|_| is_own);
         let transitions = old.and_then(|old| old.lease_transitions).unwrap_or(0);
         let seconds = self
             .options
@@ -246,7 +247,7 @@ impl Election {
                 lease_duration_seconds: Some(seconds),
                 acquire_time: Some(acquired.unwrap_or_else(|| now.clone())),
                 renew_time: Some(now),
-                lease_transitions: Some(transitions + i32::from(old.is_some() && !ours)),
+                lease_transitions: Some(transitions + i32::from(old.is_some() && !is_own)),
                 ..Default::default()
             }),
         }
@@ -255,16 +256,16 @@ impl Election {
 
 /// Runs the work while this instance holds the Lease, or unconditionally if election is disabled.
 pub(crate) async fn while_leading<E: From<LostLease>>(
-    election: Option<&Election>,
+    election: Option<&LeaderElector>,
     work: impl Future<Output = Result<Infallible, E>>,
 ) -> Result<Infallible, E> {
     let Some(election) = election else {
         return work.await;
     };
-    election.won().await;
+    election.acquire().await;
     tokio::select! {
         biased;
-        lost = election.lost() => Err(lost.into()),
+        lost = election.renew() => Err(lost.into()),
         worked = work => worked,
     }
 }
@@ -279,11 +280,11 @@ mod tests {
     const GET: &str = "GET /apis/coordination.k8s.io/v1/namespaces/default/leases/disk-example-com";
     const PUT: &str = "PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/disk-example-com";
 
-    fn election(server: &TestServer) -> Election {
+    fn election(server: &TestServer) -> LeaderElector {
         let mut options = Options::default();
         options.election.labels.0 = [("app".to_owned(), "publisher".to_owned())].into();
         let (metrics, health) = (Metrics::new(), Arc::default());
-        Election::new(&options, &server.client(), "disk.example.com", metrics, health)
+        LeaderElector::new(&options, &server.client(), "disk.example.com", metrics, health)
     }
 
     /// A Lease with this holder.
@@ -294,7 +295,7 @@ mod tests {
         }})
     }
 
-    fn alive(election: &Election) -> Option<Duration> {
+    fn alive(election: &LeaderElector) -> Option<Duration> {
         election.health.lease().map(|until| until - Instant::now())
     }
 
@@ -304,7 +305,7 @@ mod tests {
         let election = election(&server);
         server.refuse(404, "NotFound");
         server.echo();
-        assert!(election.attempt().await && election.is_ours());
+        assert!(election.attempt().await && election.is_leader());
         let received = server.received();
         let lease = &received[1].1;
         assert_eq!(lease["metadata"]["name"], "disk-example-com");
@@ -331,17 +332,17 @@ mod tests {
     async fn the_lease_of_another_holder_is_acquired_after_it_expired() {
         let server = TestServer::default();
         let election = election(&server);
-        server.answer_with(held("another", 3));
+        server.respond_with(held("another", 3));
         assert!(
             !election.attempt().await,
             "the duration counts from the first observation, not from renewTime"
         );
         tokio::time::advance(Duration::from_secs(14)).await;
-        server.answer_with(held("another", 3));
+        server.respond_with(held("another", 3));
         assert!(!election.attempt().await && alive(&election).is_none());
         assert_eq!(server.requests(), [GET, GET]);
         tokio::time::advance(Duration::from_secs(1)).await;
-        server.answer_with(held("another", 3));
+        server.respond_with(held("another", 3));
         server.echo();
         assert!(election.attempt().await);
         let received = server.received();
@@ -359,13 +360,13 @@ mod tests {
         let server = TestServer::default();
         let election = election(&server);
         for transitions in [1, 2] {
-            server.answer_with(held("another", transitions));
+            server.respond_with(held("another", transitions));
             assert!(!election.attempt().await);
             tokio::time::advance(Duration::from_secs(10)).await;
         }
-        server.answer_with(held("another", 2));
+        server.respond_with(held("another", 2));
         assert!(!election.attempt().await);
-        server.answer_with(held("", 2));
+        server.respond_with(held("", 2));
         server.echo();
         assert!(election.attempt().await);
     }
@@ -374,7 +375,7 @@ mod tests {
     async fn renewing_the_own_lease_preserves_acquire_time() {
         let server = TestServer::default();
         let election = election(&server);
-        server.answer_with(held(&election.identity, 3));
+        server.respond_with(held(&election.identity, 3));
         server.echo();
         assert!(election.attempt().await);
         let spec = &server.received()[1].1["spec"];
@@ -386,9 +387,9 @@ mod tests {
     }
 
     /// How long the leader keeps leading with the prepared responses.
-    async fn leads_for(election: &Election) -> Duration {
+    async fn leads_for(election: &LeaderElector) -> Duration {
         let began = Instant::now();
-        election.lost().await;
+        election.renew().await;
         began.elapsed()
     }
 
@@ -397,7 +398,7 @@ mod tests {
         let server = TestServer::default();
         let election = election(&server);
         for _ in 0..2 {
-            server.answer_with(held(&election.identity, 0));
+            server.respond_with(held(&election.identity, 0));
             server.echo();
         }
         assert!(election.attempt().await);
@@ -415,7 +416,7 @@ mod tests {
     async fn a_leader_that_observes_another_holder_stops_immediately() {
         let server = TestServer::default();
         let election = election(&server);
-        server.answer_with(held("another", 1));
+        server.respond_with(held("another", 1));
         assert_eq!(leads_for(&election).await, Duration::ZERO);
     }
 
@@ -429,14 +430,14 @@ mod tests {
             Vec::<String>::new(),
             "the lease was never held"
         );
-        server.answer_with(held(&election.identity, 0));
+        server.respond_with(held(&election.identity, 0));
         server.echo();
         assert!(election.attempt().await);
         server.received();
-        server.answer_with(held("another", 1));
+        server.respond_with(held("another", 1));
         election.release().await;
         assert_eq!(server.requests(), [GET], "another instance holds it now");
-        server.answer_with(held(&election.identity, 0));
+        server.respond_with(held(&election.identity, 0));
         server.echo();
         election.release().await;
         let spec = &server.received()[1].1["spec"];
@@ -450,11 +451,11 @@ mod tests {
     async fn a_candidate_is_ready_and_leads_after_acquiring_the_lease() {
         let server = TestServer::default();
         let election = election(&server);
-        server.answer_with(held("another", 1));
-        server.answer_with(held("", 1));
+        server.respond_with(held("another", 1));
+        server.respond_with(held("", 1));
         server.echo();
         let began = Instant::now();
-        election.won().await;
+        election.acquire().await;
         let waited = began.elapsed().as_secs_f64();
         assert!(
             (5.0..=11.0).contains(&waited),

@@ -19,7 +19,6 @@
 //! Not implemented: migration of in-tree volumes.
 
 mod capacity;
-mod chance;
 mod cleaner;
 mod cluster;
 mod csi;
@@ -34,6 +33,7 @@ mod provision;
 mod quantity;
 mod queue;
 mod rate_limiter;
+mod rng;
 mod run;
 mod status;
 #[cfg(test)]
@@ -41,7 +41,6 @@ mod test_server;
 mod topology;
 mod watch;
 
-pub use chance::Chance;
 pub use csi::{DriverError, driver_channel};
 pub use dialect::{Dialect, NameForm, SelectorForm, SizeForm, UpdateVerb};
 pub use http::{Connections, Socket};
@@ -52,4 +51,5 @@ pub use options::{
 };
 pub use owner::OwnerError;
 pub use rate_limiter::rate_limited_client;
+pub use rng::SharedRng;
 pub use run::{Clients, Error, run, run_with};

@@ -12,13 +12,13 @@ use prometheus_client::{
 use tonic::Code;
 
 /// The Content-Type of the response.
-pub(crate) const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A gauge in seconds.
 pub(crate) type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 
 /// Histograms by label set.
-type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
+type HistogramFamily<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Value of the label `driver_name` before the driver's name is known.
 const UNKNOWN_DRIVER: &str = "unknown-driver";
@@ -35,7 +35,7 @@ const QUEUE_BUCKETS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1
 const VOLUME_BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// Labels known only at run time: driver and node, or none.
-pub(crate) type Place = Vec<(&'static str, String)>;
+pub(crate) type ExtraLabels = Vec<(&'static str, String)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CallLabels {
@@ -56,28 +56,28 @@ struct ClassLabels {
 
 /// Metrics of the published objects.
 #[derive(Clone, Default)]
-pub(crate) struct Objects {
-    pub(crate) goal: Family<Place, Gauge>,
-    pub(crate) current: Family<Place, Gauge>,
-    pub(crate) obsolete: Family<Place, Gauge>,
-    pub(crate) age: Family<Place, Seconds>,
+pub(crate) struct ObjectMetrics {
+    pub(crate) goal: Family<ExtraLabels, Gauge>,
+    pub(crate) current: Family<ExtraLabels, Gauge>,
+    pub(crate) obsolete: Family<ExtraLabels, Gauge>,
+    pub(crate) age: Family<ExtraLabels, Seconds>,
 }
 
 /// Metrics of one workqueue.
 #[derive(Clone)]
-pub(crate) struct QueueMeter {
+pub(crate) struct QueueMetrics {
     pub(crate) depth: Gauge,
     pub(crate) adds: Counter,
     pub(crate) retries: Counter,
-    pub(crate) waited: Histogram,
-    pub(crate) worked: Histogram,
-    pub(crate) unfinished: Seconds,
-    pub(crate) longest: Seconds,
+    pub(crate) queue_duration: Histogram,
+    pub(crate) work_duration: Histogram,
+    pub(crate) unfinished_work: Seconds,
+    pub(crate) longest_running: Seconds,
 }
 
 /// Metrics of creating, or deleting, volumes by StorageClass.
-pub(crate) struct VolumeMeter {
-    done: Timed<ClassLabels>,
+pub(crate) struct VolumeMetrics {
+    done: HistogramFamily<ClassLabels>,
     total: Family<ClassLabels, Counter>,
     failed: Family<ClassLabels, Counter>,
 }
@@ -86,50 +86,52 @@ pub(crate) struct VolumeMeter {
 pub(crate) struct Metrics {
     registry: Mutex<Registry>,
     /// Called before each scrape to update gauges that depend on time.
-    fills: Mutex<Vec<Box<dyn Fn() + Send>>>,
-    calls: Timed<CallLabels>,
+    updates: Mutex<Vec<Box<dyn Fn() + Send>>>,
+    calls: HistogramFamily<CallLabels>,
     queues: Queues,
-    leads: Family<Place, Gauge>,
-    pub(crate) objects: Objects,
-    pub(crate) provisioned: VolumeMeter,
-    pub(crate) deleted: VolumeMeter,
+    leader: Family<ExtraLabels, Gauge>,
+    pub(crate) objects: ObjectMetrics,
+    pub(crate) provisioned: VolumeMetrics,
+    pub(crate) deleted: VolumeMetrics,
 }
 
 struct Queues {
     depth: Family<QueueLabels, Gauge>,
     adds: Family<QueueLabels, Counter>,
     retries: Family<QueueLabels, Counter>,
-    waited: Timed<QueueLabels>,
-    worked: Timed<QueueLabels>,
-    unfinished: Family<QueueLabels, Seconds>,
-    longest: Family<QueueLabels, Seconds>,
+    queue_duration: HistogramFamily<QueueLabels>,
+    work_duration: HistogramFamily<QueueLabels>,
+    unfinished_work: Family<QueueLabels, Seconds>,
+    longest_running: Family<QueueLabels, Seconds>,
 }
 
 impl Metrics {
     pub(crate) fn new() -> Arc<Metrics> {
         let mut registry = Registry::default();
-        let calls: Timed<CallLabels> = Family::new_with_constructor(|| Histogram::new(CALL_BUCKETS));
+        let calls: HistogramFamily<CallLabels> =
+            Family::new_with_constructor(|| Histogram::new(CALL_BUCKETS));
         registry.register(
             "csi_sidecar_operations_seconds",
             "Container Storage Interface operation duration with gRPC error code status total",
             calls.clone(),
         );
-        let leads: Family<Place, Gauge> = Family::default();
+        let leader: Family<ExtraLabels, Gauge> = Family::default();
         registry.register(
             "leader_election_master_status",
             "Whether this process holds its Lease",
-            leads.clone(),
+            leader.clone(),
         );
         let queues = Queues::register(&mut registry);
-        let objects = Objects::register(&mut registry);
-        let provisioned = VolumeMeter::register(&mut registry, "controller_persistentvolumeclaim_provision");
-        let deleted = VolumeMeter::register(&mut registry, "controller_persistentvolume_delete");
+        let objects = ObjectMetrics::register(&mut registry);
+        let provisioned =
+            VolumeMetrics::register(&mut registry, "controller_persistentvolumeclaim_provision");
+        let deleted = VolumeMetrics::register(&mut registry, "controller_persistentvolume_delete");
         Arc::new(Metrics {
             registry: Mutex::new(registry),
-            fills: Mutex::default(),
+            updates: Mutex::default(),
             calls,
             queues,
-            leads,
+            leader,
             objects,
             provisioned,
             deleted,
@@ -137,12 +139,12 @@ impl Metrics {
     }
 
     /// Registers a function to be called before each scrape.
-    pub(crate) fn before_reading(&self, fill: impl Fn() + Send + 'static) {
-        self.fills.lock().push(Box::new(fill));
+    pub(crate) fn before_scrape(&self, update: impl Fn() + Send + 'static) {
+        self.updates.lock().push(Box::new(update));
     }
 
     /// Records a finished CSI call. `driver` is empty if its name is not known yet.
-    pub(crate) fn called(&self, driver: &str, method: &'static str, code: Code, took: Duration) {
+    pub(crate) fn record_call(&self, driver: &str, method: &'static str, code: Code, took: Duration) {
         let driver = if driver.is_empty() { UNKNOWN_DRIVER } else { driver };
         let labels = CallLabels {
             driver_name: driver.to_owned(),
@@ -153,31 +155,31 @@ impl Metrics {
     }
 
     /// The metrics of the workqueue with this name.
-    pub(crate) fn queue(&self, name: &'static str) -> QueueMeter {
+    pub(crate) fn queue(&self, name: &'static str) -> QueueMetrics {
         let labels = QueueLabels { name };
         let queues = &self.queues;
-        QueueMeter {
+        QueueMetrics {
             depth: queues.depth.get_or_create_owned(&labels),
             adds: queues.adds.get_or_create_owned(&labels),
             retries: queues.retries.get_or_create_owned(&labels),
-            waited: queues.waited.get_or_create_owned(&labels),
-            worked: queues.worked.get_or_create_owned(&labels),
-            unfinished: queues.unfinished.get_or_create_owned(&labels),
-            longest: queues.longest.get_or_create_owned(&labels),
+            queue_duration: queues.queue_duration.get_or_create_owned(&labels),
+            work_duration: queues.work_duration.get_or_create_owned(&labels),
+            unfinished_work: queues.unfinished_work.get_or_create_owned(&labels),
+            longest_running: queues.longest_running.get_or_create_owned(&labels),
         }
     }
 
     /// Sets whether this process holds its Lease.
-    pub(crate) fn leads(&self, leads: bool) {
+    pub(crate) fn set_leader(&self, is_leader: bool) {
         let labels = vec![("name", String::new())];
-        self.leads.get_or_create(&labels).set(i64::from(leads));
+        self.leader.get_or_create(&labels).set(i64::from(is_leader));
     }
 
     /// All metrics in OpenMetrics text format.
     pub(crate) fn text(&self) -> String {
         // Only one scrape at a time: another one would clear the updated gauges.
         let registry = self.registry.lock();
-        self.fills.lock().iter().for_each(|fill| fill());
+        self.updates.lock().iter().for_each(|update| update());
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = encode(&mut text, &registry);
@@ -186,9 +188,9 @@ impl Metrics {
     }
 }
 
-impl Objects {
-    fn register(registry: &mut Registry) -> Objects {
-        let objects = Objects::default();
+impl ObjectMetrics {
+    fn register(registry: &mut Registry) -> ObjectMetrics {
+        let objects = ObjectMetrics::default();
         let gauges = [
             (
                 "csistoragecapacities_desired_goal",
@@ -224,10 +226,10 @@ impl Queues {
             depth: Family::default(),
             adds: Family::default(),
             retries: Family::default(),
-            waited: Family::new_with_constructor(|| Histogram::new(QUEUE_BUCKETS)),
-            worked: Family::new_with_constructor(|| Histogram::new(QUEUE_BUCKETS)),
-            unfinished: Family::default(),
-            longest: Family::default(),
+            queue_duration: Family::new_with_constructor(|| Histogram::new(QUEUE_BUCKETS)),
+            work_duration: Family::new_with_constructor(|| Histogram::new(QUEUE_BUCKETS)),
+            unfinished_work: Family::default(),
+            longest_running: Family::default(),
         };
         registry.register(
             "workqueue_depth",
@@ -239,42 +241,42 @@ impl Queues {
         registry.register(
             "workqueue_queue_duration_seconds",
             "Time from being ready to a worker",
-            queues.waited.clone(),
+            queues.queue_duration.clone(),
         );
         registry.register(
             "workqueue_work_duration_seconds",
             "Time that a worker took",
-            queues.worked.clone(),
+            queues.work_duration.clone(),
         );
         registry.register(
             "workqueue_unfinished_work_seconds",
             "Time that all present workers have spent so far",
-            queues.unfinished.clone(),
+            queues.unfinished_work.clone(),
         );
         registry.register(
             "workqueue_longest_running_processor_seconds",
             "Time that the slowest present worker has spent so far",
-            queues.longest.clone(),
+            queues.longest_running.clone(),
         );
         queues
     }
 }
 
-impl VolumeMeter {
-    fn register(registry: &mut Registry, name: &str) -> VolumeMeter {
-        let meter = VolumeMeter {
+impl VolumeMetrics {
+    fn register(registry: &mut Registry, name: &str) -> VolumeMetrics {
+        let metrics = VolumeMetrics {
             done: Family::new_with_constructor(|| Histogram::new(VOLUME_BUCKETS)),
             total: Family::default(),
             failed: Family::default(),
         };
-        registry.register(name, "Successes", meter.total.clone());
-        registry.register(format!("{name}_failed"), "Failures", meter.failed.clone());
+        registry.register(name, "Successes", metrics.total.clone());
+        registry.register(format!("{name}_failed"), "Failures", metrics.failed.clone());
         registry.register(
             format!("{name}_duration_seconds"),
             "Time that a success took",
-            meter.done.clone(),
+            metrics.done.clone(),
         );
-        meter
+        metrics
     }
 
     /// Records a success for a volume of this class.

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use capacity_client::Pace;
+use capacity_client::ExponentialBackoff;
 use k8s_openapi::{
     api::core::v1::Pod,
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
@@ -14,7 +14,7 @@ use kube::{
 use serde::de::DeserializeOwned;
 
 use crate::{
-    status::{brief, is_passing},
+    status::{brief, is_temporary},
     watch::Retry,
 };
 
@@ -60,13 +60,13 @@ pub(crate) async fn find(
     namespace: &str,
     pod: &str,
     level: i32,
-    pace: Pace,
+    backoff: ExponentialBackoff,
 ) -> Result<Option<OwnerReference>, OwnerError> {
     if level < 0 {
         return Ok(None);
     }
     let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let found = get(&api, "Pod", pod, pace).await?;
+    let found = get(&api, "Pod", pod, backoff).await?;
     let mut owner = OwnerReference {
         api_version: "v1".to_owned(),
         kind: "Pod".to_owned(),
@@ -78,7 +78,7 @@ pub(crate) async fn find(
     let mut metadata = found.metadata;
     for step in 0..level {
         if step > 0 {
-            metadata = read(client, namespace, &owner, pace).await?;
+            metadata = read(client, namespace, &owner, backoff).await?;
         }
         owner = controller(&metadata, &owner)?;
     }
@@ -89,7 +89,7 @@ async fn read(
     client: &Client,
     namespace: &str,
     owner: &OwnerReference,
-    pace: Pace,
+    backoff: ExponentialBackoff,
 ) -> Result<ObjectMeta, OwnerError> {
     let (group, version) = owner
         .api_version
@@ -103,23 +103,23 @@ async fn read(
     }
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &owner.kind));
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
-    let found = get(&api, &owner.kind, &owner.name, pace).await?;
+    let found = get(&api, &owner.kind, &owner.name, backoff).await?;
     Ok(found.metadata)
 }
 
 /// Gets an object. Retries while the API server is unavailable.
-async fn get<K>(api: &Api<K>, kind: &str, name: &str, pace: Pace) -> Result<K, OwnerError>
+async fn get<K>(api: &Api<K>, kind: &str, name: &str, backoff: ExponentialBackoff) -> Result<K, OwnerError>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    let mut waits = Retry::new(pace);
+    let mut waits = Retry::new(backoff);
     loop {
         match (api.get(name).await, waits.next()) {
-            (Err(error), Some(wait)) if is_passing(&error) => {
+            (Err(error), Some(wait)) if is_temporary(&error) => {
                 tracing::warn!(kind, name, error = brief(&error), "the owner cannot be read yet");
                 tokio::time::sleep(wait).await;
             }
-            (answer, _) => return answer.map_err(|source| get_failed(kind, name, source)),
+            (result, _) => return result.map_err(|source| get_failed(kind, name, source)),
         }
     }
 }

@@ -7,22 +7,22 @@ use std::{
     time::Duration,
 };
 
-use capacity_client::Pace;
+use capacity_client::ExponentialBackoff;
 use futures::{Stream, stream};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
-use crate::metrics::QueueMeter;
+use crate::metrics::QueueMetrics;
 
 /// The workqueue. A worker finishes a key with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`].
 pub(crate) struct Queue<K> {
-    pace: Pace,
+    backoff: ExponentialBackoff,
     inner: Mutex<Inner<K>>,
     changed: Notify,
 }
 
 struct Inner<K> {
-    meter: QueueMeter,
+    metrics: QueueMetrics,
     entries: HashMap<K, Entry>,
     ready: VecDeque<K>,
     waiting: BTreeSet<(Instant, K)>,
@@ -30,17 +30,17 @@ struct Inner<K> {
 
 #[derive(Debug)]
 struct Entry {
-    place: Place,
+    state: State,
     failures: u32,
     /// When it became ready, or when a worker took it.
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum State {
     Ready,
     /// A worker processes it. `again`: it was added meanwhile; `later`: it was added for a later time.
-    Taken {
+    Processing {
         again: bool,
         later: Option<Instant>,
     },
@@ -50,15 +50,15 @@ enum Place {
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// An empty queue.
-    pub(crate) fn new(pace: Pace, meter: QueueMeter) -> Queue<K> {
+    pub(crate) fn new(backoff: ExponentialBackoff, metrics: QueueMetrics) -> Queue<K> {
         let inner = Inner {
-            meter,
+            metrics,
             entries: HashMap::new(),
             ready: VecDeque::new(),
             waiting: BTreeSet::new(),
         };
         Queue {
-            pace,
+            backoff,
             inner: Mutex::new(inner),
             changed: Notify::new(),
         }
@@ -70,18 +70,18 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let waiting = match inner.entries.get_mut(&key) {
             None => None,
             Some(Entry {
-                place: Place::Waiting(until),
+                state: State::Waiting(until),
                 ..
             }) => Some(*until),
             Some(Entry {
-                place: Place::Taken { again, .. },
+                state: State::Processing { again, .. },
                 ..
             }) => {
                 *again = true;
                 return;
             }
             Some(Entry {
-                place: Place::Ready, ..
+                state: State::Ready, ..
             }) => return,
         };
         if let Some(until) = waiting {
@@ -97,7 +97,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let waits = matches!(
             self.inner.lock().entries.get(&key),
             Some(Entry {
-                place: Place::Waiting(_),
+                state: State::Waiting(_),
                 ..
             })
         );
@@ -110,13 +110,13 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub(crate) fn add_at(&self, key: K, at: Instant) {
         let mut inner = self.inner.lock();
         if let Some(entry) = inner.entries.get_mut(&key) {
-            if let Place::Taken { later, .. } = &mut entry.place {
+            if let State::Processing { later, .. } = &mut entry.state {
                 *later = Some(at);
             }
             return;
         }
         let entry = Entry {
-            place: Place::Waiting(at),
+            state: State::Waiting(at),
             failures: 0,
             since: Instant::now(),
         };
@@ -129,14 +129,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Removes a key that waits for a later time.
     pub(crate) fn cancel(&self, key: &K) {
         let mut inner = self.inner.lock();
-        match inner.entries.get_mut(key).map(|entry| &mut entry.place) {
-            Some(Place::Waiting(until)) => {
+        match inner.entries.get_mut(key).map(|entry| &mut entry.state) {
+            Some(State::Waiting(until)) => {
                 let until = *until;
                 inner.waiting.remove(&(until, key.clone()));
                 inner.entries.remove(key);
             }
-            Some(Place::Taken { later, .. }) => *later = None,
-            Some(Place::Ready) | None => {}
+            Some(State::Processing { later, .. }) => *later = None,
+            Some(State::Ready) | None => {}
         }
     }
 
@@ -144,16 +144,16 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub(crate) fn measure(&self) {
         let inner = self.inner.lock();
         let now = Instant::now();
-        let taken = inner
+        let processing = inner
             .entries
             .values()
-            .filter(|entry| matches!(entry.place, Place::Taken { .. }));
-        let times = taken.map(|entry| now.duration_since(entry.since).as_secs_f64());
-        let (sum, longest) = times.fold((0.0, 0.0), |(sum, longest), time| {
-            (sum + time, f64::max(longest, time))
+            .filter(|entry| matches!(entry.state, State::Processing { .. }));
+        let times = processing.map(|entry| now.duration_since(entry.since).as_secs_f64());
+        let (sum, longest_running) = times.fold((0.0, 0.0), |(sum, longest_running), time| {
+            (sum + time, f64::max(longest_running, time))
         });
-        inner.meter.unfinished.set(sum);
-        inner.meter.longest.set(longest);
+        inner.metrics.unfinished_work.set(sum);
+        inner.metrics.longest_running.set(longest_running);
     }
 
     /// A stream of keys as they become ready. It does not end.
@@ -171,26 +171,26 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Finishes a key with a failure: it becomes ready after its backoff.
     pub(crate) fn failed(&self, key: &K) {
-        self.inner.lock().meter.retries.inc();
-        self.finish(key, |entry, pace| {
+        self.inner.lock().metrics.retries.inc();
+        self.finish(key, |entry, backoff| {
             entry.failures = entry.failures.saturating_add(1);
-            Some(pace.wait(entry.failures))
+            Some(backoff.delay(entry.failures))
         });
     }
 
     /// Finishes a key with a failure that a quick retry cannot fix: it waits for the maximum backoff.
     pub(crate) fn postpone(&self, key: &K) {
-        self.inner.lock().meter.retries.inc();
-        self.finish(key, |entry, pace| {
+        self.inner.lock().metrics.retries.inc();
+        self.finish(key, |entry, backoff| {
             entry.failures = entry.failures.saturating_add(1);
-            Some(pace.max)
+            Some(backoff.max)
         });
     }
 
     async fn next(&self) -> K {
         loop {
             let changed = self.changed.notified();
-            let (key, wake) = self.inner.lock().take(Instant::now());
+            let (key, wake) = self.inner.lock().pop(Instant::now());
             match (key, wake) {
                 (Some(key), _) => return key,
                 (None, None) => changed.await,
@@ -203,22 +203,25 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    fn finish(&self, key: &K, wait: impl FnOnce(&mut Entry, Pace) -> Option<Duration>) {
+    fn finish(&self, key: &K, wait: impl FnOnce(&mut Entry, ExponentialBackoff) -> Option<Duration>) {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
         let Some(entry) = inner.entries.get_mut(key) else {
             return;
         };
-        inner.meter.worked.observe(entry.since.elapsed().as_secs_f64());
-        let (again, later) = match entry.place {
-            Place::Taken { again, later } => (again, later),
+        inner
+            .metrics
+            .work_duration
+            .observe(entry.since.elapsed().as_secs_f64());
+        let (again, later) = match entry.state {
+            State::Processing { again, later } => (again, later),
             _ => (false, None),
         };
-        let failed = wait(entry, self.pace).map(|wait| Instant::now() + wait);
+        let failed = wait(entry, self.backoff).map(|wait| Instant::now() + wait);
         match failed.or(later) {
             _ if again => inner.make_ready(key.clone()),
             Some(until) => {
-                entry.place = Place::Waiting(until);
+                entry.state = State::Waiting(until);
                 inner.waiting.insert((until, key.clone()));
             }
             None => {
@@ -233,19 +236,19 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 impl<K: Clone + Eq + Hash + Ord> Inner<K> {
     fn make_ready(&mut self, key: K) {
         let entry = self.entries.entry(key.clone()).or_insert(Entry {
-            place: Place::Ready,
+            state: State::Ready,
             failures: 0,
             since: Instant::now(),
         });
-        entry.place = Place::Ready;
+        entry.state = State::Ready;
         entry.since = Instant::now();
         self.ready.push_back(key);
-        self.meter.adds.inc();
-        self.meter.depth.inc();
+        self.metrics.adds.inc();
+        self.metrics.depth.inc();
     }
 
     /// A ready key, or else when the next one becomes ready.
-    fn take(&mut self, now: Instant) -> (Option<K>, Option<Instant>) {
+    fn pop(&mut self, now: Instant) -> (Option<K>, Option<Instant>) {
         while let Some((until, _)) = self.waiting.first()
             && *until <= now
         {
@@ -255,11 +258,11 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
         }
         let key = self.ready.pop_front();
         if let Some(entry) = key.as_ref().and_then(|key| self.entries.get_mut(key)) {
-            self.meter.depth.dec();
-            self.meter
-                .waited
+            self.metrics.depth.dec();
+            self.metrics
+                .queue_duration
                 .observe(now.duration_since(entry.since).as_secs_f64());
-            entry.place = Place::Taken {
+            entry.state = State::Processing {
                 again: false,
                 later: None,
             };
@@ -276,11 +279,11 @@ mod tests {
     use super::*;
 
     fn queue() -> Queue<&'static str> {
-        let pace = Pace {
+        let backoff = ExponentialBackoff {
             start: Duration::from_secs(1),
             max: Duration::from_secs(4),
         };
-        Queue::new(pace, crate::metrics::Metrics::new().queue("test"))
+        Queue::new(backoff, crate::metrics::Metrics::new().queue("test"))
     }
 
     fn ready_now(queue: &Queue<&'static str>) -> Option<&'static str> {
@@ -384,11 +387,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn metrics_count_queued_and_processed_keys() {
         let metrics = crate::metrics::Metrics::new();
-        let pace = Pace {
+        let backoff = ExponentialBackoff {
             start: Duration::from_secs(1),
             max: Duration::from_secs(4),
         };
-        let queue = Queue::new(pace, metrics.queue("test"));
+        let queue = Queue::new(backoff, metrics.queue("test"));
         ["a", "b", "a"].into_iter().for_each(|key| queue.add(key));
         assert_eq!(queue.next().await, "a");
         tokio::time::advance(Duration::from_secs(3)).await;

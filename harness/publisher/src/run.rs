@@ -23,13 +23,13 @@ use crate::{
     cluster::{Cluster, registration},
     csi::{Driver, driver_channel},
     http::{self, Connections, Endpoint, Health},
-    lease::{Election, while_leading},
+    lease::{LeaderElector, while_leading},
     metrics::Metrics,
     owner,
     provision::Provisioner,
     queue::Queue,
     topology::{self, Registration, Topology},
-    watch::{Change, Gate, follow, follow_events, watching_client},
+    watch::{Change, InitialSync, handle_events, list_and_watch, watching_client},
 };
 
 /// Why the publisher could not start, or stopped.
@@ -102,12 +102,12 @@ pub async fn run_with(
         health: Arc::clone(&health),
         metrics_path: options.http.metrics_path.clone(),
     };
-    let pace = options.pace();
+    let backoff = options.backoff();
     let start = Start {
         options,
-        watching: watching_client(&clients.main, pace),
+        watching: watching_client(&clients.main, backoff),
         client: clients.main,
-        publishing: watching_client(&clients.publishing, pace),
+        publishing: watching_client(&clients.publishing, backoff),
         driver: clients.driver,
         metrics,
         health,
@@ -139,7 +139,7 @@ struct Start {
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     /// Stored here because the Lease is released after the work has ended.
-    election: Mutex<Option<Arc<Election>>>,
+    election: Mutex<Option<Arc<LeaderElector>>>,
 }
 
 impl Start {
@@ -163,11 +163,18 @@ impl Start {
         while_leading(election.as_deref(), self.work(driver, publisher)).await
     }
 
-    fn election(&self, name: &str) -> Option<Arc<Election>> {
+    fn election(&self, name: &str) -> Option<Arc<LeaderElector>> {
         let wanted = self.options.election.enabled;
         let (metrics, health) = (Arc::clone(&self.metrics), Arc::clone(&self.health));
-        let election =
-            wanted.then(|| Arc::new(Election::new(&self.options, &self.client, name, metrics, health)));
+        let election = wanted.then(|| {
+            Arc::new(LeaderElector::new(
+                &self.options,
+                &self.client,
+                name,
+                metrics,
+                health,
+            ))
+        });
         self.election.lock().clone_from(&election);
         election
     }
@@ -187,7 +194,7 @@ impl Start {
         }
         let pod = options.pod_name.as_deref().unwrap_or_default();
         let level = options.capacity_ownerref_level;
-        let owner = owner::find(client, namespace, pod, level, options.pace()).await?;
+        let owner = owner::find(client, namespace, pod, level, options.backoff()).await?;
         let owner = owner.map(|owner| options.dialect.owner(owner));
         let recognized = owner
             .as_ref()
@@ -218,7 +225,7 @@ impl Start {
         let cluster = Arc::new(Mutex::new(Cluster::default()));
         let reads_csi_node = options.dialect.topology_of_csi_node;
         if let Some(node) = options.own_node().filter(|_| !reads_csi_node) {
-            let topology = Topology::fixed(node, driver.node_segment(options.pace()).await?);
+            let topology = Topology::fixed(node, driver.node_segment(options.backoff()).await?);
             let added = topology.segments().next().cloned();
             cluster.lock().topology = topology;
             deliver_segments(publisher.as_deref(), topology::Change { added, removed: None });
@@ -238,9 +245,9 @@ impl Start {
             cluster,
             publisher,
             provisioner,
-            gate: Gate::new(3 + 2 * usize::from(watches_nodes)),
-            published: Gate::new(1),
-            departures: Queue::new(options.pace(), self.metrics.queue("csitopology")),
+            initial_sync: InitialSync::new(3 + 2 * usize::from(watches_nodes)),
+            published_sync: InitialSync::new(1),
+            departures: Queue::new(options.backoff(), self.metrics.queue("csitopology")),
             health: Arc::clone(&self.health),
             options,
         };
@@ -262,9 +269,9 @@ struct Parts {
     publisher: Option<Arc<Publisher>>,
     provisioner: Arc<Provisioner>,
     /// Opens after the initial lists of all kinds except published objects.
-    gate: Gate,
+    initial_sync: InitialSync,
     /// Opens after the initial list of published objects. Provisioning does not wait for it, because the server may not serve the type.
-    published: Gate,
+    published_sync: InitialSync,
     /// Nodes whose driver unregistered, until the grace period ends.
     departures: Queue<String>,
     health: Arc<Health>,
@@ -279,7 +286,8 @@ fn deliver_segments(publisher: Option<&Publisher>, change: topology::Change) {
 
 impl Parts {
     fn storage_watches(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
-        let (pace, gate, provisioner) = (self.options.pace(), &self.gate, &*self.provisioner);
+        let (backoff, initial_sync, provisioner) =
+            (self.options.backoff(), &self.initial_sync, &*self.provisioner);
         let config = watcher::Config::default;
         let classes = move |change: Change<StorageClass>| {
             provisioner.class_changed(&change);
@@ -290,14 +298,14 @@ impl Parts {
         let claims = move |change: Change<PersistentVolumeClaim>| provisioner.claim_changed(change);
         let volumes = move |change: Change<PersistentVolume>| provisioner.volume_changed(change);
         vec![
-            follow(Api::all(client.clone()), config(), pace, gate, classes).boxed(),
-            follow(Api::all(client.clone()), config(), pace, gate, claims).boxed(),
-            follow(Api::all(client.clone()), config(), pace, gate, volumes).boxed(),
+            list_and_watch(Api::all(client.clone()), config(), backoff, initial_sync, classes).boxed(),
+            list_and_watch(Api::all(client.clone()), config(), backoff, initial_sync, claims).boxed(),
+            list_and_watch(Api::all(client.clone()), config(), backoff, initial_sync, volumes).boxed(),
         ]
     }
 
     fn node_watches(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
-        let (pace, gate) = (self.options.pace(), &self.gate);
+        let (backoff, initial_sync) = (self.options.backoff(), &self.initial_sync);
         // A distributed instance only needs its own node.
         let own = self
             .options
@@ -316,8 +324,15 @@ impl Parts {
         });
         vec![
             departures.then(|()| future::pending()).boxed(),
-            follow(Api::all(client.clone()), config(), pace, gate, nodes).boxed(),
-            follow(Api::all(client.clone()), config(), pace, gate, csi_nodes).boxed(),
+            list_and_watch(Api::all(client.clone()), config(), backoff, initial_sync, nodes).boxed(),
+            list_and_watch(
+                Api::all(client.clone()),
+                config(),
+                backoff,
+                initial_sync,
+                csi_nodes,
+            )
+            .boxed(),
         ]
     }
 
@@ -331,19 +346,19 @@ impl Parts {
         };
         let objects = move |change| publisher.object_changed(change);
         let work = async {
-            self.gate.opened().await;
-            self.published.opened().await;
+            self.initial_sync.wait().await;
+            self.published_sync.wait().await;
             tokio::join!(publisher.work(), publisher.poll());
             future::pending().await
         };
-        let events = publisher.capacities().events(config, self.options.pace());
-        let followed = follow_events("CSIStorageCapacity".into(), events, &self.published, objects);
-        vec![followed.boxed(), work.boxed()]
+        let events = publisher.capacities().events(config, self.options.backoff());
+        let object_watch = handle_events("CSIStorageCapacity".into(), events, &self.published_sync, objects);
+        vec![object_watch.boxed(), work.boxed()]
     }
 
     fn provisioning(&self) -> Vec<BoxFuture<'_, Infallible>> {
         let claims = async {
-            self.gate.opened().await;
+            self.initial_sync.wait().await;
             tracing::info!(
                 driver = &*self.driver.name,
                 "all objects are listed, the work begins"
@@ -353,27 +368,32 @@ impl Parts {
             future::pending().await
         };
         let volumes = async {
-            self.gate.opened().await;
+            self.initial_sync.wait().await;
             self.provisioner.work_on_volumes().await;
             future::pending().await
         };
-        let owners = async {
-            self.gate.opened().await;
-            self.provisioner.work_on_ownership().await;
+        let node_selection = async {
+            self.initial_sync.wait().await;
+            self.provisioner.work_on_node_selection().await;
             future::pending().await
         };
-        let originals = async {
-            self.gate.opened().await;
-            self.provisioner.work_on_originals().await;
+        let clone_sources = async {
+            self.initial_sync.wait().await;
+            self.provisioner.work_on_clone_sources().await;
             future::pending().await
         };
-        vec![claims.boxed(), volumes.boxed(), owners.boxed(), originals.boxed()]
+        vec![
+            claims.boxed(),
+            volumes.boxed(),
+            node_selection.boxed(),
+            clone_sources.boxed(),
+        ]
     }
 
     fn node_changed(&self, change: &Change<Node>) {
         let (node, labels) = match change {
-            Change::Set(node) => (node, Some(node.labels().clone())),
-            Change::Gone(node) => (node, None),
+            Change::Applied(node) => (node, Some(node.labels().clone())),
+            Change::Deleted(node) => (node, None),
             Change::Listed => return,
         };
         let change = self.cluster.lock().topology.set_labels(&node.name_any(), labels);
@@ -382,8 +402,8 @@ impl Parts {
 
     fn csi_node_changed(&self, change: &Change<CSINode>) {
         let (node, registration) = match change {
-            Change::Set(node) => (node, registration(node, &self.driver.name)),
-            Change::Gone(node) => (node, Registration::NoCsiNode),
+            Change::Applied(node) => (node, registration(node, &self.driver.name)),
+            Change::Deleted(node) => (node, Registration::NoCsiNode),
             Change::Listed => return,
         };
         let name = node.name_any();

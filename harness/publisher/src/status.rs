@@ -27,7 +27,7 @@ pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
 }
 
 /// Whether the error is temporary: the server is unreachable, overloaded, or failed internally.
-pub(crate) fn is_passing(error: &kube::Error) -> bool {
+pub(crate) fn is_temporary(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.code == 429 || status.code >= 500,
         kube::Error::Service(_) | kube::Error::HyperError(_) => true,
@@ -41,7 +41,7 @@ pub(crate) fn is_conflict(error: &kube::Error) -> bool {
 }
 
 /// Whether an object with this name already exists.
-pub(crate) fn is_already_there(error: &kube::Error) -> bool {
+pub(crate) fn is_already_exists(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
 }
 
@@ -70,7 +70,7 @@ mod tests {
 
     /// The results for: not found, type missing, conflict, already exists.
     fn meanings(error: &kube::Error) -> [bool; 4] {
-        [is_not_found, is_type_missing, is_conflict, is_already_there].map(|is| is(error))
+        [is_not_found, is_type_missing, is_conflict, is_already_exists].map(|is| is(error))
     }
 
     #[test]

@@ -12,33 +12,33 @@ use serde_json::{Value, json};
 pub(crate) type Received = (String, Value);
 
 /// Status code and object of a response. `None`: the request's object is returned.
-type Answer = (u16, Option<Value>);
+type Prepared = (u16, Option<Value>);
 
 /// The server. Clones share responses and requests.
 #[derive(Clone, Default)]
 pub(crate) struct TestServer {
-    answers: Arc<Mutex<VecDeque<Answer>>>,
+    prepared: Arc<Mutex<VecDeque<Prepared>>>,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
 impl TestServer {
-    /// Responds to the next request with this object.
-    pub(crate) fn answer_with(&self, object: Value) {
-        self.answers.lock().push_back((200, Some(object)));
+    /// Prepares a response with this object.
+    pub(crate) fn respond_with(&self, object: Value) {
+        self.prepared.lock().push_back((200, Some(object)));
     }
 
-    /// Responds to the next request with the request's object.
+    /// Prepares a response that repeats the object of the request.
     pub(crate) fn echo(&self) {
-        self.answers.lock().push_back((200, None));
+        self.prepared.lock().push_back((200, None));
     }
 
-    /// Fails the next request with this code and reason; the Status names an object.
+    /// Prepares an error with this code and reason; the Status names an object.
     pub(crate) fn refuse(&self, code: u16, reason: &str) {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason,
             "reason": reason, "code": code, "details": {"name": "it"},
         });
-        self.answers.lock().push_back((code, Some(status)));
+        self.prepared.lock().push_back((code, Some(status)));
     }
 
     /// The requests since the last call.
@@ -55,24 +55,24 @@ impl TestServer {
         let server = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
             let server = server.clone();
-            async move { Ok::<_, Infallible>(server.answer(request).await) }
+            async move { Ok::<_, Infallible>(server.respond(request).await) }
         });
         Client::new(service, "default")
     }
 
-    async fn answer(&self, request: Request<Body>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Body>) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let line = format!("{} {}", parts.method, parts.uri.path());
         let (code, object) = self
-            .answers
+            .prepared
             .lock()
             .pop_front()
-            .unwrap_or_else(|| panic!("no answer to {line}"));
+            .unwrap_or_else(|| panic!("no response is prepared for {line}"));
         let sent: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let mut answer = Response::new(Full::from(object.as_ref().unwrap_or(&sent).to_string()));
+        let mut response = Response::new(Full::from(object.as_ref().unwrap_or(&sent).to_string()));
         self.received.lock().push((line, sent));
-        *answer.status_mut() = code.try_into().unwrap();
-        answer
+        *response.status_mut() = code.try_into().unwrap();
+        response
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Change {
 
 /// The segment of a node from which a volume must be accessible.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Located<'a> {
+pub(crate) enum NodeSegment<'a> {
     /// The node is in this segment.
     In(&'a Segment),
     /// Not known yet: the driver is not registered, or a label is missing.
@@ -86,21 +86,24 @@ impl Topology {
     }
 
     /// The segment of a node.
-    pub(crate) fn locate(&self, node: &str) -> Located<'_> {
+    pub(crate) fn locate(&self, node: &str) -> NodeSegment<'_> {
         match self.nodes.get(node) {
             None
             | Some(NodeFacts {
                 registration: Registration::NoCsiNode,
                 ..
-            }) => Located::Absent,
-            Some(facts) => facts.segment.as_ref().map_or(Located::Unknown, Located::In),
+            }) => NodeSegment::Absent,
+            Some(facts) => facts
+                .segment
+                .as_ref()
+                .map_or(NodeSegment::Unknown, NodeSegment::In),
         }
     }
 
     fn update(&mut self, node: &str, change: impl FnOnce(&mut NodeFacts)) -> Change {
         let facts = self.nodes.entry(node.to_owned()).or_default();
         change(facts);
-        let new = facts.located();
+        let new = facts.compute_segment();
         let old = std::mem::replace(&mut facts.segment, new.clone());
         if facts.labels.is_none() && facts.registration == Registration::NoCsiNode {
             self.nodes.remove(node);
@@ -135,7 +138,7 @@ impl Topology {
 }
 
 impl NodeFacts {
-    fn located(&self) -> Option<Segment> {
+    fn compute_segment(&self) -> Option<Segment> {
         let (Some(labels), Registration::Keys(keys)) = (&self.labels, &self.registration) else {
             return None;
         };
@@ -202,13 +205,13 @@ mod tests {
             topology.set_labels("n", Some(labels(&[("zone", "a")]))),
             Change::default()
         );
-        assert_eq!(topology.locate("n"), Located::Unknown);
+        assert_eq!(topology.locate("n"), NodeSegment::Unknown);
         let whole = labels(&[("rack", "1"), ("zone", "a")]);
         assert_eq!(
             topology.set_labels("n", Some(whole.clone())).added,
             Some(whole.clone())
         );
-        assert_eq!(topology.locate("n"), Located::In(&whole));
+        assert_eq!(topology.locate("n"), NodeSegment::In(&whole));
     }
 
     #[test]
@@ -241,10 +244,10 @@ mod tests {
     fn a_node_without_csinode_is_absent() {
         let mut topology = Topology::default();
         topology.set_labels("n", Some(labels(&[])));
-        assert_eq!(topology.locate("n"), Located::Absent);
-        assert_eq!(topology.locate("other"), Located::Absent);
+        assert_eq!(topology.locate("n"), NodeSegment::Absent);
+        assert_eq!(topology.locate("other"), NodeSegment::Absent);
         let fixed = Topology::fixed("n", labels(&[("zone", "a")]));
-        assert_eq!(fixed.locate("n"), Located::In(&labels(&[("zone", "a")])));
+        assert_eq!(fixed.locate("n"), NodeSegment::In(&labels(&[("zone", "a")])));
     }
 
     proptest! {
@@ -266,7 +269,7 @@ mod tests {
                     prop_assert!(tracked.remove(&removed));
                 }
             }
-            let fresh: BTreeSet<Segment> = topology.nodes.values().filter_map(NodeFacts::located).collect();
+            let fresh: BTreeSet<Segment> = topology.nodes.values().filter_map(NodeFacts::compute_segment).collect();
             prop_assert_eq!(&tracked, &fresh);
             prop_assert_eq!(topology.segments().cloned().collect::<BTreeSet<_>>(), fresh);
         }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use capacity_client::{Pace, WatchPauses};
+use capacity_client::{ExponentialBackoff, WatchPauses};
 use futures::{Stream, StreamExt};
 use hyper::Request;
 use kube::{
@@ -30,29 +30,29 @@ use tower::service_fn;
 #[derive(Debug)]
 pub(crate) enum Change<K> {
     /// An object was added or modified.
-    Set(Arc<K>),
+    Applied(Arc<K>),
     /// An object was deleted; this is its last known state.
-    Gone(Arc<K>),
+    Deleted(Arc<K>),
     /// All existing objects have been delivered.
     Listed,
 }
 
-/// Opens after the first complete list of every watch.
-pub(crate) struct Gate(watch::Sender<usize>);
+/// Counts the watches whose first list is not complete yet.
+pub(crate) struct InitialSync(watch::Sender<usize>);
 
-impl Gate {
-    /// A gate for this number of watches.
-    pub(crate) fn new(watches: usize) -> Gate {
-        Gate(watch::Sender::new(watches))
+impl InitialSync {
+    /// Waits for this number of watches.
+    pub(crate) fn new(watches: usize) -> InitialSync {
+        InitialSync(watch::Sender::new(watches))
     }
 
-    /// Resolves when the gate is open.
-    pub(crate) async fn opened(&self) {
+    /// Resolves after the first complete list of every watch (client-go: `WaitForCacheSync`).
+    pub(crate) async fn wait(&self) {
         // `self` holds the sender, so the channel is not closed.
         let _ = self.0.subscribe().wait_for(|missing| *missing == 0).await;
     }
 
-    fn one_listed(&self) {
+    fn one_done(&self) {
         self.0.send_modify(|missing| *missing = missing.saturating_sub(1));
     }
 }
@@ -60,8 +60,8 @@ impl Gate {
 /// Namespace and name.
 type Name = (Option<String>, String);
 
-/// The objects delivered so far.
-struct Followed<K, F> {
+/// The objects delivered so far, to detect deletions between two watches.
+struct Reflector<K, F> {
     known: BTreeMap<Name, Arc<K>>,
     /// Names in the current list.
     listing: BTreeSet<Name>,
@@ -69,9 +69,9 @@ struct Followed<K, F> {
 }
 
 /// The client with pauses between watches that end immediately.
-pub(crate) fn watching_client(client: &Client, pace: Pace) -> Client {
+pub(crate) fn watching_client(client: &Client, backoff: ExponentialBackoff) -> Client {
     let namespace = client.default_namespace().to_owned();
-    let (client, pauses) = (client.clone(), Arc::new(WatchPauses::new(pace)));
+    let (client, pauses) = (client.clone(), Arc::new(WatchPauses::new(backoff)));
     let service = service_fn(move |request: Request<Body>| {
         let (client, pauses) = (client.clone(), Arc::clone(&pauses));
         async move {
@@ -83,31 +83,31 @@ pub(crate) fn watching_client(client: &Client, pace: Pace) -> Client {
 }
 
 /// Watches the objects of a kind and calls `on_change` for each change in order. Does not return.
-pub(crate) async fn follow<K>(
+pub(crate) async fn list_and_watch<K>(
     api: Api<K>,
     config: watcher::Config,
-    pace: Pace,
-    gate: &Gate,
+    backoff: ExponentialBackoff,
+    initial_sync: &InitialSync,
     on_change: impl FnMut(Change<K>),
 ) -> Infallible
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    let events = watcher(api, config).backoff(Retry::new(pace));
-    follow_events(K::kind(&()), events, gate, on_change).await
+    let events = watcher(api, config).backoff(Retry::new(backoff));
+    handle_events(K::kind(&()), events, initial_sync, on_change).await
 }
 
 /// Calls `on_change` for each change from watch events, in order. The event source waits after failures.
-pub(crate) async fn follow_events<K>(
+pub(crate) async fn handle_events<K>(
     kind: Cow<'static, str>,
     events: impl Stream<Item = watcher::Result<Event<K>>>,
-    gate: &Gate,
+    initial_sync: &InitialSync,
     on_change: impl FnMut(Change<K>),
 ) -> Infallible
 where
     K: Resource<DynamicType = ()>,
 {
-    let mut followed = Followed {
+    let mut reflector = Reflector {
         known: BTreeMap::new(),
         listing: BTreeSet::new(),
         on_change,
@@ -117,56 +117,57 @@ where
     loop {
         match events.next().await {
             Some(Ok(Event::InitDone)) => {
-                followed.listed();
+                reflector.list_completed();
                 if std::mem::take(&mut first) {
-                    gate.one_listed();
+                    initial_sync.one_done();
                 }
             }
-            Some(Ok(event)) => followed.event(event),
+            Some(Ok(event)) => reflector.event(event),
             Some(Err(error)) => tracing::warn!(%kind, %error, "watch failed; it starts over after a wait"),
             None => std::future::pending().await,
         }
     }
 }
 
-impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Followed<K, F> {
+impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Reflector<K, F> {
     fn event(&mut self, event: Event<K>) {
         match event {
             Event::Init => self.listing.clear(),
             Event::InitApply(object) => {
                 self.listing.insert(name(&object));
-                self.set(object);
+                self.apply(object);
             }
-            Event::Apply(object) => self.set(object),
+            Event::Apply(object) => self.apply(object),
             Event::Delete(object) => {
                 self.known.remove(&name(&object));
-                (self.on_change)(Change::Gone(Arc::new(object)));
+                (self.on_change)(Change::Deleted(Arc::new(object)));
             }
-            Event::InitDone => self.listed(),
+            Event::InitDone => self.list_completed(),
         }
     }
 
-    fn set(&mut self, mut object: K) {
+    fn apply(&mut self, mut object: K) {
         // Drop managedFields: unused, and most of the size.
         object.managed_fields_mut().clear();
         let object = Arc::new(object);
         let replaced = self.known.insert(name(&*object), Arc::clone(&object));
         if let Some(other) = replaced.filter(|replaced| replaced.meta().uid != object.meta().uid) {
-            (self.on_change)(Change::Gone(other));
+            (self.on_change)(Change::Deleted(other));
         }
-        (self.on_change)(Change::Set(object));
+        (self.on_change)(Change::Applied(object));
     }
 
     /// Completes a list: objects that it does not contain were deleted.
-    fn listed(&mut self) {
+    fn list_completed(&mut self) {
         let listing = std::mem::take(&mut self.listing);
-        let gone: Vec<Arc<K>> = self
+        let deleted: Vec<Arc<K>> = self
             .known
             .extract_if(.., |name, _| !listing.contains(name))
             .map(|(_, object)| object)
             .collect();
-        gone.into_iter()
-            .for_each(|object| (self.on_change)(Change::Gone(object)));
+        deleted
+            .into_iter()
+            .for_each(|object| (self.on_change)(Change::Deleted(object)));
         (self.on_change)(Change::Listed);
     }
 }
@@ -180,18 +181,18 @@ fn name<K: Resource>(object: &K) -> Name {
 
 /// Waits between attempts to watch.
 pub(crate) struct Retry {
-    pace: Pace,
+    backoff: ExponentialBackoff,
     failures: u32,
 }
 
 impl Retry {
-    pub(crate) fn new(pace: Pace) -> Retry {
-        Retry { pace, failures: 0 }
+    pub(crate) fn new(backoff: ExponentialBackoff) -> Retry {
+        Retry { backoff, failures: 0 }
     }
 
     /// The same sequence of waits, restarted.
-    pub(crate) fn afresh(&self) -> Retry {
-        Retry::new(self.pace)
+    pub(crate) fn restarted(&self) -> Retry {
+        Retry::new(self.backoff)
     }
 
     pub(crate) fn failed(&mut self) {
@@ -204,7 +205,7 @@ impl Retry {
 
     /// How long to wait now. `None` if the last attempt did not fail.
     pub(crate) fn wait_after_failure(&self) -> Option<Duration> {
-        (self.failures > 0).then(|| self.pace.wait(self.failures))
+        (self.failures > 0).then(|| self.backoff.delay(self.failures))
     }
 }
 
@@ -213,7 +214,7 @@ impl Iterator for Retry {
 
     fn next(&mut self) -> Option<Duration> {
         self.failed();
-        Some(self.pace.wait(self.failures))
+        Some(self.backoff.delay(self.failures))
     }
 }
 
@@ -241,17 +242,17 @@ mod tests {
         let on_change = |change| {
             let id = |node: &Node| node.metadata.uid.clone().unwrap_or_default();
             changes.push(match change {
-                Change::Set(node) => format!("set {}", id(&node)),
-                Change::Gone(node) => format!("gone {}", id(&node)),
+                Change::Applied(node) => format!("applied {}", id(&node)),
+                Change::Deleted(node) => format!("deleted {}", id(&node)),
                 Change::Listed => "listed".to_owned(),
             });
         };
-        let mut followed = Followed {
+        let mut reflector = Reflector {
             known: BTreeMap::new(),
             listing: BTreeSet::new(),
             on_change,
         };
-        events.into_iter().for_each(|event| followed.event(event));
+        events.into_iter().for_each(|event| reflector.event(event));
         changes
     }
 
@@ -273,7 +274,14 @@ mod tests {
         assert_eq!(
             changes,
             [
-                "set 1", "set 2", "listed", "set 3", "set 2", "gone 1", "gone 3", "listed"
+                "applied 1",
+                "applied 2",
+                "listed",
+                "applied 3",
+                "applied 2",
+                "deleted 1",
+                "deleted 3",
+                "listed"
             ]
             .map(str::to_owned)
         );
@@ -286,6 +294,9 @@ mod tests {
             Event::Apply(node("a", "2")),
             Event::Delete(node("a", "2")),
         ];
-        assert_eq!(changes(events), ["set 1", "gone 1", "set 2", "gone 2"]);
+        assert_eq!(
+            changes(events),
+            ["applied 1", "deleted 1", "applied 2", "deleted 2"]
+        );
     }
 }

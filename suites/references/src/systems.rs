@@ -136,8 +136,8 @@ async fn clients(access: &Access) -> Result<publisher::Clients, BoxError> {
     })
 }
 
-fn chance(access: &Access) -> publisher::Chance {
-    access.seed.map(publisher::Chance::seeded).unwrap_or_default()
+fn rng(access: &Access) -> publisher::SharedRng {
+    access.seed.map(publisher::SharedRng::seeded).unwrap_or_default()
 }
 
 /// Short back-off: a case must not take minutes.
@@ -150,7 +150,7 @@ const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 fn cleaner_options(access: Access) -> publisher::Options {
     publisher::Options {
         clock: access.clock,
-        chance: chance(&access),
+        rng: rng(&access),
         namespace: Some(access.namespace),
         kube_api_capacity_qps: 0.0,
         retry_interval_start: RETRY_START,
@@ -182,11 +182,11 @@ fn publisher_options(access: Access) -> publisher::Options {
         true => publisher::OnCapacityError::Withdraw,
         false => publisher::OnCapacityError::Keep,
     };
-    let (clock, chance) = (access.clock, chance(&access));
+    let (clock, rng) = (access.clock, rng(&access));
     let settings = access.settings;
     publisher::Options {
         clock,
-        chance,
+        rng,
         enable_capacity: settings.publisher.publish,
         capacity_poll_interval: settings.refresh,
         capacity_ownerref_level: settings.publisher.owner_level.map_or(-1, i32::from),

@@ -31,7 +31,7 @@ pub(crate) struct Capacities {
     /// When discovery last ran for a server that drops `maximumVolumeSize`, as servers before 1.21 do. `None`: it stores the field.
     maximum_dropped: Mutex<Option<Instant>>,
     /// Minimum time between two discoveries for such a server.
-    asks_every: Duration,
+    rediscovery_interval: Duration,
     dialect: Dialect,
 }
 
@@ -50,21 +50,21 @@ impl Capacities {
             limiter,
             version: Mutex::default(),
             maximum_dropped: Mutex::default(),
-            asks_every: options.capacity_poll_interval,
+            rediscovery_interval: options.capacity_poll_interval,
             dialect: options.dialect,
         }
     }
 
     /// Whether the server is known to store `maximumVolumeSize`. If it dropped the field before, repeats the discovery from time to time:
     /// after an upgrade the old version and its watches may go on working, but a newer version is served too.
-    pub(crate) async fn keeps_maximum(&self) -> bool {
+    pub(crate) async fn stores_maximum_volume_size(&self) -> bool {
         let before = *self.version.lock();
         {
             let mut dropped = self.maximum_dropped.lock();
             match *dropped {
                 None => return true,
                 Some(_) if self.dialect.cached_discovery => return false,
-                Some(asked) if asked.elapsed() < self.asks_every => return false,
+                Some(discovered) if discovered.elapsed() < self.rediscovery_interval => return false,
                 Some(_) => *dropped = Some(Instant::now()),
             }
         }
@@ -74,7 +74,7 @@ impl Capacities {
         };
         let is_other = before.is_some_and(|before| before != version);
         if is_other {
-            self.found(version);
+            self.set_version(version);
         }
         is_other
     }
@@ -88,8 +88,8 @@ impl Capacities {
                 created.and_then(|created| as_v1(&created))
             }
         };
-        self.noted(created)
-            .inspect(|created| self.note_maximum(object, created))
+        self.check_served(created)
+            .inspect(|created| self.record_maximum_dropped(object, created))
     }
 
     /// Updates an object, unless it was modified since it was read.
@@ -103,8 +103,8 @@ impl Capacities {
                 written.and_then(|written| as_v1(&written))
             }
         };
-        self.noted(written)
-            .inspect(|written| self.note_maximum(object, written))
+        self.check_served(written)
+            .inspect(|written| self.record_maximum_dropped(object, written))
     }
 
     /// The update as a patch. `None` if the dialect uses PUT.
@@ -136,7 +136,7 @@ impl Capacities {
             Access::V1(api) => api.get(name).await,
             Access::Before(api, _) => api.get(name).await.and_then(|found| as_v1(&found)),
         };
-        self.noted(found)
+        self.check_served(found)
     }
 
     /// Lists the selected objects, in any version.
@@ -148,7 +148,7 @@ impl Capacities {
                 found.and_then(|found| found.items.iter().map(as_v1).collect())
             }
         };
-        self.noted(found)
+        self.check_served(found)
     }
 
     pub(crate) async fn delete(&self, name: &str, parameters: &DeleteParams) -> kube::Result<()> {
@@ -156,7 +156,7 @@ impl Capacities {
             Access::V1(api) => api.delete(name, parameters).await.map(drop),
             Access::Before(api, _) => api.delete(name, parameters).await.map(drop),
         };
-        self.noted(deleted)
+        self.check_served(deleted)
     }
 
     /// Waits for the rate limit and returns the API in the served version.
@@ -194,7 +194,7 @@ impl Capacities {
     }
 
     /// Records whether the server dropped `maximumVolumeSize`, so that it is not written again and again.
-    fn note_maximum(&self, sent: &CSIStorageCapacity, written: &CSIStorageCapacity) {
+    fn record_maximum_dropped(&self, sent: &CSIStorageCapacity, written: &CSIStorageCapacity) {
         if sent.maximum_volume_size.is_some() {
             let dropped = written.maximum_volume_size.is_none();
             *self.maximum_dropped.lock() = dropped.then(Instant::now);
@@ -215,7 +215,7 @@ impl Capacities {
         Ok(None)
     }
 
-    fn found(&self, version: &'static str) {
+    fn set_version(&self, version: &'static str) {
         *self.version.lock() = Some(version);
         // A server whose newest version is v1alpha1 is older than the field.
         *self.maximum_dropped.lock() = (version == ALPHA).then(Instant::now);
@@ -224,7 +224,7 @@ impl Capacities {
 
     async fn discover(&self) -> kube::Result<&'static str> {
         if let Some(version) = self.best_version().await? {
-            self.found(version);
+            self.set_version(version);
             return Ok(version);
         }
         let text = "the server has no CSIStorageCapacity; turn the feature on, or stop publishing";
@@ -234,16 +234,16 @@ impl Capacities {
     }
 
     /// Marks the version as no longer served.
-    pub(super) fn lost(&self) {
+    pub(super) fn mark_not_served(&self) {
         *self.version.lock() = None;
     }
 
     /// Marks the version as no longer served if the response says so.
-    fn noted<T>(&self, answer: kube::Result<T>) -> kube::Result<T> {
-        if answer.as_ref().is_err_and(is_type_missing) {
-            self.lost();
+    fn check_served<T>(&self, result: kube::Result<T>) -> kube::Result<T> {
+        if result.as_ref().is_err_and(is_type_missing) {
+            self.mark_not_served();
         }
-        answer
+        result
     }
 }
 

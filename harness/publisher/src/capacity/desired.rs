@@ -33,12 +33,12 @@ pub(crate) struct ManagedBy {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) class: Arc<str>,
-    pub(crate) place: Place,
+    pub(crate) topology: KeyTopology,
 }
 
 /// The meaning of an object's `nodeTopology`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum KeyTopology {
     /// Exactly the nodes of a segment. The empty segment contains all nodes.
     Segment(Arc<Segment>),
     /// Anything else: unset (no nodes), or a selector that this publisher never writes. Such an object is obsolete.
@@ -47,9 +47,9 @@ pub(crate) enum Place {
 
 /// The capacity values of an object, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Values {
+pub(crate) struct CapacityBytes {
     pub(crate) capacity: u64,
-    pub(crate) maximum: Option<u64>,
+    pub(crate) maximum_volume_size: Option<u64>,
 }
 
 /// Whether objects are published for a class: it is of this driver, and WaitForFirstConsumer or `immediate` is set.
@@ -157,30 +157,30 @@ impl Key {
     pub(crate) fn of(object: &CSIStorageCapacity, form: SelectorForm) -> Key {
         Key {
             class: object.storage_class_name.as_str().into(),
-            place: Place::of(object.node_topology.as_ref(), form),
+            topology: KeyTopology::of(object.node_topology.as_ref(), form),
         }
     }
 }
 
-impl Place {
+impl KeyTopology {
     /// The segment of a selector in this publisher's form. As in external-provisioner, a publisher that writes `matchLabels` replaces an
     /// object with `matchExpressions`.
-    fn of(selector: Option<&LabelSelector>, form: SelectorForm) -> Place {
+    fn of(selector: Option<&LabelSelector>, form: SelectorForm) -> KeyTopology {
         let has_expressions = selector.is_some_and(|it| it.match_expressions.is_some());
         let is_own_form = form == SelectorForm::Expressions || !has_expressions;
         selected(selector).filter(|_| is_own_form).map_or_else(
-            || Place::Other(format!("{selector:?}")),
-            |segment| Place::Segment(Arc::new(segment)),
+            || KeyTopology::Other(format!("{selector:?}")),
+            |segment| KeyTopology::Segment(Arc::new(segment)),
         )
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for KeyTopology {
     /// `key=value,…`, sorted. Empty for all nodes.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Other(text) => out.write_str(text),
-            Place::Segment(segment) => {
+            KeyTopology::Other(text) => out.write_str(text),
+            KeyTopology::Segment(segment) => {
                 for (index, (key, value)) in segment.iter().enumerate() {
                     let comma = if index == 0 { "" } else { "," };
                     write!(out, "{comma}{key}={value}")?;
@@ -210,7 +210,7 @@ pub(crate) fn object(
     by: &ManagedBy,
     class: &str,
     segment: &Segment,
-    values: Values,
+    values: CapacityBytes,
     owner: Option<&OwnerReference>,
 ) -> CSIStorageCapacity {
     let selector = LabelSelector {
@@ -227,21 +227,21 @@ pub(crate) fn object(
         storage_class_name: class.to_owned(),
         node_topology: Some(selector),
         capacity: Some(quantity::from_bytes(values.capacity)),
-        maximum_volume_size: values.maximum.map(quantity::from_bytes),
+        maximum_volume_size: values.maximum_volume_size.map(quantity::from_bytes),
     }
 }
 
 /// Whether an object already has these values and this owner. Quantities are compared by value.
 pub(crate) fn is_current(
     object: &CSIStorageCapacity,
-    values: Values,
+    values: CapacityBytes,
     owner: Option<&OwnerReference>,
 ) -> bool {
     let capacity = object
         .capacity
         .as_ref()
         .is_some_and(|capacity| quantity::equals_bytes(capacity, values.capacity));
-    let maximum = match (&object.maximum_volume_size, values.maximum) {
+    let maximum = match (&object.maximum_volume_size, values.maximum_volume_size) {
         (None, None) => true,
         (Some(published), Some(bytes)) => quantity::equals_bytes(published, bytes),
         _ => false,
@@ -252,12 +252,12 @@ pub(crate) fn is_current(
 /// The object with these values and this owner, which replaces another controlling owner: only one may exist.
 pub(crate) fn updated(
     object: &CSIStorageCapacity,
-    values: Values,
+    values: CapacityBytes,
     owner: Option<&OwnerReference>,
 ) -> CSIStorageCapacity {
     let mut object = object.clone();
     object.capacity = Some(quantity::from_bytes(values.capacity));
-    object.maximum_volume_size = values.maximum.map(quantity::from_bytes);
+    object.maximum_volume_size = values.maximum_volume_size.map(quantity::from_bytes);
     if let Some(owner) = owner.filter(|owner| !has_owner(&object, owner)) {
         let owners = object.metadata.owner_references.get_or_insert_default();
         owners.retain(|other| other.controller != Some(true));
@@ -301,22 +301,22 @@ mod tests {
         ManagedBy::new("disk.example.com", None)
     }
 
-    const GIB: Values = Values {
+    const GIB: CapacityBytes = CapacityBytes {
         capacity: 1 << 30,
-        maximum: None,
+        maximum_volume_size: None,
     };
 
     #[test]
     fn the_key_of_a_new_object_is_the_key_it_was_created_for() {
-        for wanted in [
+        for desired in [
             segment(&[]),
             segment(&[("zone", "a")]),
             segment(&[("rack", "1"), ("zone", "a")]),
         ] {
-            let object = object(&central(), "fast", &wanted, GIB, None);
-            let place = Place::Segment(Arc::new(wanted));
+            let object = object(&central(), "fast", &desired, GIB, None);
+            let topology = KeyTopology::Segment(Arc::new(desired));
             let class = "fast".into();
-            assert_eq!(Key::of(&object, SelectorForm::Labels), Key { class, place });
+            assert_eq!(Key::of(&object, SelectorForm::Labels), Key { class, topology });
             assert!(central().owns(&object));
             assert!(!ManagedBy::new("disk.example.com", Some("n1")).owns(&object));
         }
@@ -325,8 +325,8 @@ mod tests {
     #[test]
     fn only_selectors_in_the_publishers_form_are_segments() {
         assert_eq!(
-            Place::of(Some(&LabelSelector::default()), SelectorForm::Labels),
-            Place::Segment(Arc::default())
+            KeyTopology::of(Some(&LabelSelector::default()), SelectorForm::Labels),
+            KeyTopology::Segment(Arc::default())
         );
         let expression = LabelSelectorRequirement {
             key: "zone".to_owned(),
@@ -338,12 +338,15 @@ mod tests {
             match_expressions: Some(vec![expression]),
         };
         assert_eq!(
-            Place::of(Some(&with_expression), SelectorForm::Expressions),
-            Place::Segment(Arc::new(segment(&[("zone", "a")])))
+            KeyTopology::of(Some(&with_expression), SelectorForm::Expressions),
+            KeyTopology::Segment(Arc::new(segment(&[("zone", "a")])))
         );
         for other in [None, Some(&with_expression)] {
             assert!(
-                matches!(Place::of(other, SelectorForm::Labels), Place::Other(_)),
+                matches!(
+                    KeyTopology::of(other, SelectorForm::Labels),
+                    KeyTopology::Other(_)
+                ),
                 "{other:?}"
             );
         }
@@ -357,14 +360,14 @@ mod tests {
         assert!(is_current(&object, GIB, None), "another notation is not a change");
         assert!(!is_current(
             &object,
-            Values {
+            CapacityBytes {
                 capacity: (1 << 30) + 1,
                 ..GIB
             },
             None
         ));
-        let zero = Values {
-            maximum: Some(0),
+        let zero = CapacityBytes {
+            maximum_volume_size: Some(0),
             ..GIB
         };
         assert!(

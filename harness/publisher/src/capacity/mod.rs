@@ -4,8 +4,8 @@
 
 mod api_version;
 mod desired;
-mod following;
 mod ledger;
+mod object_watch;
 mod publish;
 mod triggers;
 mod writes;

@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use super::{
     api_version::Capacities,
-    desired::{Key, ManagedBy, Place, Values},
-    ledger::{Ledger, View},
+    desired::{CapacityBytes, Key, KeyTopology, ManagedBy},
+    ledger::{KeyState, Ledger},
 };
 use crate::{
     OnCapacityError, Options, Profile,
     csi::{Driver, DriverError},
-    metrics::{Metrics, Objects, Place as Labels},
+    metrics::{ExtraLabels, Metrics, ObjectMetrics},
     queue::Queue,
     rate_limiter::RateLimiter,
     status::brief,
@@ -38,15 +38,15 @@ pub(crate) struct Publisher {
 
 /// Why the objects of a key do not match the driver's capacity yet. The key is retried.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unfinished {
+pub(super) enum SyncError {
     #[error("GetCapacity failed: {0}; the published value stays")]
     Driver(#[from] DriverError),
-    #[error("the driver answered {what} = {bytes}; negative values are not published, fix the driver")]
-    Negative { what: &'static str, bytes: i64 },
+    #[error("the driver answered {field} = {bytes}; negative values are not published, fix the driver")]
+    Negative { field: &'static str, bytes: i64 },
     #[error("cannot {verb}: {}; it is tried again", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
     #[error("there are several objects; all but one are removed next")]
-    Several,
+    Duplicates,
 }
 
 impl Publisher {
@@ -58,7 +58,7 @@ impl Publisher {
         capacities: Arc<Capacities>,
         metrics: &Arc<Metrics>,
     ) -> Arc<Publisher> {
-        let queue = Queue::new(options.pace(), metrics.queue("csistoragecapacity"));
+        let queue = Queue::new(options.backoff(), metrics.queue("csistoragecapacity"));
         let calls = RateLimiter::new(options.get_capacity_qps(), options.get_capacity_burst);
         let ledger = Ledger::new(options.dialect.selector);
         let publisher = Arc::new(Publisher {
@@ -71,44 +71,44 @@ impl Publisher {
             ledger: Mutex::new(ledger),
             queue,
         });
-        let (measured, figures) = (Arc::downgrade(&publisher), metrics.objects.clone());
-        metrics.before_reading(move || {
+        let (measured, object_metrics) = (Arc::downgrade(&publisher), metrics.objects.clone());
+        metrics.before_scrape(move || {
             if let Some(publisher) = measured.upgrade() {
-                publisher.measure(&figures);
+                publisher.measure(&object_metrics);
             }
         });
         publisher
     }
 
     /// Updates the metrics.
-    fn measure(&self, figures: &Objects) {
+    fn measure(&self, object_metrics: &ObjectMetrics) {
         self.queue.measure();
         let labels = self.labels();
         let (counts, ages) = {
             let ledger = self.ledger.lock();
             (ledger.counts(), ledger.ages(Instant::now()))
         };
-        let set = |family: &Family<Labels, Gauge>, count: usize| {
+        let set = |family: &Family<ExtraLabels, Gauge>, count: usize| {
             family
                 .get_or_create(&labels)
                 .set(i64::try_from(count).unwrap_or(i64::MAX));
         };
-        set(&figures.goal, counts.goal);
-        set(&figures.current, counts.current);
-        set(&figures.obsolete, counts.obsolete);
-        figures.age.clear();
+        set(&object_metrics.goal, counts.goal);
+        set(&object_metrics.current, counts.current);
+        set(&object_metrics.obsolete, counts.obsolete);
+        object_metrics.age.clear();
         for (key, age) in ages {
             let mut labels = labels.clone();
             labels.push(("storage_class", key.class.to_string()));
-            labels.push(("topology", key.place.to_string()));
-            figures.age.get_or_create(&labels).set(age.as_secs_f64());
+            labels.push(("topology", key.topology.to_string()));
+            object_metrics.age.get_or_create(&labels).set(age.as_secs_f64());
         }
     }
 
     /// The labels driver, and node in distributed mode (KEP-1472, "monitoring requirements"); upstream has neither.
-    fn labels(&self) -> Labels {
+    fn labels(&self) -> ExtraLabels {
         if self.options.profile == Profile::Upstream {
-            return Labels::new();
+            return ExtraLabels::new();
         }
         let node = self.options.own_node().map(|node| ("node", node.to_owned()));
         [("driver_name", self.by.driver.clone())]
@@ -140,23 +140,23 @@ impl Publisher {
         match self.sync(key).await {
             Ok(()) => self.queue.done(key),
             Err(error) => {
-                tracing::warn!(class = %key.class, place = %key.place, %error, "capacity not published");
+                tracing::warn!(class = %key.class, topology = %key.topology, %error, "capacity not published");
                 self.queue.failed(key);
             }
         }
     }
 
-    async fn sync(&self, key: &Key) -> Result<(), Unfinished> {
-        let view = self.view(key);
-        let (Some(_), Place::Segment(segment)) = (view.wanted, &key.place) else {
-            return self.delete_all(&view.objects).await;
+    async fn sync(&self, key: &Key) -> Result<(), SyncError> {
+        let state = self.key_state(key);
+        let (Some(_), KeyTopology::Segment(segment)) = (state.desired, &key.topology) else {
+            return self.delete_all(&state.objects).await;
         };
-        if let Some((_, duplicates)) = view.objects.split_first() {
+        if let Some((_, duplicates)) = state.objects.split_first() {
             self.delete_all(duplicates).await?;
         }
         self.calls.acquire().await;
         // The key may have waited for the rate limit, so check again before the call.
-        let Some(parameters) = self.view(key).wanted else {
+        let Some(parameters) = self.key_state(key).desired else {
             return Ok(());
         };
         let values = match self.get_capacity(segment, &parameters).await {
@@ -166,43 +166,43 @@ impl Publisher {
                 return Err(error);
             }
         };
-        let answered_at = Instant::now();
+        let refreshed_at = Instant::now();
         // The call may have taken long, so check again before using the response.
-        let View {
-            wanted: Some(_),
+        let KeyState {
+            desired: Some(_),
             objects,
-            doubtful,
-        } = self.view(key)
+            unverified,
+        } = self.key_state(key)
         else {
             return Ok(());
         };
         let published = match objects.first() {
-            Some(object) if doubtful => self.verify(object).await,
+            Some(object) if unverified => self.verify(object).await,
             Some(object) if !self.is_published(values) => self.delete(object).await,
             Some(object) => self.update(object, values).await,
             None if self.is_published(values) => self.create(key, segment, values).await,
             None => Ok(()),
         };
         if published.is_ok() {
-            self.ledger.lock().record_answer(key, answered_at);
+            self.ledger.lock().record_refresh(key, refreshed_at);
         }
         published
     }
 
     /// Applies the option for failed GetCapacity calls to the objects of a key.
-    async fn withdraw(&self, key: &Key) -> Result<(), Unfinished> {
+    async fn withdraw(&self, key: &Key) -> Result<(), SyncError> {
         match self.options.on_capacity_error {
             OnCapacityError::Keep => Ok(()),
-            OnCapacityError::Withdraw => self.delete_all(&self.view(key).objects).await,
+            OnCapacityError::Withdraw => self.delete_all(&self.key_state(key).objects).await,
         }
     }
 
-    fn view(&self, key: &Key) -> View {
-        self.ledger.lock().view(key)
+    fn key_state(&self, key: &Key) -> KeyState {
+        self.ledger.lock().key_state(key)
     }
 
     /// Whether an object is published. KEP-1472: a missing object is equivalent to zero capacity.
-    fn is_published(&self, values: Values) -> bool {
+    fn is_published(&self, values: CapacityBytes) -> bool {
         values.capacity > 0 || self.options.publishes_zero()
     }
 
@@ -210,16 +210,16 @@ impl Publisher {
         &self,
         segment: &Segment,
         parameters: &BTreeMap<String, String>,
-    ) -> Result<Values, Unfinished> {
-        let answer = self.driver.get_capacity(segment, parameters.clone()).await?;
-        let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
-        let maximum = match answer.maximum_volume_size {
-            Some(maximum) if self.capacities.keeps_maximum().await => Some(maximum),
+    ) -> Result<CapacityBytes, SyncError> {
+        let response = self.driver.get_capacity(segment, parameters.clone()).await?;
+        let bytes = |field, bytes| u64::try_from(bytes).map_err(|_| SyncError::Negative { field, bytes });
+        let maximum = match response.maximum_volume_size {
+            Some(maximum) if self.capacities.stores_maximum_volume_size().await => Some(maximum),
             _ => None,
         };
-        Ok(Values {
-            capacity: bytes("available_capacity", answer.available_capacity)?,
-            maximum: maximum
+        Ok(CapacityBytes {
+            capacity: bytes("available_capacity", response.available_capacity)?,
+            maximum_volume_size: maximum
                 .map(|maximum| bytes("maximum_volume_size", maximum))
                 .transpose()?,
         })

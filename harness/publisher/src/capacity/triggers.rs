@@ -20,10 +20,10 @@ impl Publisher {
     pub(crate) async fn poll(&self) {
         let interval = self.options.capacity_poll_interval;
         loop {
-            let early = self.options.capacity_poll_jitter * self.options.chance.fraction();
+            let early = self.options.capacity_poll_jitter * self.options.rng.fraction();
             sleep(interval.mul_f64(1.0 - early)).await;
-            let wanted = self.ledger.lock().wanted();
-            wanted
+            let desired = self.ledger.lock().desired();
+            desired
                 .into_iter()
                 .for_each(|key| self.queue.add_unless_waiting(key));
         }
@@ -32,19 +32,19 @@ impl Publisher {
     /// Handles an added, changed or deleted StorageClass.
     pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
         let (class, exists) = match change {
-            Change::Set(class) => (class, true),
-            Change::Gone(class) => (class, false),
+            Change::Applied(class) => (class, true),
+            Change::Deleted(class) => (class, false),
             Change::Listed => return,
         };
-        let wanted = exists
+        let desired = exists
             && is_publishable(
                 class,
                 &self.by.driver,
                 self.options.capacity_for_immediate_binding,
             );
-        let parameters = wanted.then(|| Arc::new(parameters_for_driver(class)));
+        let parameters = desired.then(|| Arc::new(parameters_for_driver(class)));
         let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
-        self.look_at(keys);
+        self.enqueue(keys);
     }
 
     /// Handles added or removed segments.
@@ -61,25 +61,25 @@ impl Publisher {
                 .unwrap_or_default(),
         );
         drop(ledger);
-        self.look_at(keys);
+        self.enqueue(keys);
     }
 
     /// Handles an added, changed or deleted CSIStorageCapacity.
     pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
         let mut ledger = self.ledger.lock();
         let keys: Vec<Key> = match change {
-            Change::Set(object) if self.by.owns(&object) => ledger.seen(object).into_iter().collect(),
-            Change::Set(object) | Change::Gone(object) => object
+            Change::Applied(object) if self.by.owns(&object) => ledger.observe(object).into_iter().collect(),
+            Change::Applied(object) | Change::Deleted(object) => object
                 .metadata
                 .uid
                 .as_deref()
-                .and_then(|uid| ledger.gone(uid))
+                .and_then(|uid| ledger.observe_deletion(uid))
                 .into_iter()
                 .collect(),
-            Change::Listed => ledger.listed(),
+            Change::Listed => ledger.list_completed(),
         };
         drop(ledger);
-        self.look_at(keys);
+        self.enqueue(keys);
     }
 
     /// Refreshes the keys of a class (`None`: any class) in segments that overlap `terms` (empty: any segment), after volumes were created
@@ -94,11 +94,11 @@ impl Publisher {
         let keys = self
             .ledger
             .lock()
-            .wanted_where(|known| class.is_none_or(|class| class == known), touched);
-        self.look_at(keys);
+            .desired_where(|known| class.is_none_or(|class| class == known), touched);
+        self.enqueue(keys);
     }
 
-    fn look_at(&self, keys: Vec<Key>) {
+    fn enqueue(&self, keys: Vec<Key>) {
         keys.into_iter().for_each(|key| self.queue.add(key));
     }
 }

@@ -10,8 +10,8 @@ use kube::{
 };
 
 use super::{
-    desired::{self, Key, Values},
-    publish::{Publisher, Unfinished},
+    desired::{self, CapacityBytes, Key},
+    publish::{Publisher, SyncError},
 };
 use crate::status::{is_conflict, is_not_found};
 
@@ -20,37 +20,45 @@ impl Publisher {
         &self,
         key: &Key,
         segment: &Segment,
-        values: Values,
-    ) -> Result<(), Unfinished> {
+        values: CapacityBytes,
+    ) -> Result<(), SyncError> {
         let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
-        let (dialect, chance) = (self.options.dialect, &self.options.chance);
-        let object = dialect.new_object(object, &self.by.driver, chance);
+        let (dialect, rng) = (self.options.dialect, &self.options.rng);
+        let object = dialect.new_object(object, &self.by.driver, rng);
         self.ledger.lock().begin_create(key);
         let created = self.capacities.create(&object).await;
-        let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
-        created.map_err(|source| Unfinished::Api {
+        let has_duplicates = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
+        created.map_err(|source| SyncError::Api {
             verb: "create the object",
             source,
         })?;
-        if several { Err(Unfinished::Several) } else { Ok(()) }
+        if has_duplicates {
+            Err(SyncError::Duplicates)
+        } else {
+            Ok(())
+        }
     }
 
-    pub(super) async fn update(&self, object: &CSIStorageCapacity, values: Values) -> Result<(), Unfinished> {
+    pub(super) async fn update(
+        &self,
+        object: &CSIStorageCapacity,
+        values: CapacityBytes,
+    ) -> Result<(), SyncError> {
         if desired::is_current(object, values, self.owner.as_ref()) {
             return Ok(());
         }
-        let wanted = desired::updated(object, values, self.owner.as_ref());
-        let wanted = self.options.dialect.changed_object(wanted);
-        match self.capacities.write(&wanted).await {
+        let updated = desired::updated(object, values, self.owner.as_ref());
+        let updated = self.options.dialect.changed_object(updated);
+        match self.capacities.write(&updated).await {
             Ok(written) => {
-                self.ledger.lock().wrote(written);
+                self.ledger.lock().record_written(written);
                 Ok(())
             }
             Err(source) => {
                 if is_not_found(&source) {
                     self.forget(object);
                 }
-                Err(Unfinished::Api {
+                Err(SyncError::Api {
                     verb: "update the object",
                     source,
                 })
@@ -59,7 +67,7 @@ impl Publisher {
     }
 
     /// Checks that an object which the watch has never delivered still exists.
-    pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+    pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
         self.look_up(object).await?;
         // Reconcile the key again with the updated ledger.
         self.queue.add(Key::of(object, self.options.dialect.selector));
@@ -67,12 +75,12 @@ impl Publisher {
     }
 
     /// Gets the object and updates the ledger.
-    async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+    async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
         let found = match self.capacities.get(&object.name_any()).await {
             Ok(found) => Some(found),
             Err(source) if is_not_found(&source) => None,
             Err(source) => {
-                return Err(Unfinished::Api {
+                return Err(SyncError::Api {
                     verb: "get the object",
                     source,
                 });
@@ -80,13 +88,13 @@ impl Publisher {
         };
         // The object may have been recreated, or another publisher may own it now.
         match found.filter(|found| found.metadata.uid == object.metadata.uid && self.by.owns(found)) {
-            Some(found) => self.ledger.lock().wrote(found),
+            Some(found) => self.ledger.lock().record_written(found),
             None => self.forget(object),
         }
         Ok(())
     }
 
-    pub(super) async fn delete_all(&self, objects: &[Arc<CSIStorageCapacity>]) -> Result<(), Unfinished> {
+    pub(super) async fn delete_all(&self, objects: &[Arc<CSIStorageCapacity>]) -> Result<(), SyncError> {
         for object in objects {
             self.delete(object).await?;
         }
@@ -94,7 +102,7 @@ impl Publisher {
     }
 
     /// Deletes an object with UID and resource version as preconditions, so that a recreated or modified one is not deleted.
-    pub(super) async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+    pub(super) async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
         let Some(uid) = object.metadata.uid.as_deref() else {
             return Ok(());
         };
@@ -114,14 +122,14 @@ impl Publisher {
             Err(source) if is_conflict(&source) => {
                 self.ledger.lock().undo_delete(uid);
                 self.look_up(object).await?;
-                Err(Unfinished::Api {
+                Err(SyncError::Api {
                     verb: "delete the object",
                     source,
                 })
             }
             Err(source) => {
                 self.ledger.lock().undo_delete(uid);
-                Err(Unfinished::Api {
+                Err(SyncError::Api {
                     verb: "delete the object",
                     source,
                 })

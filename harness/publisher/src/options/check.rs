@@ -288,13 +288,15 @@ mod tests {
             node_name: Some("n1".to_owned()),
             ..Options::default()
         };
-        assert_eq!(options.place(), "publisher-0");
+        assert_eq!(options.instance_name(), "publisher-0");
         options.pod_name = None;
-        assert_eq!(options.place(), "n1");
+        assert_eq!(options.instance_name(), "n1");
         options.node_name = None;
-        assert!(!options.place().is_empty() && options.place() == options.place().trim());
+        assert!(
+            !options.instance_name().is_empty() && options.instance_name() == options.instance_name().trim()
+        );
         options.node_name = Some(" ".to_owned());
-        assert_eq!(options.place(), "localhost");
+        assert_eq!(options.instance_name(), "localhost");
     }
 
     #[test]

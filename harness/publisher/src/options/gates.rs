@@ -43,7 +43,7 @@ pub(super) fn feature_gates(text: &str) -> Result<FeatureGates, String> {
             .and_then(|(name, on)| Some((name.trim(), on.trim().parse().ok()?)))
             .ok_or_else(|| format!("{part:?} is no feature gate; write it like Topology=true"))?;
         match GATES.iter().find(|(known, _)| *known == name) {
-            Some((_, Some(place))) => *place(&mut gates) = on,
+            Some((_, Some(field))) => *field(&mut gates) = on,
             Some((_, None)) if !on => {}
             Some((_, None)) => {
                 return Err(format!(

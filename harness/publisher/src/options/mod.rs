@@ -17,10 +17,10 @@ pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
 pub use values::{OnCapacityError, Profile, RecognizeBy};
 use values::{duration, fraction, rate};
 
-use capacity_client::Pace;
+use capacity_client::ExponentialBackoff;
 use k8s_openapi::jiff::Timestamp;
 
-use crate::{Dialect, chance::Chance};
+use crate::{Dialect, rng::SharedRng};
 
 /// Allows 3000 refreshes within the default interval of one minute.
 const GET_CAPACITY_QPS: f64 = 50.0;
@@ -198,7 +198,7 @@ pub struct Options {
 
     /// The random number generator.
     #[arg(skip)]
-    pub chance: Chance,
+    pub rng: SharedRng,
 
     /// Equivalent forms that the specifications allow.
     #[arg(skip)]
@@ -247,15 +247,15 @@ impl Default for Options {
             http: HttpOptions::default(),
             cleaner: CleanerOptions::default(),
             clock: Timestamp::now,
-            chance: Chance::default(),
+            rng: SharedRng::default(),
             dialect: Dialect::default(),
         }
     }
 }
 
 impl Options {
-    pub(crate) fn pace(&self) -> Pace {
-        Pace {
+    pub(crate) fn backoff(&self) -> ExponentialBackoff {
+        ExponentialBackoff {
             start: self.retry_interval_start,
             max: self.retry_interval_max,
         }
@@ -290,13 +290,12 @@ impl Options {
     }
 
     /// A readable name of this process among those of the same driver: its pod, else its node, else its host.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn instance_name(&self) -> String {
         let named = self.pod_name.as_deref().or(self.node_name.as_deref());
-        let machine = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-        let place = named.map(str::to_owned).or_else(machine);
-        place
-            .map(|place| place.trim().to_owned())
-            .filter(|place| !place.is_empty())
+        let hostname = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let name = named.map(str::to_owned).or_else(hostname);
+        name.map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty())
             .unwrap_or_else(|| "localhost".to_owned())
     }
 }

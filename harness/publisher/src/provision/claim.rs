@@ -40,8 +40,8 @@ pub(super) fn waits_for_consumer(class: &StorageClass) -> bool {
 }
 
 /// Whether a PVC is assigned to the driver and has no volume yet.
-pub(super) fn is_open(claim: &PersistentVolumeClaim, class: &StorageClass, driver: &str) -> bool {
-    let elsewhere = PROVISIONER
+pub(super) fn needs_volume(claim: &PersistentVolumeClaim, class: &StorageClass, driver: &str) -> bool {
+    let is_of_other_provisioner = PROVISIONER
         .iter()
         .find_map(|key| claim.annotations().get(*key))
         .is_some_and(|name| name != driver);
@@ -49,13 +49,17 @@ pub(super) fn is_open(claim: &PersistentVolumeClaim, class: &StorageClass, drive
         .spec
         .as_ref()
         .is_none_or(|spec| spec.volume_name.as_ref().is_some_and(|name| !name.is_empty()));
-    let dying = claim.metadata.deletion_timestamp.is_some();
-    class.provisioner == driver && !elsewhere && !bound && !dying
+    let terminating = claim.metadata.deletion_timestamp.is_some();
+    class.provisioner == driver && !is_of_other_provisioner && !bound && !terminating
 }
 
 /// Whether an open PVC can be provisioned now. With `own_node` (distributed mode) only if that node was selected, so that exactly one
 /// instance provisions it.
-pub(super) fn is_placed(claim: &PersistentVolumeClaim, class: &StorageClass, own_node: Option<&str>) -> bool {
+pub(super) fn can_provision_now(
+    claim: &PersistentVolumeClaim,
+    class: &StorageClass,
+    own_node: Option<&str>,
+) -> bool {
     match (own_node, selected_node(claim)) {
         (Some(own), selected) => selected == Some(own),
         (None, selected) => selected.is_some() || !waits_for_consumer(class),
@@ -97,32 +101,44 @@ mod tests {
 
     #[test]
     fn delayed_binding_waits_for_a_node_and_immediate_binding_does_not() {
-        let (late, immediate) = (class("WaitForFirstConsumer"), class("Immediate"));
-        let (unplaced, placed) = (claim(&[]), claim(&[(SELECTED_NODE, "n1")]));
+        let (delayed, immediate) = (class("WaitForFirstConsumer"), class("Immediate"));
+        let (without_node, with_node) = (claim(&[]), claim(&[(SELECTED_NODE, "n1")]));
         for (claim, class, own_node, ready) in [
-            (&unplaced, &late, None, false),
-            (&placed, &late, None, true),
-            (&unplaced, &immediate, None, true),
-            (&placed, &late, Some("n1"), true),
-            (&placed, &late, Some("n2"), false),
-            (&unplaced, &immediate, Some("n1"), false),
+            (&without_node, &delayed, None, false),
+            (&with_node, &delayed, None, true),
+            (&without_node, &immediate, None, true),
+            (&with_node, &delayed, Some("n1"), true),
+            (&with_node, &delayed, Some("n2"), false),
+            (&without_node, &immediate, Some("n1"), false),
         ] {
-            assert_eq!(is_placed(claim, class, own_node), ready, "{class:?} {own_node:?}");
+            assert_eq!(
+                can_provision_now(claim, class, own_node),
+                ready,
+                "{class:?} {own_node:?}"
+            );
         }
     }
 
     #[test]
     fn pvcs_of_other_drivers_and_bound_or_terminating_pvcs_are_ignored() {
         let immediate = class("Immediate");
-        assert!(!is_open(&claim(&[(PROVISIONER[0], "other")]), &immediate, DRIVER));
-        assert!(is_open(&claim(&[(PROVISIONER[1], DRIVER)]), &immediate, DRIVER));
-        assert!(!is_open(&claim(&[]), &immediate, "other"));
+        assert!(!needs_volume(
+            &claim(&[(PROVISIONER[0], "other")]),
+            &immediate,
+            DRIVER
+        ));
+        assert!(needs_volume(
+            &claim(&[(PROVISIONER[1], DRIVER)]),
+            &immediate,
+            DRIVER
+        ));
+        assert!(!needs_volume(&claim(&[]), &immediate, "other"));
         let mut bound = claim(&[]);
         bound.spec.get_or_insert_default().volume_name = Some("pv".to_owned());
-        assert!(!is_open(&bound, &immediate, DRIVER));
-        let mut dying = claim(&[]);
-        dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
-        assert!(!is_open(&dying, &immediate, DRIVER));
+        assert!(!needs_volume(&bound, &immediate, DRIVER));
+        let mut terminating = claim(&[]);
+        terminating.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert!(!needs_volume(&terminating, &immediate, DRIVER));
     }
 
     #[test]

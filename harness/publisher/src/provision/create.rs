@@ -14,16 +14,16 @@ use tonic::Code;
 
 use super::{
     Provisioner, claim,
-    refused::Refused,
+    invalid_claim::InvalidClaim,
     request,
-    requirement::{Placement, Unplaced, requirement},
-    volume::Made,
+    requirement::{TopologyError, TopologyInput, requirement},
+    volume::NewVolume,
 };
 use crate::{
-    cluster::{take, uid},
+    cluster::{apply_change, uid},
     csi::DriverError,
     events::Reason,
-    status::{brief, is_already_there, is_conflict},
+    status::{brief, is_already_exists, is_conflict},
     watch::Change,
 };
 
@@ -49,11 +49,11 @@ pub(super) struct Attempt {
 #[derive(Debug)]
 enum Outcome {
     /// The volume exists.
-    Made,
+    Provisioned,
     /// The selected node was cleared for rescheduling.
-    Elsewhere,
+    Rescheduled,
     /// The PVC was deleted meanwhile.
-    Unwanted,
+    ClaimDeleted,
 }
 
 /// Why a PVC was not provisioned.
@@ -62,17 +62,17 @@ pub(super) enum ProvisionError {
     #[error("{0}")]
     Driver(#[from] DriverError),
     #[error("{0}")]
-    Refused(#[from] Refused),
+    InvalidClaim(#[from] InvalidClaim),
     #[error("{0}")]
-    Unplaced(#[from] Unplaced),
+    Topology(#[from] TopologyError),
     #[error("CSI driver does not support dynamic provisioning: {0} capability is not reported")]
-    Unable(&'static str),
+    MissingCapability(&'static str),
     #[error("the data source, claim {0}, is not {1}; a copy of it cannot be made")]
     Source(String, &'static str),
     #[error("the data source, snapshot {0}, is not {1}; a volume cannot be made from it")]
     Snapshot(String, &'static str),
-    #[error("created volume has {made} bytes, less than the {wanted} requested; fix the driver")]
-    TooSmall { made: i64, wanted: i64 },
+    #[error("created volume has {actual} bytes, less than the {requested} requested; fix the driver")]
+    TooSmall { actual: i64, requested: i64 },
     #[error(
         "volume content source missing: the driver made an empty volume instead of a copy; fix the driver"
     )]
@@ -85,8 +85,8 @@ impl ProvisionError {
     /// Whether a retry can only succeed after a change of PVC, class or driver.
     fn is_infeasible(&self) -> bool {
         match self {
-            ProvisionError::Driver(error) => error.code == Code::InvalidArgument && !error.undecided,
-            ProvisionError::Refused(_) => true,
+            ProvisionError::Driver(error) => error.code == Code::InvalidArgument && !error.result_unknown,
+            ProvisionError::InvalidClaim(_) => true,
             _ => false,
         }
     }
@@ -95,20 +95,21 @@ impl ProvisionError {
 impl Provisioner {
     /// The PVC and its class, if a volume should be created for it now.
     pub(super) fn job(&self, uid: &str) -> Option<Job> {
-        let job = self.open_job(uid)?;
-        let placed = claim::is_placed(&job.claim, &job.class, self.options.own_node());
-        placed.then_some(job)
+        let job = self.unprovisioned_job(uid)?;
+        let is_ready = claim::can_provision_now(&job.claim, &job.class, self.options.own_node());
+        is_ready.then_some(job)
     }
 
     /// The PVC and its class, if it needs a volume from this provisioner.
-    pub(super) fn open_job(&self, uid: &str) -> Option<Job> {
+    pub(super) fn unprovisioned_job(&self, uid: &str) -> Option<Job> {
         let cluster = self.cluster.lock();
         let claim = Arc::clone(cluster.claims.get(uid)?);
         let class = Arc::clone(cluster.classes.get(claim::class_name(&claim)?)?);
         let name = request::volume_name(&self.options, &claim);
-        let open = claim::is_open(&claim, &class, &self.driver.name) && !cluster.volumes.contains_key(&name);
+        let needed =
+            claim::needs_volume(&claim, &class, &self.driver.name) && !cluster.volumes.contains_key(&name);
         let distributed = self.options.own_node().is_some();
-        open.then_some(Job {
+        needed.then_some(Job {
             claim,
             class,
             distributed,
@@ -130,8 +131,8 @@ impl Provisioner {
     }
 
     async fn provision(&self, uid: &str) -> Result<(), ProvisionError> {
-        let undecided = self.undecided.lock().get(uid).cloned();
-        let Some(job) = undecided
+        let pending = self.pending_requests.lock().get(uid).cloned();
+        let Some(job) = pending
             .as_ref()
             .map(|attempt| attempt.job.clone())
             .or_else(|| self.job(uid))
@@ -140,29 +141,29 @@ impl Provisioner {
         };
         let message = format!(
             "External provisioner is provisioning volume for claim \"{}\"",
-            job.title()
+            job.namespaced_name()
         );
         self.events
             .record(&*job.claim, Reason::Provisioning, &message)
             .await;
         let began = Instant::now();
-        let prepared = match undecided {
+        let prepared = match pending {
             // A request with an unknown result is repeated unchanged: another one might create a second volume.
             Some(attempt) => Ok(attempt),
             None => self.prepare(&job).await.map(Arc::new),
         };
         let ended = match prepared {
-            Err(error) => self.unprepared(&job, error).await,
+            Err(error) => self.preparation_failed(&job, error).await,
             Ok(attempt) => match self.driver.create_volume(attempt.request.clone()).await {
                 Ok(volume) => self.created(&attempt, &volume).await,
-                Err(error) => self.refused(&attempt, error).await,
+                Err(error) => self.create_failed(&attempt, error).await,
             },
         };
-        let (meter, class) = (&self.metrics.provisioned, job.class.name_any());
+        let (volume_metrics, class) = (&self.metrics.provisioned, job.class.name_any());
         match &ended {
-            Ok(Outcome::Made) => meter.done(&class, began.elapsed()),
-            Ok(Outcome::Elsewhere) | Err(_) => meter.failed(&class),
-            Ok(Outcome::Unwanted) => {}
+            Ok(Outcome::Provisioned) => volume_metrics.done(&class, began.elapsed()),
+            Ok(Outcome::Rescheduled) | Err(_) => volume_metrics.failed(&class),
+            Ok(Outcome::ClaimDeleted) => {}
         }
         ended.map(drop)
     }
@@ -170,10 +171,12 @@ impl Provisioner {
     async fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
         let capabilities = self.driver.capabilities;
         if !capabilities.controller {
-            return Err(ProvisionError::Unable("plugin CONTROLLER_SERVICE"));
+            return Err(ProvisionError::MissingCapability("plugin CONTROLLER_SERVICE"));
         }
         if !capabilities.volumes {
-            return Err(ProvisionError::Unable("controller CREATE_DELETE_VOLUME"));
+            return Err(ProvisionError::MissingCapability(
+                "controller CREATE_DELETE_VOLUME",
+            ));
         }
         let request = request::request(
             &self.options,
@@ -181,29 +184,29 @@ impl Provisioner {
             &job.class,
             capabilities.single_node_multi_writer,
         )?;
-        let request = self.completed(job, request).await?;
+        let request = self.with_fields_of_other_objects(job, request).await?;
         if !capabilities.topology {
             return Ok(Attempt {
                 job: job.clone(),
                 request,
             });
         }
-        let placement = Placement {
+        let input = TopologyInput {
             node: job.node(),
             claim: &job.claim.name_any(),
             allowed: job.class.allowed_topologies.as_deref().unwrap_or_default(),
             strict: self.options.strict_topology,
             immediate: self.options.immediate_topology,
         };
-        let requirement = requirement(&self.cluster.lock().topology, placement)?;
+        let requirement = requirement(&self.cluster.lock().topology, input)?;
         Ok(Attempt {
             job: job.clone(),
-            request: request::placed(request, requirement),
+            request: request::with_topology(request, requirement),
         })
     }
 
     /// The request with the fields that come from other objects.
-    async fn completed(
+    async fn with_fields_of_other_objects(
         &self,
         job: &Job,
         request: CreateVolumeRequest,
@@ -219,73 +222,80 @@ impl Provisioner {
         })
     }
 
-    async fn unprepared(&self, job: &Job, error: ProvisionError) -> Result<Outcome, ProvisionError> {
+    async fn preparation_failed(&self, job: &Job, error: ProvisionError) -> Result<Outcome, ProvisionError> {
         self.events
             .record(&*job.claim, Reason::ProvisioningFailed, &error.to_string())
             .await;
         match error {
-            ProvisionError::Unplaced(Unplaced::NodeAbsent(_)) => self.give_back(job).await,
+            ProvisionError::Topology(TopologyError::NodeAbsent(_)) => self.clear_selected_node(job).await,
             error => Err(error),
         }
     }
 
     async fn created(&self, attempt: &Arc<Attempt>, volume: &Volume) -> Result<Outcome, ProvisionError> {
         let Attempt { job, request } = &**attempt;
-        let wanted = request.capacity_range.map_or(0, |range| range.required_bytes);
-        let reach: Vec<Segment> = volume
+        let requested = request.capacity_range.map_or(0, |range| range.required_bytes);
+        let accessible_from: Vec<Segment> = volume
             .accessible_topology
             .iter()
             .map(|term| term.segments.clone())
             .collect();
-        let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < wanted;
+        let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < requested;
         // CSI: a volume created from a content source must report it; otherwise it is empty.
         let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
         // The request is stored until the volume is published or deleted, so that no volume is leaked.
-        self.remember(attempt);
-        let is_unwanted = too_small || not_copied || !self.is_claimed(job);
-        if is_unwanted {
+        self.store_request(attempt);
+        let must_delete = too_small || not_copied || !self.claim_exists(job);
+        if must_delete {
             let secrets = request.secrets.clone();
             self.driver.delete_volume(&volume.volume_id, secrets).await?;
-            self.settle(job, &reach);
-            let made = volume.capacity_bytes;
+            self.finish_request(job, &accessible_from);
+            let actual = volume.capacity_bytes;
             return if too_small {
-                Err(self.failed(job, ProvisionError::TooSmall { made, wanted }).await)
+                Err(self
+                    .failed(job, ProvisionError::TooSmall { actual, requested })
+                    .await)
             } else if not_copied {
                 Err(self.failed(job, ProvisionError::NotCopied).await)
             } else {
-                Ok(Outcome::Unwanted)
+                Ok(Outcome::ClaimDeleted)
             };
         }
-        let made = Made {
+        let new_volume = NewVolume {
             name: &request.name,
             claim: &job.claim,
             class: &job.class,
             volume,
-            requested_bytes: wanted,
+            requested_bytes: requested,
             topology: self.driver.capabilities.topology,
             identity: &self.identity,
             options: &self.options,
         };
-        self.save(&made.object()?, &reach).await?;
-        self.settle(job, &reach);
+        self.create_object(&new_volume.object()?, &accessible_from)
+            .await?;
+        self.finish_request(job, &accessible_from);
         let message = format!("Successfully provisioned volume {}", request.name);
         self.events
             .record(&*job.claim, Reason::ProvisioningSucceeded, &message)
             .await;
-        Ok(Outcome::Made)
+        Ok(Outcome::Provisioned)
     }
 
-    async fn save(&self, object: &PersistentVolume, reach: &[Segment]) -> Result<(), ProvisionError> {
+    async fn create_object(
+        &self,
+        object: &PersistentVolume,
+        accessible_from: &[Segment],
+    ) -> Result<(), ProvisionError> {
         match self.volumes_api().create(&PostParams::default(), object).await {
             Ok(written) => {
-                let written = Change::Set(Arc::new(written));
-                take(&mut self.cluster.lock().volumes, &written, |volume| {
+                let written = Change::Applied(Arc::new(written));
+                apply_change(&mut self.cluster.lock().volumes, &written, |volume| {
                     volume.name_any()
                 });
             }
-            Err(source) if is_already_there(&source) => {}
+            Err(source) if is_already_exists(&source) => {}
             Err(source) => {
-                self.refresh(None, reach);
+                self.refresh(None, accessible_from);
                 return Err(ProvisionError::Api {
                     verb: "save the volume",
                     source,
@@ -295,7 +305,11 @@ impl Provisioner {
         Ok(())
     }
 
-    async fn refused(&self, attempt: &Arc<Attempt>, error: DriverError) -> Result<Outcome, ProvisionError> {
+    async fn create_failed(
+        &self,
+        attempt: &Arc<Attempt>,
+        error: DriverError,
+    ) -> Result<Outcome, ProvisionError> {
         let Attempt { job, request } = &**attempt;
         let terms = request
             .accessibility_requirements
@@ -303,17 +317,17 @@ impl Provisioner {
             .flat_map(|terms| &terms.requisite);
         let terms: Vec<Segment> = terms.map(|term| term.segments.clone()).collect();
         self.refresh(Some(&job.class.name_any()), &terms);
-        if error.undecided {
-            self.remember(attempt);
+        if error.result_unknown {
+            self.store_request(attempt);
             return Err(self.failed(job, error.into()).await);
         }
-        self.undecided.lock().remove(&uid(&*job.claim));
-        let elsewhere = error.code == Code::ResourceExhausted
+        self.pending_requests.lock().remove(&uid(&*job.claim));
+        let reschedules = error.code == Code::ResourceExhausted
             && self.driver.capabilities.topology
             && job.node().is_some();
         let error = self.failed(job, error.into()).await;
-        if elsewhere {
-            self.give_back(job).await
+        if reschedules {
+            self.clear_selected_node(job).await
         } else {
             Err(error)
         }
@@ -334,7 +348,7 @@ impl Provisioner {
     }
 
     /// Removes the selected node from a PVC, so that the scheduler selects one again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
-    async fn give_back(&self, job: &Job) -> Result<Outcome, ProvisionError> {
+    async fn clear_selected_node(&self, job: &Job) -> Result<Outcome, ProvisionError> {
         let failed = |source| ProvisionError::Api {
             verb: "give the selected node back",
             source,
@@ -345,7 +359,7 @@ impl Provisioner {
         for conflicts in 0.. {
             // Another client may have changed the selection meanwhile.
             if claim.metadata.uid != job.claim.metadata.uid || claim::selected_node(&claim) != job.node() {
-                return Ok(Outcome::Elsewhere);
+                return Ok(Outcome::Rescheduled);
             }
             claim.annotations_mut().remove(claim::SELECTED_NODE);
             match api
@@ -354,8 +368,8 @@ impl Provisioner {
             {
                 Ok(written) => {
                     // Apply the change now; the later watch event is then a no-op.
-                    self.claim_changed(Change::Set(Arc::new(written)));
-                    return Ok(Outcome::Elsewhere);
+                    self.claim_changed(Change::Applied(Arc::new(written)));
+                    return Ok(Outcome::Rescheduled);
                 }
                 Err(source) if is_conflict(&source) && conflicts < CONFLICTS_MAX => {
                     claim = api.get(&claim.name_any()).await.map_err(failed)?;
@@ -363,22 +377,22 @@ impl Provisioner {
                 Err(source) => return Err(failed(source)),
             }
         }
-        Ok(Outcome::Elsewhere)
+        Ok(Outcome::Rescheduled)
     }
 
-    fn remember(&self, attempt: &Arc<Attempt>) {
-        self.undecided
+    fn store_request(&self, attempt: &Arc<Attempt>) {
+        self.pending_requests
             .lock()
             .insert(uid(&*attempt.job.claim), Arc::clone(attempt));
     }
 
     /// Forgets a request whose result is known, and refreshes the capacity of these segments.
-    fn settle(&self, job: &Job, reach: &[Segment]) {
-        self.undecided.lock().remove(&uid(&*job.claim));
-        self.refresh(None, reach);
+    fn finish_request(&self, job: &Job, accessible_from: &[Segment]) {
+        self.pending_requests.lock().remove(&uid(&*job.claim));
+        self.refresh(None, accessible_from);
     }
 
-    fn is_claimed(&self, job: &Job) -> bool {
+    fn claim_exists(&self, job: &Job) -> bool {
         self.cluster.lock().claims.contains_key(&uid(&*job.claim))
     }
 
@@ -389,7 +403,7 @@ impl Provisioner {
 
 impl Job {
     /// Namespace and name, as written in events.
-    fn title(&self) -> String {
+    fn namespaced_name(&self) -> String {
         format!(
             "{}/{}",
             self.claim.namespace().unwrap_or_default(),

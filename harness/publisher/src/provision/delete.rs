@@ -12,14 +12,14 @@ use tokio::time::Instant;
 
 use super::{
     Provisioner,
-    volume::{self, Chore},
+    volume::{self, ReclaimAction},
 };
 use crate::{
-    cluster::take,
+    cluster::apply_change,
     csi::DriverError,
     events::Reason,
     status::{brief, is_conflict, is_not_found},
-    topology::Located,
+    topology::NodeSegment,
     watch::Change,
 };
 
@@ -34,21 +34,21 @@ enum DeleteError {
 
 impl Provisioner {
     /// What to do with a PersistentVolume. `None`: nothing.
-    pub(super) fn chore(&self, volume: &PersistentVolume) -> Option<Chore> {
+    pub(super) fn reclaim_action(&self, volume: &PersistentVolume) -> Option<ReclaimAction> {
         let cluster = self.cluster.lock();
         let own = self.options.own_node().map(|node| cluster.topology.locate(node));
-        let own = own.and_then(|located| {
-            if let Located::In(segment) = located {
+        let own = own.and_then(|node_segment| {
+            if let NodeSegment::In(segment) = node_segment {
                 Some(segment)
             } else {
                 None
             }
         });
-        volume::chore(volume, &self.driver.name, own)
+        volume::reclaim_action(volume, &self.driver.name, own)
     }
 
     pub(super) async fn attempt_delete(&self, name: &String) {
-        match self.dispose(name).await {
+        match self.reclaim(name).await {
             Ok(()) => self.volumes.done(name),
             Err(error) => {
                 tracing::warn!(volume = name, %error, "volume not deleted");
@@ -57,13 +57,13 @@ impl Provisioner {
         }
     }
 
-    async fn dispose(&self, name: &str) -> Result<(), DeleteError> {
+    async fn reclaim(&self, name: &str) -> Result<(), DeleteError> {
         let Some(volume) = self.cluster.lock().volumes.get(name).cloned() else {
             return Ok(());
         };
-        match self.chore(&volume) {
-            Some(Chore::Delete) => self.delete(&volume).await,
-            Some(Chore::RemoveFinalizer) => Ok(self.remove_finalizer(&volume).await?),
+        match self.reclaim_action(&volume) {
+            Some(ReclaimAction::Delete) => self.delete(&volume).await,
+            Some(ReclaimAction::RemoveFinalizer) => Ok(self.remove_finalizer(&volume).await?),
             None => Ok(()),
         }
     }
@@ -77,7 +77,7 @@ impl Provisioner {
             self.refresh(None, &volume::segments(volume));
         }
         match self.delete_object(volume).await? {
-            Some(dying) => Ok(self.remove_finalizer(&dying).await?),
+            Some(terminating) => Ok(self.remove_finalizer(&terminating).await?),
             None => Ok(()),
         }
     }
@@ -88,7 +88,7 @@ impl Provisioner {
             .and_then(|spec| spec.csi.as_ref())
             .map(|csi| csi.volume_handle.as_str());
         let class = spec.and_then(|spec| spec.storage_class_name.as_deref());
-        let (meter, class) = (&self.metrics.deleted, class.unwrap_or_default());
+        let (volume_metrics, class) = (&self.metrics.deleted, class.unwrap_or_default());
         let began = Instant::now();
         let secrets = self.deletion_secrets(volume).await;
         match self
@@ -97,11 +97,11 @@ impl Provisioner {
             .await
         {
             Ok(()) => {
-                meter.done(class, began.elapsed());
+                volume_metrics.done(class, began.elapsed());
                 Ok(())
             }
             Err(error) => {
-                meter.failed(class);
+                volume_metrics.failed(class);
                 self.events
                     .record(volume, Reason::VolumeFailedDelete, &error.to_string())
                     .await;
@@ -112,10 +112,10 @@ impl Provisioner {
 
     /// The secrets for DeleteVolume. They may have been deleted already, and the driver may not need them.
     async fn deletion_secrets(&self, volume: &PersistentVolume) -> BTreeMap<String, String> {
-        let Some(place) = volume::deletion_secret(volume) else {
+        let Some(reference) = volume::deletion_secret(volume) else {
             return BTreeMap::new();
         };
-        self.secrets(&place).await.unwrap_or_else(|error| {
+        self.secrets(&reference).await.unwrap_or_else(|error| {
             let (volume, error) = (volume.name_any(), brief(&error));
             tracing::warn!(
                 volume,
@@ -137,7 +137,7 @@ impl Provisioner {
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
         match self.volumes_api().delete(&volume.name_any(), &parameters).await {
-            Ok(answer) => Ok(answer.left()),
+            Ok(response) => Ok(response.left()),
             Err(error) if is_not_found(&error) || is_conflict(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -160,12 +160,12 @@ impl Provisioner {
             .patch(&volume.name_any(), &PatchParams::default(), &patch)
             .await
         {
-            Ok(left) => {
+            Ok(remaining) => {
                 // The watch delivers this version or older ones.
-                let left = Change::Set(Arc::new(left));
+                let remaining = Change::Applied(Arc::new(remaining));
                 let mut cluster = self.cluster.lock();
                 if cluster.volumes.contains_key(&volume.name_any()) {
-                    take(&mut cluster.volumes, &left, |volume| volume.name_any());
+                    apply_change(&mut cluster.volumes, &remaining, |volume| volume.name_any());
                 }
                 Ok(())
             }

@@ -10,11 +10,11 @@
 //! ```
 
 mod claim;
+mod clone_source;
 mod create;
 mod delete;
-mod original;
-mod ownership;
-mod refused;
+mod invalid_claim;
+mod node_selection;
 mod request;
 mod requirement;
 mod secret;
@@ -37,7 +37,7 @@ use parking_lot::Mutex;
 use crate::{
     Options,
     capacity::Publisher,
-    cluster::{Cluster, take, uid},
+    cluster::{Cluster, apply_change, uid},
     csi::Driver,
     events::Recorder,
     metrics::Metrics,
@@ -58,15 +58,15 @@ pub(crate) struct Provisioner {
     /// PersistentVolumes by name.
     volumes: Queue<String>,
     /// PVCs for which the own node may be selected, by UID.
-    owners: Queue<String>,
+    node_selections: Queue<String>,
     /// PVCs with the cloning-protection finalizer, by UID.
-    originals: Queue<String>,
+    clone_sources: Queue<String>,
     /// Number of attempts of this instance to select its node for a PVC without a volume, by UID.
     attempts: Mutex<HashMap<String, u32>>,
     /// UIDs of PersistentVolumes whose volumes are already deleted.
     deleted: Mutex<HashSet<String>>,
     /// Requests with unknown result, by UID of the PVC: they are repeated unchanged until the result is known.
-    undecided: Mutex<HashMap<String, Arc<create::Attempt>>>,
+    pending_requests: Mutex<HashMap<String, Arc<create::Attempt>>>,
     /// Identifies the volumes that this process created, as in external-provisioner.
     identity: String,
     metrics: Arc<Metrics>,
@@ -83,9 +83,9 @@ impl Provisioner {
     ) -> Arc<Provisioner> {
         let events = Recorder::new(client.clone(), &driver.name, &options);
         let identity = volume::identity(&driver.name, &options);
-        let queue = |name| Queue::new(options.pace(), metrics.queue(name));
-        let (claims, volumes, owners) = (queue("claims"), queue("volumes"), queue("owners"));
-        let originals = queue("originals");
+        let queue = |name| Queue::new(options.backoff(), metrics.queue(name));
+        let (claims, volumes, node_selections) = (queue("claims"), queue("volumes"), queue("owners"));
+        let clone_sources = queue("originals");
         let provisioner = Arc::new(Provisioner {
             driver,
             client,
@@ -94,26 +94,26 @@ impl Provisioner {
             events,
             claims,
             volumes,
-            owners,
-            originals,
+            node_selections,
+            clone_sources,
             attempts: Mutex::default(),
             deleted: Mutex::default(),
-            undecided: Mutex::default(),
+            pending_requests: Mutex::default(),
             identity,
             options,
             metrics: Arc::clone(metrics),
         });
         let measured = Arc::downgrade(&provisioner);
-        metrics.before_reading(move || {
+        metrics.before_scrape(move || {
             if let Some(provisioner) = measured.upgrade() {
                 let Provisioner {
                     claims,
                     volumes,
-                    owners,
-                    originals,
+                    node_selections,
+                    clone_sources,
                     ..
                 } = &*provisioner;
-                for queue in [claims, volumes, owners, originals] {
+                for queue in [claims, volumes, node_selections, clone_sources] {
                     queue.measure();
                 }
             }
@@ -140,21 +140,21 @@ impl Provisioner {
     }
 
     /// Selects the own node for PVCs with Immediate binding; does not return. Call it after the initial lists.
-    pub(crate) async fn work_on_ownership(&self) {
+    pub(crate) async fn work_on_node_selection(&self) {
         let threads = self.options.worker_threads;
-        self.owners
+        self.node_selections
             .ready()
-            .for_each_concurrent(threads, |uid| async move { self.attempt_to_own(&uid).await })
+            .for_each_concurrent(threads, |uid| async move { self.try_select_own_node(&uid).await })
             .await;
     }
 
     /// Handles an added, changed or deleted PVC.
     pub(crate) fn claim_changed(&self, change: Change<PersistentVolumeClaim>) {
-        let before = take(&mut self.cluster.lock().claims, &change, uid);
-        self.consider_original(&change);
+        let before = apply_change(&mut self.cluster.lock().claims, &change, uid);
+        self.check_clone_source(&change);
         let claim = match change {
-            Change::Set(claim) => claim,
-            Change::Gone(claim) => {
+            Change::Applied(claim) => claim,
+            Change::Deleted(claim) => {
                 self.attempts.lock().remove(&uid(&*claim));
                 return;
             }
@@ -165,42 +165,44 @@ impl Provisioner {
             before.spec == claim.spec && before.metadata.annotations == claim.metadata.annotations
         };
         if !before.is_some_and(|before| same(&before)) {
-            self.look_at_claims(&[claim]);
+            self.enqueue_claims(&[claim]);
         }
     }
 
     /// Handles an added, changed or deleted StorageClass.
     pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
         let mut cluster = self.cluster.lock();
-        take(&mut cluster.classes, change, |class| class.name_any());
-        let Change::Set(class) = change else { return };
+        apply_change(&mut cluster.classes, change, |class| class.name_any());
+        let Change::Applied(class) = change else { return };
         let name = class.name_any();
         let of_class = |claim: &&Arc<PersistentVolumeClaim>| claim::class_name(claim) == Some(name.as_str());
         let claims: Vec<_> = cluster.claims.values().filter(of_class).cloned().collect();
         drop(cluster);
-        self.look_at_claims(&claims);
+        self.enqueue_claims(&claims);
     }
 
     /// Handles an added, changed or deleted PersistentVolume.
     pub(crate) fn volume_changed(&self, change: Change<PersistentVolume>) {
-        take(&mut self.cluster.lock().volumes, &change, |volume| {
+        apply_change(&mut self.cluster.lock().volumes, &change, |volume| {
             volume.name_any()
         });
         match change {
-            Change::Set(volume) if self.chore(&volume).is_some() => self.volumes.add(volume.name_any()),
-            Change::Gone(volume) => {
+            Change::Applied(volume) if self.reclaim_action(&volume).is_some() => {
+                self.volumes.add(volume.name_any());
+            }
+            Change::Deleted(volume) => {
                 self.deleted.lock().remove(&uid(&*volume));
             }
-            Change::Set(_) | Change::Listed => {}
+            Change::Applied(_) | Change::Listed => {}
         }
     }
 
-    fn look_at_claims(&self, claims: &[Arc<PersistentVolumeClaim>]) {
+    fn enqueue_claims(&self, claims: &[Arc<PersistentVolumeClaim>]) {
         for uid in claims.iter().map(|claim| uid(&**claim)) {
             if self.job(&uid).is_some() {
                 self.claims.add(uid);
             } else {
-                self.consider(&uid);
+                self.schedule_node_selection(&uid);
             }
         }
     }

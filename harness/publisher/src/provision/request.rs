@@ -11,7 +11,7 @@ use k8s_openapi::api::{
 };
 
 use super::{
-    refused::{FSTYPE, Refused},
+    invalid_claim::{FSTYPE, InvalidClaim},
     secret,
 };
 use crate::{Options, capacity::parameters_for_driver, quantity};
@@ -46,10 +46,10 @@ pub(super) fn request(
     claim: &PersistentVolumeClaim,
     class: &StorageClass,
     single_node_multi_writer: bool,
-) -> Result<CreateVolumeRequest, Refused> {
+) -> Result<CreateVolumeRequest, InvalidClaim> {
     let name = volume_name(options, claim);
     let spec = claim.spec.clone().unwrap_or_default();
-    refuse_unsupported(&spec)?;
+    check_supported(&spec)?;
     let access = access_type(&spec, class, &options.default_fstype)?;
     let mut parameters = parameters_for_driver(class);
     if options.extra_create_metadata {
@@ -76,7 +76,7 @@ pub(super) fn request(
 }
 
 /// The request with accessibility requirements.
-pub(super) fn placed(
+pub(super) fn with_topology(
     request: CreateVolumeRequest,
     requirement: Option<TopologyRequirement>,
 ) -> CreateVolumeRequest {
@@ -100,7 +100,7 @@ pub(super) fn volume_name(options: &Options, claim: &PersistentVolumeClaim) -> S
 }
 
 /// The filesystem of a class, else the default. Empty: the driver chooses.
-pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Result<&'a str, Refused> {
+pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Result<&'a str, InvalidClaim> {
     let names = |key: &str| key == FSTYPE || key.eq_ignore_ascii_case("fstype");
     let mut found = class
         .parameters
@@ -110,18 +110,18 @@ pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Resul
         .map(|(_, value)| value.as_str());
     match (found.next(), found.next()) {
         (first, None) => Ok(first.filter(|name| !name.is_empty()).unwrap_or(default)),
-        _ => Err(Refused::TwoFilesystems),
+        _ => Err(InvalidClaim::DuplicateFilesystem),
     }
 }
 
 /// The requested bytes of a PVC.
-pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, Refused> {
+pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, InvalidClaim> {
     let requests = claim
         .resources
         .as_ref()
         .and_then(|resources| resources.requests.as_ref());
     let storage = requests.and_then(|requests| requests.get("storage"));
-    storage.and_then(quantity::to_bytes).ok_or(Refused::Size)
+    storage.and_then(quantity::to_bytes).ok_or(InvalidClaim::Size)
 }
 
 /// The VolumeAttributesClass of a PVC, if the feature gate is on.
@@ -138,9 +138,9 @@ pub(super) fn is_block(claim: &PersistentVolumeClaimSpec) -> bool {
     claim.volume_mode.as_deref() == Some("Block")
 }
 
-fn refuse_unsupported(claim: &PersistentVolumeClaimSpec) -> Result<(), Refused> {
+fn check_supported(claim: &PersistentVolumeClaimSpec) -> Result<(), InvalidClaim> {
     if claim.selector.is_some() {
-        return Err(Refused::Selector);
+        return Err(InvalidClaim::Selector);
     }
     Ok(())
 }
@@ -149,13 +149,13 @@ fn access_type(
     claim: &PersistentVolumeClaimSpec,
     class: &StorageClass,
     default_fstype: &str,
-) -> Result<AccessType, Refused> {
+) -> Result<AccessType, InvalidClaim> {
     let reserved = class.parameters.iter().flatten().map(|(key, _)| key);
     if let Some(key) = reserved
         .into_iter()
-        .find(|key| key.starts_with(SIDECAR_PREFIX) && *key != FSTYPE && !secret::is_key(key))
+        .find(|key| key.starts_with(SIDECAR_PREFIX) && *key != FSTYPE && !secret::is_secret_parameter(key))
     {
-        return Err(Refused::Reserved(key.clone()));
+        return Err(InvalidClaim::ReservedParameter(key.clone()));
     }
     let fs_type = filesystem(class, default_fstype)?.to_owned();
     if is_block(claim) {
@@ -169,9 +169,9 @@ fn access_type(
     }))
 }
 
-fn mode(name: &str, single_node_multi_writer: bool) -> Result<Mode, Refused> {
+fn mode(name: &str, single_node_multi_writer: bool) -> Result<Mode, InvalidClaim> {
     let found = MODES.iter().find(|(known, ..)| *known == name);
-    let (_, usual, finer) = found.ok_or_else(|| Refused::Mode(name.to_owned()))?;
+    let (_, usual, finer) = found.ok_or_else(|| InvalidClaim::AccessMode(name.to_owned()))?;
     Ok(if single_node_multi_writer { *finer } else { *usual })
 }
 
@@ -233,7 +233,7 @@ mod tests {
     fn build(
         claim: &PersistentVolumeClaimSpec,
         class: &StorageClass,
-    ) -> Result<CreateVolumeRequest, Refused> {
+    ) -> Result<CreateVolumeRequest, InvalidClaim> {
         request(&Options::default(), &whole(claim), class, false)
     }
 
@@ -320,22 +320,22 @@ mod tests {
         let plain = class(&[]);
         let twice = class(&[(FSTYPE, "xfs"), ("fsType", "ext4")]);
         let unknown = class(&[("csi.storage.k8s.io/colour", "red")]);
-        for (claim, class, refused) in [
-            (selector, &plain, Refused::Selector),
-            (claim("much", &[]), &plain, Refused::Size),
+        for (claim, class, expected) in [
+            (selector, &plain, InvalidClaim::Selector),
+            (claim("much", &[]), &plain, InvalidClaim::Size),
             (
                 claim("1Gi", &["Sometimes"]),
                 &plain,
-                Refused::Mode("Sometimes".to_owned()),
+                InvalidClaim::AccessMode("Sometimes".to_owned()),
             ),
-            (fine(), &twice, Refused::TwoFilesystems),
+            (fine(), &twice, InvalidClaim::DuplicateFilesystem),
             (
                 fine(),
                 &unknown,
-                Refused::Reserved("csi.storage.k8s.io/colour".to_owned()),
+                InvalidClaim::ReservedParameter("csi.storage.k8s.io/colour".to_owned()),
             ),
         ] {
-            assert_eq!(build(&claim, class), Err(refused));
+            assert_eq!(build(&claim, class), Err(expected));
         }
     }
 }

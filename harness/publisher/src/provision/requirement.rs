@@ -7,11 +7,11 @@ use capacity_types::segment::{Segment, contains};
 use csi_proto::v1::{Topology as Term, TopologyRequirement};
 use k8s_openapi::api::core::v1::TopologySelectorTerm;
 
-use crate::topology::{Located, Topology};
+use crate::topology::{NodeSegment, Topology};
 
 /// The inputs for one volume.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placement<'a> {
+pub(super) struct TopologyInput<'a> {
     /// The selected node, for WaitForFirstConsumer.
     pub(super) node: Option<&'a str>,
     /// PVC name: it spreads the volumes of a StatefulSet with Immediate binding.
@@ -26,7 +26,7 @@ pub(super) struct Placement<'a> {
 
 /// No valid requirements exist for this volume.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unplaced {
+pub(super) enum TopologyError {
     /// The selected node has no CSINode any more.
     #[error("the selected node {0} has no CSINode; another node is needed")]
     NodeAbsent(String),
@@ -43,13 +43,13 @@ pub(super) enum Unplaced {
 /// The requirements. `None`: the driver may choose freely.
 pub(super) fn requirement(
     topology: &Topology,
-    placement: Placement<'_>,
-) -> Result<Option<TopologyRequirement>, Unplaced> {
-    let allowed = flattened(placement.allowed);
-    let (requisite, first) = match placement.node {
-        Some(node) => for_node(topology, node, allowed, placement)?,
-        None if !allowed.is_empty() => spread(allowed, placement.claim),
-        None if placement.immediate => spread(topology.segments().cloned().collect(), placement.claim),
+    input: TopologyInput<'_>,
+) -> Result<Option<TopologyRequirement>, TopologyError> {
+    let allowed = flattened(input.allowed);
+    let (requisite, first) = match input.node {
+        Some(node) => for_node(topology, node, allowed, input)?,
+        None if !allowed.is_empty() => spread(allowed, input.claim),
+        None if input.immediate => spread(topology.segments().cloned().collect(), input.claim),
         None => return Ok(None),
     };
     Ok((!requisite.is_empty()).then(|| listed(&requisite, first)))
@@ -60,12 +60,12 @@ fn for_node(
     topology: &Topology,
     node: &str,
     allowed: BTreeSet<Segment>,
-    placement: Placement<'_>,
-) -> Result<(Vec<Segment>, usize), Unplaced> {
+    input: TopologyInput<'_>,
+) -> Result<(Vec<Segment>, usize), TopologyError> {
     let own = match topology.locate(node) {
-        Located::In(segment) => segment,
-        Located::Unknown => return Err(Unplaced::NodeUnknown(node.to_owned())),
-        Located::Absent => return Err(Unplaced::NodeAbsent(node.to_owned())),
+        NodeSegment::In(segment) => segment,
+        NodeSegment::Unknown => return Err(TopologyError::NodeUnknown(node.to_owned())),
+        NodeSegment::Absent => return Err(TopologyError::NodeAbsent(node.to_owned())),
     };
     let requisite: Vec<Segment> = if allowed.is_empty() {
         topology
@@ -77,8 +77,8 @@ fn for_node(
         allowed.into_iter().collect()
     };
     let first = requisite.iter().position(|term| contains(own, term));
-    let first = first.ok_or_else(|| Unplaced::NotAllowed(node.to_owned()))?;
-    if placement.strict {
+    let first = first.ok_or_else(|| TopologyError::NotAllowed(node.to_owned()))?;
+    if input.strict {
         Ok((vec![own.clone()], 0))
     } else {
         Ok((requisite, first))
@@ -184,8 +184,8 @@ mod tests {
         }]
     }
 
-    fn placement<'a>(node: Option<&'a str>, allowed: &'a [TopologySelectorTerm]) -> Placement<'a> {
-        Placement {
+    fn input<'a>(node: Option<&'a str>, allowed: &'a [TopologySelectorTerm]) -> TopologyInput<'a> {
+        TopologyInput {
             node,
             claim: "data-web-0",
             allowed,
@@ -208,11 +208,11 @@ mod tests {
     #[test]
     fn a_selected_node_is_preferred_or_required() {
         let topology = zones(&["a", "b", "c"]);
-        let preferred = requirement(&topology, placement(Some("n2"), &[])).unwrap();
+        let preferred = requirement(&topology, input(Some("n2"), &[])).unwrap();
         assert_eq!(text(preferred), Some(("abc".to_owned(), "bca".to_owned())));
-        let strict = Placement {
+        let strict = TopologyInput {
             strict: true,
-            ..placement(Some("n2"), &[])
+            ..input(Some("n2"), &[])
         };
         assert_eq!(
             text(requirement(&topology, strict).unwrap()),
@@ -224,19 +224,19 @@ mod tests {
     fn allowed_topologies_limit_the_segments() {
         let topology = zones(&["a", "b", "c"]);
         let allowed = allow(&["c", "b"]);
-        let late = requirement(&topology, placement(Some("n3"), &allowed)).unwrap();
+        let late = requirement(&topology, input(Some("n3"), &allowed)).unwrap();
         assert_eq!(text(late), Some(("bc".to_owned(), "cb".to_owned())));
         for strict in [false, true] {
-            let outside = Placement {
+            let outside = TopologyInput {
                 strict,
-                ..placement(Some("n1"), &allowed)
+                ..input(Some("n1"), &allowed)
             };
             assert_eq!(
                 requirement(&topology, outside),
-                Err(Unplaced::NotAllowed("n1".to_owned()))
+                Err(TopologyError::NotAllowed("n1".to_owned()))
             );
         }
-        let (requisite, _) = text(requirement(&topology, placement(None, &allowed)).unwrap()).unwrap();
+        let (requisite, _) = text(requirement(&topology, input(None, &allowed)).unwrap()).unwrap();
         assert_eq!(requisite, "bc");
     }
 
@@ -244,26 +244,24 @@ mod tests {
     fn without_a_node_cluster_segments_are_sent_if_enabled() {
         let topology = zones(&["a", "b"]);
         assert_eq!(
-            text(requirement(&topology, placement(None, &[])).unwrap())
-                .unwrap()
-                .0,
+            text(requirement(&topology, input(None, &[])).unwrap()).unwrap().0,
             "ab"
         );
-        let silent = Placement {
+        let silent = TopologyInput {
             immediate: false,
-            ..placement(None, &[])
+            ..input(None, &[])
         };
         assert_eq!(requirement(&topology, silent), Ok(None));
-        assert_eq!(requirement(&zones(&[]), placement(None, &[])), Ok(None));
+        assert_eq!(requirement(&zones(&[]), input(None, &[])), Ok(None));
     }
 
     #[test]
     fn stateful_sets_spread_over_the_segments() {
         let topology = zones(&["a", "b", "c"]);
         let first = |claim| {
-            let immediate = Placement {
+            let immediate = TopologyInput {
                 claim,
-                ..placement(None, &[])
+                ..input(None, &[])
             };
             text(requirement(&topology, immediate).unwrap())
                 .unwrap()
@@ -284,13 +282,13 @@ mod tests {
     fn a_node_with_unknown_segment_differs_from_an_absent_node() {
         let mut topology = zones(&["a"]);
         assert_eq!(
-            requirement(&topology, placement(Some("n9"), &[])),
-            Err(Unplaced::NodeAbsent("n9".to_owned()))
+            requirement(&topology, input(Some("n9"), &[])),
+            Err(TopologyError::NodeAbsent("n9".to_owned()))
         );
         topology.set_registration("n9", Registration::NotListed);
         assert_eq!(
-            requirement(&topology, placement(Some("n9"), &[])),
-            Err(Unplaced::NodeUnknown("n9".to_owned()))
+            requirement(&topology, input(Some("n9"), &[])),
+            Err(TopologyError::NodeUnknown("n9".to_owned()))
         );
     }
 
@@ -299,7 +297,7 @@ mod tests {
         fn preferred_is_a_permutation_of_requisite(claim in "[a-z-]{0,9}[0-9]{0,3}", count in 1..6usize) {
             let names: Vec<String> = (0..count).map(|name| name.to_string()).collect();
             let topology = zones(&names.iter().map(String::as_str).collect::<Vec<_>>());
-            let immediate = Placement { claim: &claim, ..placement(None, &[]) };
+            let immediate = TopologyInput { claim: &claim, ..input(None, &[]) };
             let mut found = requirement(&topology, immediate).unwrap().unwrap();
             prop_assert_eq!(found.requisite.len(), count);
             found.preferred.sort_by(|a, b| a.segments.cmp(&b.segments));

@@ -9,11 +9,11 @@ use k8s_openapi::api::{
 };
 use kube::ResourceExt;
 
-use super::refused::Refused;
+use super::invalid_claim::InvalidClaim;
 
 /// The CSI call for which a secret is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum SecretUse {
     /// CreateVolume and DeleteVolume.
     Provisioner,
     /// ControllerPublishVolume.
@@ -30,57 +30,57 @@ pub(super) enum Use {
 
 /// StorageClass parameters that reference a secret.
 struct Keys {
-    used: Use,
+    used: SecretUse,
     name: &'static str,
     namespace: &'static str,
     /// Deprecated keys without prefix, for name and namespace.
-    before: Option<(&'static str, &'static str)>,
+    deprecated: Option<(&'static str, &'static str)>,
 }
 
 const KEYS: [Keys; 6] = [
     Keys {
-        used: Use::Provisioner,
+        used: SecretUse::Provisioner,
         name: "csi.storage.k8s.io/provisioner-secret-name",
         namespace: "csi.storage.k8s.io/provisioner-secret-namespace",
-        before: Some(("csiProvisionerSecretName", "csiProvisionerSecretNamespace")),
+        deprecated: Some(("csiProvisionerSecretName", "csiProvisionerSecretNamespace")),
     },
     Keys {
-        used: Use::ControllerPublish,
+        used: SecretUse::ControllerPublish,
         name: "csi.storage.k8s.io/controller-publish-secret-name",
         namespace: "csi.storage.k8s.io/controller-publish-secret-namespace",
-        before: Some((
+        deprecated: Some((
             "csiControllerPublishSecretName",
             "csiControllerPublishSecretNamespace",
         )),
     },
     Keys {
-        used: Use::NodeStage,
+        used: SecretUse::NodeStage,
         name: "csi.storage.k8s.io/node-stage-secret-name",
         namespace: "csi.storage.k8s.io/node-stage-secret-namespace",
-        before: Some(("csiNodeStageSecretName", "csiNodeStageSecretNamespace")),
+        deprecated: Some(("csiNodeStageSecretName", "csiNodeStageSecretNamespace")),
     },
     Keys {
-        used: Use::NodePublish,
+        used: SecretUse::NodePublish,
         name: "csi.storage.k8s.io/node-publish-secret-name",
         namespace: "csi.storage.k8s.io/node-publish-secret-namespace",
-        before: Some(("csiNodePublishSecretName", "csiNodePublishSecretNamespace")),
+        deprecated: Some(("csiNodePublishSecretName", "csiNodePublishSecretNamespace")),
     },
     Keys {
-        used: Use::ControllerExpand,
+        used: SecretUse::ControllerExpand,
         name: "csi.storage.k8s.io/controller-expand-secret-name",
         namespace: "csi.storage.k8s.io/controller-expand-secret-namespace",
-        before: None,
+        deprecated: None,
     },
     Keys {
-        used: Use::NodeExpand,
+        used: SecretUse::NodeExpand,
         name: "csi.storage.k8s.io/node-expand-secret-name",
         namespace: "csi.storage.k8s.io/node-expand-secret-namespace",
-        before: None,
+        deprecated: None,
     },
 ];
 
 /// Whether a reserved StorageClass parameter is one of these keys.
-pub(super) fn is_key(parameter: &str) -> bool {
+pub(super) fn is_secret_parameter(parameter: &str) -> bool {
     KEYS.iter()
         .any(|keys| keys.name == parameter || keys.namespace == parameter)
 }
@@ -88,26 +88,26 @@ pub(super) fn is_key(parameter: &str) -> bool {
 /// The secret reference of a class for a use. `None` if it has none. The only PVC field in the namespace template is the PVC's namespace,
 /// so that PVC owners cannot choose another one.
 pub(super) fn reference(
-    used: Use,
+    used: SecretUse,
     class: &StorageClass,
     volume: &str,
     claim: &PersistentVolumeClaim,
-) -> Result<Option<SecretReference>, Refused> {
+) -> Result<Option<SecretReference>, InvalidClaim> {
     let Some((name, namespace)) = templates(used, class)? else {
         return Ok(None);
     };
-    let own = |key: &str, value: Option<String>| (key.to_owned(), value.unwrap_or_default());
+    let entry = |key: &str, value: Option<String>| (key.to_owned(), value.unwrap_or_default());
     let mut values = BTreeMap::from([
-        own("pv.name", Some(volume.to_owned())),
-        own("pvc.namespace", claim.namespace()),
+        entry("pv.name", Some(volume.to_owned())),
+        entry("pvc.namespace", claim.namespace()),
     ]);
-    let namespace = filled(namespace, &values)?;
-    values.extend([own("pvc.name", claim.metadata.name.clone())]);
+    let namespace = expand_template(namespace, &values)?;
+    values.extend([entry("pvc.name", claim.metadata.name.clone())]);
     let annotations = claim.annotations().iter();
     values.extend(annotations.map(|(key, value)| (format!("pvc.annotations['{key}']"), value.clone())));
-    let name = filled(name, &values)?;
+    let name = expand_template(name, &values)?;
     if !is_name(&namespace, 63, false) || !is_name(&name, 253, true) {
-        return Err(Refused::SecretName(format!("{namespace}/{name}")));
+        return Err(InvalidClaim::SecretName(format!("{namespace}/{name}")));
     }
     Ok(Some(SecretReference {
         name: Some(name),
@@ -116,7 +116,7 @@ pub(super) fn reference(
 }
 
 /// Name and namespace templates of the class: both or none.
-fn templates(used: Use, class: &StorageClass) -> Result<Option<(&str, &str)>, Refused> {
+fn templates(used: SecretUse, class: &StorageClass) -> Result<Option<(&str, &str)>, InvalidClaim> {
     let parameter = |key: &str| {
         let parameters = class.parameters.as_ref()?;
         parameters.get(key).map(String::as_str)
@@ -124,29 +124,29 @@ fn templates(used: Use, class: &StorageClass) -> Result<Option<(&str, &str)>, Re
     let one = |key: &'static str, before: Option<&'static str>| {
         let before = before.and_then(parameter);
         match (parameter(key), before) {
-            (Some(_), Some(_)) => Err(Refused::SecretTwice(key)),
+            (Some(_), Some(_)) => Err(InvalidClaim::DuplicateSecret(key)),
             (now, before) => Ok(now.or(before)),
         }
     };
     let Some(keys) = KEYS.iter().find(|keys| keys.used == used) else {
         return Ok(None);
     };
-    let name = one(keys.name, keys.before.map(|(name, _)| name))?;
-    let namespace = one(keys.namespace, keys.before.map(|(_, namespace)| namespace))?;
+    let name = one(keys.name, keys.deprecated.map(|(name, _)| name))?;
+    let namespace = one(keys.namespace, keys.deprecated.map(|(_, namespace)| namespace))?;
     match (name, namespace) {
         (None, None) => Ok(None),
         (Some(name), Some(namespace)) if !name.is_empty() && !namespace.is_empty() => {
             Ok(Some((name, namespace)))
         }
-        _ => Err(Refused::SecretHalf(keys.name, keys.namespace)),
+        _ => Err(InvalidClaim::IncompleteSecret(keys.name, keys.namespace)),
     }
 }
 
 /// Expands `${…}`. An unknown variable is an error.
-fn filled(template: &str, values: &BTreeMap<String, String>) -> Result<String, Refused> {
+fn expand_template(template: &str, values: &BTreeMap<String, String>) -> Result<String, InvalidClaim> {
     let (mut text, mut rest) = (String::new(), template);
     while let Some((before, after)) = rest.split_once("${") {
-        let unknown = || Refused::SecretTemplate(template.to_owned());
+        let unknown = || InvalidClaim::SecretTemplate(template.to_owned());
         let (key, left) = after.split_once('}').ok_or_else(unknown)?;
         text.push_str(before);
         text.push_str(values.get(key).ok_or_else(unknown)?);
@@ -176,7 +176,7 @@ mod tests {
     const NAME: &str = KEYS[0].name;
     const NAMESPACE: &str = KEYS[0].namespace;
 
-    fn read(parameters: &[(&str, &str)]) -> Result<Option<String>, Refused> {
+    fn read(parameters: &[(&str, &str)]) -> Result<Option<String>, InvalidClaim> {
         let parameters = parameters
             .iter()
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
@@ -195,7 +195,7 @@ mod tests {
             },
             ..Default::default()
         };
-        let found = reference(Use::Provisioner, &class, "pvc-1", &claim)?;
+        let found = reference(SecretUse::Provisioner, &class, "pvc-1", &claim)?;
         Ok(found.map(|found| {
             format!(
                 "{}/{}",
@@ -225,15 +225,15 @@ mod tests {
 
     #[test]
     fn invalid_secret_references_are_errors() {
-        let half = || Err(Refused::SecretHalf(NAME, NAMESPACE));
+        let half = || Err(InvalidClaim::IncompleteSecret(NAME, NAMESPACE));
         assert_eq!(read(&[(NAME, "s")]), half());
         assert_eq!(read(&[(NAME, ""), (NAMESPACE, "n")]), half());
         let twice = [(NAME, "s"), ("csiProvisionerSecretName", "s"), (NAMESPACE, "n")];
-        assert_eq!(read(&twice), Err(Refused::SecretTwice(NAME)));
+        assert_eq!(read(&twice), Err(InvalidClaim::DuplicateSecret(NAME)));
         // PVC owners must not be able to choose another namespace.
         for namespace in ["${pvc.name}", "${pvc.annotations['team/key']}", "${open"] {
-            let refused = Err(Refused::SecretTemplate(namespace.to_owned()));
-            assert_eq!(read(&[(NAME, "s"), (NAMESPACE, namespace)]), refused);
+            let expected = Err(InvalidClaim::SecretTemplate(namespace.to_owned()));
+            assert_eq!(read(&[(NAME, "s"), (NAMESPACE, namespace)]), expected);
         }
         for (name, namespace) in [
             ("S", "n"),
@@ -242,8 +242,8 @@ mod tests {
             ("s-", "n"),
             ("s", "../n"),
         ] {
-            let refused = Err(Refused::SecretName(format!("{namespace}/{name}")));
-            assert_eq!(read(&[(NAME, name), (NAMESPACE, namespace)]), refused);
+            let expected = Err(InvalidClaim::SecretName(format!("{namespace}/{name}")));
+            assert_eq!(read(&[(NAME, name), (NAMESPACE, namespace)]), expected);
         }
     }
 }

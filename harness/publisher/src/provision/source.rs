@@ -17,9 +17,9 @@ use kube::{
 use super::{
     Provisioner, claim,
     create::ProvisionError,
-    refused::Refused,
+    invalid_claim::InvalidClaim,
     request,
-    secret::{self, Use},
+    secret::{self, SecretUse},
 };
 use crate::quantity;
 
@@ -46,20 +46,26 @@ impl Provisioner {
         class: &k8s_openapi::api::storage::v1::StorageClass,
         volume: &str,
     ) -> Result<BTreeMap<String, String>, ProvisionError> {
-        match secret::reference(Use::Provisioner, class, volume, claim)? {
-            Some(place) => self.secrets(&place).await.map_err(|source| ProvisionError::Api {
-                verb: "read the secret of the class",
-                source,
-            }),
+        match secret::reference(SecretUse::Provisioner, class, volume, claim)? {
+            Some(reference) => self
+                .secrets(&reference)
+                .await
+                .map_err(|source| ProvisionError::Api {
+                    verb: "read the secret of the class",
+                    source,
+                }),
             None => Ok(BTreeMap::new()),
         }
     }
 
     /// The contents of a Secret, as sent to the driver.
-    pub(super) async fn secrets(&self, place: &SecretReference) -> kube::Result<BTreeMap<String, String>> {
-        let namespace = place.namespace.as_deref().unwrap_or_default();
+    pub(super) async fn secrets(
+        &self,
+        reference: &SecretReference,
+    ) -> kube::Result<BTreeMap<String, String>> {
+        let namespace = reference.namespace.as_deref().unwrap_or_default();
         let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
-        let secret = api.get(place.name.as_deref().unwrap_or_default()).await?;
+        let secret = api.get(reference.name.as_deref().unwrap_or_default()).await?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let data = secret.data.unwrap_or_default();
         Ok(data
@@ -77,7 +83,7 @@ impl Provisioner {
             return Ok(BTreeMap::new());
         };
         if !self.driver.capabilities.modify {
-            return Err(ProvisionError::Unable("controller MODIFY_VOLUME"));
+            return Err(ProvisionError::MissingCapability("controller MODIFY_VOLUME"));
         }
         let api: Api<VolumeAttributesClass> = Api::all(self.client.clone());
         let class = api.get(name).await.map_err(|source| ProvisionError::Api {
@@ -85,7 +91,9 @@ impl Provisioner {
             source,
         })?;
         if class.driver_name != *self.driver.name {
-            return Err(Refused::AttributesOfAnother(name.to_owned(), class.driver_name).into());
+            return Err(
+                InvalidClaim::AttributesClassOfOtherDriver(name.to_owned(), class.driver_name).into(),
+            );
         }
         Ok(class.parameters.unwrap_or_default())
     }
@@ -111,7 +119,7 @@ impl Provisioner {
         name: &str,
     ) -> Result<volume_content_source::Type, ProvisionError> {
         if !self.driver.capabilities.clone {
-            return Err(ProvisionError::Unable("controller CLONE_VOLUME"));
+            return Err(ProvisionError::MissingCapability("controller CLONE_VOLUME"));
         }
         let namespace = claim.namespace().unwrap_or_default();
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
@@ -119,12 +127,12 @@ impl Provisioner {
             verb: "read the data source",
             source,
         };
-        let original = claims.get(name).await.map_err(failed)?;
+        let source_claim = claims.get(name).await.map_err(failed)?;
         let volume =
-            bound_volume(&original).ok_or_else(|| ProvisionError::Source(name.to_owned(), "bound"))?;
+            bound_volume(&source_claim).ok_or_else(|| ProvisionError::Source(name.to_owned(), "bound"))?;
         let volume = self.volumes_api().get(volume).await.map_err(failed)?;
-        let handle = self.copied(spec, &original, &volume)?;
-        self.protect(&original)
+        let handle = self.cloneable_handle(spec, &source_claim, &volume)?;
+        self.protect(&source_claim)
             .await
             .map_err(|source| ProvisionError::Api {
                 verb: "keep the data source",
@@ -142,33 +150,35 @@ impl Provisioner {
         name: &str,
     ) -> Result<volume_content_source::Type, ProvisionError> {
         if !self.driver.capabilities.snapshots {
-            return Err(ProvisionError::Unable("controller CREATE_DELETE_SNAPSHOT"));
+            return Err(ProvisionError::MissingCapability(
+                "controller CREATE_DELETE_SNAPSHOT",
+            ));
         }
-        let unfit = |text: &'static str| ProvisionError::Snapshot(name.to_owned(), text);
+        let unsuitable = |text: &'static str| ProvisionError::Snapshot(name.to_owned(), text);
         let namespace = claim.namespace();
         let snapshot = self.snapshot_object(SNAPSHOT, namespace.as_deref(), name).await?;
         let status = &snapshot.data["status"];
         let content = status["boundVolumeSnapshotContentName"].as_str();
-        let content = content.ok_or_else(|| unfit("bound"))?;
+        let content = content.ok_or_else(|| unsuitable("bound"))?;
         if status["readyToUse"] != true || snapshot.metadata.deletion_timestamp.is_some() {
-            return Err(unfit("ready to use"));
+            return Err(unsuitable("ready to use"));
         }
         let content = self
             .snapshot_object("VolumeSnapshotContent", None, content)
             .await?
             .data;
         if content["spec"]["driver"] != *self.driver.name {
-            return Err(unfit("of this driver"));
+            return Err(unsuitable("of this driver"));
         }
         let bound = content["spec"]["volumeSnapshotRef"]["uid"].as_str();
         if bound != snapshot.metadata.uid.as_deref() {
-            return Err(unfit("bound to its content"));
+            return Err(unsuitable("bound to its content"));
         }
         let handle = content["status"]["snapshotHandle"].as_str();
-        let handle = handle.ok_or_else(|| unfit("made by its driver"))?;
+        let handle = handle.ok_or_else(|| unsuitable("made by its driver"))?;
         let size = status["restoreSize"].as_str().unwrap_or_default().to_owned();
         if request::requested_bytes(spec)? < quantity::to_bytes(&Quantity(size)).unwrap_or(0) {
-            return Err(unfit("as small as the claim, or smaller"));
+            return Err(unsuitable("as small as the claim, or smaller"));
         }
         let snapshot_id = handle.to_owned();
         Ok(volume_content_source::Type::Snapshot(
@@ -195,31 +205,31 @@ impl Provisioner {
     }
 
     /// The handle of a volume that can be cloned for a PVC.
-    fn copied(
+    fn cloneable_handle(
         &self,
-        wanted: &PersistentVolumeClaimSpec,
-        original: &PersistentVolumeClaim,
+        clone_spec: &PersistentVolumeClaimSpec,
+        source_claim: &PersistentVolumeClaim,
         volume: &PersistentVolume,
     ) -> Result<String, ProvisionError> {
-        let name = original.name_any();
-        let unfit = |text: &'static str| ProvisionError::Source(name.clone(), text);
+        let name = source_claim.name_any();
+        let unsuitable = |text: &'static str| ProvisionError::Source(name.clone(), text);
         let spec = volume.spec.as_ref();
-        let ours = |driver: &str| driver == &*self.driver.name;
+        let is_own_driver = |driver: &str| driver == &*self.driver.name;
         let source = spec.and_then(|spec| spec.csi.as_ref());
-        let source = source.filter(|csi| ours(&csi.driver));
-        let source = source.ok_or_else(|| unfit("of this driver"))?;
+        let source = source.filter(|csi| is_own_driver(&csi.driver));
+        let source = source.ok_or_else(|| unsuitable("of this driver"))?;
         let claimed = spec.and_then(|spec| spec.claim_ref.as_ref());
-        if claimed.is_none_or(|claimed| claimed.uid != original.metadata.uid) {
-            return Err(unfit("bound to its volume"));
+        if claimed.is_none_or(|claimed| claimed.uid != source_claim.metadata.uid) {
+            return Err(unsuitable("bound to its volume"));
         }
-        let block = original.spec.as_ref().is_some_and(request::is_block);
-        if block != request::is_block(wanted) {
-            return Err(unfit("of the same volume mode"));
+        let block = source_claim.spec.as_ref().is_some_and(request::is_block);
+        if block != request::is_block(clone_spec) {
+            return Err(unsuitable("of the same volume mode"));
         }
         let capacity = spec.and_then(|spec| spec.capacity.as_ref()?.get("storage"));
         let bytes = capacity.and_then(quantity::to_bytes).unwrap_or(0);
-        if request::requested_bytes(wanted)? < bytes {
-            return Err(unfit("as small as the claim, or smaller"));
+        if request::requested_bytes(clone_spec)? < bytes {
+            return Err(unsuitable("as small as the claim, or smaller"));
         }
         Ok(source.volume_handle.clone())
     }
@@ -229,7 +239,7 @@ impl Provisioner {
 pub(super) fn source<'a>(
     claim: &PersistentVolumeClaim,
     spec: &'a PersistentVolumeClaimSpec,
-) -> Result<Option<Source<'a>>, Refused> {
+) -> Result<Option<Source<'a>>, InvalidClaim> {
     let (group, kind, name) = match (&spec.data_source, &spec.data_source_ref) {
         (_, Some(source))
             if source
@@ -237,7 +247,7 @@ pub(super) fn source<'a>(
                 .as_ref()
                 .is_some_and(|other| Some(other) != claim.metadata.namespace.as_ref()) =>
         {
-            return Err(Refused::ForeignSource);
+            return Err(InvalidClaim::SourceInOtherNamespace);
         }
         (_, Some(source)) => (&source.api_group, &source.kind, &source.name),
         (Some(source), None) => (&source.api_group, &source.kind, &source.name),
@@ -246,19 +256,19 @@ pub(super) fn source<'a>(
     match (group.as_deref().unwrap_or_default(), kind.as_str()) {
         ("", CLAIM) => Ok(Some(Source::Claim(name))),
         (SNAPSHOTS, SNAPSHOT) => Ok(Some(Source::Snapshot(name))),
-        (group, kind) => Err(Refused::DataSource(
+        (group, kind) => Err(InvalidClaim::DataSource(
             format!("{kind} {group}").trim_end().to_owned(),
         )),
     }
 }
 
 /// The volume of a PVC that is bound and not terminating.
-fn bound_volume(original: &PersistentVolumeClaim) -> Option<&str> {
-    let phase = original.status.as_ref()?.phase.as_deref();
-    let stays = original.metadata.deletion_timestamp.is_none();
-    let spec = original.spec.as_ref()?;
+fn bound_volume(source_claim: &PersistentVolumeClaim) -> Option<&str> {
+    let phase = source_claim.status.as_ref()?.phase.as_deref();
+    let is_not_terminating = source_claim.metadata.deletion_timestamp.is_none();
+    let spec = source_claim.spec.as_ref()?;
     let name = spec.volume_name.as_deref().filter(|name| !name.is_empty());
-    name.filter(|_| stays && phase == Some("Bound") && claim::class_name(original).is_some())
+    name.filter(|_| is_not_terminating && phase == Some("Bound") && claim::class_name(source_claim).is_some())
 }
 
 #[cfg(test)]
@@ -293,8 +303,8 @@ mod tests {
         let snapshot = local(Some(SNAPSHOTS), SNAPSHOT);
         assert_eq!(source(&claim, &snapshot), Ok(Some(Source::Snapshot("original"))));
         let other = local(Some("example.com"), "Backup");
-        let refused = Refused::DataSource("Backup example.com".to_owned());
-        assert_eq!(source(&claim, &other), Err(refused));
+        let expected = InvalidClaim::DataSource("Backup example.com".to_owned());
+        assert_eq!(source(&claim, &other), Err(expected));
         let elsewhere = |namespace: &str| PersistentVolumeClaimSpec {
             data_source_ref: Some(TypedObjectReference {
                 api_group: None,
@@ -306,24 +316,27 @@ mod tests {
         };
         let near = elsewhere("apps");
         assert_eq!(source(&claim, &near), Ok(Some(Source::Claim("original"))));
-        assert_eq!(source(&claim, &elsewhere("other")), Err(Refused::ForeignSource));
+        assert_eq!(
+            source(&claim, &elsewhere("other")),
+            Err(InvalidClaim::SourceInOtherNamespace)
+        );
     }
 
     #[test]
     fn a_source_pvc_must_be_bound_and_not_terminating() {
-        let mut original = PersistentVolumeClaim::default();
-        let spec = original.spec.get_or_insert_default();
+        let mut source_claim = PersistentVolumeClaim::default();
+        let spec = source_claim.spec.get_or_insert_default();
         spec.volume_name = Some("pvc-1".to_owned());
         spec.storage_class_name = Some("fast".to_owned());
-        assert_eq!(bound_volume(&original), None, "not bound yet");
-        original.status = Some(PersistentVolumeClaimStatus {
+        assert_eq!(bound_volume(&source_claim), None, "not bound yet");
+        source_claim.status = Some(PersistentVolumeClaimStatus {
             phase: Some("Bound".to_owned()),
             ..Default::default()
         });
-        assert_eq!(bound_volume(&original), Some("pvc-1"));
-        original.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
-            k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
-        ));
-        assert_eq!(bound_volume(&original), None, "terminating");
+        assert_eq!(bound_volume(&source_claim), Some("pvc-1"));
+        source_claim.metadata.deletion_timestamp = Some(
+            k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(k8s_openapi::jiff::Timestamp::UNIX_EPOCH),
+        );
+        assert_eq!(bound_volume(&source_claim), None, "terminating");
     }
 }

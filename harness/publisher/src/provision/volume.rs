@@ -19,9 +19,9 @@ use kube::{Resource, ResourceExt};
 
 use super::{
     claim,
-    refused::Refused,
+    invalid_claim::InvalidClaim,
     request,
-    secret::{self, Use},
+    secret::{self, SecretUse},
 };
 use crate::{Options, quantity};
 
@@ -47,11 +47,11 @@ pub(super) fn identity(driver: &str, options: &Options) -> String {
         .own_node()
         .map(|node| format!("-{node}"))
         .unwrap_or_default();
-    format!("{now}-{}-{driver}{node}", options.chance.below(10_000))
+    format!("{now}-{}-{driver}{node}", options.rng.below(10_000))
 }
 
 /// The inputs for the object of a new volume.
-pub(super) struct Made<'a> {
+pub(super) struct NewVolume<'a> {
     /// Name of the PersistentVolume.
     pub(super) name: &'a str,
     pub(super) claim: &'a PersistentVolumeClaim,
@@ -66,9 +66,9 @@ pub(super) struct Made<'a> {
     pub(super) options: &'a Options,
 }
 
-impl Made<'_> {
+impl NewVolume<'_> {
     /// The PersistentVolume for a PVC's new volume.
-    pub(super) fn object(&self) -> Result<PersistentVolume, Refused> {
+    pub(super) fn object(&self) -> Result<PersistentVolume, InvalidClaim> {
         let (claim, class, volume) = (self.claim, self.class, self.volume);
         let spec = claim.spec.clone().unwrap_or_default();
         let reclaim = class
@@ -83,7 +83,7 @@ impl Made<'_> {
         let capacity = quantity::from_bytes(bytes.unsigned_abs());
         let mut claim_ref = claim.object_ref(&());
         claim_ref.resource_version = claim.resource_version();
-        let deletion = self.secret(Use::Provisioner)?;
+        let deletion = self.secret(SecretUse::Provisioner)?;
         Ok(PersistentVolume {
             metadata: ObjectMeta {
                 name: Some(self.name.to_owned()),
@@ -110,11 +110,11 @@ impl Made<'_> {
     }
 
     /// The secret reference of the class for a use.
-    fn secret(&self, used: Use) -> Result<Option<SecretReference>, Refused> {
+    fn secret(&self, used: SecretUse) -> Result<Option<SecretReference>, InvalidClaim> {
         secret::reference(used, self.class, self.name, self.claim)
     }
 
-    fn source(&self, claim: &PersistentVolumeClaimSpec) -> Result<CSIPersistentVolumeSource, Refused> {
+    fn source(&self, claim: &PersistentVolumeClaimSpec) -> Result<CSIPersistentVolumeSource, InvalidClaim> {
         let filesystem = request::filesystem(self.class, &self.options.default_fstype)
             .ok()
             .filter(|name| !name.is_empty() && !request::is_block(claim));
@@ -128,18 +128,18 @@ impl Made<'_> {
             fs_type: filesystem.map(str::to_owned),
             volume_attributes: Some(attributes),
             read_only: (self.options.controller_publish_readonly && only_read).then_some(true),
-            controller_publish_secret_ref: self.secret(Use::ControllerPublish)?,
-            node_stage_secret_ref: self.secret(Use::NodeStage)?,
-            node_publish_secret_ref: self.secret(Use::NodePublish)?,
-            controller_expand_secret_ref: self.secret(Use::ControllerExpand)?,
-            node_expand_secret_ref: self.secret(Use::NodeExpand)?,
+            controller_publish_secret_ref: self.secret(SecretUse::ControllerPublish)?,
+            node_stage_secret_ref: self.secret(SecretUse::NodeStage)?,
+            node_publish_secret_ref: self.secret(SecretUse::NodePublish)?,
+            controller_expand_secret_ref: self.secret(SecretUse::ControllerExpand)?,
+            node_expand_secret_ref: self.secret(SecretUse::NodeExpand)?,
         })
     }
 }
 
 /// A pending action for a volume of this driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chore {
+pub(super) enum ReclaimAction {
     /// The PersistentVolume is released: delete the volume, then the object.
     Delete,
     /// The object is terminating and the volume is retained: only remove the finalizer.
@@ -147,27 +147,32 @@ pub(super) enum Chore {
 }
 
 /// The pending action for a PersistentVolume, if any. With `own` (distributed mode) only for volumes accessible from that segment.
-pub(super) fn chore(object: &PersistentVolume, driver: &str, own: Option<&Segment>) -> Option<Chore> {
+pub(super) fn reclaim_action(
+    object: &PersistentVolume,
+    driver: &str,
+    own: Option<&Segment>,
+) -> Option<ReclaimAction> {
     let spec = object.spec.as_ref()?;
-    let ours = object
+    let is_own = object
         .annotations()
         .get(PROVISIONED_BY)
         .is_some_and(|by| by == driver)
         && spec.csi.as_ref().is_some_and(|csi| csi.driver == driver);
-    let reach = segments(object);
-    let here =
-        own.is_none_or(|own| reach.is_empty() || reach.iter().any(|term| segment::contains(own, term)));
-    if !ours || !here {
+    let accessible_from = segments(object);
+    let is_accessible = own.is_none_or(|own| {
+        accessible_from.is_empty() || accessible_from.iter().any(|term| segment::contains(own, term))
+    });
+    if !is_own || !is_accessible {
         return None;
     }
     let deletes = spec.persistent_volume_reclaim_policy.as_deref() == Some("Delete");
     let released = object.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Released");
-    let held = object.finalizers().iter().any(|finalizer| finalizer == FINALIZER);
-    let dying = object.metadata.deletion_timestamp.is_some();
+    let has_finalizer = object.finalizers().iter().any(|finalizer| finalizer == FINALIZER);
+    let is_terminating = object.metadata.deletion_timestamp.is_some();
     match (deletes, released) {
         // A terminating object without the finalizer has already been processed.
-        (true, true) if held || !dying => Some(Chore::Delete),
-        (false, _) if held => Some(Chore::RemoveFinalizer),
+        (true, true) if has_finalizer || !is_terminating => Some(ReclaimAction::Delete),
+        (false, _) if has_finalizer => Some(ReclaimAction::RemoveFinalizer),
         _ => None,
     }
 }
@@ -196,8 +201,8 @@ fn segment(term: &NodeSelectorTerm) -> Segment {
 /// The secret for DeleteVolume.
 pub(super) fn deletion_secret(object: &PersistentVolume) -> Option<SecretReference> {
     let [name, namespace] = DELETION_SECRET.map(|key| object.annotations().get(key).cloned());
-    let is_there = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    (is_there(&name) && is_there(&namespace)).then_some(SecretReference { name, namespace })
+    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    (is_set(&name) && is_set(&namespace)).then_some(SecretReference { name, namespace })
 }
 
 fn annotations(driver: &str, deletion: Option<SecretReference>) -> BTreeMap<String, String> {
@@ -251,12 +256,12 @@ mod tests {
         [("zone".to_owned(), name.to_owned())].into()
     }
 
-    fn made(reclaim: &str) -> PersistentVolume {
-        made_with(reclaim, 7 << 30, &Options::default(), |_| {})
+    fn persistent_volume(reclaim: &str) -> PersistentVolume {
+        persistent_volume_with(reclaim, 7 << 30, &Options::default(), |_| {})
     }
 
     /// The PersistentVolume for a volume of this size, for a PVC modified by `change`.
-    fn made_with(
+    fn persistent_volume_with(
         reclaim: &str,
         bytes: i64,
         options: &Options,
@@ -288,7 +293,7 @@ mod tests {
         };
         claim.spec.get_or_insert_default().storage_class_name = Some("fast".to_owned());
         change(claim.spec.get_or_insert_default());
-        let made = Made {
+        let new_volume = NewVolume {
             name: "pvc-u",
             claim: &claim,
             class: &class,
@@ -298,7 +303,7 @@ mod tests {
             identity: "identity",
             options,
         };
-        made.object().unwrap()
+        new_volume.object().unwrap()
     }
 
     fn in_phase(mut object: PersistentVolume, phase: &str) -> PersistentVolume {
@@ -311,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_persistent_volume_contains_topology_size_driver_and_class() {
-        let object = made("Delete");
+        let object = persistent_volume("Delete");
         assert_eq!(segments(&object), [zone("a")]);
         let spec = object.spec.unwrap();
         assert_eq!(spec.capacity.unwrap()["storage"].0, "7Gi");
@@ -331,7 +336,8 @@ mod tests {
 
     #[test]
     fn the_persistent_volume_contains_mount_options_and_filesystem() {
-        let of = |options: &Options, change| made_with("Delete", 0, options, change).spec.unwrap();
+        let of =
+            |options: &Options, change| persistent_volume_with("Delete", 0, options, change).spec.unwrap();
         let usual = of(&Options::default(), |_| {});
         assert_eq!(
             usual.capacity.unwrap()["storage"].0,
@@ -374,32 +380,50 @@ mod tests {
 
     #[test]
     fn only_released_volumes_of_the_driver_are_deleted_and_retained_ones_lose_the_finalizer() {
-        let released = in_phase(made("Delete"), "Released");
-        assert_eq!(chore(&released, DRIVER, None), Some(Chore::Delete));
-        assert_eq!(chore(&released, "other", None), None);
-        assert_eq!(chore(&in_phase(made("Delete"), "Bound"), DRIVER, None), None);
-        assert_eq!(chore(&in_phase(made("Retain"), "Released"), DRIVER, None), None);
-        let mut switched = in_phase(made("Delete"), "Released");
+        let released = in_phase(persistent_volume("Delete"), "Released");
+        assert_eq!(
+            reclaim_action(&released, DRIVER, None),
+            Some(ReclaimAction::Delete)
+        );
+        assert_eq!(reclaim_action(&released, "other", None), None);
+        assert_eq!(
+            reclaim_action(&in_phase(persistent_volume("Delete"), "Bound"), DRIVER, None),
+            None
+        );
+        assert_eq!(
+            reclaim_action(&in_phase(persistent_volume("Retain"), "Released"), DRIVER, None),
+            None
+        );
+        let mut switched = in_phase(persistent_volume("Delete"), "Released");
         switched
             .spec
             .get_or_insert_default()
             .persistent_volume_reclaim_policy = Some("Retain".to_owned());
-        assert_eq!(chore(&switched, DRIVER, None), Some(Chore::RemoveFinalizer));
+        assert_eq!(
+            reclaim_action(&switched, DRIVER, None),
+            Some(ReclaimAction::RemoveFinalizer)
+        );
     }
 
     #[test]
     fn an_instance_deletes_only_volumes_accessible_from_its_node() {
-        let released = in_phase(made("Delete"), "Released");
-        assert_eq!(chore(&released, DRIVER, Some(&zone("a"))), Some(Chore::Delete));
-        assert_eq!(chore(&released, DRIVER, Some(&zone("b"))), None);
+        let released = in_phase(persistent_volume("Delete"), "Released");
+        assert_eq!(
+            reclaim_action(&released, DRIVER, Some(&zone("a"))),
+            Some(ReclaimAction::Delete)
+        );
+        assert_eq!(reclaim_action(&released, DRIVER, Some(&zone("b"))), None);
     }
 
     #[test]
     fn a_terminating_object_is_processed_once() {
-        let mut dying = in_phase(made("Delete"), "Released");
-        dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
-        assert_eq!(chore(&dying, DRIVER, None), Some(Chore::Delete));
-        dying.metadata.finalizers = Some(vec!["kubernetes.io/pv-protection".to_owned()]);
-        assert_eq!(chore(&dying, DRIVER, None), None);
+        let mut terminating = in_phase(persistent_volume("Delete"), "Released");
+        terminating.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert_eq!(
+            reclaim_action(&terminating, DRIVER, None),
+            Some(ReclaimAction::Delete)
+        );
+        terminating.metadata.finalizers = Some(vec!["kubernetes.io/pv-protection".to_owned()]);
+        assert_eq!(reclaim_action(&terminating, DRIVER, None), None);
     }
 }

@@ -15,7 +15,7 @@ use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 
 use tokio::time::Instant;
 
-use super::desired::{Key, Place};
+use super::desired::{Key, KeyTopology};
 use crate::{cluster::is_older, dialect::SelectorForm};
 
 /// Parameters of a publishable class.
@@ -26,7 +26,7 @@ type Parameters = Arc<BTreeMap<String, String>>;
 pub(crate) struct Ledger {
     classes: BTreeMap<Arc<str>, Parameters>,
     segments: BTreeSet<Arc<Segment>>,
-    objects: HashMap<String, Known>,
+    objects: HashMap<String, KnownObject>,
     by_key: HashMap<Key, BTreeSet<String>>,
     creating: HashSet<Key>,
     /// The form of the selectors that this publisher writes.
@@ -35,17 +35,17 @@ pub(crate) struct Ledger {
 
 /// An existing object.
 #[derive(Debug)]
-struct Known {
+struct KnownObject {
     key: Key,
     object: Arc<CSIStorageCapacity>,
     /// Whether the watch delivered it. False if it is only known from the response to this publisher's create.
-    confirmed: bool,
+    observed: bool,
     /// Whether a complete list lacked it although no watch event reported its deletion.
-    doubtful: bool,
+    unverified: bool,
     /// Whether this publisher is deleting it.
     deleting: bool,
     /// When GetCapacity last returned the object's values. Initially, when the object was first seen.
-    answered_at: Instant,
+    refreshed_at: Instant,
 }
 
 /// Numbers of desired and existing objects.
@@ -61,13 +61,13 @@ pub(crate) struct Counts {
 
 /// The state of one key.
 #[derive(Debug, PartialEq)]
-pub(crate) struct View {
+pub(crate) struct KeyState {
     /// Parameters of the class. `None` if the key is not desired.
-    pub(crate) wanted: Option<Parameters>,
+    pub(crate) desired: Option<Parameters>,
     /// Existing objects. The first one is retained, others are duplicates.
     pub(crate) objects: Vec<Arc<CSIStorageCapacity>>,
     /// Whether the first object may have been deleted.
-    pub(crate) doubtful: bool,
+    pub(crate) unverified: bool,
 }
 
 impl Ledger {
@@ -112,7 +112,7 @@ impl Ledger {
     }
 
     /// All desired keys.
-    pub(crate) fn wanted(&self) -> Vec<Key> {
+    pub(crate) fn desired(&self) -> Vec<Key> {
         self.segments
             .iter()
             .flat_map(|segment| self.keys_in(segment))
@@ -120,7 +120,7 @@ impl Ledger {
     }
 
     /// The desired keys whose class and segment meet these conditions.
-    pub(crate) fn wanted_where(
+    pub(crate) fn desired_where(
         &self,
         class: impl Fn(&str) -> bool,
         segment: impl Fn(&Segment) -> bool,
@@ -133,10 +133,10 @@ impl Ledger {
     }
 
     /// Records an object from the watch. Returns its key if it needs reconciliation.
-    pub(crate) fn seen(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
+    pub(crate) fn observe(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
         let uid = object.metadata.uid.clone()?;
         if object.metadata.deletion_timestamp.is_some() {
-            return self.gone(&uid);
+            return self.observe_deletion(&uid);
         }
         let key = Key::of(&object, self.form);
         self.store(&uid, object, true)
@@ -145,33 +145,33 @@ impl Ledger {
     }
 
     /// Records a deletion from the watch. Returns the key if it needs reconciliation.
-    pub(crate) fn gone(&mut self, uid: &str) -> Option<Key> {
+    pub(crate) fn observe_deletion(&mut self, uid: &str) -> Option<Key> {
         let known = self.forget(uid)?;
-        (!known.deleting && self.is_wanted(&known.key)).then_some(known.key)
+        (!known.deleting && self.is_desired(&known.key)).then_some(known.key)
     }
 
     /// Records that a restarted watch has listed all objects. Those known only from own writes may have been deleted: returns their keys.
     /// Forgets those that this publisher deleted too, because no event will report their deletion.
-    pub(crate) fn listed(&mut self) -> Vec<Key> {
-        let is_unseen = |known: &Known| known.deleting && !known.confirmed;
-        let unseen = self.objects.iter().filter(|(_, known)| is_unseen(known));
-        let unseen: Vec<String> = unseen.map(|(uid, _)| uid.clone()).collect();
-        for uid in &unseen {
+    pub(crate) fn list_completed(&mut self) -> Vec<Key> {
+        let is_unobserved = |known: &KnownObject| known.deleting && !known.observed;
+        let unobserved = self.objects.iter().filter(|(_, known)| is_unobserved(known));
+        let unobserved: Vec<String> = unobserved.map(|(uid, _)| uid.clone()).collect();
+        for uid in &unobserved {
             self.forget(uid);
         }
-        let unconfirmed = self.objects.values_mut().filter(|known| !known.confirmed);
+        let unconfirmed = self.objects.values_mut().filter(|known| !known.observed);
         unconfirmed
             .map(|known| {
-                known.doubtful = true;
+                known.unverified = true;
                 known.key.clone()
             })
             .collect()
     }
 
     /// The state of a key.
-    pub(crate) fn view(&self, key: &Key) -> View {
+    pub(crate) fn key_state(&self, key: &Key) -> KeyState {
         let uids = self.by_key.get(key).into_iter().flatten();
-        let mut known: Vec<&Known> = uids
+        let mut known: Vec<&KnownObject> = uids
             .filter_map(|uid| self.objects.get(uid))
             .filter(|known| !known.deleting)
             .collect();
@@ -182,21 +182,21 @@ impl Ledger {
                 metadata.name.clone(),
             )
         });
-        View {
-            wanted: self
-                .is_wanted(key)
+        KeyState {
+            desired: self
+                .is_desired(key)
                 .then(|| self.classes.get(&key.class).cloned())
                 .flatten(),
-            doubtful: known.first().is_some_and(|known| known.doubtful),
+            unverified: known.first().is_some_and(|known| known.unverified),
             objects: known.into_iter().map(|known| Arc::clone(&known.object)).collect(),
         }
     }
 
     /// Records that GetCapacity returned values at this time and that the key's object has them.
-    pub(crate) fn record_answer(&mut self, key: &Key, at: Instant) {
+    pub(crate) fn record_refresh(&mut self, key: &Key, at: Instant) {
         for uid in self.by_key.get(key).into_iter().flatten() {
             if let Some(known) = self.objects.get_mut(uid) {
-                known.answered_at = at;
+                known.refreshed_at = at;
             }
         }
     }
@@ -205,15 +205,15 @@ impl Ledger {
     pub(crate) fn ages(&self, now: Instant) -> Vec<(Key, Duration)> {
         let first = |(key, uids): (&Key, &BTreeSet<String>)| {
             let known = uids.iter().find_map(|uid| self.objects.get(uid))?;
-            Some((key.clone(), now.duration_since(known.answered_at)))
+            Some((key.clone(), now.duration_since(known.refreshed_at)))
         };
-        let wanted = self.by_key.iter().filter(|(key, _)| self.is_wanted(key));
-        wanted.filter_map(first).collect()
+        let desired = self.by_key.iter().filter(|(key, _)| self.is_desired(key));
+        desired.filter_map(first).collect()
     }
 
     /// Numbers of desired and existing objects.
     pub(crate) fn counts(&self) -> Counts {
-        let current = self.by_key.keys().filter(|key| self.is_wanted(key)).count();
+        let current = self.by_key.keys().filter(|key| self.is_desired(key)).count();
         Counts {
             goal: self.segments.len() * self.classes.len(),
             current,
@@ -238,11 +238,11 @@ impl Ledger {
     }
 
     /// Records a version of an object that this publisher wrote or got.
-    pub(crate) fn wrote(&mut self, object: CSIStorageCapacity) {
+    pub(crate) fn record_written(&mut self, object: CSIStorageCapacity) {
         if let Some(uid) = object.metadata.uid.clone()
             && let Some(known) = self.objects.get_mut(&uid)
         {
-            known.doubtful = false;
+            known.unverified = false;
             self.store(&uid, Arc::new(object), false);
         }
     }
@@ -269,34 +269,34 @@ impl Ledger {
     }
 
     /// Stores the newest version of an object. Returns whether the object was unknown.
-    fn store(&mut self, uid: &str, object: Arc<CSIStorageCapacity>, confirmed: bool) -> bool {
+    fn store(&mut self, uid: &str, object: Arc<CSIStorageCapacity>, observed: bool) -> bool {
         let key = Key::of(&object, self.form);
-        self.store_as(uid, key, object, confirmed)
+        self.store_as(uid, key, object, observed)
     }
 
-    fn store_as(&mut self, uid: &str, key: Key, object: Arc<CSIStorageCapacity>, confirmed: bool) -> bool {
+    fn store_as(&mut self, uid: &str, key: Key, object: Arc<CSIStorageCapacity>, observed: bool) -> bool {
         if let Some(known) = self.objects.get_mut(uid) {
-            known.confirmed |= confirmed;
-            known.doubtful &= !confirmed;
+            known.observed |= observed;
+            known.unverified &= !observed;
             if !is_older(&object.metadata, &known.object.metadata) {
                 known.object = object;
             }
             return false;
         }
         self.by_key.entry(key.clone()).or_default().insert(uid.to_owned());
-        let known = Known {
+        let known = KnownObject {
             key,
             object,
-            confirmed,
-            doubtful: false,
+            observed,
+            unverified: false,
             deleting: false,
-            answered_at: Instant::now(),
+            refreshed_at: Instant::now(),
         };
         self.objects.insert(uid.to_owned(), known);
         true
     }
 
-    fn forget(&mut self, uid: &str) -> Option<Known> {
+    fn forget(&mut self, uid: &str) -> Option<KnownObject> {
         let known = self.objects.remove(uid)?;
         if let Some(uids) = self.by_key.get_mut(&known.key) {
             uids.remove(uid);
@@ -307,8 +307,8 @@ impl Ledger {
         Some(known)
     }
 
-    fn is_wanted(&self, key: &Key) -> bool {
-        let Place::Segment(segment) = &key.place else {
+    fn is_desired(&self, key: &Key) -> bool {
+        let KeyTopology::Segment(segment) = &key.topology else {
             return false;
         };
         self.segments.contains(segment) && self.classes.contains_key(&key.class)
@@ -322,7 +322,7 @@ impl Ledger {
 fn key(class: &Arc<str>, segment: &Arc<Segment>) -> Key {
     Key {
         class: Arc::clone(class),
-        place: Place::Segment(Arc::clone(segment)),
+        topology: KeyTopology::Segment(Arc::clone(segment)),
     }
 }
 

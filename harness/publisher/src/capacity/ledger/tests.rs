@@ -5,7 +5,7 @@ use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use proptest::prelude::*;
 
 use super::{key as key_of, *};
-use crate::capacity::desired::{ManagedBy, Values, object};
+use crate::capacity::desired::{CapacityBytes, ManagedBy, object};
 
 fn zone(name: &str) -> Segment {
     [("zone".to_owned(), name.to_owned())].into()
@@ -16,9 +16,9 @@ fn key(class: &str, segment: &Segment) -> Key {
 }
 
 fn existing(uid: &str, class: &str, segment: &Segment, version: u64) -> Arc<CSIStorageCapacity> {
-    let values = Values {
+    let values = CapacityBytes {
         capacity: version,
-        maximum: None,
+        maximum_volume_size: None,
     };
     let mut object = object(&ManagedBy::new("d", None), class, segment, values, None);
     object.metadata.uid = Some(uid.to_owned());
@@ -38,7 +38,7 @@ fn ledger() -> Ledger {
 
 fn names(ledger: &Ledger, key: &Key) -> Vec<String> {
     ledger
-        .view(key)
+        .key_state(key)
         .objects
         .iter()
         .filter_map(|object| object.metadata.name.clone())
@@ -48,7 +48,7 @@ fn names(ledger: &Ledger, key: &Key) -> Vec<String> {
 #[test]
 fn changes_of_classes_and_segments_return_the_affected_keys_once() {
     let mut ledger = ledger();
-    assert_eq!(ledger.wanted().len(), 2);
+    assert_eq!(ledger.desired().len(), 2);
     assert_eq!(
         ledger.set_class("fast", Some(Parameters::default())),
         [],
@@ -59,12 +59,12 @@ fn changes_of_classes_and_segments_return_the_affected_keys_once() {
         ledger.set_class("fast", other.clone()),
         [key("fast", &zone("a")), key("fast", &zone("b"))]
     );
-    assert_eq!(ledger.view(&key("fast", &zone("a"))).wanted, other);
+    assert_eq!(ledger.key_state(&key("fast", &zone("a"))).desired, other);
     assert_eq!(ledger.add_segment(&zone("a")), []);
     assert_eq!(ledger.remove_segment(&zone("a")), [key("fast", &zone("a"))]);
-    assert_eq!(ledger.view(&key("fast", &zone("a"))).wanted, None);
+    assert_eq!(ledger.key_state(&key("fast", &zone("a"))).desired, None);
     assert_eq!(ledger.set_class("fast", None), [key("fast", &zone("b"))]);
-    assert_eq!(ledger.wanted(), []);
+    assert_eq!(ledger.desired(), []);
 }
 
 #[test]
@@ -72,25 +72,25 @@ fn added_and_deleted_objects_return_their_key() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     assert_eq!(
-        ledger.seen(existing("1", "fast", &zone("a"), 1)),
+        ledger.observe(existing("1", "fast", &zone("a"), 1)),
         Some(a.clone()),
         "the object is adopted"
     );
     assert_eq!(
-        ledger.seen(existing("1", "fast", &zone("a"), 2)),
+        ledger.observe(existing("1", "fast", &zone("a"), 2)),
         None,
         "the next refresh handles it"
     );
     assert_eq!(
-        ledger.seen(existing("2", "fast", &zone("a"), 3)),
+        ledger.observe(existing("2", "fast", &zone("a"), 3)),
         Some(a.clone()),
         "a duplicate"
     );
     assert_eq!(names(&ledger, &a), ["1", "2"]);
-    assert_eq!(ledger.gone("1"), Some(a));
-    let obsolete = ledger.seen(existing("3", "slow", &zone("a"), 4)).unwrap();
-    assert_eq!(ledger.view(&obsolete).wanted, None);
-    assert_eq!(ledger.gone("3"), None, "the key is not desired");
+    assert_eq!(ledger.observe_deletion("1"), Some(a));
+    let obsolete = ledger.observe(existing("3", "slow", &zone("a"), 4)).unwrap();
+    assert_eq!(ledger.key_state(&obsolete).desired, None);
+    assert_eq!(ledger.observe_deletion("3"), None, "the key is not desired");
 }
 
 #[test]
@@ -99,17 +99,17 @@ fn watch_events_of_own_writes_return_no_key() {
     let a = key("fast", &zone("a"));
     ledger.begin_create(&a);
     assert_eq!(
-        ledger.seen(existing("1", "fast", &zone("a"), 1)),
+        ledger.observe(existing("1", "fast", &zone("a"), 1)),
         None,
         "the watch event precedes the response"
     );
     assert!(!ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone())));
     ledger.begin_delete("1");
     assert_eq!(names(&ledger, &a), Vec::<String>::new());
-    assert_eq!(ledger.gone("1"), None);
+    assert_eq!(ledger.observe_deletion("1"), None);
 
     ledger.begin_create(&a);
-    ledger.seen(existing("2", "fast", &zone("a"), 2));
+    ledger.observe(existing("2", "fast", &zone("a"), 2));
     assert!(
         ledger.end_create(&a, Some((*existing("3", "fast", &zone("a"), 3)).clone())),
         "another client's duplicate"
@@ -120,11 +120,14 @@ fn watch_events_of_own_writes_return_no_key() {
 fn an_older_version_does_not_replace_a_newer_one() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
-    ledger.seen(existing("1", "fast", &zone("a"), 5));
-    ledger.wrote((*existing("1", "fast", &zone("a"), 7)).clone());
-    ledger.seen(existing("1", "fast", &zone("a"), 6));
+    ledger.observe(existing("1", "fast", &zone("a"), 5));
+    ledger.record_written((*existing("1", "fast", &zone("a"), 7)).clone());
+    ledger.observe(existing("1", "fast", &zone("a"), 6));
     assert_eq!(
-        ledger.view(&a).objects[0].metadata.resource_version.as_deref(),
+        ledger.key_state(&a).objects[0]
+            .metadata
+            .resource_version
+            .as_deref(),
         Some("7")
     );
 }
@@ -135,12 +138,12 @@ fn objects_known_only_from_own_writes_are_doubtful_after_a_new_list() {
     let a = key("fast", &zone("a"));
     ledger.begin_create(&a);
     ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone()));
-    ledger.seen(existing("2", "fast", &zone("b"), 2));
-    assert_eq!(ledger.listed(), std::slice::from_ref(&a));
-    assert!(ledger.view(&a).doubtful);
-    ledger.seen(existing("1", "fast", &zone("a"), 1));
-    assert!(!ledger.view(&a).doubtful);
-    assert_eq!(ledger.listed(), []);
+    ledger.observe(existing("2", "fast", &zone("b"), 2));
+    assert_eq!(ledger.list_completed(), std::slice::from_ref(&a));
+    assert!(ledger.key_state(&a).unverified);
+    ledger.observe(existing("1", "fast", &zone("a"), 1));
+    assert!(!ledger.key_state(&a).unverified);
+    assert_eq!(ledger.list_completed(), []);
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn objects_created_and_deleted_between_watches_are_forgotten_at_the_next_list() 
     ledger.set_class("fast", None);
     ledger.begin_delete("1");
     assert_eq!(ledger.counts().obsolete, 1);
-    assert_eq!(ledger.listed(), []);
+    assert_eq!(ledger.list_completed(), []);
     assert_eq!(ledger.counts().obsolete, 0);
 }
 
@@ -160,10 +163,10 @@ fn objects_created_and_deleted_between_watches_are_forgotten_at_the_next_list() 
 fn a_terminating_object_counts_as_deleted() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
-    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    ledger.observe(existing("1", "fast", &zone("a"), 1));
     let mut dying = (*existing("1", "fast", &zone("a"), 2)).clone();
     dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
-    assert_eq!(ledger.seen(Arc::new(dying)), Some(a.clone()));
+    assert_eq!(ledger.observe(Arc::new(dying)), Some(a.clone()));
     assert_eq!(names(&ledger, &a), Vec::<String>::new());
 }
 
@@ -176,9 +179,9 @@ fn counts_match_desired_keys_and_existing_objects() {
         obsolete,
     };
     assert_eq!(ledger.counts(), counts(2, 0, 0));
-    ledger.seen(existing("1", "fast", &zone("a"), 1));
-    ledger.seen(existing("2", "fast", &zone("a"), 2));
-    ledger.seen(existing("3", "slow", &zone("a"), 3));
+    ledger.observe(existing("1", "fast", &zone("a"), 1));
+    ledger.observe(existing("2", "fast", &zone("a"), 2));
+    ledger.observe(existing("3", "slow", &zone("a"), 3));
     assert_eq!(
         ledger.counts(),
         counts(2, 1, 2),
@@ -191,7 +194,7 @@ fn counts_match_desired_keys_and_existing_objects() {
 #[tokio::test(start_paused = true)]
 async fn the_age_counts_from_the_last_get_capacity_response() {
     let mut ledger = ledger();
-    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    ledger.observe(existing("1", "fast", &zone("a"), 1));
     let a = key("fast", &zone("a"));
     tokio::time::advance(Duration::from_secs(5)).await;
     let age = |ledger: &Ledger| ledger.ages(Instant::now());
@@ -200,7 +203,7 @@ async fn the_age_counts_from_the_last_get_capacity_response() {
         [(a.clone(), Duration::from_secs(5))],
         "the driver has not responded yet"
     );
-    ledger.record_answer(&a, Instant::now());
+    ledger.record_refresh(&a, Instant::now());
     tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(age(&ledger), [(a, Duration::from_secs(2))]);
 }
@@ -215,7 +218,7 @@ fn a_ledger_with_many_objects_is_processed_in_linear_time() {
         let segment = zone(&number.to_string());
         ledger.add_segment(&segment);
         let object = existing(&number.to_string(), "fast", &segment, 1);
-        assert_eq!(ledger.seen(object), Some(key("fast", &segment)));
+        assert_eq!(ledger.observe(object), Some(key("fast", &segment)));
     }
     for _ in 0..20 {
         let counts = ledger.counts();
@@ -236,7 +239,7 @@ proptest! {
         let (mut classes, mut segments) = (BTreeSet::new(), BTreeSet::new());
         let all: Vec<(String, Segment)> = (0..16).map(|n| (format!("c{}", n / 4), zone(&format!("z{}", n % 4)))).collect();
         for (number, (class, segment)) in all.iter().enumerate() {
-            ledger.seen(existing(&number.to_string(), class, segment, 1));
+            ledger.observe(existing(&number.to_string(), class, segment, 1));
         }
         for (what, which, comes) in changes {
             let (class, segment) = (format!("c{which}"), zone(&format!("z{which}")));
@@ -247,17 +250,17 @@ proptest! {
                 (_, false) => { segments.remove(&segment); ledger.remove_segment(&segment) }
             };
             for key in &touched {
-                prop_assert!(*key.class == *class || key.place == Place::Segment(Arc::new(segment.clone())));
+                prop_assert!(*key.class == *class || key.topology == KeyTopology::Segment(Arc::new(segment.clone())));
             }
         }
-        let wanted: BTreeSet<Key> = ledger.wanted().into_iter().collect();
+        let desired: BTreeSet<Key> = ledger.desired().into_iter().collect();
         let left: BTreeSet<Key> = classes.iter().flat_map(|class| segments.iter().map(move |segment| key(class, segment))).collect();
-        prop_assert_eq!(&wanted, &left);
+        prop_assert_eq!(&desired, &left);
         for (class, segment) in &all {
             let key = key(class, segment);
-            let view = ledger.view(&key);
-            prop_assert_eq!(view.objects.len(), 1);
-            prop_assert_eq!(view.wanted.is_some(), left.contains(&key));
+            let state = ledger.key_state(&key);
+            prop_assert_eq!(state.objects.len(), 1);
+            prop_assert_eq!(state.desired.is_some(), left.contains(&key));
         }
         let counts = ledger.counts();
         prop_assert_eq!((counts.goal, counts.current, counts.obsolete), (left.len(), left.len(), 16 - left.len()));
@@ -270,21 +273,21 @@ fn desired_keys_are_filtered_by_class_and_segment() {
     ledger.set_class("slow", Some(Parameters::default()));
     let both = |found: Vec<Key>| found.len();
     assert_eq!(
-        ledger.wanted_where(|class| class == "slow", |segment| *segment == zone("b")),
+        ledger.desired_where(|class| class == "slow", |segment| *segment == zone("b")),
         [key("slow", &zone("b"))]
     );
     assert_eq!(
-        both(ledger.wanted_where(|_| true, |segment| *segment == zone("a"))),
+        both(ledger.desired_where(|_| true, |segment| *segment == zone("a"))),
         2
     );
-    assert_eq!(both(ledger.wanted_where(|class| class == "gone", |_| true)), 0);
+    assert_eq!(both(ledger.desired_where(|class| class == "gone", |_| true)), 0);
 }
 
 #[test]
 fn an_object_that_does_not_exist_on_the_server_is_forgotten() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
-    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    ledger.observe(existing("1", "fast", &zone("a"), 1));
     assert_eq!(
         (names(&ledger, &a), ledger.counts().current),
         (vec!["1".to_owned()], 1)

@@ -20,22 +20,22 @@ const PROTECTION: &str = "provisioner.storage.kubernetes.io/cloning-protection";
 
 impl Provisioner {
     /// Protects a source PVC until [`Provisioner::release`].
-    pub(super) async fn protect(&self, original: &PersistentVolumeClaim) -> kube::Result<()> {
-        if is_protected(original) {
+    pub(super) async fn protect(&self, source_claim: &PersistentVolumeClaim) -> kube::Result<()> {
+        if is_protected(source_claim) {
             return Ok(());
         }
-        let mut original = original.clone();
-        original.finalizers_mut().push(PROTECTION.to_owned());
-        self.write(&original).await
+        let mut source_claim = source_claim.clone();
+        source_claim.finalizers_mut().push(PROTECTION.to_owned());
+        self.write(&source_claim).await
     }
 
     /// Handles an added, changed or deleted PVC: it may be a terminating source, or the last one that waited for a clone.
-    pub(super) fn consider_original(&self, change: &Change<PersistentVolumeClaim>) {
-        let (Change::Set(claim) | Change::Gone(claim)) = change else {
+    pub(super) fn check_clone_source(&self, change: &Change<PersistentVolumeClaim>) {
+        let (Change::Applied(claim) | Change::Deleted(claim)) = change else {
             return;
         };
-        if is_held(claim) {
-            self.originals.add(uid(&**claim));
+        if awaits_release(claim) {
+            self.clone_sources.add(uid(&**claim));
         }
         let source = claim.spec.as_ref().map(|spec| source(claim, spec));
         let Some(Ok(Some(Source::Claim(name)))) = source else {
@@ -43,16 +43,18 @@ impl Provisioner {
         };
         let cluster = self.cluster.lock();
         let held = cluster.claims.values().find(|other| {
-            is_held(other) && other.metadata.namespace == claim.metadata.namespace && other.name_any() == name
+            awaits_release(other)
+                && other.metadata.namespace == claim.metadata.namespace
+                && other.name_any() == name
         });
-        if let Some(original) = held {
-            self.originals.add(uid(&**original));
+        if let Some(source_claim) = held {
+            self.clone_sources.add(uid(&**source_claim));
         }
     }
 
     /// Removes the finalizer of source PVCs when no PVC waits for a clone; does not return. Call it after the initial lists.
-    pub(crate) async fn work_on_originals(&self) {
-        self.originals
+    pub(crate) async fn work_on_clone_sources(&self) {
+        self.clone_sources
             .ready()
             .for_each(|uid| async move { self.attempt_release(&uid).await })
             .await;
@@ -60,39 +62,40 @@ impl Provisioner {
 
     async fn attempt_release(&self, uid: &String) {
         match self.release(uid).await {
-            Ok(()) => self.originals.done(uid),
+            Ok(()) => self.clone_sources.done(uid),
             Err(error) => {
                 tracing::warn!(
                     claim = uid,
                     error = brief(&error),
                     "the finalizer of a cloned claim is not removed"
                 );
-                self.originals.failed(uid);
+                self.clone_sources.failed(uid);
             }
         }
     }
 
     async fn release(&self, uid: &str) -> kube::Result<()> {
-        let Some(mut original) = self.cluster.lock().claims.get(uid).map(|claim| (**claim).clone()) else {
+        let Some(mut source_claim) = self.cluster.lock().claims.get(uid).map(|claim| (**claim).clone())
+        else {
             return Ok(());
         };
-        if !is_held(&original) || self.is_waited_for(&original) {
+        if !awaits_release(&source_claim) || self.is_waited_for(&source_claim) {
             return Ok(());
         }
-        original.finalizers_mut().retain(|name| name != PROTECTION);
-        match self.write(&original).await {
+        source_claim.finalizers_mut().retain(|name| name != PROTECTION);
+        match self.write(&source_claim).await {
             Err(error) if is_not_found(&error) => Ok(()),
             written => written,
         }
     }
 
     /// Whether a PVC without a volume has this source.
-    fn is_waited_for(&self, original: &PersistentVolumeClaim) -> bool {
-        let name = original.name_any();
+    fn is_waited_for(&self, source_claim: &PersistentVolumeClaim) -> bool {
+        let name = source_claim.name_any();
         let waits = |claim: &PersistentVolumeClaim| {
             let spec = claim.spec.as_ref()?;
             let open = spec.volume_name.as_ref().is_none_or(String::is_empty);
-            let same = claim.metadata.namespace == original.metadata.namespace;
+            let same = claim.metadata.namespace == source_claim.metadata.namespace;
             let source = source(claim, spec).ok().flatten()?;
             (open && same && source == Source::Claim(&name)).then_some(())
         };
@@ -117,6 +120,6 @@ fn is_protected(claim: &PersistentVolumeClaim) -> bool {
 }
 
 /// Whether a PVC is terminating and has the cloning-protection finalizer.
-fn is_held(claim: &PersistentVolumeClaim) -> bool {
+fn awaits_release(claim: &PersistentVolumeClaim) -> bool {
     claim.metadata.deletion_timestamp.is_some() && is_protected(claim)
 }

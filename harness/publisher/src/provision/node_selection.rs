@@ -11,60 +11,65 @@ use super::{
     claim::{self, SELECTED_NODE},
     create::Job,
     request,
-    requirement::{Placement, requirement},
+    requirement::{TopologyInput, requirement},
 };
 use crate::{
     capacity::parameters_for_driver,
     status::{brief, is_conflict, is_not_found},
-    topology::Located,
+    topology::NodeSegment,
 };
 
 impl Provisioner {
     /// The PVC and its class, if any instance may select its node for it.
-    fn unowned(&self, uid: &str) -> Option<Job> {
-        let takes = self.options.own_node().is_some() && self.options.node_deployment_immediate_binding;
-        let job = self.open_job(uid).filter(|_| takes)?;
-        let free = job.selected().is_none() && !claim::waits_for_consumer(&job.class);
-        free.then_some(job)
+    fn selectable_job(&self, uid: &str) -> Option<Job> {
+        let is_enabled = self.options.own_node().is_some() && self.options.node_deployment_immediate_binding;
+        let job = self.unprovisioned_job(uid).filter(|_| is_enabled)?;
+        let selectable = job.selected().is_none() && !claim::waits_for_consumer(&job.class);
+        selectable.then_some(job)
     }
 
     /// Schedules an attempt to select the own node, if the PVC allows it.
-    pub(super) fn consider(&self, uid: &str) {
-        if self.unowned(uid).is_some() {
-            self.owners.add_at(uid.to_owned(), self.next_attempt(uid));
-        } else if self.open_job(uid).is_none() {
+    pub(super) fn schedule_node_selection(&self, uid: &str) {
+        if self.selectable_job(uid).is_some() {
+            self.node_selections
+                .add_at(uid.to_owned(), self.next_attempt(uid));
+        } else if self.unprovisioned_job(uid).is_none() {
             self.attempts.lock().remove(uid);
         }
     }
 
     /// One attempt to select the own node for a PVC.
-    pub(super) async fn attempt_to_own(&self, uid: &String) {
-        let Some(job) = self.unowned(uid) else {
-            return self.owners.done(uid);
+    pub(super) async fn try_select_own_node(&self, uid: &String) {
+        let Some(job) = self.selectable_job(uid) else {
+            return self.node_selections.done(uid);
         };
-        if !self.is_allowed_here(&job) {
-            return self.owners.done(uid);
+        if !self.is_own_node_allowed(&job) {
+            return self.node_selections.done(uid);
         }
         if !self.has_capacity(&job).await {
             // Other nodes may have capacity, or this node later.
-            return self.owners.postpone(uid);
+            return self.node_selections.postpone(uid);
         }
-        let taken = self.take_claim(&job).await;
+        let selected = self.select_own_node(&job).await;
         // Counted even if another instance was faster: the selection is cleared if the volume cannot be created there.
         *self.attempts.lock().entry(uid.clone()).or_insert(0) += 1;
-        match taken {
-            Ok(()) => self.owners.done(uid),
+        match selected {
+            Ok(()) => self.node_selections.done(uid),
             Err(error) if is_not_found(&error) => {
                 self.attempts.lock().remove(uid);
-                self.owners.done(uid);
+                self.node_selections.done(uid);
             }
             Err(error) if is_conflict(&error) => {
-                self.owners.done(uid);
-                self.owners.add_at(uid.clone(), self.next_attempt(uid));
+                self.node_selections.done(uid);
+                self.node_selections.add_at(uid.clone(), self.next_attempt(uid));
             }
             Err(error) => {
-                tracing::warn!(claim = uid, error = brief(&error), "the claim was not taken");
-                self.owners.failed(uid);
+                tracing::warn!(
+                    claim = uid,
+                    error = brief(&error),
+                    "the own node was not selected for the claim"
+                );
+                self.node_selections.failed(uid);
             }
         }
     }
@@ -73,32 +78,32 @@ impl Provisioner {
     fn next_attempt(&self, uid: &str) -> Instant {
         let attempts = self.attempts.lock().get(uid).copied().unwrap_or(0);
         let base = self.options.node_deployment_base_delay;
-        let longest = delay(base, self.options.node_deployment_max_delay, attempts);
-        Instant::now() + longest.saturating_sub(base.mul_f64(self.options.chance.fraction()))
+        let maximum = delay(base, self.options.node_deployment_max_delay, attempts);
+        Instant::now() + maximum.saturating_sub(base.mul_f64(self.options.rng.fraction()))
     }
 
-    fn is_allowed_here(&self, job: &Job) -> bool {
-        let placement = Placement {
+    fn is_own_node_allowed(&self, job: &Job) -> bool {
+        let input = TopologyInput {
             node: self.options.own_node(),
             claim: &job.claim.name_any(),
             allowed: job.class.allowed_topologies.as_deref().unwrap_or_default(),
             strict: true,
             immediate: true,
         };
-        !self.driver.capabilities.topology || requirement(&self.cluster.lock().topology, placement).is_ok()
+        !self.driver.capabilities.topology || requirement(&self.cluster.lock().topology, input).is_ok()
     }
 
     /// Whether the driver has capacity for a PVC on this node. True if unknown: provisioning is then tried.
     async fn has_capacity(&self, job: &Job) -> bool {
         let spec = job.claim.spec.clone().unwrap_or_default();
-        let Ok(wanted) = request::requested_bytes(&spec) else {
+        let Ok(requested) = request::requested_bytes(&spec) else {
             // Provisioning will fail with an event that contains the reason.
             return true;
         };
         let segment = {
             let cluster = self.cluster.lock();
             match self.options.own_node().map(|node| cluster.topology.locate(node)) {
-                Some(Located::In(segment)) => segment.clone(),
+                Some(NodeSegment::In(segment)) => segment.clone(),
                 _ => Default::default(),
             }
         };
@@ -107,15 +112,20 @@ impl Provisioner {
         }
         let parameters = parameters_for_driver(&job.class);
         match self.driver.get_capacity(&segment, parameters).await {
-            Ok(room) => wanted <= room.maximum_volume_size.unwrap_or(room.available_capacity),
+            Ok(response) => {
+                requested
+                    <= response
+                        .maximum_volume_size
+                        .unwrap_or(response.available_capacity)
+            }
             Err(error) => {
-                tracing::warn!(claim = job.claim.name_any(), %error, "GetCapacity failed, so making the volume is tried");
+                tracing::warn!(claim = job.claim.name_any(), %error, "GetCapacity failed; CreateVolume is called nevertheless");
                 true
             }
         }
     }
 
-    async fn take_claim(&self, job: &Job) -> kube::Result<()> {
+    async fn select_own_node(&self, job: &Job) -> kube::Result<()> {
         let namespace = job.claim.namespace().unwrap_or_default();
         let api: Api<k8s_openapi::api::core::v1::PersistentVolumeClaim> =
             Api::namespaced(self.client.clone(), &namespace);

@@ -7,16 +7,16 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 /// A random number generator. Clones share its state. The default one is seeded differently in each process.
 #[derive(Clone)]
-pub struct Chance(Arc<Mutex<StdRng>>);
+pub struct SharedRng(Arc<Mutex<StdRng>>);
 
-impl Chance {
+impl SharedRng {
     /// Creates a generator with this seed.
-    pub fn seeded(seed: u64) -> Chance {
-        Chance(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
+    pub fn seeded(seed: u64) -> SharedRng {
+        SharedRng(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
     }
 
     /// A random number.
-    pub(crate) fn number(&self) -> u64 {
+    pub(crate) fn next_u64(&self) -> u64 {
         self.0.lock().random()
     }
 
@@ -31,14 +31,14 @@ impl Chance {
     }
 }
 
-impl Default for Chance {
-    fn default() -> Chance {
-        Chance(Arc::new(Mutex::new(rand::make_rng())))
+impl Default for SharedRng {
+    fn default() -> SharedRng {
+        SharedRng(Arc::new(Mutex::new(rand::make_rng())))
     }
 }
 
-impl fmt::Debug for Chance {
+impl fmt::Debug for SharedRng {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Chance")
+        f.write_str("SharedRng")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use capacity_client::Pace;
+use capacity_client::ExponentialBackoff;
 use futures::{
     Stream, StreamExt,
     stream::{self, BoxStream},
@@ -25,16 +25,16 @@ impl Capacities {
     pub(crate) fn events(
         self: Arc<Self>,
         config: watcher::Config,
-        pace: Pace,
+        backoff: ExponentialBackoff,
     ) -> impl Stream<Item = watcher::Result<Event<CSIStorageCapacity>>> {
-        let following = Following {
+        let object_watch = ObjectWatch {
             capacities: self,
             config,
-            retry: Retry::new(pace),
+            retry: Retry::new(backoff),
             events: None,
         };
-        stream::unfold(following, |mut following| async {
-            Some((following.next().await, following))
+        stream::unfold(object_watch, |mut object_watch| async {
+            Some((object_watch.next().await, object_watch))
         })
     }
 }
@@ -42,7 +42,7 @@ impl Capacities {
 type Events = BoxStream<'static, watcher::Result<Event<CSIStorageCapacity>>>;
 
 /// A watch that switches to another version if the current one is no longer served.
-struct Following {
+struct ObjectWatch {
     capacities: Arc<Capacities>,
     config: watcher::Config,
     retry: Retry,
@@ -50,7 +50,7 @@ struct Following {
     events: Option<Events>,
 }
 
-impl Following {
+impl ObjectWatch {
     async fn next(&mut self) -> watcher::Result<Event<CSIStorageCapacity>> {
         loop {
             let Some(events) = &mut self.events else {
@@ -63,8 +63,8 @@ impl Following {
                     return Ok(event);
                 }
                 Some(Err(error)) => {
-                    if is_lost(&error) {
-                        self.capacities.lost();
+                    if is_not_served(&error) {
+                        self.capacities.mark_not_served();
                         self.events = None;
                     }
                     return Err(error);
@@ -81,7 +81,7 @@ impl Following {
         self.retry.failed();
         let found = self.capacities.version().await;
         let version = found.map_err(watcher::Error::InitialListFailed)?;
-        let (config, retry) = (self.config.clone(), self.retry.afresh());
+        let (config, retry) = (self.config.clone(), self.retry.restarted());
         self.events = Some(if version == "v1" {
             watcher(self.capacities.stable(), config).backoff(retry).boxed()
         } else {
@@ -93,7 +93,7 @@ impl Following {
 }
 
 /// Whether a watch failed because its version is no longer served.
-fn is_lost(error: &watcher::Error) -> bool {
+fn is_not_served(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)

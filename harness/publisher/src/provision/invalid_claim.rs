@@ -5,7 +5,7 @@ pub(super) const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 
 /// The PVC or its class requests something unsupported; only another PVC or class helps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refused {
+pub(super) enum InvalidClaim {
     #[error("claim Selector is not supported")]
     Selector,
     #[error(
@@ -13,13 +13,13 @@ pub(super) enum Refused {
     )]
     DataSource(String),
     #[error("a volume cannot be made from a claim in another namespace; name one of the same")]
-    ForeignSource,
+    SourceInOtherNamespace,
     #[error("volume attributes class {0} is for driver {1}; name one for the driver of the storage class")]
-    AttributesOfAnother(String, String),
+    AttributesClassOfOtherDriver(String, String),
     #[error("the class must have both {0} and {1}, or none; complete them")]
-    SecretHalf(&'static str, &'static str),
+    IncompleteSecret(&'static str, &'static str),
     #[error("the class names a secret by {0} and by its old name; keep the first")]
-    SecretTwice(&'static str),
+    DuplicateSecret(&'static str),
     #[error("secret template {0:?} has an unknown or open token; use those of the CSI documentation")]
     SecretTemplate(String),
     #[error(
@@ -29,9 +29,9 @@ pub(super) enum Refused {
     #[error("the claim requests no valid size; set resources.requests.storage")]
     Size,
     #[error("access mode {0:?} is unknown; use one of the Kubernetes API")]
-    Mode(String),
+    AccessMode(String),
     #[error("the class names the filesystem twice; keep {FSTYPE} only")]
-    TwoFilesystems,
+    DuplicateFilesystem,
     #[error("class parameter {0} is reserved and not supported by this provisioner; remove it")]
-    Reserved(String),
+    ReservedParameter(String),
 }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 /// Back-off delay: `start` after the first failure, doubled after each further one, up to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct ExponentialBackoff {
     /// Delay after the first failure.
     pub start: Duration,
     /// Maximum delay.
     pub max: Duration,
 }
 
-impl Pace {
+impl ExponentialBackoff {
     /// Delay after this number of consecutive failures, counted from 1.
-    pub fn wait(self, failures: u32) -> Duration {
+    pub fn delay(self, failures: u32) -> Duration {
         let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         self.start.saturating_mul(factor).min(self.max)
     }
@@ -28,9 +28,9 @@ mod tests {
     proptest! {
         #[test]
         fn delays_never_shrink_and_never_exceed_the_maximum(failures in 1..100u32) {
-            let pace = Pace { start: Duration::from_millis(3), max: Duration::from_secs(300) };
-            prop_assert!(pace.wait(failures) <= pace.wait(failures + 1));
-            prop_assert!(pace.wait(failures) >= pace.start && pace.wait(failures) <= pace.max);
+            let backoff = ExponentialBackoff { start: Duration::from_millis(3), max: Duration::from_secs(300) };
+            prop_assert!(backoff.delay(failures) <= backoff.delay(failures + 1));
+            prop_assert!(backoff.delay(failures) >= backoff.start && backoff.delay(failures) <= backoff.max);
         }
     }
 }
