@@ -1,9 +1,9 @@
 //! The cleaner: deletes CSIStorageCapacity objects of distributed instances whose node no longer runs the driver (KEP-1472, "without
-//! central controller": neither garbage collection nor the instances of other nodes delete them). Does not know a driver socket, and
+//! central controller": neither garbage collection nor the instances of other nodes delete them). Needs no driver socket, and
 //! publishes nothing.
 //!
 //! An instance is identified by the value of its managed-by label. Its absence counts from when this process first observed it. Its objects
-//! are deleted after a full uninterrupted `--orphan-after`. Watches may lag, so the nodes are listed again before a deletion.
+//! are deleted after a full uninterrupted `--orphan-after`. Watch events may be delayed, so the nodes are listed again before a deletion.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -49,7 +49,7 @@ const LIST_PERIOD_MAX: Duration = Duration::from_secs(60);
 struct Cleaner {
     client: Client,
     driver: String,
-    after: Duration,
+    orphan_after: Duration,
     capacities: Capacities,
     nodes: Mutex<Nodes>,
     changed: Notify,
@@ -68,7 +68,7 @@ struct Nodes {
     listed: bool,
 }
 
-/// Absent instances, and since when.
+/// Absent instances, with the time at which the absence was first observed.
 #[derive(Debug, Default)]
 struct Absences(BTreeMap<String, Instant>);
 
@@ -82,7 +82,7 @@ pub(crate) async fn run(
     let cleaner = Cleaner {
         client: client.clone(),
         driver: options.cleaner.driver_name.clone().unwrap_or_default(),
-        after: options.cleaner.orphan_after,
+        orphan_after: options.cleaner.orphan_after,
         capacities: Capacities::new(
             publishing.clone(),
             options.namespace.as_deref().unwrap_or_default(),
@@ -93,7 +93,7 @@ pub(crate) async fn run(
         initial_sync: InitialSync::new(1),
         dialect: options.dialect,
     };
-    tracing::info!(driver = cleaner.driver, after = ?cleaner.after, "cleaning up after vanished instances");
+    tracing::info!(driver = cleaner.driver, orphan_after = ?cleaner.orphan_after, "deleting objects of instances whose node no longer runs the driver");
     let backoff = options.backoff();
     let nodes_sync = InitialSync::new(1);
     let csi_nodes = list_and_watch(
@@ -153,11 +153,11 @@ impl Cleaner {
     async fn clean(&self, backoff: ExponentialBackoff, health: &Health) -> Infallible {
         self.initial_sync.wait().await;
         health.set_ready();
-        let period = (self.after / LISTS_PER_ABSENCE).min(LIST_PERIOD_MAX);
+        let period = (self.orphan_after / LISTS_PER_ABSENCE).min(LIST_PERIOD_MAX);
         let (mut absences, mut failures) = (Absences::default(), 0);
         loop {
             let changed = self.changed.notified();
-            let wake = match self.round(&mut absences).await {
+            let wake = match self.clean_once(&mut absences).await {
                 Ok(due) => {
                     failures = 0;
                     let regular = Instant::now() + period;
@@ -167,7 +167,7 @@ impl Cleaner {
                     failures += 1;
                     tracing::warn!(
                         error = brief(&error),
-                        "orphaned objects could not be deleted; it is tried again"
+                        "orphaned objects could not be deleted; retrying with backoff"
                     );
                     sleep_until(Instant::now() + backoff.delay(failures)).await;
                     continue;
@@ -184,7 +184,7 @@ impl Cleaner {
     }
 
     /// Lists the objects and deletes those that have been orphaned long enough. Returns when the next ones are due.
-    async fn round(&self, absences: &mut Absences) -> kube::Result<Option<Instant>> {
+    async fn clean_once(&self, absences: &mut Absences) -> kube::Result<Option<Instant>> {
         let selector = format!("{DRIVER_LABEL}={}", self.driver);
         let objects = self
             .capacities
@@ -209,20 +209,20 @@ impl Cleaner {
             absent.map(|(instance, _)| instance.clone()).collect()
         };
         absences.update(absent, Instant::now());
-        let due = absences.due(self.after, Instant::now());
+        let due = absences.due(self.orphan_after, Instant::now());
         let present = match due.is_empty() {
             true => BTreeSet::new(),
-            false => self.instances_now().await?,
+            false => self.list_instances().await?,
         };
         for instance in due.into_iter().filter(|instance| !present.contains(instance)) {
             let objects = by_instance.get(&instance).map(Vec::as_slice).unwrap_or_default();
             self.remove(&instance, objects).await?;
         }
-        Ok(absences.next(self.after, Instant::now()))
+        Ok(absences.next(self.orphan_after, Instant::now()))
     }
 
     /// The instances of nodes that run the driver, from new lists instead of the watches.
-    async fn instances_now(&self) -> kube::Result<BTreeSet<String>> {
+    async fn list_instances(&self) -> kube::Result<BTreeSet<String>> {
         let listed = self.nodes.lock().listed;
         let mut nodes = Nodes {
             listed,
@@ -245,15 +245,18 @@ impl Cleaner {
         Ok(nodes.instances(&self.driver))
     }
 
-    /// Deletes the objects of an instance, but stops if its node runs the driver again: each deletion may take long.
+    /// Deletes the objects of an instance. Stops if its node runs the driver again, because each deletion may take long.
     async fn remove(&self, instance: &str, objects: &[CSIStorageCapacity]) -> kube::Result<()> {
         tracing::info!(
             instance,
-            "its node does not run the driver any more: its objects are deleted"
+            "the node no longer runs the driver; deleting the objects of this instance"
         );
         for object in objects {
-            if self.is_back(instance) {
-                tracing::info!(instance, "its node runs the driver again: the rest is kept");
+            if self.runs_driver_again(instance) {
+                tracing::info!(
+                    instance,
+                    "the node runs the driver again; the remaining objects are not deleted"
+                );
                 break;
             }
             self.delete(object).await?;
@@ -261,7 +264,7 @@ impl Cleaner {
         Ok(())
     }
 
-    fn is_back(&self, instance: &str) -> bool {
+    fn runs_driver_again(&self, instance: &str) -> bool {
         let alive = self.nodes.lock().instances(&self.driver);
         alive.contains(instance)
     }
@@ -383,7 +386,7 @@ mod tests {
         Cleaner {
             client: server.client(),
             driver: "d".to_owned(),
-            after: T,
+            orphan_after: T,
             capacities: Capacities::new(server.client(), "default", &Options::default()),
             nodes: Mutex::default(),
             changed: Notify::new(),

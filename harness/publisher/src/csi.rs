@@ -66,11 +66,11 @@ pub struct DriverError {
     pub code: Code,
     /// The message from the driver or its connection.
     pub message: String,
-    /// Whether the result is unknown (CSI: the call must be repeated until it is known).
+    /// Whether the outcome of the call is unknown (CSI: the caller must repeat the call until it is known).
     pub result_unknown: bool,
 }
 
-/// Codes after which the driver may still be processing the call.
+/// gRPC codes after which the driver may still be processing the call, so that the outcome is unknown.
 const NON_FINAL_CODES: [Code; 4] = [
     Code::Cancelled,
     Code::DeadlineExceeded,
@@ -161,9 +161,12 @@ impl Driver {
             .connection
             .with_timeout("/csi.v1.Controller/CreateVolume", call)
             .await?;
-        response
-            .volume
-            .ok_or_else(|| DriverError::new(Code::Internal, "the driver answered no volume; fix the driver"))
+        response.volume.ok_or_else(|| {
+            DriverError::new(
+                Code::Internal,
+                "the CreateVolume response contains no volume; fix the driver",
+            )
+        })
     }
 
     /// Calls DeleteVolume.
@@ -200,8 +203,10 @@ impl ConnectRetry {
     /// Waits after an attempt. `failed`: its error, or `None` if the driver is not ready. Returns permanent errors.
     async fn wait(&mut self, failed: Option<DriverError>) -> Result<(), DriverError> {
         match failed {
-            None => tracing::info!("the driver is not ready yet"),
-            Some(error) if error.result_unknown => tracing::warn!(%error, "still connecting to the driver"),
+            None => tracing::info!("the driver is not ready yet; retrying"),
+            Some(error) if error.result_unknown => {
+                tracing::warn!(%error, "the driver is not reachable yet; retrying");
+            }
             Some(error) => return Err(error),
         }
         if let Some(wait) = self.0.next() {
@@ -212,7 +217,7 @@ impl ConnectRetry {
 }
 
 impl Connection {
-    /// The driver's name and capabilities. `None` while it is not ready.
+    /// Reads the driver's name and capabilities. `None` while the driver is not ready.
     async fn identify(&mut self, options: &Options) -> Result<Option<(Arc<str>, Capabilities)>, DriverError> {
         let mut identity = IdentityClient::new(self.channel.clone());
         let call = identity.probe(ProbeRequest {});
@@ -240,7 +245,12 @@ impl Connection {
         let call = identity.get_plugin_info(GetPluginInfoRequest {});
         let info = self.with_timeout("/csi.v1.Identity/GetPluginInfo", call).await?;
         let name = Some(info.name).filter(|name| !name.is_empty()).map(Arc::from);
-        name.ok_or_else(|| DriverError::new(Code::Internal, "the driver has no name; give it one"))
+        name.ok_or_else(|| {
+            DriverError::new(
+                Code::Internal,
+                "GetPluginInfo returned an empty driver name; fix the driver",
+            )
+        })
     }
 
     async fn plugin_services(&self) -> Result<Vec<service::Type>, DriverError> {
@@ -267,7 +277,7 @@ impl Connection {
             .collect())
     }
 
-    /// Awaits a call's response with the timeout, and counts the call.
+    /// Awaits the response of a call with the timeout, and records the call in the metrics.
     async fn with_timeout<M>(
         &self,
         method: &'static str,
@@ -336,7 +346,7 @@ pub fn driver_channel(socket: &Path) -> Result<Channel, DriverError> {
         _ => Err(DriverError::new(
             Code::InvalidArgument,
             format!(
-                "{} is no path of a socket; correct --csi-address",
+                "{} is not a valid socket path; correct --csi-address",
                 socket.display()
             ),
         )),

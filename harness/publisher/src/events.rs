@@ -1,5 +1,5 @@
-//! Events on PVCs and PersistentVolumes, as external-provisioner writes them: repetitions increment the count. A failed write is only
-//! logged.
+//! Events on PVCs and PersistentVolumes, as external-provisioner writes them: an equal event increments the count of the earlier one. A
+//! failed write is only logged.
 
 use std::collections::HashMap;
 
@@ -21,8 +21,8 @@ use crate::{
     status::{brief, is_not_found},
 };
 
-/// The counts are cleared beyond this number of distinct events.
-const REMEMBERED_MAX: usize = 4096;
+/// Maximum number of distinct events whose counts are stored; beyond it all counts are cleared.
+const EVENTS_MAX: usize = 4096;
 
 /// The reason of an event, which also determines its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    fn severity(self) -> &'static str {
+    fn event_type(self) -> &'static str {
         match self {
             Reason::Provisioning | Reason::ProvisioningSucceeded => "Normal",
             Reason::ProvisioningFailed | Reason::VolumeFailedDelete => "Warning",
@@ -48,19 +48,19 @@ pub(crate) struct Recorder {
     component: String,
     clock: fn() -> Timestamp,
     rng: SharedRng,
-    written: Mutex<HashMap<Repeated, Written>>,
+    written: Mutex<HashMap<EventKey, WrittenEvent>>,
 }
 
-/// Events with equal fields are repetitions.
+/// Events with an equal key are written once, with a count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Repeated {
+struct EventKey {
     uid: Option<String>,
     reason: Reason,
     message: String,
 }
 
 #[derive(Clone, Debug)]
-struct Written {
+struct WrittenEvent {
     name: String,
     count: i32,
 }
@@ -95,12 +95,12 @@ impl Recorder {
             .clone()
             .unwrap_or_else(|| "default".to_owned());
         let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
-        let repeated = Repeated {
+        let key = EventKey {
             uid: about.uid(),
             reason,
             message: message.to_owned(),
         };
-        if let Err(error) = self.write(&api, reference, repeated).await {
+        if let Err(error) = self.write(&api, reference, key).await {
             tracing::warn!(
                 object = about.name_any(),
                 ?reason,
@@ -111,34 +111,34 @@ impl Recorder {
         }
     }
 
-    async fn write(&self, api: &Api<Event>, about: ObjectReference, repeated: Repeated) -> kube::Result<()> {
+    async fn write(&self, api: &Api<Event>, about: ObjectReference, key: EventKey) -> kube::Result<()> {
         let now = (self.clock)();
-        let before = self.written.lock().get(&repeated).cloned();
-        if let Some(Written { name, count }) = before {
+        let before = self.written.lock().get(&key).cloned();
+        if let Some(WrittenEvent { name, count }) = before {
             let count = count.saturating_add(1);
             let patch = Patch::Merge(json!({"count": count, "lastTimestamp": Time(now)}));
             match api.patch(&name, &PatchParams::default(), &patch).await {
-                Ok(_) => return self.remember(repeated, name, count),
+                Ok(_) => return self.remember(key, name, count),
                 Err(error) if is_not_found(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        let event = self.event(about, &repeated, now);
+        let event = self.event(about, &key, now);
         let name = event.name_any();
         api.create(&PostParams::default(), &event).await?;
-        self.remember(repeated, name, 1)
+        self.remember(key, name, 1)
     }
 
-    fn remember(&self, repeated: Repeated, name: String, count: i32) -> kube::Result<()> {
+    fn remember(&self, key: EventKey, name: String, count: i32) -> kube::Result<()> {
         let mut written = self.written.lock();
-        if written.len() >= REMEMBERED_MAX {
+        if written.len() >= EVENTS_MAX {
             written.clear();
         }
-        written.insert(repeated, Written { name, count });
+        written.insert(key, WrittenEvent { name, count });
         Ok(())
     }
 
-    fn event(&self, about: ObjectReference, repeated: &Repeated, now: Timestamp) -> Event {
+    fn event(&self, about: ObjectReference, key: &EventKey, now: Timestamp) -> Event {
         let name = about.name.clone().unwrap_or_default();
         Event {
             metadata: ObjectMeta {
@@ -147,9 +147,9 @@ impl Recorder {
                 ..Default::default()
             },
             involved_object: about,
-            reason: Some(format!("{:?}", repeated.reason)),
-            message: Some(repeated.message.clone()),
-            type_: Some(repeated.reason.severity().to_owned()),
+            reason: Some(format!("{:?}", key.reason)),
+            message: Some(key.message.clone()),
+            type_: Some(key.reason.event_type().to_owned()),
             count: Some(1),
             first_timestamp: Some(Time(now)),
             last_timestamp: Some(Time(now)),

@@ -97,7 +97,7 @@ impl Health {
     }
 }
 
-/// What the endpoint serves.
+/// The state behind the metrics and health paths.
 pub(crate) struct Endpoint {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) health: Arc<Health>,
@@ -112,7 +112,7 @@ pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpLis
     };
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    tracing::info!(%address, "metrics and health are served");
+    tracing::info!(%address, "serving metrics and health");
     Ok(Some(listener))
 }
 
@@ -132,7 +132,7 @@ pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) 
     };
     let (endpoint, permits) = (Arc::new(endpoint), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
     loop {
-        // The semaphore is never closed. Without a permit only the connection limit would be exceeded.
+        // `acquire_owned` fails only if the semaphore is closed, which never happens.
         let permit = Arc::clone(&permits).acquire_owned().await.ok();
         let Some(accepted) = connections.next().await else {
             return std::future::pending().await;
@@ -146,7 +146,7 @@ pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) 
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
+                tracing::warn!(%error, "failed to accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -164,7 +164,7 @@ async fn connection(stream: Box<dyn Socket>, endpoint: Arc<Endpoint>) {
         .serve_connection(TokioIo::new(stream), service)
         .await;
     if let Err(error) = served {
-        tracing::debug!(%error, "a connection to the metrics ended");
+        tracing::debug!(%error, "a connection to the metrics endpoint failed");
     }
 }
 
@@ -181,18 +181,18 @@ impl Endpoint {
                 response.headers_mut().insert(CONTENT_TYPE, media);
                 response
             }
-            "/healthz" => check(health.is_alive(), "the lease ran out"),
-            "/readyz" => check(health.is_ready(), "not everything was listed yet"),
+            "/healthz" => check(health.is_alive(), "the Lease has expired"),
+            "/readyz" => check(health.is_ready(), "the initial lists are not complete"),
             "/healthz/leader-election" if health.election_check.load(Ordering::Relaxed) => {
-                check(health.is_alive(), "the lease ran out")
+                check(health.is_alive(), "the Lease has expired")
             }
-            _ => text(StatusCode::NOT_FOUND, "there is nothing here\n"),
+            _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
         }
     }
 }
 
-fn check(good: bool, problem: &'static str) -> Response<Full<Bytes>> {
-    if good {
+fn check(is_healthy: bool, problem: &'static str) -> Response<Full<Bytes>> {
+    if is_healthy {
         text(StatusCode::OK, "ok")
     } else {
         text(StatusCode::INTERNAL_SERVER_ERROR, problem)
@@ -242,11 +242,11 @@ mod tests {
         let (code, text) = get(&endpoint, "/custom-metrics").await;
         assert_eq!(code, 200);
         assert!(text.contains("leader_election_master_status"), "{text}");
-        let nothing = response(404, "there is nothing here\n");
-        assert_eq!(get(&endpoint, "/metrics").await, nothing);
+        let not_found = response(404, "404 page not found\n");
+        assert_eq!(get(&endpoint, "/metrics").await, not_found);
         assert_eq!(
             get(&endpoint, "/healthz/leader-election").await,
-            nothing,
+            not_found,
             "leader election is disabled"
         );
         let posted = endpoint.response(&Method::POST, "/custom-metrics");
@@ -258,7 +258,7 @@ mod tests {
         let endpoint = endpoint();
         assert_eq!(
             get(&endpoint, "/readyz").await,
-            response(500, "not everything was listed yet")
+            response(500, "the initial lists are not complete")
         );
         endpoint.health.set_ready();
         assert_eq!(get(&endpoint, "/readyz").await, response(200, "ok"));
@@ -276,11 +276,11 @@ mod tests {
         tokio::time::advance(Duration::from_millis(24_999)).await;
         assert_eq!(get(&endpoint, "/healthz").await, response(200, "ok"));
         tokio::time::advance(Duration::from_millis(1)).await;
-        let late = response(500, "the lease ran out");
-        assert_eq!(get(&endpoint, "/healthz").await, late);
-        assert_eq!(get(&endpoint, "/healthz/leader-election").await, late);
+        let expired = response(500, "the Lease has expired");
+        assert_eq!(get(&endpoint, "/healthz").await, expired);
+        assert_eq!(get(&endpoint, "/healthz/leader-election").await, expired);
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(get(&endpoint, "/healthz").await, late);
+        assert_eq!(get(&endpoint, "/healthz").await, expired);
     }
 
     #[tokio::test]

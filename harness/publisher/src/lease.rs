@@ -1,5 +1,5 @@
 //! Leader election by Lease (coordination.k8s.io/v1), as in client-go: the holder works and renews the Lease. Other candidates acquire it
-//! if it was not renewed for its duration, measured on their own clock since the last observed change. Does not know the work.
+//! if it was not renewed for its duration, measured on their own clock since the last observed change. Does not know what the holder does.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -30,14 +30,14 @@ const JITTER: f64 = 1.2;
 /// The Lease was lost: another instance may lead.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the lease {name} could not be renewed for {deadline:?}; another instance may lead now, so this one ends"
+    "the Lease {name} was not renewed within {deadline:?}; another instance may lead now, so this publisher stops"
 )]
 pub struct LostLease {
     name: String,
     deadline: Duration,
 }
 
-/// One candidate.
+/// One candidate (client-go: `LeaderElector`).
 pub(crate) struct LeaderElector {
     api: Api<Lease>,
     name: String,
@@ -89,7 +89,7 @@ impl LeaderElector {
         tracing::info!(
             lease = self.name,
             identity = self.identity,
-            "waiting for the lease"
+            "waiting for the Lease"
         );
         while !self.attempt().await {
             // A candidate counts as ready: it could start working at once.
@@ -101,7 +101,7 @@ impl LeaderElector {
         tracing::info!(lease = self.name, "this instance leads");
     }
 
-    /// Renews the Lease until that fails for the renew deadline.
+    /// Renews the Lease. Returns when renewals have failed for the renew deadline.
     pub(crate) async fn renew(&self) -> LostLease {
         let mut deadline = Instant::now() + self.options.renew_deadline;
         loop {
@@ -143,7 +143,7 @@ impl LeaderElector {
             tracing::warn!(
                 lease = self.name,
                 error = brief(&error),
-                "the lease was not given back"
+                "the Lease could not be released"
             );
         }
     }
@@ -163,7 +163,7 @@ impl LeaderElector {
                 tracing::warn!(
                     lease = self.name,
                     error = brief(&error),
-                    "the lease could not be taken"
+                    "the Lease could not be acquired or renewed"
                 );
                 false
             }
@@ -209,7 +209,7 @@ impl LeaderElector {
         holder.is_empty() || holder == self.identity || now >= changed_at + duration
     }
 
-    /// Records the observed state. Returns when it was first observed.
+    /// Records the observed state of the Lease. Returns when this state was first observed.
     fn observe(&self, spec: &LeaseSpec, now: Instant) -> Instant {
         let mut observed = self.observed.lock();
         match &*observed {

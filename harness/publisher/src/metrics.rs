@@ -1,5 +1,5 @@
-//! Metrics with the names and labels of external-provisioner. Does not know why something is counted. Gauges that depend on time are
-//! updated by their owners before each scrape.
+//! Metrics with the names and labels of external-provisioner. Does not know why something is counted. Registered functions update
+//! the gauges that depend on time before each scrape.
 
 use std::{sync::Arc, time::Duration};
 
@@ -213,7 +213,7 @@ impl ObjectMetrics {
         }
         registry.register(
             "csistoragecapacities_age_seconds",
-            "Time since the driver last answered with the values of a CSIStorageCapacity object, or since the object was found if it never did",
+            "Time since GetCapacity last returned the capacity of a CSIStorageCapacity object, or else since the object was first observed",
             objects.age.clone(),
         );
         objects
@@ -240,22 +240,22 @@ impl Queues {
         registry.register("workqueue_retries", "Entries that failed", queues.retries.clone());
         registry.register(
             "workqueue_queue_duration_seconds",
-            "Time from being ready to a worker",
+            "Time from when an entry became ready until a worker processed it",
             queues.queue_duration.clone(),
         );
         registry.register(
             "workqueue_work_duration_seconds",
-            "Time that a worker took",
+            "Time that a worker took for an entry",
             queues.work_duration.clone(),
         );
         registry.register(
             "workqueue_unfinished_work_seconds",
-            "Time that all present workers have spent so far",
+            "Sum of the time that workers have spent on unfinished entries",
             queues.unfinished_work.clone(),
         );
         registry.register(
             "workqueue_longest_running_processor_seconds",
-            "Time that the slowest present worker has spent so far",
+            "Longest time that a worker has spent on an unfinished entry",
             queues.longest_running.clone(),
         );
         queues
@@ -273,7 +273,7 @@ impl VolumeMetrics {
         registry.register(format!("{name}_failed"), "Failures", metrics.failed.clone());
         registry.register(
             format!("{name}_duration_seconds"),
-            "Time that a success took",
+            "Time that a successful operation took",
             metrics.done.clone(),
         );
         metrics

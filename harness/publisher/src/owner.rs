@@ -43,8 +43,8 @@ pub enum OwnerError {
         name: String,
     },
     /// An owner reference has an `apiVersion` that is not group/version.
-    #[error("the owner of {kind} {name} has a broken apiVersion; correct its owner reference")]
-    BrokenReference {
+    #[error("the owner of {kind} {name} has an invalid apiVersion; correct its owner reference")]
+    InvalidReference {
         /// Kind of the object.
         kind: String,
         /// Name of the object.
@@ -96,7 +96,7 @@ async fn read(
         .split_once('/')
         .unwrap_or(("", &owner.api_version));
     if version.is_empty() {
-        return Err(OwnerError::BrokenReference {
+        return Err(OwnerError::InvalidReference {
             kind: owner.kind.clone(),
             name: owner.name.clone(),
         });
@@ -116,7 +116,12 @@ where
     loop {
         match (api.get(name).await, waits.next()) {
             (Err(error), Some(wait)) if is_temporary(&error) => {
-                tracing::warn!(kind, name, error = brief(&error), "the owner cannot be read yet");
+                tracing::warn!(
+                    kind,
+                    name,
+                    error = brief(&error),
+                    "the owner cannot be read yet; retrying"
+                );
                 tokio::time::sleep(wait).await;
             }
             (result, _) => return result.map_err(|source| get_failed(kind, name, source)),

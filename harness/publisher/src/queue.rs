@@ -32,19 +32,19 @@ struct Inner<K> {
 struct Entry {
     state: State,
     failures: u32,
-    /// When it became ready, or when a worker took it.
+    /// When the key became ready, or when a worker started to process it.
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Ready,
-    /// A worker processes it. `again`: it was added meanwhile; `later`: it was added for a later time.
+    /// A worker processes the key. `again`: the key was added meanwhile; `later`: the key was added meanwhile for this later time.
     Processing {
         again: bool,
         later: Option<Instant>,
     },
-    /// It is in backoff, or was added for a later time.
+    /// The key is in backoff, or was added for a later time.
     Waiting(Instant),
 }
 

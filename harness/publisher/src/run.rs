@@ -1,5 +1,5 @@
 //! Assembles the publisher: reads the driver's capabilities, finds the owner, starts the watches, and starts the work after the initial
-//! lists. Does not know policy.
+//! lists. Does not decide what is published or provisioned.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -157,16 +157,16 @@ impl Start {
             return while_leading(election.as_deref(), work).await;
         }
         let driver = Arc::new(Driver::connect(self.driver.clone(), &self.options, &self.metrics).await?);
-        tracing::info!(driver = &*driver.name, capabilities = ?driver.capabilities, "driver found");
+        tracing::info!(driver = &*driver.name, capabilities = ?driver.capabilities, "connected to the driver");
         let publisher = self.publisher(&driver).await?;
         let election = self.election(&driver.name);
         while_leading(election.as_deref(), self.work(driver, publisher)).await
     }
 
     fn election(&self, name: &str) -> Option<Arc<LeaderElector>> {
-        let wanted = self.options.election.enabled;
+        let is_enabled = self.options.election.enabled;
         let (metrics, health) = (Arc::clone(&self.metrics), Arc::clone(&self.health));
-        let election = wanted.then(|| {
+        let election = is_enabled.then(|| {
             Arc::new(LeaderElector::new(
                 &self.options,
                 &self.client,
@@ -247,7 +247,7 @@ impl Start {
             provisioner,
             initial_sync: InitialSync::new(3 + 2 * usize::from(watches_nodes)),
             published_sync: InitialSync::new(1),
-            departures: Queue::new(options.backoff(), self.metrics.queue("csitopology")),
+            unregistrations: Queue::new(options.backoff(), self.metrics.queue("csitopology")),
             health: Arc::clone(&self.health),
             options,
         };
@@ -268,12 +268,12 @@ struct Parts {
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
     provisioner: Arc<Provisioner>,
-    /// Opens after the initial lists of all kinds except published objects.
+    /// Completes after the initial lists of all kinds except published objects.
     initial_sync: InitialSync,
-    /// Opens after the initial list of published objects. Provisioning does not wait for it, because the server may not serve the type.
+    /// Completes after the initial list of published objects. Provisioning does not wait for it, because the server may not serve the type.
     published_sync: InitialSync,
     /// Nodes whose driver unregistered, until the grace period ends.
-    departures: Queue<String>,
+    unregistrations: Queue<String>,
     health: Arc<Health>,
     options: Options,
 }
@@ -317,13 +317,13 @@ impl Parts {
         };
         let nodes = move |change: Change<Node>| self.node_changed(&change);
         let csi_nodes = move |change: Change<CSINode>| self.csi_node_changed(&change);
-        let departures = self.departures.ready().for_each(move |node| {
+        let unregistrations = self.unregistrations.ready().for_each(move |node| {
             self.register(&node, Registration::NotListed);
-            self.departures.done(&node);
+            self.unregistrations.done(&node);
             future::ready(())
         });
         vec![
-            departures.then(|()| future::pending()).boxed(),
+            unregistrations.then(|()| future::pending()).boxed(),
             list_and_watch(Api::all(client.clone()), config(), backoff, initial_sync, nodes).boxed(),
             list_and_watch(
                 Api::all(client.clone()),
@@ -361,7 +361,7 @@ impl Parts {
             self.initial_sync.wait().await;
             tracing::info!(
                 driver = &*self.driver.name,
-                "all objects are listed, the work begins"
+                "the initial lists are complete; starting the workers"
             );
             self.health.set_ready();
             self.provisioner.work_on_claims().await;
@@ -408,13 +408,13 @@ impl Parts {
         };
         let name = node.name_any();
         let grace = self.options.unregistration_grace();
-        let departs =
+        let unregisters =
             registration == Registration::NotListed && self.cluster.lock().topology.is_registered(&name);
-        if departs && !grace.is_zero() {
+        if unregisters && !grace.is_zero() {
             // A restarting driver unregisters and registers again. Deleting its objects meanwhile would only recreate them.
-            return self.departures.add_at(name, Instant::now() + grace);
+            return self.unregistrations.add_at(name, Instant::now() + grace);
         }
-        self.departures.cancel(&name);
+        self.unregistrations.cancel(&name);
         self.register(&name, registration);
     }
 

@@ -1,5 +1,5 @@
 //! List and watch of one kind, with a new list after every failure. Converts the events of kube's watcher to three kinds of changes, and
-//! detects objects deleted between two watches. Stores only what that requires.
+//! detects objects deleted between two watches. Stores the objects only for that.
 
 use std::{
     borrow::Cow,
@@ -123,7 +123,7 @@ where
                 }
             }
             Some(Ok(event)) => reflector.event(event),
-            Some(Err(error)) => tracing::warn!(%kind, %error, "watch failed; it starts over after a wait"),
+            Some(Err(error)) => tracing::warn!(%kind, %error, "watch failed; retrying with backoff"),
             None => std::future::pending().await,
         }
     }
@@ -179,7 +179,7 @@ fn name<K: Resource>(object: &K) -> Name {
     )
 }
 
-/// Waits between attempts to watch.
+/// Delays between attempts.
 pub(crate) struct Retry {
     backoff: ExponentialBackoff,
     failures: u32,

@@ -38,7 +38,7 @@ pub(crate) struct Capacities {
 /// The API in the served version.
 enum Access {
     V1(Api<CSIStorageCapacity>),
-    Before(Api<DynamicObject>, &'static str),
+    Older(Api<DynamicObject>, &'static str),
 }
 
 impl Capacities {
@@ -83,7 +83,7 @@ impl Capacities {
         let parameters = PostParams::default();
         let created = match self.access().await? {
             Access::V1(api) => api.create(&parameters, object).await,
-            Access::Before(api, version) => {
+            Access::Older(api, version) => {
                 let created = api.create(&parameters, &converted(object, version)?).await;
                 created.and_then(|created| as_v1(&created))
             }
@@ -97,7 +97,7 @@ impl Capacities {
         let name = object.name_any();
         let written = match self.access().await? {
             Access::V1(api) => put_or_patch(&api, &name, object, self.patch(object, "v1")).await,
-            Access::Before(api, version) => {
+            Access::Older(api, version) => {
                 let sent = converted(object, version)?;
                 let written = put_or_patch(&api, &name, &sent, self.patch(object, version)).await;
                 written.and_then(|written| as_v1(&written))
@@ -134,7 +134,7 @@ impl Capacities {
     pub(crate) async fn get(&self, name: &str) -> kube::Result<CSIStorageCapacity> {
         let found = match self.access().await? {
             Access::V1(api) => api.get(name).await,
-            Access::Before(api, _) => api.get(name).await.and_then(|found| as_v1(&found)),
+            Access::Older(api, _) => api.get(name).await.and_then(|found| as_v1(&found)),
         };
         self.check_served(found)
     }
@@ -143,7 +143,7 @@ impl Capacities {
     pub(crate) async fn list(&self, parameters: &ListParams) -> kube::Result<Vec<CSIStorageCapacity>> {
         let found = match self.access().await? {
             Access::V1(api) => api.list(parameters).await.map(|found| found.items),
-            Access::Before(api, _) => {
+            Access::Older(api, _) => {
                 let found = api.list(parameters).await;
                 found.and_then(|found| found.items.iter().map(as_v1).collect())
             }
@@ -154,7 +154,7 @@ impl Capacities {
     pub(crate) async fn delete(&self, name: &str, parameters: &DeleteParams) -> kube::Result<()> {
         let deleted = match self.access().await? {
             Access::V1(api) => api.delete(name, parameters).await.map(drop),
-            Access::Before(api, _) => api.delete(name, parameters).await.map(drop),
+            Access::Older(api, _) => api.delete(name, parameters).await.map(drop),
         };
         self.check_served(deleted)
     }
@@ -166,7 +166,7 @@ impl Capacities {
         Ok(if version == "v1" {
             Access::V1(self.stable())
         } else {
-            Access::Before(self.dynamic(version), version)
+            Access::Older(self.dynamic(version), version)
         })
     }
 
@@ -219,7 +219,7 @@ impl Capacities {
         *self.version.lock() = Some(version);
         // A server whose newest version is v1alpha1 is older than the field.
         *self.maximum_dropped.lock() = (version == ALPHA).then(Instant::now);
-        tracing::info!(version, "the server has CSIStorageCapacity");
+        tracing::info!(version, "the API server serves CSIStorageCapacity");
     }
 
     async fn discover(&self) -> kube::Result<&'static str> {
@@ -227,7 +227,7 @@ impl Capacities {
             self.set_version(version);
             return Ok(version);
         }
-        let text = "the server has no CSIStorageCapacity; turn the feature on, or stop publishing";
+        let text = "the API server does not serve CSIStorageCapacity; enable its API version, or run without --enable-capacity";
         Err(kube::Error::Api(
             Status::failure(text, "NotFound").with_code(404).boxed(),
         ))

@@ -24,8 +24,8 @@ const LABEL_LENGTH_MAX: usize = 63;
 pub(crate) struct ManagedBy {
     pub(crate) driver: String,
     pub(crate) instance: String,
-    /// UID of the owner whose objects belong to this publisher, whatever their labels. New objects have none then (external-provisioner
-    /// 2.0.0).
+    /// UID of the owner whose objects belong to this publisher, whatever their labels. New objects then have no labels
+    /// (external-provisioner 2.0.0).
     owner: Option<String>,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct Key {
     pub(crate) topology: KeyTopology,
 }
 
-/// The meaning of an object's `nodeTopology`.
+/// The nodes that an object's `nodeTopology` selects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum KeyTopology {
     /// Exactly the nodes of a segment. The empty segment contains all nodes.
     Segment(Arc<Segment>),
-    /// Anything else: unset (no nodes), or a selector that this publisher never writes. Such an object is obsolete.
+    /// Unset (no nodes), or a selector that this publisher never writes. An object with it is obsolete.
     Other(String),
 }
 
@@ -52,7 +52,8 @@ pub(crate) struct CapacityBytes {
     pub(crate) maximum_volume_size: Option<u64>,
 }
 
-/// Whether objects are published for a class: it is of this driver, and WaitForFirstConsumer or `immediate` is set.
+/// Whether objects are published for a class: its provisioner is this driver, and its binding
+/// mode is WaitForFirstConsumer or `immediate` is set.
 pub(crate) fn is_publishable(class: &StorageClass, driver: &str, immediate: bool) -> bool {
     class.provisioner == driver && (immediate || class.volume_binding_mode.as_deref() != Some("Immediate"))
 }
@@ -76,7 +77,7 @@ impl ManagedBy {
         }
     }
 
-    /// The same, but shortens the label of a long node name with a hash.
+    /// Replaces a managed-by value that is too long for a label by one that ends with a hash of the node name.
     pub(crate) fn hashed(mut self, node: Option<&str>) -> ManagedBy {
         if let Some(node) = node.filter(|node| Self::is_shortened(node)) {
             self.instance = format!("{CENTRAL}-{:08x}{:08x}", fnv1a(node), fnv1a(&node[1..]));
@@ -168,7 +169,7 @@ impl KeyTopology {
     fn of(selector: Option<&LabelSelector>, form: SelectorForm) -> KeyTopology {
         let has_expressions = selector.is_some_and(|it| it.match_expressions.is_some());
         let is_own_form = form == SelectorForm::Expressions || !has_expressions;
-        selected(selector).filter(|_| is_own_form).map_or_else(
+        segment_of_selector(selector).filter(|_| is_own_form).map_or_else(
             || KeyTopology::Other(format!("{selector:?}")),
             |segment| KeyTopology::Segment(Arc::new(segment)),
         )
@@ -192,7 +193,7 @@ impl fmt::Display for KeyTopology {
 }
 
 /// The segment of a selector in either form. `None` if it is not a segment.
-fn selected(selector: Option<&LabelSelector>) -> Option<Segment> {
+fn segment_of_selector(selector: Option<&LabelSelector>) -> Option<Segment> {
     let LabelSelector {
         match_labels,
         match_expressions,
@@ -202,7 +203,7 @@ fn selected(selector: Option<&LabelSelector>) -> Option<Segment> {
 
 /// The segment of an object. `None` if its `nodeTopology` is not a segment.
 pub(crate) fn segment_of(object: &CSIStorageCapacity) -> Option<Segment> {
-    selected(object.node_topology.as_ref())
+    segment_of_selector(object.node_topology.as_ref())
 }
 
 /// A new object for a class and segment.

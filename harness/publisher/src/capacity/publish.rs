@@ -39,13 +39,13 @@ pub(crate) struct Publisher {
 /// Why the objects of a key do not match the driver's capacity yet. The key is retried.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SyncError {
-    #[error("GetCapacity failed: {0}; the published value stays")]
+    #[error("GetCapacity failed: {0}; retrying with backoff")]
     Driver(#[from] DriverError),
-    #[error("the driver answered {field} = {bytes}; negative values are not published, fix the driver")]
+    #[error("GetCapacity returned {field} = {bytes}; negative values are not published; fix the driver")]
     Negative { field: &'static str, bytes: i64 },
-    #[error("cannot {verb}: {}; it is tried again", brief(.source))]
+    #[error("cannot {verb}: {}; retrying with backoff", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
-    #[error("there are several objects; all but one are removed next")]
+    #[error("several objects exist; the duplicates are deleted next")]
     Duplicates,
 }
 
@@ -126,7 +126,7 @@ impl Publisher {
             .await;
     }
 
-    /// The API access, for the watch.
+    /// Access to the published objects, for the watch.
     pub(crate) fn capacities(&self) -> Arc<Capacities> {
         Arc::clone(&self.capacities)
     }

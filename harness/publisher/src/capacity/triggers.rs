@@ -85,7 +85,7 @@ impl Publisher {
     /// Refreshes the keys of a class (`None`: any class) in segments that overlap `terms` (empty: any segment), after volumes were created
     /// or deleted there or could not be created. A term that is coarser or finer than a segment overlaps it.
     pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
-        let touched = |segment: &Segment| {
+        let overlaps = |segment: &Segment| {
             terms.is_empty()
                 || terms
                     .iter()
@@ -94,7 +94,7 @@ impl Publisher {
         let keys = self
             .ledger
             .lock()
-            .desired_where(|known| class.is_none_or(|class| class == known), touched);
+            .desired_where(|known| class.is_none_or(|class| class == known), overlaps);
         self.enqueue(keys);
     }
 

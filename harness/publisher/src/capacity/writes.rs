@@ -68,14 +68,14 @@ impl Publisher {
 
     /// Checks that an object which the watch has never delivered still exists.
     pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
-        self.look_up(object).await?;
+        self.refresh_object(object).await?;
         // Reconcile the key again with the updated ledger.
         self.queue.add(Key::of(object, self.options.dialect.selector));
         Ok(())
     }
 
     /// Gets the object and updates the ledger.
-    async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
+    async fn refresh_object(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
         let found = match self.capacities.get(&object.name_any()).await {
             Ok(found) => Some(found),
             Err(source) if is_not_found(&source) => None,
@@ -121,7 +121,7 @@ impl Publisher {
             // The object was recreated or modified; a GET shows which.
             Err(source) if is_conflict(&source) => {
                 self.ledger.lock().undo_delete(uid);
-                self.look_up(object).await?;
+                self.refresh_object(object).await?;
                 Err(SyncError::Api {
                     verb: "delete the object",
                     source,

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::{Options, RecognizeBy};
 
-/// Options contradict each other.
+/// Why the options are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// An option requires another one.
-    #[error("{option} needs {needed}; set it in the environment or as a flag")]
+    #[error("{option} requires {needed}; set it in the environment or as a flag")]
     Missing {
         /// The given option.
         option: &'static str,
@@ -39,7 +39,7 @@ const COUNT: &str = "choose 1 or more";
 impl Options {
     /// Validates everything that can be validated before the first request.
     pub fn check(&self) -> Result<(), OptionsError> {
-        self.check_needs()?;
+        self.check_required()?;
         let exclusive = [
             (
                 self.http.http_endpoint.is_some() && self.http.metrics_address.is_some(),
@@ -60,17 +60,17 @@ impl Options {
         if let Some((_, option, other)) = exclusive.into_iter().find(|(both, ..)| *both) {
             return Err(OptionsError::Both { option, other });
         }
-        let wrong = self
+        let invalid = self
             .out_of_range()
             .into_iter()
-            .chain(self.wrong_election())
-            .find(|(wrong, ..)| *wrong);
-        wrong.map_or(Ok(()), |(_, option, hint)| {
+            .chain(self.invalid_election())
+            .find(|(is_invalid, ..)| *is_invalid);
+        invalid.map_or(Ok(()), |(_, option, hint)| {
             Err(OptionsError::Range { option, hint })
         })
     }
 
-    fn check_needs(&self) -> Result<(), OptionsError> {
+    fn check_required(&self) -> Result<(), OptionsError> {
         let owned = self.enable_capacity && self.capacity_ownerref_level >= 0;
         let cleans = self.cleaner.clean_orphans;
         let unowned = self.enable_capacity && self.capacity_ownerref_level < 0;
@@ -80,7 +80,7 @@ impl Options {
                 needed: "--capacity-ownerref-level of 0 or more",
             });
         }
-        let needs = [
+        let required = [
             (
                 self.enable_capacity,
                 &self.namespace,
@@ -102,7 +102,7 @@ impl Options {
                 "--driver-name",
             ),
         ];
-        for (chosen, value, option, needed) in needs {
+        for (chosen, value, option, needed) in required {
             if chosen && value.as_ref().is_none_or(String::is_empty) {
                 return Err(OptionsError::Missing { option, needed });
             }
@@ -156,7 +156,7 @@ impl Options {
     }
 
     /// Leases have durations in whole seconds. A leader must stop before another instance may acquire the Lease.
-    fn wrong_election(&self) -> [(bool, &'static str, &'static str); 3] {
+    fn invalid_election(&self) -> [(bool, &'static str, &'static str); 3] {
         let election = &self.election;
         [
             (
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn each_invalid_value_is_an_error_that_names_its_option() {
-        let wrong: [(Change, &str); 16] = [
+        let invalid: [(Change, &str); 16] = [
             (|it| it.capacity_ownerref_level = -2, "--capacity-ownerref-level"),
             (|it| it.capacity_threads = 0, "--capacity-threads"),
             (|it| it.worker_threads = 0, "--worker-threads"),
@@ -238,7 +238,7 @@ mod tests {
                 "--leader-election-retry-period",
             ),
         ];
-        for (change, name) in wrong {
+        for (change, name) in invalid {
             let change: Change = change;
             let mut options = Options::default();
             options.election.enabled = true;
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn minimum_values_are_accepted() {
-        let right: [Change; 5] = [
+        let valid: [Change; 5] = [
             |it| it.capacity_ownerref_level = -1,
             |it| it.node_deployment_max_delay = it.node_deployment_base_delay,
             |it| it.retry_interval_max = it.retry_interval_start,
@@ -262,7 +262,7 @@ mod tests {
             },
             |it| it.capacity_threads = 1,
         ];
-        for change in right {
+        for change in valid {
             assert_eq!(checked(change), Ok(()));
         }
     }
@@ -303,8 +303,8 @@ mod tests {
     fn values_out_of_range_are_not_parsed() {
         assert_eq!(values::rate("0"), Ok(0.0));
         assert_eq!(values::rate("2.5"), Ok(2.5));
-        for wrong in ["-1", "inf", "NaN", "many"] {
-            assert!(values::rate(wrong).is_err(), "{wrong}");
+        for invalid in ["-1", "inf", "NaN", "many"] {
+            assert!(values::rate(invalid).is_err(), "{invalid}");
         }
         assert_eq!(values::fraction("1"), Ok(1.0));
         assert!(values::fraction("1.1").is_err() && values::fraction("-0.1").is_err());

@@ -5,9 +5,10 @@
 pub struct FeatureGates {
     /// `Topology`: CreateVolume requests have accessibility requirements if the driver advertises VOLUME_ACCESSIBILITY_CONSTRAINTS.
     pub topology: bool,
-    /// `VolumeAttributesClass`: use the class that a PVC names. If off, it is ignored.
+    /// `VolumeAttributesClass`: CreateVolume requests contain the parameters of the PVC's VolumeAttributesClass. If disabled, the class is
+    /// ignored.
     pub attributes_class: bool,
-    /// `ReleaseLeaderElectionOnExit`: release the Lease at exit. On by default, unlike upstream.
+    /// `ReleaseLeaderElectionOnExit`: release the Lease at exit. Enabled by default, unlike upstream.
     pub release_on_exit: bool,
 }
 
@@ -41,18 +42,22 @@ pub(super) fn feature_gates(text: &str) -> Result<FeatureGates, String> {
         let (name, on) = part
             .split_once('=')
             .and_then(|(name, on)| Some((name.trim(), on.trim().parse().ok()?)))
-            .ok_or_else(|| format!("{part:?} is no feature gate; write it like Topology=true"))?;
+            .ok_or_else(|| {
+                format!("{part:?} is not a feature gate; use NAME=true or NAME=false, such as Topology=true")
+            })?;
         match GATES.iter().find(|(known, _)| *known == name) {
             Some((_, Some(field))) => *field(&mut gates) = on,
             Some((_, None)) if !on => {}
             Some((_, None)) => {
                 return Err(format!(
-                    "{name} is not supported by this provisioner; leave it off"
+                    "{name} is not supported by this provisioner; leave it disabled"
                 ));
             }
             None => {
                 let names = GATES.map(|(name, _)| name).join(", ");
-                return Err(format!("there is no feature gate {name:?}; known: {names}"));
+                return Err(format!(
+                    "unknown feature gate {name:?}; known feature gates: {names}"
+                ));
             }
         }
     }

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 /// Flag name, whether a value follows, and why it has no effect.
 type Ignored = (&'static str, bool, &'static str);
 
-const LOGS: &str = "the log goes to standard error as text; choose how much with -v or RUST_LOG";
-const SNAPSHOTS: &str = "this provisioner makes no snapshots";
+const LOGS: &str = "logs are written to standard error as text; set the level with -v or RUST_LOG";
+const SNAPSHOTS: &str = "this program creates no snapshots";
 
 const IGNORED: [Ignored; 26] = [
     ("add_dir_header", false, LOGS),
@@ -16,12 +16,12 @@ const IGNORED: [Ignored; 26] = [
     (
         "cloning-protection-threads",
         true,
-        "the workers of claims protect the sources of clones too",
+        "the workers for PVCs also manage the cloning-protection finalizer",
     ),
     (
         "connection-timeout",
         true,
-        "the program waits for the driver as long as it takes",
+        "the program waits for the driver without a timeout",
     ),
     ("enable-pprof", false, "this program has no Go runtime to profile"),
     ("leader-election-type", true, "elections use Leases"),
@@ -38,7 +38,7 @@ const IGNORED: [Ignored; 26] = [
     ("logtostderr", false, LOGS),
     ("one_output", false, LOGS),
     ("prevent-volume-mode-conversion", false, SNAPSHOTS),
-    ("provisioner", true, "GetPluginInfo gives the name of the driver"),
+    ("provisioner", true, "the driver name is read with GetPluginInfo"),
     ("skip_headers", false, LOGS),
     ("skip_log_headers", false, LOGS),
     ("snapshot-orphan-sweep-interval", true, SNAPSHOTS),
@@ -48,16 +48,16 @@ const IGNORED: [Ignored; 26] = [
 
 /// Removes ignored flags from the arguments of a program. Returns the other arguments, and a sentence about each removed flag.
 pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Vec<String>) {
-    let (mut left, mut removed) = (Vec::new(), Vec::new());
+    let (mut remaining, mut removed) = (Vec::new(), Vec::new());
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let Some((name, has_value)) = argument.to_str().and_then(flag) else {
-            left.push(argument);
+            remaining.push(argument);
             continue;
         };
         let Some((name, takes_value, why)) = IGNORED.into_iter().find(|(ignored, ..)| *ignored == name)
         else {
-            left.push(argument);
+            remaining.push(argument);
             continue;
         };
         if takes_value && !has_value {
@@ -65,7 +65,7 @@ pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (
         }
         removed.push(format!("--{name} has no effect: {why}"));
     }
-    (left, removed)
+    (remaining, removed)
 }
 
 /// The flag name, and whether the argument contains the value.
@@ -94,8 +94,11 @@ mod tests {
             "--timeout",
             "30s",
         ];
-        let (left, removed) = without_ignored_flags(arguments.map(OsString::from));
-        assert_eq!(left, ["program", "--enable-capacity", "-v=5", "--timeout", "30s"]);
+        let (remaining, removed) = without_ignored_flags(arguments.map(OsString::from));
+        assert_eq!(
+            remaining,
+            ["program", "--enable-capacity", "-v=5", "--timeout", "30s"]
+        );
         assert_eq!(removed.len(), 3);
         assert!(
             removed[1].starts_with("--snapshot-orphan-sweep-interval has no effect: "),

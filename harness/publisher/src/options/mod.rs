@@ -200,7 +200,7 @@ pub struct Options {
     #[arg(skip)]
     pub rng: SharedRng,
 
-    /// Equivalent forms that the specifications allow.
+    /// Choices that KEP-1472 and the CSI specification leave open.
     #[arg(skip)]
     pub dialect: Dialect,
 }
@@ -291,9 +291,9 @@ impl Options {
 
     /// A readable name of this process among those of the same driver: its pod, else its node, else its host.
     pub(crate) fn instance_name(&self) -> String {
-        let named = self.pod_name.as_deref().or(self.node_name.as_deref());
+        let configured = self.pod_name.as_deref().or(self.node_name.as_deref());
         let hostname = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-        let name = named.map(str::to_owned).or_else(hostname);
+        let name = configured.map(str::to_owned).or_else(hostname);
         name.map(|name| name.trim().to_owned())
             .filter(|name| !name.is_empty())
             .unwrap_or_else(|| "localhost".to_owned())

@@ -109,7 +109,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         Some(port) => format!("[::]:{port}"),
         None => text.replace("localhost:", "127.0.0.1:"),
     };
-    whole
-        .parse()
-        .map_err(|_| format!("{text:?} is no address; write it like 127.0.0.1:8080 or :8080"))
+    whole.parse().map_err(|_| {
+        format!("{text:?} is not an address; use HOST:PORT or :PORT, such as 127.0.0.1:8080 or :8080")
+    })
 }

@@ -46,13 +46,13 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     // Go accepts 0 without a unit.
     duration
         .or_else(|| (text == "0").then_some(Duration::ZERO))
-        .ok_or_else(|| format!("{text:?} is no duration; write it like 500ms, 10s or 1m30s"))
+        .ok_or_else(|| format!("{text:?} is not a duration; use a value like 500ms, 10s or 1m30s"))
 }
 
 /// Parses a number from 0 to 1.
 pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| format!("{text:?} is no number from 0 to 1; write it like 0.1"))
+    number.ok_or_else(|| format!("{text:?} is not a number from 0 to 1; use a value like 0.1"))
 }
 
 /// Parses a non-negative number.
@@ -61,7 +61,7 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
         .parse()
         .ok()
         .filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| format!("{text:?} is no rate; write it like 0.5 or 20, and 0 for no limit"))
+    number.ok_or_else(|| format!("{text:?} is not a rate; use a value like 0.5 or 20, or 0 for no limit"))
 }
 
 /// Parses labels.
@@ -72,6 +72,7 @@ pub(super) fn labels(text: &str) -> Result<Labels, String> {
     };
     let parts = text.split(',').filter(|part| !part.is_empty());
     let read: Option<BTreeMap<_, _>> = parts.map(pair).collect();
-    read.map(Labels)
-        .ok_or_else(|| format!("{text:?} are no labels; write them like team:storage,tier:gold"))
+    read.map(Labels).ok_or_else(|| {
+        format!("{text:?} is not a list of labels; use KEY:VALUE pairs like team:storage,tier:gold")
+    })
 }

@@ -53,8 +53,8 @@ pub(super) fn needs_volume(claim: &PersistentVolumeClaim, class: &StorageClass, 
     class.provisioner == driver && !is_of_other_provisioner && !bound && !terminating
 }
 
-/// Whether an open PVC can be provisioned now. With `own_node` (distributed mode) only if that node was selected, so that exactly one
-/// instance provisions it.
+/// Whether a PVC that needs a volume can be provisioned now. With `own_node` (distributed mode) only if that node was selected, so that exactly
+/// one instance provisions it.
 pub(super) fn can_provision_now(
     claim: &PersistentVolumeClaim,
     class: &StorageClass,

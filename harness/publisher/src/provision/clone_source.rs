@@ -29,7 +29,8 @@ impl Provisioner {
         self.write(&source_claim).await
     }
 
-    /// Handles an added, changed or deleted PVC: it may be a terminating source, or the last one that waited for a clone.
+    /// Handles an added, changed or deleted PVC: it may be a terminating source PVC, or the last
+    /// PVC that waited for a clone.
     pub(super) fn check_clone_source(&self, change: &Change<PersistentVolumeClaim>) {
         let (Change::Applied(claim) | Change::Deleted(claim)) = change else {
             return;
@@ -42,12 +43,12 @@ impl Provisioner {
             return;
         };
         let cluster = self.cluster.lock();
-        let held = cluster.claims.values().find(|other| {
+        let source_claim = cluster.claims.values().find(|other| {
             awaits_release(other)
                 && other.metadata.namespace == claim.metadata.namespace
                 && other.name_any() == name
         });
-        if let Some(source_claim) = held {
+        if let Some(source_claim) = source_claim {
             self.clone_sources.add(uid(&**source_claim));
         }
     }
@@ -67,7 +68,7 @@ impl Provisioner {
                 tracing::warn!(
                     claim = uid,
                     error = brief(&error),
-                    "the finalizer of a cloned claim is not removed"
+                    "the cloning-protection finalizer was not removed"
                 );
                 self.clone_sources.failed(uid);
             }
@@ -79,7 +80,7 @@ impl Provisioner {
         else {
             return Ok(());
         };
-        if !awaits_release(&source_claim) || self.is_waited_for(&source_claim) {
+        if !awaits_release(&source_claim) || self.has_pending_clone(&source_claim) {
             return Ok(());
         }
         source_claim.finalizers_mut().retain(|name| name != PROTECTION);
@@ -90,14 +91,14 @@ impl Provisioner {
     }
 
     /// Whether a PVC without a volume has this source.
-    fn is_waited_for(&self, source_claim: &PersistentVolumeClaim) -> bool {
+    fn has_pending_clone(&self, source_claim: &PersistentVolumeClaim) -> bool {
         let name = source_claim.name_any();
         let waits = |claim: &PersistentVolumeClaim| {
             let spec = claim.spec.as_ref()?;
-            let open = spec.volume_name.as_ref().is_none_or(String::is_empty);
+            let is_unbound = spec.volume_name.as_ref().is_none_or(String::is_empty);
             let same = claim.metadata.namespace == source_claim.metadata.namespace;
             let source = source(claim, spec).ok().flatten()?;
-            (open && same && source == Source::Claim(&name)).then_some(())
+            (is_unbound && same && source == Source::Claim(&name)).then_some(())
         };
         self.cluster
             .lock()

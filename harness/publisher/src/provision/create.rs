@@ -67,17 +67,17 @@ pub(super) enum ProvisionError {
     Topology(#[from] TopologyError),
     #[error("CSI driver does not support dynamic provisioning: {0} capability is not reported")]
     MissingCapability(&'static str),
-    #[error("the data source, claim {0}, is not {1}; a copy of it cannot be made")]
+    #[error("cannot clone claim {0}: {1}")]
     Source(String, &'static str),
-    #[error("the data source, snapshot {0}, is not {1}; a volume cannot be made from it")]
+    #[error("cannot create a volume from snapshot {0}: {1}")]
     Snapshot(String, &'static str),
     #[error("created volume has {actual} bytes, less than the {requested} requested; fix the driver")]
     TooSmall { actual: i64, requested: i64 },
     #[error(
-        "volume content source missing: the driver made an empty volume instead of a copy; fix the driver"
+        "volume content source missing: the driver created an empty volume instead of a copy; fix the driver"
     )]
     NotCopied,
-    #[error("cannot {verb}: {}; it is tried again", brief(.source))]
+    #[error("cannot {verb}: {}; retrying with backoff", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
 }
 
@@ -297,7 +297,7 @@ impl Provisioner {
             Err(source) => {
                 self.refresh(None, accessible_from);
                 return Err(ProvisionError::Api {
-                    verb: "save the volume",
+                    verb: "create the PersistentVolume",
                     source,
                 });
             }
@@ -350,7 +350,7 @@ impl Provisioner {
     /// Removes the selected node from a PVC, so that the scheduler selects one again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
     async fn clear_selected_node(&self, job: &Job) -> Result<Outcome, ProvisionError> {
         let failed = |source| ProvisionError::Api {
-            verb: "give the selected node back",
+            verb: "clear the selected node",
             source,
         };
         let namespace = job.claim.namespace().unwrap_or_default();

@@ -28,7 +28,7 @@ use crate::{
 enum DeleteError {
     #[error("{0}")]
     Driver(#[from] DriverError),
-    #[error("cannot delete the object of the volume: {}; it is tried again", brief(.0))]
+    #[error("cannot delete the PersistentVolume: {}; retrying with backoff", brief(.0))]
     Api(#[from] kube::Error),
 }
 
@@ -110,7 +110,7 @@ impl Provisioner {
         }
     }
 
-    /// The secrets for DeleteVolume. They may have been deleted already, and the driver may not need them.
+    /// The secrets for DeleteVolume. Empty if they cannot be read: they may have been deleted already, and the driver may not need them.
     async fn deletion_secrets(&self, volume: &PersistentVolume) -> BTreeMap<String, String> {
         let Some(reference) = volume::deletion_secret(volume) else {
             return BTreeMap::new();
@@ -120,13 +120,13 @@ impl Provisioner {
             tracing::warn!(
                 volume,
                 error,
-                "the secret for the deletion cannot be read; the volume is deleted without it"
+                "the secret for DeleteVolume cannot be read; DeleteVolume is called without it"
             );
             BTreeMap::new()
         })
     }
 
-    /// Deletes the object with a UID precondition. Returns it if finalizers keep it terminating.
+    /// Deletes the PersistentVolume with a UID precondition. Returns the object if it is terminating but still has finalizers.
     async fn delete_object(&self, volume: &PersistentVolume) -> kube::Result<Option<PersistentVolume>> {
         if volume.metadata.deletion_timestamp.is_some() {
             return Ok(Some(volume.clone()));

@@ -9,29 +9,31 @@ pub(super) enum InvalidClaim {
     #[error("claim Selector is not supported")]
     Selector,
     #[error(
-        "a volume cannot be made from {0} by this provisioner; name a claim or a VolumeSnapshot as dataSource, or none"
+        "data source {0} is not supported by this provisioner; use a PersistentVolumeClaim or a VolumeSnapshot, or none"
     )]
     DataSource(String),
-    #[error("a volume cannot be made from a claim in another namespace; name one of the same")]
+    #[error("a data source in another namespace is not supported; use one in the namespace of the claim")]
     SourceInOtherNamespace,
-    #[error("volume attributes class {0} is for driver {1}; name one for the driver of the storage class")]
+    #[error("VolumeAttributesClass {0} belongs to driver {1}; use one for the driver of the StorageClass")]
     AttributesClassOfOtherDriver(String, String),
-    #[error("the class must have both {0} and {1}, or none; complete them")]
+    #[error("the StorageClass must set both {0} and {1}, or neither")]
     IncompleteSecret(&'static str, &'static str),
-    #[error("the class names a secret by {0} and by its old name; keep the first")]
+    #[error("the StorageClass sets {0} and its deprecated name; keep {0}")]
     DuplicateSecret(&'static str),
-    #[error("secret template {0:?} has an unknown or open token; use those of the CSI documentation")]
+    #[error(
+        "secret template {0:?} has an unknown or unterminated variable; use the variables of the CSI documentation"
+    )]
     SecretTemplate(String),
     #[error(
-        "{0:?} is no namespace and name of a secret; correct the class, or the claim that it takes them from"
+        "{0:?} is not a valid namespace and name of a secret; correct the StorageClass, or the fields of the claim in its template"
     )]
     SecretName(String),
     #[error("the claim requests no valid size; set resources.requests.storage")]
     Size,
     #[error("access mode {0:?} is unknown; use one of the Kubernetes API")]
     AccessMode(String),
-    #[error("the class names the filesystem twice; keep {FSTYPE} only")]
+    #[error("the StorageClass sets the filesystem twice; keep only {FSTYPE}")]
     DuplicateFilesystem,
-    #[error("class parameter {0} is reserved and not supported by this provisioner; remove it")]
+    #[error("StorageClass parameter {0} is reserved and not supported by this provisioner; remove it")]
     ReservedParameter(String),
 }

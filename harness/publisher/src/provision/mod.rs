@@ -5,8 +5,8 @@
 //! claim        which PVCs to provision
 //! requirement  accessibility requirements    request   the CreateVolume request
 //! volume       PersistentVolume objects      create, delete: the two operations
-//! secret       secret references of classes  source         fields from other objects: secrets, attributes, data sources
-//! original     PVCs that are cloned           ownership    which instance provisions a PVC with Immediate binding
+//! secret       secret references of classes  source    fields from other objects: secrets, attributes, data sources
+//! clone_source   PVCs that are cloned        node_selection   which instance provisions a PVC with Immediate binding
 //! ```
 
 mod claim;

@@ -1,5 +1,5 @@
-//! Immediate binding in distributed mode: no scheduler selects a node, so the instances do. Each waits a random time, calls GetCapacity,
-//! and selects its own node; the API server accepts only one. Does not create volumes.
+//! Immediate binding in distributed mode: no scheduler selects a node, so the instances do. Each instance waits a random time, calls
+//! GetCapacity, and selects its own node; the API server accepts only one of these updates. Does not create volumes.
 
 use std::time::Duration;
 

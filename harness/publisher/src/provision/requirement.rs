@@ -40,19 +40,19 @@ pub(super) enum TopologyError {
     NotAllowed(String),
 }
 
-/// The requirements. `None`: the driver may choose freely.
+/// The accessibility requirements. `None`: the driver chooses the topology.
 pub(super) fn requirement(
     topology: &Topology,
     input: TopologyInput<'_>,
 ) -> Result<Option<TopologyRequirement>, TopologyError> {
-    let allowed = flattened(input.allowed);
+    let allowed = allowed_segments(input.allowed);
     let (requisite, first) = match input.node {
         Some(node) => for_node(topology, node, allowed, input)?,
         None if !allowed.is_empty() => spread(allowed, input.claim),
         None if input.immediate => spread(topology.segments().cloned().collect(), input.claim),
         None => return Ok(None),
     };
-    Ok((!requisite.is_empty()).then(|| listed(&requisite, first)))
+    Ok((!requisite.is_empty()).then(|| to_requirement(&requisite, first)))
 }
 
 /// The requisite segments, sorted, and the index of the preferred one.
@@ -114,7 +114,7 @@ fn name_hash(claim: &str) -> (u32, u32) {
 }
 
 /// `preferred` is `requisite`, rotated to start at `first`.
-fn listed(requisite: &[Segment], first: usize) -> TopologyRequirement {
+fn to_requirement(requisite: &[Segment], first: usize) -> TopologyRequirement {
     let term = |segment: &Segment| Term {
         segments: segment.clone(),
     };
@@ -126,7 +126,7 @@ fn listed(requisite: &[Segment], first: usize) -> TopologyRequirement {
 }
 
 /// All combinations of values that the terms allow.
-fn flattened(terms: &[TopologySelectorTerm]) -> BTreeSet<Segment> {
+fn allowed_segments(terms: &[TopologySelectorTerm]) -> BTreeSet<Segment> {
     terms
         .iter()
         .flat_map(combinations)
@@ -224,8 +224,8 @@ mod tests {
     fn allowed_topologies_limit_the_segments() {
         let topology = zones(&["a", "b", "c"]);
         let allowed = allow(&["c", "b"]);
-        let late = requirement(&topology, input(Some("n3"), &allowed)).unwrap();
-        assert_eq!(text(late), Some(("bc".to_owned(), "cb".to_owned())));
+        let preferred = requirement(&topology, input(Some("n3"), &allowed)).unwrap();
+        assert_eq!(text(preferred), Some(("bc".to_owned(), "cb".to_owned())));
         for strict in [false, true] {
             let outside = TopologyInput {
                 strict,
@@ -247,11 +247,11 @@ mod tests {
             text(requirement(&topology, input(None, &[])).unwrap()).unwrap().0,
             "ab"
         );
-        let silent = TopologyInput {
+        let disabled = TopologyInput {
             immediate: false,
             ..input(None, &[])
         };
-        assert_eq!(requirement(&topology, silent), Ok(None));
+        assert_eq!(requirement(&topology, disabled), Ok(None));
         assert_eq!(requirement(&zones(&[]), input(None, &[])), Ok(None));
     }
 

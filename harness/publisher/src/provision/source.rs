@@ -128,14 +128,14 @@ impl Provisioner {
             source,
         };
         let source_claim = claims.get(name).await.map_err(failed)?;
-        let volume =
-            bound_volume(&source_claim).ok_or_else(|| ProvisionError::Source(name.to_owned(), "bound"))?;
+        let volume = bound_volume(&source_claim)
+            .ok_or_else(|| ProvisionError::Source(name.to_owned(), "it is not bound"))?;
         let volume = self.volumes_api().get(volume).await.map_err(failed)?;
         let handle = self.cloneable_handle(spec, &source_claim, &volume)?;
         self.protect(&source_claim)
             .await
             .map_err(|source| ProvisionError::Api {
-                verb: "keep the data source",
+                verb: "add the cloning-protection finalizer to the source claim",
                 source,
             })?;
         let volume = volume_content_source::VolumeSource { volume_id: handle };
@@ -159,26 +159,28 @@ impl Provisioner {
         let snapshot = self.snapshot_object(SNAPSHOT, namespace.as_deref(), name).await?;
         let status = &snapshot.data["status"];
         let content = status["boundVolumeSnapshotContentName"].as_str();
-        let content = content.ok_or_else(|| unsuitable("bound"))?;
+        let content = content.ok_or_else(|| unsuitable("it is not bound to a VolumeSnapshotContent"))?;
         if status["readyToUse"] != true || snapshot.metadata.deletion_timestamp.is_some() {
-            return Err(unsuitable("ready to use"));
+            return Err(unsuitable("it is not ready to use"));
         }
         let content = self
             .snapshot_object("VolumeSnapshotContent", None, content)
             .await?
             .data;
         if content["spec"]["driver"] != *self.driver.name {
-            return Err(unsuitable("of this driver"));
+            return Err(unsuitable("its VolumeSnapshotContent belongs to another driver"));
         }
         let bound = content["spec"]["volumeSnapshotRef"]["uid"].as_str();
         if bound != snapshot.metadata.uid.as_deref() {
-            return Err(unsuitable("bound to its content"));
+            return Err(unsuitable(
+                "its VolumeSnapshotContent refers to another VolumeSnapshot",
+            ));
         }
         let handle = content["status"]["snapshotHandle"].as_str();
-        let handle = handle.ok_or_else(|| unsuitable("made by its driver"))?;
+        let handle = handle.ok_or_else(|| unsuitable("its VolumeSnapshotContent has no snapshotHandle"))?;
         let size = status["restoreSize"].as_str().unwrap_or_default().to_owned();
         if request::requested_bytes(spec)? < quantity::to_bytes(&Quantity(size)).unwrap_or(0) {
-            return Err(unsuitable("as small as the claim, or smaller"));
+            return Err(unsuitable("its restoreSize exceeds the requested size"));
         }
         let snapshot_id = handle.to_owned();
         Ok(volume_content_source::Type::Snapshot(
@@ -217,19 +219,19 @@ impl Provisioner {
         let is_own_driver = |driver: &str| driver == &*self.driver.name;
         let source = spec.and_then(|spec| spec.csi.as_ref());
         let source = source.filter(|csi| is_own_driver(&csi.driver));
-        let source = source.ok_or_else(|| unsuitable("of this driver"))?;
+        let source = source.ok_or_else(|| unsuitable("its volume belongs to another driver"))?;
         let claimed = spec.and_then(|spec| spec.claim_ref.as_ref());
         if claimed.is_none_or(|claimed| claimed.uid != source_claim.metadata.uid) {
-            return Err(unsuitable("bound to its volume"));
+            return Err(unsuitable("its PersistentVolume refers to another claim"));
         }
         let block = source_claim.spec.as_ref().is_some_and(request::is_block);
         if block != request::is_block(clone_spec) {
-            return Err(unsuitable("of the same volume mode"));
+            return Err(unsuitable("its volume mode differs"));
         }
         let capacity = spec.and_then(|spec| spec.capacity.as_ref()?.get("storage"));
         let bytes = capacity.and_then(quantity::to_bytes).unwrap_or(0);
         if request::requested_bytes(clone_spec)? < bytes {
-            return Err(unsuitable("as small as the claim, or smaller"));
+            return Err(unsuitable("its volume is larger than the requested size"));
         }
         Ok(source.volume_handle.clone())
     }

@@ -1,5 +1,5 @@
 //! Desired keys and existing objects, and the keys that each change affects. Does not make requests. Uses the clock only to record when an
-//! object was first seen.
+//! object was first observed.
 //!
 //! Objects come from the watch and from this publisher's writes, in any order. Creates in progress and own deletions are recorded, so that
 //! their watch events cause no work.
@@ -38,13 +38,13 @@ pub(crate) struct Ledger {
 struct KnownObject {
     key: Key,
     object: Arc<CSIStorageCapacity>,
-    /// Whether the watch delivered it. False if it is only known from the response to this publisher's create.
+    /// Whether the watch delivered the object. False if only the response to this publisher's create contained it.
     observed: bool,
-    /// Whether a complete list lacked it although no watch event reported its deletion.
+    /// Whether a complete list did not contain the object although no watch event reported its deletion.
     unverified: bool,
-    /// Whether this publisher is deleting it.
+    /// Whether this publisher is deleting the object.
     deleting: bool,
-    /// When GetCapacity last returned the object's values. Initially, when the object was first seen.
+    /// When GetCapacity last returned the object's values. Initially, when the object was first observed.
     refreshed_at: Instant,
 }
 
@@ -150,8 +150,8 @@ impl Ledger {
         (!known.deleting && self.is_desired(&known.key)).then_some(known.key)
     }
 
-    /// Records that a restarted watch has listed all objects. Those known only from own writes may have been deleted: returns their keys.
-    /// Forgets those that this publisher deleted too, because no event will report their deletion.
+    /// Records that a restarted watch has listed all objects. Objects known only from this publisher's writes may have been deleted
+    /// meanwhile: returns their keys. Forgets the ones that this publisher deleted, because no event will report their deletion.
     pub(crate) fn list_completed(&mut self) -> Vec<Key> {
         let is_unobserved = |known: &KnownObject| known.deleting && !known.observed;
         let unobserved = self.objects.iter().filter(|(_, known)| is_unobserved(known));
@@ -159,8 +159,8 @@ impl Ledger {
         for uid in &unobserved {
             self.forget(uid);
         }
-        let unconfirmed = self.objects.values_mut().filter(|known| !known.observed);
-        unconfirmed
+        let unobserved = self.objects.values_mut().filter(|known| !known.observed);
+        unobserved
             .map(|known| {
                 known.unverified = true;
                 known.key.clone()

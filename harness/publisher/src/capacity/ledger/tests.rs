@@ -164,9 +164,9 @@ fn a_terminating_object_counts_as_deleted() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     ledger.observe(existing("1", "fast", &zone("a"), 1));
-    let mut dying = (*existing("1", "fast", &zone("a"), 2)).clone();
-    dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
-    assert_eq!(ledger.observe(Arc::new(dying)), Some(a.clone()));
+    let mut terminating = (*existing("1", "fast", &zone("a"), 2)).clone();
+    terminating.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+    assert_eq!(ledger.observe(Arc::new(terminating)), Some(a.clone()));
     assert_eq!(names(&ledger, &a), Vec::<String>::new());
 }
 
@@ -241,29 +241,29 @@ proptest! {
         for (number, (class, segment)) in all.iter().enumerate() {
             ledger.observe(existing(&number.to_string(), class, segment, 1));
         }
-        for (what, which, comes) in changes {
+        for (what, which, is_added) in changes {
             let (class, segment) = (format!("c{which}"), zone(&format!("z{which}")));
-            let touched = match (what, comes) {
+            let affected = match (what, is_added) {
                 (0, true) => { classes.insert(class.clone()); ledger.set_class(&class, Some(Parameters::default())) }
                 (0, false) => { classes.remove(&class); ledger.set_class(&class, None) }
                 (_, true) => { segments.insert(segment.clone()); ledger.add_segment(&segment) }
                 (_, false) => { segments.remove(&segment); ledger.remove_segment(&segment) }
             };
-            for key in &touched {
+            for key in &affected {
                 prop_assert!(*key.class == *class || key.topology == KeyTopology::Segment(Arc::new(segment.clone())));
             }
         }
         let desired: BTreeSet<Key> = ledger.desired().into_iter().collect();
-        let left: BTreeSet<Key> = classes.iter().flat_map(|class| segments.iter().map(move |segment| key(class, segment))).collect();
-        prop_assert_eq!(&desired, &left);
+        let expected: BTreeSet<Key> = classes.iter().flat_map(|class| segments.iter().map(move |segment| key(class, segment))).collect();
+        prop_assert_eq!(&desired, &expected);
         for (class, segment) in &all {
             let key = key(class, segment);
             let state = ledger.key_state(&key);
             prop_assert_eq!(state.objects.len(), 1);
-            prop_assert_eq!(state.desired.is_some(), left.contains(&key));
+            prop_assert_eq!(state.desired.is_some(), expected.contains(&key));
         }
         let counts = ledger.counts();
-        prop_assert_eq!((counts.goal, counts.current, counts.obsolete), (left.len(), left.len(), 16 - left.len()));
+        prop_assert_eq!((counts.goal, counts.current, counts.obsolete), (expected.len(), expected.len(), 16 - expected.len()));
     }
 }
 
@@ -271,16 +271,16 @@ proptest! {
 fn desired_keys_are_filtered_by_class_and_segment() {
     let mut ledger = ledger();
     ledger.set_class("slow", Some(Parameters::default()));
-    let both = |found: Vec<Key>| found.len();
+    let count = |found: Vec<Key>| found.len();
     assert_eq!(
         ledger.desired_where(|class| class == "slow", |segment| *segment == zone("b")),
         [key("slow", &zone("b"))]
     );
     assert_eq!(
-        both(ledger.desired_where(|_| true, |segment| *segment == zone("a"))),
+        count(ledger.desired_where(|_| true, |segment| *segment == zone("a"))),
         2
     );
-    assert_eq!(both(ledger.desired_where(|class| class == "gone", |_| true)), 0);
+    assert_eq!(count(ledger.desired_where(|class| class == "gone", |_| true)), 0);
 }
 
 #[test]
