@@ -18,7 +18,7 @@ use crate::out::{eprintln, print, println};
 use crate::runtime::runtime;
 use crate::selected::{selected, selected_or_none};
 use crate::{Exit, apiserver, out, repro, requirements};
-use references::FREEDOMS;
+use references::CHOICES;
 use suites::quoted;
 
 /// Prints one line per case: its id and title, or its status for a manifest.
@@ -90,12 +90,12 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
 
 /// Prints the choices that the specifications leave open.
 fn dialects() -> Exit {
-    for freedom in FREEDOMS {
+    for choice in CHOICES {
         println!(
             "{:<10} {:<24} {}",
-            freedom.role().as_str(),
-            freedom.to_string(),
-            freedom.source
+            choice.role().as_str(),
+            choice.to_string(),
+            choice.source
         );
     }
     Exit::Passed

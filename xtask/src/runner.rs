@@ -151,7 +151,7 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
         ..usual
     };
     match defect {
-        Some(defect) => defect.spoil(options),
+        Some(defect) => defect.apply_to(options),
         None => options,
     }
 }

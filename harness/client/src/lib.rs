@@ -16,17 +16,17 @@ use tokio::time::{Instant, sleep_until};
 pub use backoff::ExponentialBackoff;
 
 /// Minimum duration of a watch; a shorter one counts as failed.
-const SHORT: Duration = Duration::from_secs(1);
+const MIN_DURATION: Duration = Duration::from_secs(1);
 
 /// The watches of one client, with the last start of each.
 #[derive(Debug)]
 pub struct WatchPauses {
     backoff: ExponentialBackoff,
-    last: Mutex<HashMap<String, Last>>,
+    last: Mutex<HashMap<String, LastWatch>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct LastWatch {
     began: Instant,
     /// Number of consecutive short watches before this one.
     failures: u32,
@@ -43,46 +43,46 @@ impl WatchPauses {
 
     /// Waits before a request is sent, if it starts a watch and the previous watch of the same kind was short.
     pub async fn before(&self, uri: &Uri) {
-        let Some(watched) = watched(uri) else {
+        let Some(key) = watch_key(uri) else {
             return;
         };
         let now = Instant::now();
-        let begins = self.begins(watched, now);
-        if begins > now {
-            sleep_until(begins).await;
+        let start = self.start_time(key, now);
+        if start > now {
+            sleep_until(start).await;
         }
     }
 
     /// Earliest start of a watch that is requested at `now`.
-    fn begins(&self, watched: String, now: Instant) -> Instant {
+    fn start_time(&self, key: String, now: Instant) -> Instant {
         let mut last = self.last.lock();
-        let before = last.get(&watched);
+        let before = last.get(&key);
         let failures = match before {
-            Some(before) if now < before.began + SHORT => before.failures.saturating_add(1),
+            Some(before) if now < before.began + MIN_DURATION => before.failures.saturating_add(1),
             _ => 0,
         };
         let began = match failures {
             0 => now,
             failures => now + self.backoff.delay(failures),
         };
-        last.insert(watched, Last { began, failures });
+        last.insert(key, LastWatch { began, failures });
         began
     }
 }
 
-/// What a request watches, independent of its resourceVersion; `None` if it is not a watch.
-fn watched(uri: &Uri) -> Option<String> {
+/// Path and parameters of a watch request without its resourceVersion, to recognize a repeated watch; `None` if it is not a watch.
+fn watch_key(uri: &Uri) -> Option<String> {
     let parameters = uri.query()?.split('&');
     let is_watch = |parameter: &str| matches!(parameter, "watch=true" | "watch=1");
     if !parameters.clone().any(is_watch) {
         return None;
     }
-    let mut watched = uri.path().to_owned();
+    let mut key = uri.path().to_owned();
     for parameter in parameters.filter(|parameter| !parameter.starts_with("resourceVersion=")) {
-        watched.push('&');
-        watched.push_str(parameter);
+        key.push('&');
+        key.push_str(parameter);
     }
-    Some(watched)
+    Some(key)
 }
 
 #[cfg(test)]
@@ -90,14 +90,14 @@ mod tests {
     use super::*;
 
     /// Start times of watches that are requested at these times, in milliseconds.
-    fn begun(pauses: &WatchPauses, uri: &str, asked: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    fn start_times(pauses: &WatchPauses, uri: &str, requested: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let start = Instant::now();
-        let watched = watched(&uri.parse().expect("valid URI")).expect("a watch request");
-        let begins = |ms| {
-            let at = pauses.begins(watched.clone(), start + Duration::from_millis(ms));
+        let key = watch_key(&uri.parse().expect("valid URI")).expect("a watch request");
+        let start_time = |ms| {
+            let at = pauses.start_time(key.clone(), start + Duration::from_millis(ms));
             u64::try_from(at.duration_since(start).as_millis()).expect("fits into u64")
         };
-        asked.into_iter().map(begins).collect()
+        requested.into_iter().map(start_time).collect()
     }
 
     fn doubling() -> WatchPauses {
@@ -109,21 +109,25 @@ mod tests {
 
     #[test]
     fn delay_grows_while_watches_are_short_and_resets_after_a_long_one() {
-        let asked = [0, 10, 120, 330, 2_000, 2_010];
-        let begun = begun(&doubling(), "/api/v1/nodes?watch=true&resourceVersion=5", asked);
-        assert_eq!(begun, [0, 110, 320, 730, 2_000, 2_110]);
+        let requested = [0, 10, 120, 330, 2_000, 2_010];
+        let starts = start_times(
+            &doubling(),
+            "/api/v1/nodes?watch=true&resourceVersion=5",
+            requested,
+        );
+        assert_eq!(starts, [0, 110, 320, 730, 2_000, 2_110]);
     }
 
     #[test]
     fn delay_longer_than_a_short_watch_does_not_reset_the_count() {
-        let begun = begun(&doubling(), "/api/v1/nodes?watch=1", [0, 0, 100, 300, 700, 1_500]);
-        assert_eq!(begun, [0, 100, 300, 700, 1_500, 2_300]);
+        let starts = start_times(&doubling(), "/api/v1/nodes?watch=1", [0, 0, 100, 300, 700, 1_500]);
+        assert_eq!(starts, [0, 100, 300, 700, 1_500, 2_300]);
     }
 
     #[test]
     fn watches_of_other_resources_do_not_count() {
         let pauses = doubling();
-        let at = |uri: &str| begun(&pauses, uri, [0])[0];
+        let at = |uri: &str| start_times(&pauses, uri, [0])[0];
         assert_eq!(at("/api/v1/nodes?watch=true&resourceVersion=1"), 0);
         assert_eq!(
             at("/api/v1/nodes?watch=true&labelSelector=a&resourceVersion=1"),
@@ -140,7 +144,7 @@ mod tests {
             "/api/v1/nodes?limit=500",
             "/api/v1/nodes?watch=false",
         ] {
-            assert_eq!(watched(&uri.parse().expect("valid URI")), None, "{uri}");
+            assert_eq!(watch_key(&uri.parse().expect("valid URI")), None, "{uri}");
         }
     }
 

@@ -127,7 +127,7 @@ fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
 /// Sum of all matching series of all instances. None if no series matches.
 fn sum(metrics: &MetricsFact, wanted: &Metric) -> Option<f64> {
     let samples = readings(metrics, wanted.of).flat_map(|reading| &reading.samples);
-    let meant = samples.filter(|sample| wanted.series.means(&sample.series));
+    let meant = samples.filter(|sample| wanted.series.matches(&sample.series));
     meant
         .map(|sample| sample.value)
         .fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))

@@ -33,7 +33,7 @@ const ANY_LABEL: &str = "*";
 
 impl Series {
     /// Whether a series matches this selector: `*` is any label, and values joined by `|` are alternatives.
-    pub fn means(&self, other: &Series) -> bool {
+    pub fn matches(&self, other: &Series) -> bool {
         let is_value = |wanted: &str, value: &String| wanted.split('|').any(|wanted| wanted == value);
         self.name == other.name
             && self.labels.iter().all(|(label, wanted)| match label.as_str() {
@@ -139,15 +139,18 @@ pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
     text.lines().filter_map(sample)
 }
 
-/// The samples of a text whose names match, and the number of all lines with a series. Programs export hundreds, and most are not needed.
-pub fn samples_of(text: &str, is_meant: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
+/// The samples of a text whose names are selected, and the number of lines with a series. Lines that are not selected are not parsed:
+/// programs export hundreds.
+pub fn samples_of(text: &str, is_selected: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
     let named = text
         .lines()
         .filter_map(|line| Some((name(line.trim_start())?, line)));
-    let mut told = 0;
-    let meant = named.inspect(|_| told += 1).filter(|(name, _)| is_meant(name));
-    let read = meant.filter_map(|(_, line)| sample(line)).collect();
-    (read, told)
+    let mut series_count = 0;
+    let selected = named
+        .inspect(|_| series_count += 1)
+        .filter(|(name, _)| is_selected(name));
+    let samples = selected.filter_map(|(_, line)| sample(line)).collect();
+    (samples, series_count)
 }
 
 /// Parses one line; `None` if it is a comment or has no finite value.
@@ -169,12 +172,12 @@ mod tests {
     #[test]
     fn unneeded_series_are_counted_but_not_parsed() {
         let text = "# HELP up Whether.\nup 1\n\n  down{x=\"1\"} 2\nup{x=\"2\"} NaN\n9 1\n";
-        let (read, told) = samples_of(text, |name| name == "up");
-        let read: Vec<(String, f64)> = read
+        let (samples, series_count) = samples_of(text, |name| name == "up");
+        let samples: Vec<(String, f64)> = samples
             .into_iter()
             .map(|sample| (sample.series.into(), sample.value))
             .collect();
-        assert_eq!((read, told), (vec![("up".to_owned(), 1.0)], 3));
+        assert_eq!((samples, series_count), (vec![("up".to_owned(), 1.0)], 3));
     }
 
     #[test]
@@ -212,15 +215,15 @@ mod tests {
 
     #[test]
     fn selector_matches_every_series_with_its_labels() {
-        let told = series("a{x=\"1\",y=\"2\"}");
-        for (wanted, is_meant) in [
+        let exported = series("a{x=\"1\",y=\"2\"}");
+        for (wanted, is_selected) in [
             ("a", true),
             ("a{x=\"1\"}", true),
             ("a{x=\"2\"}", false),
             ("a{z=\"1\"}", false),
             ("b", false),
         ] {
-            assert_eq!(series(wanted).means(&told), is_meant, "{wanted}");
+            assert_eq!(series(wanted).matches(&exported), is_selected, "{wanted}");
         }
         for wrong in ["", "a{", "a{x}", "a 1", "a{x=\"1\"} > 2"] {
             assert!(Series::try_from(wrong.to_owned()).is_err(), "{wrong}");

@@ -9,9 +9,9 @@ const FIRST: [&str; 4] = ["apiVersion", "kind", "metadata", "name"];
 pub fn flow(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
-            let place = |key: &str| FIRST.iter().position(|first| *first == key);
+            let position = |key: &str| FIRST.iter().position(|first| *first == key);
             let mut keys: Vec<&String> = fields.keys().collect();
-            keys.sort_by_key(|key| (place(key).unwrap_or(FIRST.len()), *key));
+            keys.sort_by_key(|key| (position(key).unwrap_or(FIRST.len()), *key));
             let field = |key: &String| format!("{}: {}", scalar(key), flow(&fields[key]));
             let fields: Vec<String> = keys.into_iter().map(field).collect();
             format!("{{{}}}", fields.join(", "))

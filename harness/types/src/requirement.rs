@@ -1,6 +1,6 @@
 //! One requirement of a selector on a set of labels, and the syntax of label keys and values.
 //!
-//! Label selectors and node selectors consist of these. Each decides which operators it allows.
+//! Label selectors and node selectors consist of requirements, and differ in the allowed operators.
 
 use std::fmt;
 
@@ -58,7 +58,7 @@ pub struct Requirement {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementError {
     /// The operator is not allowed in this kind of selector.
-    #[error("operator {operator:?} is unknown here: use one of {allowed}")]
+    #[error("operator {operator:?} is not allowed in this selector: use one of {allowed}")]
     Operator {
         /// The operator as given.
         operator: String,
@@ -66,7 +66,7 @@ pub enum RequirementError {
         allowed: String,
     },
     /// The number of values does not fit the operator.
-    #[error("operator {operator} on label {key:?} has {count} values: give {needed}")]
+    #[error("operator {operator} on label {key:?} has {count} values: {needed} required")]
     Values {
         /// The operator as given.
         operator: String,
@@ -78,7 +78,7 @@ pub enum RequirementError {
         needed: &'static str,
     },
     /// A value of Gt or Lt is not an integer.
-    #[error("value {value:?} for label {key:?} is no integer: give one")]
+    #[error("value {value:?} for label {key:?} is not an integer: use an integer")]
     Integer {
         /// The label key.
         key: String,
@@ -214,12 +214,12 @@ fn find_operator(operator: &str, allowed: &[Operator]) -> Result<Operator, Requi
 }
 
 fn check_value_count(key: &str, operator: Operator, values: &[String]) -> Result<(), RequirementError> {
-    let (fine, needed) = match operator {
+    let (is_valid, needed) = match operator {
         Operator::In | Operator::NotIn => (!values.is_empty(), "at least one"),
         Operator::Exists | Operator::DoesNotExist => (values.is_empty(), "none"),
         Operator::Gt | Operator::Lt => (values.len() == 1, "exactly one"),
     };
-    if fine {
+    if is_valid {
         return Ok(());
     }
     Err(RequirementError::Values {

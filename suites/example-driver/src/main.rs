@@ -1,7 +1,7 @@
 //! A driver that stores its pools in API objects: `example-driver driver --socket PATH --node NAME --permit ADDRESS`.
 //!
-//! Reads the storage of its node from the VolumePool of the same name, starts serving once that object exists, and first asks a second
-//! process, `example-driver permit --at ADDRESS`, for permission to start. The scripted driver of `fake-csi` implements CSI.
+//! Reads the storage of its node from the VolumePool of the same name, starts serving once that object exists, and first requests
+//! permission to start from a second process, `example-driver permit --at ADDRESS`. The scripted driver of `fake-csi` implements CSI.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -24,21 +24,21 @@ type Outcome = Result<(), Box<dyn Error>>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
     let mut arguments = std::env::args().skip(1);
-    let part = arguments.next().unwrap_or_default();
+    let subcommand = arguments.next().unwrap_or_default();
     let flags: Vec<String> = arguments.collect();
     let flag = |name: &str| {
         let mut pairs = flags.chunks(2).filter(|pair| pair[0] == name);
         let value = pairs.next().and_then(|pair| pair.get(1));
         value
             .cloned()
-            .ok_or_else(|| format!("{name} is missing; say {name} and its value"))
+            .ok_or_else(|| format!("{name} is missing; pass {name} VALUE"))
     };
     let mut term = signal(SignalKind::terminate())?;
     let running = async {
-        match part.as_str() {
+        match subcommand.as_str() {
             "permit" => permit(&flag("--at")?).await,
             "driver" => serve(&flag("--socket")?, &flag("--node")?, &flag("--permit")?).await,
-            _ => Err("name the part to play: `driver` or `permit`".into()),
+            _ => Err("unknown subcommand; use `driver` or `permit`".into()),
         }
     };
     tokio::select! {
@@ -59,10 +59,10 @@ async fn permit(at: &str) -> Outcome {
 
 /// Serves the storage of the pools.
 async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
-    let mut said = Vec::new();
-    TcpStream::connect(permit).await?.read_to_end(&mut said).await?;
-    if said != PERMIT {
-        return Err(format!("{permit} does not permit it").into());
+    let mut reply = Vec::new();
+    TcpStream::connect(permit).await?.read_to_end(&mut reply).await?;
+    if reply != PERMIT {
+        return Err(format!("{permit} did not grant the permission to start").into());
     }
     let driver = FakeDriver::new(
         DriverSpec {
@@ -82,7 +82,7 @@ async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
     let on = |node: &str| BTreeMap::from([(KEY.to_owned(), node.to_owned())]);
     let mut serving = None;
     while let Some(change) = changes.next().await {
-        // The watch restarts by itself.
+        // The watcher restarts the watch after an error.
         let Ok(pool) = change else {
             continue;
         };

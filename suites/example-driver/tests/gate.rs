@@ -221,8 +221,8 @@ fn invalid_objects_of_the_manifest_are_reported_with_their_position() {
         let error = Manifest::parse(&folder.path().join("sut.yaml"), &text)
             .unwrap_err()
             .to_string();
-        let place = error.split("sut.yaml:").nth(1).unwrap_or_default();
-        let is_placed = place.starts_with(|first: char| first.is_ascii_digit());
-        assert!(error.contains(words) && is_placed, "{to}: {error}");
+        let position = error.split("sut.yaml:").nth(1).unwrap_or_default();
+        let has_position = position.starts_with(|first: char| first.is_ascii_digit());
+        assert!(error.contains(words) && has_position, "{to}: {error}");
     }
 }

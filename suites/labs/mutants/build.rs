@@ -33,7 +33,7 @@ struct Edit {
 }
 
 /// An edit with the byte range that it replaces.
-struct Placed<'a> {
+struct LocatedEdit<'a> {
     start: usize,
     end: usize,
     edit: &'a Edit,
@@ -59,9 +59,9 @@ fn main() {
             let source = fs::read_to_string(&file).expect("source is readable");
             let edits = by_file.remove(&*format!("{module}/{}", name.display()));
             let mutated = mutate(&source, &edits.unwrap_or_default(), &names);
-            let placed = out.join(module).join(name);
-            fs::create_dir_all(placed.parent().expect("path has a parent")).expect("OUT_DIR can be written");
-            fs::write(placed, in_module(&mutated, module, name)).expect("OUT_DIR can be written");
+            let copy = out.join(module).join(name);
+            fs::create_dir_all(copy.parent().expect("path has a parent")).expect("OUT_DIR can be written");
+            fs::write(copy, in_module(&mutated, module, name)).expect("OUT_DIR can be written");
         }
     }
     if let Some((file, edits)) = by_file.first_key_value() {
@@ -128,14 +128,14 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// The source with all edits, each behind its switch.
 fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
-    let mut placed: Vec<Placed<'_>> = edits.iter().map(|edit| place(source, edit)).collect();
-    placed.sort_by_key(|it| it.start);
+    let mut located: Vec<LocatedEdit<'_>> = edits.iter().map(|edit| locate(source, edit)).collect();
+    located.sort_by_key(|it| it.start);
     let (mut text, mut done) = (String::new(), 0);
-    for group in placed.chunk_by(|left, right| (left.start, left.end) == (right.start, right.end)) {
-        let Placed { start, end, edit } = group[0];
+    for group in located.chunk_by(|left, right| (left.start, left.end) == (right.start, right.end)) {
+        let LocatedEdit { start, end, edit } = group[0];
         assert!(
             start >= done,
-            "{MUTANTS}:{}: {} changes what another mutant changes as well; choose a smaller or the same piece",
+            "{MUTANTS}:{}: {} overlaps with another mutant; edit a smaller range, or exactly the same one",
             edit.line,
             edit.mutant
         );
@@ -149,7 +149,7 @@ fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
 }
 
 /// Finds the old text of an edit, ignoring white space. It must occur exactly once.
-fn place<'a>(source: &str, edit: &'a Edit) -> Placed<'a> {
+fn locate<'a>(source: &str, edit: &'a Edit) -> LocatedEdit<'a> {
     let letters: Vec<(usize, char)> = source
         .char_indices()
         .filter(|(_, letter)| !letter.is_whitespace())
@@ -159,7 +159,7 @@ fn place<'a>(source: &str, edit: &'a Edit) -> Placed<'a> {
         .chars()
         .filter(|letter| !letter.is_whitespace())
         .collect();
-    assert!(!old.is_empty(), "{MUTANTS}:{}: it replaces nothing", edit.line);
+    assert!(!old.is_empty(), "{MUTANTS}:{}: the old text is empty", edit.line);
     let windows = letters.windows(old.len());
     let mut found = windows.filter(|window| window.iter().map(|(_, letter)| letter).eq(&old));
     let (first, second) = (found.next(), found.next());
@@ -171,7 +171,7 @@ fn place<'a>(source: &str, edit: &'a Edit) -> Placed<'a> {
         );
     };
     let (last, letter) = first[first.len() - 1];
-    Placed {
+    LocatedEdit {
         start: first[0].0,
         end: last + letter.len_utf8(),
         edit,
@@ -182,7 +182,7 @@ fn place<'a>(source: &str, edit: &'a Edit) -> Placed<'a> {
 fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
     let on = |edit: &Edit| {
         let number = names.iter().position(|name| *name == edit.mutant);
-        format!("$mutant::is({})", number.map_or(0, |number| number + 1))
+        format!("$mutant::is_active({})", number.map_or(0, |number| number + 1))
     };
     if let [edit] = edits
         && (edit.mutant == ALWAYS || edit.new.contains(SWITCH))
@@ -193,7 +193,7 @@ fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
     for edit in edits {
         assert!(
             !edit.new.contains(SWITCH),
-            "{MUTANTS}:{}: {SWITCH} does not go together with other mutants of the same piece",
+            "{MUTANTS}:{}: {SWITCH} is not allowed where several mutants edit the same range",
             edit.line
         );
         write!(text, "if {} {{ {} }} else ", on(edit), edit.new).expect("writing to a string cannot fail");

@@ -57,5 +57,5 @@ pub fn observed() -> (Systems, Reached) {
 /// The references with the named mutant.
 fn mutated(name: &'static str) -> Systems {
     let systems = MUTANTS.get().and_then(|mutants| (mutants.systems)(name));
-    systems.unwrap_or_else(|| panic!("no edit of mutants.diff makes {name}"))
+    systems.unwrap_or_else(|| panic!("mutants.diff defines no mutant {name}"))
 }

@@ -10,15 +10,15 @@ use suites::harness::interposer::interpose;
 use suites::harness::invocation::program;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
-use suites::harness::{Defect as SurroundingsDefect, RunOptions};
+use suites::harness::{Defect as EnvironmentDefect, RunOptions};
 
 static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
 
-/// A defect of the catalogue, by the way it is injected. The strings are names.
+/// A defect of the catalogue, by how it is injected. The strings are names of defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
     /// The API server or the driver misbehaves.
-    Surroundings(SurroundingsDefect),
+    Environment(EnvironmentDefect),
     /// The traffic of a correct program, of any implementation, is manipulated.
     Wire(&'static str),
     /// The source code of a reference is changed.
@@ -32,13 +32,13 @@ impl Defect {
         let Some(known) = known else {
             let names = CATALOGUE.iter().map(|defect| defect.name.as_str());
             return Err(format!(
-                "unknown defect `{name}`{}; `{program} selftest --list` tells of all",
+                "unknown defect `{name}`{}; `{program} selftest --list` lists all",
                 did_you_mean(name, names),
                 program = program()
             ));
         };
-        if let Ok(surroundings) = SurroundingsDefect::from_str(name) {
-            return Ok(Self::Surroundings(surroundings));
+        if let Ok(defect) = EnvironmentDefect::from_str(name) {
+            return Ok(Self::Environment(defect));
         }
         Ok(match known.wire.is_empty() {
             true => Self::Mutant(&known.name),
@@ -58,16 +58,20 @@ impl Defect {
     pub fn mutant(self) -> Option<&'static str> {
         match self {
             Defect::Mutant(name) => Some(name),
-            Defect::Surroundings(_) | Defect::Wire(_) => None,
+            Defect::Environment(_) | Defect::Wire(_) => None,
         }
     }
 
     /// The kind of injection, for the terminal.
     pub fn kind(self) -> &'static str {
         match self {
-            Defect::Surroundings(_) => "surroundings: the API server or the driver is built otherwise",
-            Defect::Wire(_) => "wire: the traffic of a correct program is spoilt, also of yours with `--sut`",
-            Defect::Mutant(_) => "mutant: the source code of a reference is changed, and built in a checkout",
+            Defect::Environment(_) => "environment: the API server or the driver misbehaves",
+            Defect::Wire(_) => {
+                "wire: the traffic of a correct program is manipulated; works with your program too (`--sut`)"
+            }
+            Defect::Mutant(_) => {
+                "mutant: the source code of a reference is changed; requires a checkout of the repository"
+            }
         }
     }
 
@@ -84,10 +88,10 @@ impl Defect {
         }
     }
 
-    /// The options of a run, with the API server or the driver broken for such a defect.
-    pub fn spoil(self, options: RunOptions) -> RunOptions {
+    /// The options of a run, with the defect set if the API server or the driver is to misbehave.
+    pub fn apply_to(self, options: RunOptions) -> RunOptions {
         match self {
-            Defect::Surroundings(defect) => RunOptions {
+            Defect::Environment(defect) => RunOptions {
                 defect: Some(defect),
                 ..options
             },
@@ -99,7 +103,7 @@ impl Defect {
 impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Defect::Surroundings(defect) => defect.fmt(f),
+            Defect::Environment(defect) => defect.fmt(f),
             Defect::Wire(name) | Defect::Mutant(name) => f.write_str(name),
         }
     }

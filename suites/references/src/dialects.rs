@@ -1,5 +1,5 @@
 //! Choices that KEP-1472, KEP-4049 and the CSI specification leave to publisher, cleaner, scheduler and driver, as options of the
-//! references. No case may fail because of one. Runs nothing.
+//! references. No case may fail because of a choice. Runs nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,8 +18,8 @@ use suites::harness::standalone::{CsiCode, CsiEffect, CsiMethod, CsiRule};
 use crate::systems::Adjustments;
 use crate::{publisher, scheduler};
 
-/// An unspecified behaviour, with a choice other than the reference's default.
-pub struct Freedom {
+/// A choice that the specifications leave open, other than the default of the reference.
+pub struct Choice {
     /// Name of the behaviour, such as `update`.
     pub name: &'static str,
     /// The alternative, such as `patch`.
@@ -40,8 +40,8 @@ enum Change {
 }
 
 /// All alternatives; choices of the same behaviour are adjacent.
-pub const FREEDOMS: &[Freedom] = &[
-    Freedom {
+pub const CHOICES: &[Choice] = &[
+    Choice {
         name: "update",
         value: "patch",
         source: "KEP-1472 names no verb for updating an object",
@@ -49,7 +49,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.update = UpdateVerb::MergePatch;
         }),
     },
-    Freedom {
+    Choice {
         name: "update",
         value: "apply",
         source: "KEP-1472 names no verb for updating an object",
@@ -57,7 +57,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.update = UpdateVerb::Apply;
         }),
     },
-    Freedom {
+    Choice {
         name: "sizes",
         value: "bytes",
         source: "CSIStorageCapacity.capacity is a resource.Quantity in bytes",
@@ -65,7 +65,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.sizes = SizeForm::Bytes;
         }),
     },
-    Freedom {
+    Choice {
         name: "selector",
         value: "expressions",
         source: "nodeTopology is a LabelSelector; the examples of KEP-1472 have matchExpressions",
@@ -73,7 +73,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.selector = SelectorForm::Expressions;
         }),
     },
-    Freedom {
+    Choice {
         name: "names",
         value: "uuid",
         source: "KEP-1472, CSIStorageCapacity: csisc-<uuid> is recommended",
@@ -81,7 +81,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.names = NameForm::Uuid;
         }),
     },
-    Freedom {
+    Choice {
         name: "names",
         value: "reverse-domain",
         source: "KEP-1472, CSIStorageCapacity: a reverse-domain name that ends with the driver name is recommended",
@@ -89,7 +89,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.names = NameForm::ReverseDomain;
         }),
     },
-    Freedom {
+    Choice {
         name: "owner",
         value: "plain",
         source: "KEP-1472, CSIStorageCapacity lifecycle: objects should have an owner reference",
@@ -97,7 +97,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.plain_owner = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "capabilities",
         value: "mount",
         source: "CSI, GetCapacityRequest.volume_capabilities is optional",
@@ -105,7 +105,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.capabilities = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "own-topology",
         value: "csi-node",
         source: "KEP-1472, Without central controller, names no source of the node's topology",
@@ -113,7 +113,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.topology_of_csi_node = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "long-label",
         value: "hash",
         source: "KEP-1472 does not say how a managed-by label is shortened",
@@ -121,7 +121,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.hashed_instance = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "discovery",
         value: "cached",
         source: "KEP-1472 does not say when API versions are discovered",
@@ -129,19 +129,19 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.cached_discovery = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "start",
         value: "slow",
         source: "a program may need time before its first request",
         change: Change::Publisher(start_slowly),
     },
-    Freedom {
+    Choice {
         name: "retry",
         value: "slow",
         source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
         change: Change::Publisher(retry_slowly),
     },
-    Freedom {
+    Choice {
         name: "workers",
         value: "one",
         source: "KEP-1472 names no number of workers",
@@ -149,7 +149,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.capacity_threads = 1;
         }),
     },
-    Freedom {
+    Choice {
         name: "workers",
         value: "two",
         source: "KEP-1472 names no number of workers",
@@ -157,7 +157,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.capacity_threads = 2;
         }),
     },
-    Freedom {
+    Choice {
         name: "immediate",
         value: "published",
         source: "KEP-1472, With central controller: all classes that reference the driver",
@@ -165,7 +165,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.capacity_for_immediate_binding = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "zero",
         value: "published",
         source: "KEP-1472, CSIStorageCapacity: no object and zero mean the same",
@@ -173,15 +173,15 @@ pub const FREEDOMS: &[Freedom] = &[
             it.publish_zero = Some(true);
         }),
     },
-    Freedom {
+    Choice {
         name: "unregistered",
         value: "at-once",
-        source: "KEP-1472 does not say for how long an unregistered driver keeps its objects",
+        source: "KEP-1472 does not say for how long the objects of an unregistered driver are retained",
         change: Change::Publisher(|it| {
             it.unregistration_grace = Some(Duration::ZERO);
         }),
     },
-    Freedom {
+    Choice {
         name: "ties",
         value: "first",
         source: "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
@@ -189,7 +189,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.ties = Ties::First;
         }),
     },
-    Freedom {
+    Choice {
         name: "ties",
         value: "last",
         source: "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
@@ -197,7 +197,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.ties = Ties::Last;
         }),
     },
-    Freedom {
+    Choice {
         name: "refusals",
         value: "plain",
         source: "KEP-1472, Rollout, Upgrade and Rollback Planning, quotes the reason and no text around it",
@@ -205,7 +205,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.refusals = Refusals::Plain;
         }),
     },
-    Freedom {
+    Choice {
         name: "backoff",
         value: "slow",
         source: "no document says how soon a scheduler tries a pod again",
@@ -214,19 +214,19 @@ pub const FREEDOMS: &[Freedom] = &[
             it.max_backoff = Duration::from_secs(2);
         }),
     },
-    Freedom {
+    Choice {
         name: "start",
         value: "slow",
         source: "a program may need time before its first request",
         change: Change::Cleaner(start_slowly),
     },
-    Freedom {
+    Choice {
         name: "retry",
         value: "slow",
         source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
         change: Change::Cleaner(retry_slowly),
     },
-    Freedom {
+    Choice {
         name: "checks",
         value: "regular",
         source: "KEP-1472, CSIStorageCapacity lifecycle: objects go after a certain amount of time",
@@ -234,7 +234,7 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.regular_checks = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "nodes",
         value: "csi-node",
         source: "KEP-1472, CSIStorageCapacity lifecycle: it watches CSINode objects",
@@ -242,15 +242,15 @@ pub const FREEDOMS: &[Freedom] = &[
             it.dialect.csi_nodes_alone = true;
         }),
     },
-    Freedom {
+    Choice {
         name: "figures",
         value: "vary",
-        source: "CSI, GetCapacity, does not say that nobody else writes to the storage",
+        source: "CSI, GetCapacity, does not exclude other writers to the storage",
         change: Change::Driver(|it| {
             it.driver.varies_by = 8192;
         }),
     },
-    Freedom {
+    Choice {
         name: "volume-size",
         value: "left-out",
         source: "CSI, Volume.capacity_bytes is optional: 0 means that it is unknown",
@@ -258,22 +258,22 @@ pub const FREEDOMS: &[Freedom] = &[
             it.driver.tells_volume_size = false;
         }),
     },
-    Freedom {
+    Choice {
         name: "unknown-parameter",
         value: "refused",
         source: "CSI, error scheme: INVALID_ARGUMENT where a field is invalid",
         change: Change::Driver(|it| {
             let parameters = [("unheard-of".to_owned(), "1".to_owned())];
-            refuse_capacity(it, None, parameters.into());
+            reject_get_capacity(it, None, parameters.into());
         }),
     },
-    Freedom {
+    Choice {
         name: "unknown-segment",
         value: "refused",
         source: "CSI, error scheme: INVALID_ARGUMENT where a field is invalid",
         change: Change::Driver(|it| {
             let segment = it.segments.usual("nowhere");
-            refuse_capacity(it, Some(segment), [].into());
+            reject_get_capacity(it, Some(segment), [].into());
         }),
     },
 ];
@@ -288,7 +288,7 @@ fn retry_slowly(options: &mut publisher::Options) {
 }
 
 /// Makes the driver reject GetCapacity for a segment, or for these parameters.
-fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeMap<String, String>) {
+fn reject_get_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeMap<String, String>) {
     let rule = CsiRule {
         method: CsiMethod::GetCapacity,
         segment,
@@ -300,8 +300,8 @@ fn refuse_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BTreeM
     plan.begin_with([Action::Script { id: None, rule }], "a choice of the dialect");
 }
 
-impl Freedom {
-    /// The role that has the choice.
+impl Choice {
+    /// The role whose program makes the choice.
     pub fn role(&self) -> Role {
         match self.change {
             Change::Publisher(_) => Role::Publisher,
@@ -312,7 +312,7 @@ impl Freedom {
     }
 }
 
-impl fmt::Display for Freedom {
+impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, self.value)
     }
@@ -320,30 +320,30 @@ impl fmt::Display for Freedom {
 
 /// A set of choices for the references, at most one per behaviour and role.
 #[derive(Clone)]
-pub struct Dialect(Vec<&'static Freedom>);
+pub struct Dialect(Vec<&'static Choice>);
 
 impl Dialect {
     /// Creates a dialect from these choices.
-    pub fn new(choices: impl IntoIterator<Item = &'static Freedom>) -> Self {
+    pub fn new(choices: impl IntoIterator<Item = &'static Choice>) -> Self {
         Dialect(choices.into_iter().collect())
     }
 
     /// The dialects in which the cases of a role must pass: each choice alone, and a pairwise covering set of combinations, which include
     /// the default of each behaviour.
     pub fn all(role: Role) -> Vec<Self> {
-        let of_role = || FREEDOMS.iter().filter(|freedom| freedom.role() == role);
-        let mut choices: BTreeMap<&str, Vec<&'static Freedom>> = BTreeMap::new();
-        for freedom in of_role() {
-            choices.entry(freedom.name).or_default().push(freedom);
+        let of_role = || CHOICES.iter().filter(|choice| choice.role() == role);
+        let mut choices: BTreeMap<&str, Vec<&'static Choice>> = BTreeMap::new();
+        for choice in of_role() {
+            choices.entry(choice.name).or_default().push(choice);
         }
         let choices: Vec<_> = choices.into_values().collect();
         let sizes: Vec<usize> = choices.iter().map(|values| values.len() + 1).collect();
         let combined = pairs(&sizes).into_iter().map(|row| {
-            // 0 stands for the default.
+            // 0 is the default.
             let chosen = row.into_iter().zip(&choices);
             Dialect::new(chosen.filter_map(|(value, values)| values.get(value.checked_sub(1)?).copied()))
         });
-        let alone = of_role().map(|freedom| Dialect::new([freedom]));
+        let alone = of_role().map(|choice| Dialect::new([choice]));
         alone
             .chain(combined.filter(|dialect| dialect.0.len() > 1))
             .collect()
@@ -352,15 +352,15 @@ impl Dialect {
     /// Parses `NAME=VALUE,…`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut chosen = Vec::new();
-        for choice in text.split(',') {
-            // Several roles may have this choice.
+        for name in text.split(',') {
+            // Several roles may have a choice of this name.
             let known = chosen.len();
-            chosen.extend(FREEDOMS.iter().filter(|freedom| freedom.to_string() == choice));
+            chosen.extend(CHOICES.iter().filter(|choice| choice.to_string() == name));
             if chosen.len() == known {
-                let names: Vec<String> = FREEDOMS.iter().map(Freedom::to_string).collect();
+                let names: Vec<String> = CHOICES.iter().map(Choice::to_string).collect();
                 return Err(format!(
-                    "unknown choice `{choice}`{}; `{program} list --dialects` prints all",
-                    did_you_mean(choice, names.iter().map(String::as_str)),
+                    "unknown choice `{name}`{}; `{program} list --dialects` prints all",
+                    did_you_mean(name, names.iter().map(String::as_str)),
                     program = program()
                 ));
             }
@@ -370,8 +370,8 @@ impl Dialect {
 
     pub(crate) fn adjustments(&self) -> Adjustments {
         let mut adjustments = Adjustments::default();
-        for freedom in &self.0 {
-            match freedom.change {
+        for choice in &self.0 {
+            match choice.change {
                 Change::Publisher(change) => adjustments.publisher.push(change),
                 Change::Scheduler(change) => adjustments.scheduler.push(change),
                 Change::Cleaner(change) => adjustments.cleaner.push(change),
@@ -383,9 +383,9 @@ impl Dialect {
 
     /// Applies the choices to the driver of a driver case.
     pub fn change_driver(&self, plan: &mut Plan) {
-        let is_about_driver = plan.roles.contains(&Role::Driver);
-        for freedom in self.0.iter().filter(|_| is_about_driver) {
-            if let Change::Driver(change) = freedom.change {
+        let is_driver_case = plan.roles.contains(&Role::Driver);
+        for choice in self.0.iter().filter(|_| is_driver_case) {
+            if let Change::Driver(change) = choice.change {
                 change(plan);
             }
         }
@@ -394,7 +394,7 @@ impl Dialect {
 
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut choices: Vec<String> = self.0.iter().map(|freedom| freedom.to_string()).collect();
+        let mut choices: Vec<String> = self.0.iter().map(|choice| choice.to_string()).collect();
         // Print a choice of several roles once.
         choices.dedup();
         f.write_str(&choices.join(","))

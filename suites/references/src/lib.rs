@@ -12,4 +12,4 @@ use capacity_scheduler as scheduler;
 
 pub use built_in::{Mutants, built_in, has_mutants, in_dialect, observed, register};
 pub use defect::Defect;
-pub use dialects::{Dialect, FREEDOMS, Freedom};
+pub use dialects::{CHOICES, Choice, Dialect};

@@ -1,6 +1,6 @@
 //! Starts the references as systems under test, and maps the settings of a case to their options.
 //!
-//! Compiled twice: here and with the mutants. Knows neither; the including crate defines `publisher` and `scheduler`.
+//! Compiled twice: here and with the mutants. The including crate defines the modules `publisher` and `scheduler`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -267,12 +267,13 @@ fn scheduler_options(access: &Access) -> Result<scheduler::Options, BoxError> {
 
 /// Feature gates of a case, in command-line form.
 fn gates(settings: &SchedulerSpec) -> Vec<String> {
-    let said = [
+    let configured = [
         ("CSIStorageCapacity", settings.capacity),
         ("VolumeCapacityPriority", settings.priority),
         ("StorageCapacityScoring", settings.scoring),
     ];
-    said.into_iter()
+    configured
+        .into_iter()
         .filter_map(|(gate, on)| Some(format!("{gate}={}", on?)))
         .collect()
 }

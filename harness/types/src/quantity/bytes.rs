@@ -34,17 +34,17 @@ const ALL: [Unit; 12] = [
 pub fn canonical(bytes: u64) -> String {
     match bytes {
         1000 => "1k".to_owned(),
-        _ => in_first(&BINARY, bytes.into()),
+        _ => with_divisor(&BINARY, bytes.into()),
     }
 }
 
 /// Bytes with the first binary or decimal suffix that divides them, such as `10Gi` or `256G`: exact and readable.
 pub fn format_bytes(bytes: i128) -> String {
-    in_first(&ALL, bytes)
+    with_divisor(&ALL, bytes)
 }
 
-/// With the first suffix without remainder.
-fn in_first(units: &[Unit], bytes: i128) -> String {
+/// The number with the first suffix that divides it without remainder.
+fn with_divisor(units: &[Unit], bytes: i128) -> String {
     let unit = units.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
     unit.map_or_else(
         || bytes.to_string(),

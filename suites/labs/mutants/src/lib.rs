@@ -36,10 +36,10 @@ pub const NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 pub const MUTANTS: Mutants = Mutants { systems, observed };
 
 // One bit per mutant, and one for none.
-const _: () = assert!(NAMES.len() < mutant::Numbers::BITS as usize);
+const _: () = assert!(NAMES.len() < mutant::MutantSet::BITS as usize);
 
-/// The unmodified references, with a function that returns the mutants whose code a simulated run executed. With any other mutant the run
-/// would have been the same.
+/// The unmodified references, with a function that returns the mutants whose code a simulated run executed. Any other mutant would
+/// not have changed the run.
 fn observed() -> (Systems, Reached) {
     let reached = Arc::new(Mutex::new(0));
     let mut systems = systems_in_process::systems();
@@ -67,7 +67,7 @@ fn systems(name: &str) -> Option<Systems> {
             role => role.as_str() == broken,
         };
         if is_broken {
-            system.run = thread::apart(number, Arc::clone(&system.run));
+            system.run = thread::with_mutant(number, Arc::clone(&system.run));
         }
     }
     Some(systems)

@@ -10,7 +10,7 @@ use suites::harness::system::{Access, BoxError, Run};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::mutant::{self, Numbers};
+use crate::mutant::{self, MutantSet};
 
 /// Name of these threads.
 const NAME: &str = "mutant";
@@ -19,7 +19,7 @@ const NAME: &str = "mutant";
 type Ended = std::thread::Result<Option<Result<(), BoxError>>>;
 
 /// The same system with a mutant active.
-pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
+pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
@@ -29,7 +29,7 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
             return run(access, stop);
         }
         Box::pin(async move {
-            let (tell, ended) = oneshot::channel();
+            let (sender, ended) = oneshot::channel();
             let killed = CancellationToken::new();
             let killer = killed.clone();
             let log = tracing::dispatcher::get_default(Clone::clone);
@@ -37,9 +37,9 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
                 mutant::set(number);
                 let run = || on_this_thread(&run, access, stop, &killed);
                 // The receiver is dropped if the system was killed.
-                let _ = tell.send(tracing::dispatcher::with_default(&log, run));
+                let _ = sender.send(tracing::dispatcher::with_default(&log, run));
             })?;
-            let _apart = Apart {
+            let _thread = OwnThread {
                 killer,
                 thread: Some(thread),
             };
@@ -53,21 +53,21 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
 }
 
 /// The same system, recording the executed mutants at its end. A simulation stays on one thread.
-pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<Numbers>>) -> Arc<Run> {
+pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<MutantSet>>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
-        let note = Note(Arc::clone(&reached));
+        let record = RecordOnDrop(Arc::clone(&reached));
         Box::pin(async move {
-            let _note = note;
+            let _record = record;
             run(access, stop).await
         })
     })
 }
 
 /// Records the executed mutants on drop, however the system ends.
-struct Note(Arc<Mutex<Numbers>>);
+struct RecordOnDrop(Arc<Mutex<MutantSet>>);
 
-impl Drop for Note {
+impl Drop for RecordOnDrop {
     fn drop(&mut self) {
         *self.0.lock() |= mutant::reached();
     }
@@ -95,12 +95,12 @@ fn on_this_thread(
 }
 
 /// A system on its own thread. Dropping this stops the system.
-struct Apart {
+struct OwnThread {
     killer: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Drop for Apart {
+impl Drop for OwnThread {
     fn drop(&mut self) {
         self.killer.cancel();
         if let Some(thread) = self.thread.take() {
@@ -110,13 +110,13 @@ impl Drop for Apart {
     }
 }
 
-/// Suppresses stack traces of mutants: the verdict reports their panics.
+/// Suppresses the output of panics of mutants: the verdict reports them.
 fn hide_panics() {
     static HIDDEN: Once = Once::new();
     HIDDEN.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if mutant::is(0) {
+            if mutant::is_active(0) {
                 usual(panic);
             }
         }));

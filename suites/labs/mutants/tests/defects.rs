@@ -25,18 +25,18 @@ struct Claim {
 }
 
 /// Registers the mutants, as `cargo xtask selftest` does.
-fn bring_mutants() {
+fn register_mutants() {
     references::register(MUTANTS);
 }
 
-/// Runs in simulated time, so that load on the machine has no effect.
-async fn holds(claim: &Claim) {
+/// Fails unless the case detects the defect with the claimed link. Runs in simulated time, so that load on the host has no effect.
+async fn assert_detected(claim: &Claim) {
     let Claim { defect, case, words } = claim;
     let defect = references::Defect::named(defect).unwrap();
     let plan = plan(&case_files(), case).unwrap();
     let plan = Arc::new(plan.unwrap_or_else(|| panic!("no case {case}")));
     let systems = references::built_in(Some(defect));
-    let options = defect.spoil(RunOptions {
+    let options = defect.apply_to(RunOptions {
         seed: Some(0),
         ..RunOptions::default()
     });
@@ -56,9 +56,9 @@ async fn holds(claim: &Claim) {
         words.are_in(&text),
         "{defect}: first missing link is “{text}”, not “{words}”"
     );
-    // The journal alone leads to the same verdict.
+    // The verdict from the stored journal is the same.
     let Some(again) = again.failure() else {
-        panic!("judged again, it passes")
+        panic!("the verdict from the journal is a pass")
     };
     assert_eq!(
         (again.step, again.expect, &again.summary),
@@ -68,7 +68,7 @@ async fn holds(claim: &Claim) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_defect_is_caught_with_its_link() {
-    bring_mutants();
+    register_mutants();
     let defects = Defects::load();
     let claims = defects.iter().flat_map(|defect| {
         let claims = defect.claims.clone().into_iter();
@@ -79,7 +79,7 @@ async fn every_defect_is_caught_with_its_link() {
         })
     });
     let mut checks = futures::stream::iter(claims)
-        .map(|claim| tokio::spawn(async move { holds(&claim).await }))
+        .map(|claim| tokio::spawn(async move { assert_detected(&claim).await }))
         .buffer_unordered(AT_ONCE);
     while let Some(held) = checks.next().await {
         held.unwrap();
@@ -97,8 +97,8 @@ fn the_catalogue_lists_every_defect_and_every_mutant_exactly_once() {
         .filter(|name| matches!(references::Defect::named(name), Ok(references::Defect::Mutant(_))))
         .collect();
     assert_eq!(mutants, mutants::NAMES.iter().copied().collect());
-    for surroundings in suites::harness::Defect::all() {
-        assert!(named.contains(&*surroundings.to_string()), "{surroundings}");
+    for defect in suites::harness::Defect::all() {
+        assert!(named.contains(&*defect.to_string()), "{defect}");
     }
 }
 
@@ -137,9 +137,9 @@ fn every_case_is_listed_for_a_defect_and_every_listed_case_exists() {
     );
     for defect in defects.iter() {
         for case in defect.claims.keys().chain(&defect.cases) {
-            let stands_for = |id: &str| id == case || id.starts_with(&format!("{case}/"));
+            let is_listed = |id: &str| id == case || id.starts_with(&format!("{case}/"));
             assert!(
-                plans.iter().any(|plan| stands_for(plan.id())),
+                plans.iter().any(|plan| is_listed(plan.id())),
                 "{}: no case {case}",
                 defect.name
             );
@@ -162,7 +162,7 @@ async fn report_of(
     named: &[&str],
     healthy: Option<references::Defect>,
 ) -> SelftestReport {
-    bring_mutants();
+    register_mutants();
     const CASES: [&str; 2] = [
         "scheduler/filter/limit/exactly",
         "scheduler/claims/kinds/without-volumes",
@@ -219,7 +219,7 @@ async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_i
 
 /// The result of each defect of the catalogue in each of these cases. `observes`: skip defects whose code no case executes.
 async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
-    bring_mutants();
+    register_mutants();
     let load = |id: &&str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
     let options = RunOptions {
         seed: Some(0),
@@ -247,7 +247,7 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
         build: Arc::new(move |name| {
             let defect = name.and_then(|name| references::Defect::named(name).ok());
             let options = match defect {
-                Some(defect) => defect.spoil(options.clone()),
+                Some(defect) => defect.apply_to(options.clone()),
                 None => options.clone(),
             };
             (references::built_in(defect), options)
@@ -265,12 +265,12 @@ async fn skipped_runs_would_have_passed() {
         "story/volumes/exhausted",
     ];
     let (all, some) = (trials_of(&cases, false).await, trials_of(&cases, true).await);
-    let mut left_out = 0;
+    let mut skipped = 0;
     for (run, seen) in all.iter().zip(&some) {
         assert_eq!((&run.defect, &run.case), (&seen.defect, &seen.case));
         match seen.found {
             Found::Unreached => {
-                left_out += 1;
+                skipped += 1;
                 assert_eq!(
                     run.found,
                     Found::Passed,
@@ -285,8 +285,8 @@ async fn skipped_runs_would_have_passed() {
     }
     assert_eq!(all.len(), some.len());
     assert!(
-        all.len() / 3 < left_out && left_out < all.len(),
-        "{left_out} of {}",
+        all.len() / 3 < skipped && skipped < all.len(),
+        "{skipped} of {}",
         all.len()
     );
 }

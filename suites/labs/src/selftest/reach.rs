@@ -9,7 +9,7 @@ use suites::harness::interposer::are_met;
 use suites::harness::journal::Fact;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
-use suites::harness::{Defect as SurroundingsDefect, Outcome, RunOptions};
+use suites::harness::{Defect as EnvironmentDefect, Outcome, RunOptions};
 
 use super::record::Trial;
 use suites::{Defect, Reached};
@@ -57,8 +57,8 @@ impl<'a> Seen<'a> {
         if self.facts.first().is_none_or(|fact| fact.seq > 0) {
             return true;
         }
-        if let Ok(surroundings) = SurroundingsDefect::from_str(&defect.name) {
-            return surroundings.shows(self.plan, &self.facts);
+        if let Ok(environment_defect) = EnvironmentDefect::from_str(&defect.name) {
+            return environment_defect.shows(self.plan, &self.facts);
         }
         match defect.role() {
             Some(role) if !defect.wire.is_empty() => are_met(&defect.wire, role, self.plan, &self.facts),

@@ -124,7 +124,7 @@ impl Runner {
             ..RunOptions::default()
         };
         let options = match self.defect {
-            Some(defect) => defect.spoil(options),
+            Some(defect) => defect.apply_to(options),
             None => options,
         };
         let systems = &self.systems;
