@@ -41,7 +41,7 @@ impl WatchPauses {
         }
     }
 
-    /// Waits before a request is sent, if it starts a watch and the previous watch of the same kind was short.
+    /// Waits before a request is sent, if it starts a watch and the previous watch with the same path and parameters was short.
     pub async fn before(&self, uri: &Uri) {
         let Some(key) = watch_key(uri) else {
             return;

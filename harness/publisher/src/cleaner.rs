@@ -2,8 +2,9 @@
 //! central controller": neither garbage collection nor the instances of other nodes delete them). Needs no driver socket, and
 //! publishes nothing.
 //!
-//! An instance is identified by the value of its managed-by label. Its absence counts from when this process first observed it. Its objects
-//! are deleted after a full uninterrupted `--orphan-after`. Watch events may be delayed, so the nodes are listed again before a deletion.
+//! An instance is identified by the value of its managed-by label. The absence of an instance counts from when this process
+//! first observed it. The objects are deleted after an uninterrupted absence of `--orphan-after`. Watch events may be delayed, so the nodes
+//! are listed again before a deletion.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

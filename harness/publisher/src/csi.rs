@@ -200,7 +200,7 @@ impl ConnectRetry {
         ConnectRetry(Retry::new(backoff))
     }
 
-    /// Waits after an attempt. `failed`: its error, or `None` if the driver is not ready. Returns permanent errors.
+    /// Waits after an attempt. `failed`: the error of the attempt, or `None` if the driver is not ready. Returns permanent errors.
     async fn wait(&mut self, failed: Option<DriverError>) -> Result<(), DriverError> {
         match failed {
             None => tracing::info!("the driver is not ready yet; retrying"),

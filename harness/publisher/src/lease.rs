@@ -171,7 +171,7 @@ impl LeaderElector {
     }
 
     async fn try_acquire_or_renew(&self) -> kube::Result<bool> {
-        // Measured from before the request, so never later than the expiry that other candidates compute.
+        // Counted from before the request, so that this expiry is never later than the one that other candidates compute.
         let until = Instant::now() + self.options.lease_duration;
         let found = match self.api.get(&self.name).await {
             Ok(found) => Some(found),

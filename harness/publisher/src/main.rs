@@ -33,7 +33,7 @@ struct Arguments {
     #[arg(long, value_name = "RATE", default_value_t = 5.0)]
     kube_api_qps: f64,
 
-    /// Burst of these requests.
+    /// Burst of API requests, excluding watches and publishing.
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     kube_api_burst: u32,
 
@@ -79,7 +79,7 @@ fn level(verbosity: u8) -> &'static str {
 async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let config = config(arguments.kubeconfig, arguments.master).await?;
     let main = rate_limited_client(config.clone(), arguments.kube_api_qps, arguments.kube_api_burst)?;
-    // Publishing has its own rate limit among the options.
+    // The options contain a separate rate limit for publishing.
     let publishing = kube::Client::try_from(config)?;
     let mut terminated = signal(SignalKind::terminate())?;
     let mut interrupted = signal(SignalKind::interrupt())?;

@@ -247,7 +247,7 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
         self.metrics.depth.inc();
     }
 
-    /// A ready key, or else when the next one becomes ready.
+    /// A ready key, or else the time at which the next key becomes ready.
     fn pop(&mut self, now: Instant) -> (Option<K>, Option<Instant>) {
         while let Some((until, _)) = self.waiting.first()
             && *until <= now

@@ -35,7 +35,7 @@ use crate::{
 /// Why the publisher could not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The options contradict each other.
+    /// The options are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// The driver returns an error for its name or capabilities.
@@ -114,7 +114,7 @@ pub async fn run_with(
         election: Mutex::default(),
     };
     let ended = tokio::select! {
-        // Check the shutdown first: nothing may happen after it.
+        // Poll `shutdown` first: no request may be sent after it resolves.
         biased;
         () = shutdown => Ok(()),
         never = Box::pin(start.serve()) => never.map(|never| match never {}),
@@ -132,7 +132,7 @@ pub async fn run_with(
 struct Start {
     options: Options,
     client: Client,
-    /// Client for watches, which pauses between failing ones.
+    /// Client for watches, with back-off between watches that end immediately.
     watching: Client,
     publishing: Client,
     driver: Channel,

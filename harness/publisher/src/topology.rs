@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use capacity_types::{Segment, segment};
 
-/// What is known about one node.
+/// Labels, driver registration and resulting segment of one node.
 #[derive(Debug, Default)]
 struct NodeFacts {
     labels: Option<BTreeMap<String, String>>,

@@ -26,8 +26,8 @@ struct Term {
 }
 
 impl NodeSelector {
-    /// Compiles terms, each given by its `matchExpressions` and `matchFields`. An invalid term matches no node, and neither does an empty
-    /// one.
+    /// Compiles terms, each given by its `matchExpressions` and `matchFields`. An invalid or empty term matches no
+    /// node.
     pub fn compile<'a, L, F>(terms: impl IntoIterator<Item = (L, F)>) -> Self
     where
         L: IntoIterator<Item = Expression<'a>>,
@@ -61,7 +61,7 @@ impl NodeSelector {
         (!self.terms.is_empty()).then_some(all)
     }
 
-    /// A label that every selected node has, if there is exactly one term and it requires one.
+    /// A label that every selected node has: of the only term, the first `In` requirement with one value. `None` if there are several terms.
     pub fn label(&self) -> Option<(&str, &str)> {
         let [term] = self.terms.as_slice() else {
             return None;

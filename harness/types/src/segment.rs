@@ -1,6 +1,6 @@
 //! Topology segments: the parts of a cluster between which a driver distinguishes (CSI `Topology`; KEP-1472).
 //!
-//! Does not know how cases and reports abbreviate them, nor which segments a cluster has.
+//! Does not know how cases and reports abbreviate segments, nor which segments a cluster has.
 
 use serde_json::Value;
 

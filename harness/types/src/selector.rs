@@ -1,4 +1,4 @@
-//! Compiled label selectors, and the `nodeTopology` of a CSIStorageCapacity object, which is one.
+//! Compiled label selectors, including the `nodeTopology` of a CSIStorageCapacity object.
 
 use std::fmt;
 

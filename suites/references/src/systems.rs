@@ -164,7 +164,7 @@ fn cleaner_options(access: Access) -> publisher::Options {
     }
 }
 
-/// Short leader election periods, but long enough for a busy machine.
+/// Short leader election periods, but long enough for a host under load.
 fn election(access: &Access) -> publisher::LeaderElectionOptions {
     publisher::LeaderElectionOptions {
         enabled: access.settings.publisher.has_election(),

@@ -28,7 +28,8 @@ pub(crate) struct Capacities {
     limiter: RateLimiter,
     /// The version in use. `None`: not discovered yet, or no longer served.
     version: Mutex<Option<&'static str>>,
-    /// When discovery last ran for a server that drops `maximumVolumeSize`, as servers before 1.21 do. `None`: it stores the field.
+    /// When discovery last ran for a server that drops `maximumVolumeSize`, as servers before 1.21 do. `None`: the server stores the
+    /// field.
     maximum_dropped: Mutex<Option<Instant>>,
     /// Minimum time between two discoveries for such a server.
     rediscovery_interval: Duration,
@@ -55,8 +56,8 @@ impl Capacities {
         }
     }
 
-    /// Whether the server is known to store `maximumVolumeSize`. If it dropped the field before, repeats the discovery from time to time:
-    /// after an upgrade the old version and its watches may go on working, but a newer version is served too.
+    /// Whether the server is known to store `maximumVolumeSize`. If the server dropped the field before, repeats discovery at intervals:
+    /// after an upgrade of the server the old API version still works, but a newer version, which has the field, is served too.
     pub(crate) async fn stores_maximum_volume_size(&self) -> bool {
         let before = *self.version.lock();
         {
@@ -193,7 +194,7 @@ impl Capacities {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
 
-    /// Records whether the server dropped `maximumVolumeSize`, so that it is not written again and again.
+    /// Records whether the server dropped `maximumVolumeSize`, so that the publisher does not write the field at every refresh.
     fn record_maximum_dropped(&self, sent: &CSIStorageCapacity, written: &CSIStorageCapacity) {
         if sent.maximum_volume_size.is_some() {
             let dropped = written.maximum_volume_size.is_none();

@@ -148,7 +148,7 @@ impl Provisioner {
             .await;
         let began = Instant::now();
         let prepared = match pending {
-            // A request with an unknown result is repeated unchanged: another one might create a second volume.
+            // A request with an unknown result is repeated unchanged: a different request might create a second volume.
             Some(attempt) => Ok(attempt),
             None => self.prepare(&job).await.map(Arc::new),
         };
@@ -241,7 +241,7 @@ impl Provisioner {
             .map(|term| term.segments.clone())
             .collect();
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < requested;
-        // CSI: a volume created from a content source must report it; otherwise it is empty.
+        // CSI: the response must contain the content source of the volume; otherwise the volume is empty.
         let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
         // The request is stored until the volume is published or deleted, so that no volume is leaked.
         self.store_request(attempt);

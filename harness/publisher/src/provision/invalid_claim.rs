@@ -3,7 +3,7 @@
 /// StorageClass parameter with the filesystem type.
 pub(super) const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 
-/// The PVC or its class requests something unsupported; only another PVC or class helps.
+/// The PVC or its class requests something unsupported; a retry can only succeed after a change of the PVC or class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidClaim {
     #[error("claim Selector is not supported")]

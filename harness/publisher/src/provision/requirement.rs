@@ -9,12 +9,12 @@ use k8s_openapi::api::core::v1::TopologySelectorTerm;
 
 use crate::topology::{NodeSegment, Topology};
 
-/// The inputs for one volume.
+/// The inputs for the accessibility requirements of one volume.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TopologyInput<'a> {
     /// The selected node, for WaitForFirstConsumer.
     pub(super) node: Option<&'a str>,
-    /// PVC name: it spreads the volumes of a StatefulSet with Immediate binding.
+    /// PVC name, which spreads the volumes of a StatefulSet with Immediate binding.
     pub(super) claim: &'a str,
     /// `allowedTopologies` of the class.
     pub(super) allowed: &'a [TopologySelectorTerm],

@@ -85,8 +85,8 @@ pub(super) fn is_secret_parameter(parameter: &str) -> bool {
         .any(|keys| keys.name == parameter || keys.namespace == parameter)
 }
 
-/// The secret reference of a class for a use. `None` if it has none. The only PVC field in the namespace template is the PVC's namespace,
-/// so that PVC owners cannot choose another one.
+/// The reference of a StorageClass to the secret for a CSI call. `None` if the class sets none. The namespace template may use no field of
+/// the PVC except its namespace, so that users who create PVCs cannot choose the namespace of the secret.
 pub(super) fn reference(
     used: SecretUse,
     class: &StorageClass,
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(read(&[(NAME, ""), (NAMESPACE, "n")]), half());
         let twice = [(NAME, "s"), ("csiProvisionerSecretName", "s"), (NAMESPACE, "n")];
         assert_eq!(read(&twice), Err(InvalidClaim::DuplicateSecret(NAME)));
-        // PVC owners must not be able to choose another namespace.
+        // Users who create PVCs must not be able to choose the namespace of the secret.
         for namespace in ["${pvc.name}", "${pvc.annotations['team/key']}", "${open"] {
             let expected = Err(InvalidClaim::SecretTemplate(namespace.to_owned()));
             assert_eq!(read(&[(NAME, "s"), (NAMESPACE, namespace)]), expected);

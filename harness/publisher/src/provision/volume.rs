@@ -34,7 +34,7 @@ const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 /// The volume attribute with the identity of the process that created the volume.
 const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
 
-/// The annotations with the secret for DeleteVolume. Empty if it needs none.
+/// The annotations with the secret for DeleteVolume. Empty if DeleteVolume needs no secret.
 const DELETION_SECRET: [&str; 2] = [
     "volume.kubernetes.io/provisioner-deletion-secret-name",
     "volume.kubernetes.io/provisioner-deletion-secret-namespace",
@@ -146,7 +146,8 @@ pub(super) enum ReclaimAction {
     RemoveFinalizer,
 }
 
-/// The pending action for a PersistentVolume, if any. With `own` (distributed mode) only for volumes accessible from that segment.
+/// The pending action for a PersistentVolume, if any. `own`: the segment of the own node (distributed mode); volumes that are not accessible
+/// from it have no pending action.
 pub(super) fn reclaim_action(
     object: &PersistentVolume,
     driver: &str,

@@ -18,7 +18,7 @@ const NAME: &str = "mutant";
 /// Result of a system; `None` if it was stopped from outside.
 type Ended = std::thread::Result<Option<Result<(), BoxError>>>;
 
-/// The same system with a mutant active.
+/// The system with this mutant active.
 pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {

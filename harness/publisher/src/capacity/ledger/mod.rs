@@ -153,10 +153,13 @@ impl Ledger {
     /// Records that a restarted watch has listed all objects. Objects known only from this publisher's writes may have been deleted
     /// meanwhile: returns their keys. Forgets the ones that this publisher deleted, because no event will report their deletion.
     pub(crate) fn list_completed(&mut self) -> Vec<Key> {
-        let is_unobserved = |known: &KnownObject| known.deleting && !known.observed;
-        let unobserved = self.objects.iter().filter(|(_, known)| is_unobserved(known));
-        let unobserved: Vec<String> = unobserved.map(|(uid, _)| uid.clone()).collect();
-        for uid in &unobserved {
+        let is_unobserved_deletion = |known: &KnownObject| known.deleting && !known.observed;
+        let deletions = self
+            .objects
+            .iter()
+            .filter(|(_, known)| is_unobserved_deletion(known));
+        let deletions: Vec<String> = deletions.map(|(uid, _)| uid.clone()).collect();
+        for uid in &deletions {
             self.forget(uid);
         }
         let unobserved = self.objects.values_mut().filter(|known| !known.observed);
