@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use fake_csi::{Caller, DriverSpec, FakeDriver, Pool, Question, channel};
+use fake_csi::{CsiClient, CsiRequest, DriverSpec, FakeDriver, Pool, channel};
 
 const GI: u64 = 1 << 30;
 
@@ -16,13 +16,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let socket = std::env::temp_dir().join(format!("full-{}.sock", std::process::id()));
     let serving = driver.listen(&socket, None).await?;
-    let caller = Caller::new(channel(&socket)?, Duration::from_secs(5));
-    let question = Question::Capacity {
+    let client = CsiClient::new(channel(&socket)?, Duration::from_secs(5));
+    let request = CsiRequest::Capacity {
         segment: None,
         parameters: BTreeMap::new(),
     };
-    let reply = caller.ask(question).await;
-    writeln!(std::io::stdout(), "{}: {:?}", reply.code, reply.told)?;
+    let reply = client.call(request).await;
+    writeln!(std::io::stdout(), "{}: {:?}", reply.code, reply.values)?;
     serving.stop().await;
     Ok(())
 }

@@ -13,7 +13,7 @@ use tonic::Status;
 use crate::{
     DriverSpec, Segment,
     backend::SizeRange,
-    volumes::{Usage, Wanted},
+    volumes::{Capability, CreateArguments},
 };
 
 /// Maximum length of a string field, in bytes (CSI spec, "Size Limits").
@@ -26,10 +26,15 @@ const PATH_BYTES_MAX: usize = 4096;
 const MAP_BYTES_MAX: usize = 4096;
 
 /// The validated CreateVolume arguments, or `INVALID_ARGUMENT`.
-pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<Wanted, Status> {
+pub(crate) fn create_volume(
+    spec: &DriverSpec,
+    request: CreateVolumeRequest,
+) -> Result<CreateArguments, Status> {
     let name = required("name", request.name)?;
-    let usages = usages(&request.volume_capabilities)?;
-    let source = request.volume_content_source.map(|source| original(spec, source));
+    let capabilities = read_capabilities(&request.volume_capabilities)?;
+    let source = request
+        .volume_content_source
+        .map(|source| source_id(spec, source));
     let source = source.transpose()?;
     let snapshot = source.as_ref().and_then(|id| spec.snapshots.get(id)).cloned();
     let mutable_parameters = mutable_parameters(spec, request.mutable_parameters)?;
@@ -37,11 +42,11 @@ pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<
     let parameters = bounded("parameters", request.parameters)?;
     let terms = request.accessibility_requirements.unwrap_or_default();
     let (requisite, preferred) = (segments(terms.requisite)?, segments(terms.preferred)?);
-    Ok(Wanted {
+    Ok(CreateArguments {
         name,
         size,
         parameters,
-        usages,
+        capabilities,
         requisite,
         preferred,
         source,
@@ -51,7 +56,7 @@ pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<
 }
 
 /// The id of the source volume or snapshot.
-fn original(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, Status> {
+fn source_id(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, Status> {
     match source.r#type {
         Some(volume_content_source::Type::Volume(volume)) if spec.has_clones() => {
             required("volume_content_source.volume_id", volume.volume_id)
@@ -64,10 +69,10 @@ fn original(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, St
             }
         }
         Some(volume_content_source::Type::Snapshot(_)) => Err(Status::invalid_argument(
-            "this driver has no snapshots; leave volume_content_source out",
+            "this driver does not support snapshots as volume_content_source; leave it out",
         )),
         _ => Err(Status::invalid_argument(
-            "this driver makes empty volumes only; leave volume_content_source out",
+            "this driver does not support volume_content_source; leave it out",
         )),
     }
 }
@@ -125,26 +130,26 @@ pub(crate) fn bounded(what: &str, map: BTreeMap<String, String>) -> Result<BTree
         > MAP_BYTES_MAX
     {
         return Err(Status::invalid_argument(format!(
-            "{what} take more than {MAP_BYTES_MAX} bytes; shorten them"
+            "{what} have more than {MAP_BYTES_MAX} bytes; shorten them"
         )));
     }
     Ok(map)
 }
 
 /// The validated volume capabilities; at least one is required.
-pub(crate) fn usages(capabilities: &[VolumeCapability]) -> Result<Vec<Usage>, Status> {
+pub(crate) fn read_capabilities(capabilities: &[VolumeCapability]) -> Result<Vec<Capability>, Status> {
     if capabilities.is_empty() {
         return Err(Status::invalid_argument(
             "volume_capabilities are missing; give at least one",
         ));
     }
-    capabilities.iter().map(usage).collect()
+    capabilities.iter().map(read_capability).collect()
 }
 
 /// One required, validated volume capability.
-pub(crate) fn one_usage(capability: Option<VolumeCapability>) -> Result<Usage, Status> {
+pub(crate) fn required_capability(capability: Option<VolumeCapability>) -> Result<Capability, Status> {
     let missing = || Status::invalid_argument("volume_capability is missing; set it");
-    usage(&capability.ok_or_else(missing)?)
+    read_capability(&capability.ok_or_else(missing)?)
 }
 
 /// The segment of a topology; `None` if it is unset or empty, which restricts nothing.
@@ -160,7 +165,7 @@ fn segments(terms: Vec<Topology>) -> Result<Vec<Segment>, Status> {
         .collect()
 }
 
-fn usage(capability: &VolumeCapability) -> Result<Usage, Status> {
+fn read_capability(capability: &VolumeCapability) -> Result<Capability, Status> {
     let block = match &capability.access_type {
         Some(AccessType::Block(_)) => true,
         Some(AccessType::Mount(_)) => false,
@@ -172,7 +177,7 @@ fn usage(capability: &VolumeCapability) -> Result<Usage, Status> {
     };
     match capability.access_mode {
         Some(volume_capability::AccessMode { mode }) if mode != i32::from(access_mode::Mode::Unknown) => {
-            Ok(Usage { block, mode })
+            Ok(Capability { block, mode })
         }
         _ => Err(Status::invalid_argument(
             "a volume capability has no access_mode; set it",

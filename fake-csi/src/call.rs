@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 
 use crate::{
     Answer, Effect, Event, Method, NodeIdentity,
-    connection::Line,
+    connection::ConnectionInfo,
     state::{DriverState, Shared},
 };
 
@@ -35,30 +35,33 @@ pub(crate) struct Call {
 pub const PANICKED: &str = "the fake driver panicked while handling this call";
 
 /// Result of a handler: the response, and its summary for the observer.
-pub(crate) type Answered<M> = Result<(M, Answer), Status>;
+pub(crate) type HandlerResult<M> = Result<(M, Answer), Status>;
 
 impl Endpoint {
     /// A call without arguments; the handler fills them in from the request.
     pub(crate) fn call<T>(&self, method: Method, request: &Request<T>) -> Call {
-        let line = Line::of_call(request);
-        let peer = line.as_ref().map(|line| line.peer).unwrap_or_default();
+        let connection = ConnectionInfo::of_call(request);
+        let peer = connection
+            .as_ref()
+            .map(|connection| connection.peer)
+            .unwrap_or_default();
         let node = self.node.as_ref().map(|node| node.node_id.clone());
         Call {
             event: Event::new(method, node, peer),
-            cut: line.map(|line| line.cut),
+            cut: connection.map(|connection| connection.cut),
         }
     }
 
     /// Answers a call that reports only success to the observer.
-    pub(crate) async fn tell<M>(&self, call: Call, message: M) -> Result<Response<M>, Status> {
+    pub(crate) async fn respond<M>(&self, call: Call, message: M) -> Result<Response<M>, Status> {
         self.serve(call, |_, _, _| Ok((message, Answer::Done))).await
     }
 
-    /// Answers a call: fault rules first, then `answer`, which may read and change the driver's state and complete the event.
+    /// Answers a call: fault rules first, then `handler`, which may read and change the driver's state and complete the event.
     pub(crate) async fn serve<M>(
         &self,
         call: Call,
-        answer: impl FnOnce(&mut DriverState, &mut Event, Option<Effect>) -> Answered<M>,
+        handler: impl FnOnce(&mut DriverState, &mut Event, Option<Effect>) -> HandlerResult<M>,
     ) -> Result<Response<M>, Status> {
         let latency = self.shared.spec.latency;
         if !latency.is_zero() {
@@ -67,7 +70,7 @@ impl Endpoint {
         let mut flight = Flight::start(&self.shared, call.event);
         // The endpoint may have stopped during the latency.
         self.unless_stopped(std::future::ready(()), &mut flight).await?;
-        let decision = self.shared.state.lock().script.decide(&flight.call);
+        let decision = self.shared.state.lock().rules.decide(&flight.call);
         if !decision.delay.is_zero() {
             self.unless_stopped(tokio::time::sleep(decision.delay), &mut flight)
                 .await?;
@@ -78,21 +81,21 @@ impl Endpoint {
             Some(Effect::Hang) => {
                 self.unless_stopped(decision.removed.cancelled(), &mut flight)
                     .await?;
-                flight.end(|state, event| answer(state, event, None))
+                flight.end(|state, event| handler(state, event, None))
             }
             Some(Effect::Disconnect) => {
                 flight.call.lost = true;
-                let ended = flight.end(|_, _| Err(Status::unavailable("the script cut the connection")));
+                let ended = flight.end(|_, _| Err(Status::unavailable("a fault rule cut the connection")));
                 cut();
                 ended
             }
             Some(Effect::LoseAnswer) => {
                 flight.call.lost = true;
-                let ended = flight.end(|state, event| answer(state, event, None));
+                let ended = flight.end(|state, event| handler(state, event, None));
                 cut();
                 ended
             }
-            effect => flight.end(|state, event| answer(state, event, effect)),
+            effect => flight.end(|state, event| handler(state, event, effect)),
         }
     }
 
@@ -104,7 +107,7 @@ impl Endpoint {
         tokio::select! {
             biased;
             () = self.stopped.cancelled() => {
-                flight.end(|_, _| Err::<((), Answer), _>(Status::unavailable("the driver stopped"))).map(|_| ())
+                flight.end(|_, _| Err::<((), Answer), _>(Status::unavailable("the driver has stopped"))).map(|_| ())
             }
             () = wait => Ok(()),
         }
@@ -133,23 +136,23 @@ impl Flight {
     /// Answers and reports to the observer in one step under the lock.
     fn end<M>(
         &mut self,
-        answer: impl FnOnce(&mut DriverState, &mut Event) -> Answered<M>,
+        handler: impl FnOnce(&mut DriverState, &mut Event) -> HandlerResult<M>,
     ) -> Result<Response<M>, Status> {
         let mut state = self.shared.state.lock();
-        let caught = catch_unwind(AssertUnwindSafe(|| answer(&mut state, &mut self.call)));
-        let answered = caught.unwrap_or_else(|_| Err(Status::internal(PANICKED)));
-        self.call.outcome = answered
+        let caught = catch_unwind(AssertUnwindSafe(|| handler(&mut state, &mut self.call)));
+        let result = caught.unwrap_or_else(|_| Err(Status::internal(PANICKED)));
+        self.call.outcome = result
             .as_ref()
-            .map(|(_, answer)| answer.clone())
+            .map(|(_, summary)| summary.clone())
             .map_err(Into::into);
         self.ended = true;
-        self.tell();
+        self.report();
         drop(state);
-        answered.map(|(message, _)| Response::new(message))
+        result.map(|(message, _)| Response::new(message))
     }
 
     /// Must be called with the state locked, so that events have the order in which the calls took effect.
-    fn tell(&self) {
+    fn report(&self) {
         tracing::debug!(method = %self.call.method, outcome = ?self.call.outcome, "call ended");
         if let Some(observer) = &self.shared.observer {
             observer.observe(Event {
@@ -164,7 +167,7 @@ impl Drop for Flight {
     fn drop(&mut self) {
         if !self.ended {
             let _order = self.shared.state.lock();
-            self.tell();
+            self.report();
         }
         self.shared.in_flight.send_modify(|calls| *calls -= 1);
     }

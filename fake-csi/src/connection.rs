@@ -28,36 +28,36 @@ static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
 /// Where a socket reports what it rejects.
 #[derive(Clone, Default)]
-pub(crate) struct Refusals {
+pub(crate) struct RefusalReporter {
     pub(crate) node: Option<String>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 /// Data about a connection that its requests carry.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct ConnectionInfo {
     pub(crate) peer: Peer,
     /// Cancelling it cuts the connection: unsent bytes are never sent.
     pub(crate) cut: CancellationToken,
     /// Whether the request has reached a CSI service.
     pub(crate) is_call: Arc<AtomicBool>,
-    refusals: Refusals,
+    reporter: RefusalReporter,
 }
 
-impl Line {
+impl ConnectionInfo {
     /// Takes the data from a request that reached a CSI service, and marks it as a call.
-    pub(crate) fn of_call<T>(request: &Request<T>) -> Option<Line> {
-        let line = request.extensions().get::<Line>()?.clone();
-        line.is_call.store(true, Ordering::Relaxed);
-        Some(line)
+    pub(crate) fn of_call<T>(request: &Request<T>) -> Option<ConnectionInfo> {
+        let info = request.extensions().get::<ConnectionInfo>()?.clone();
+        info.is_call.store(true, Ordering::Relaxed);
+        Some(info)
     }
 
     /// Reports a rejected request; without a path, a rejected connection.
-    pub(crate) fn refuse(&self, path: Option<&str>, reason: String) {
+    pub(crate) fn report_refused(&self, path: Option<&str>, reason: String) {
         tracing::debug!(path, reason, "refused");
-        if let Some(observer) = &self.refusals.observer {
+        if let Some(observer) = &self.reporter.observer {
             observer.refused(Refusal {
-                node: self.refusals.node.clone(),
+                node: self.reporter.node.clone(),
                 peer: self.peer,
                 path: path.map(str::to_owned),
                 reason,
@@ -69,7 +69,7 @@ impl Line {
 /// A connection that can be cut.
 pub(crate) struct Connection<S> {
     stream: S,
-    line: Line,
+    info: ConnectionInfo,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     inbound: Inbound,
     outbound: Outbound,
@@ -80,18 +80,18 @@ pub(crate) struct Connection<S> {
 
 impl<S> Connection<S> {
     /// `pid`: id of the peer process, if known.
-    pub(crate) fn new(stream: S, pid: Option<i32>, refusals: Refusals) -> Self {
+    pub(crate) fn new(stream: S, pid: Option<i32>, reporter: RefusalReporter) -> Self {
         let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
-        let line = Line {
+        let info = ConnectionInfo {
             peer: Peer { connection, pid },
             cut: CancellationToken::new(),
             is_call: Arc::default(),
-            refusals,
+            reporter,
         };
-        let cut = Box::pin(line.cut.clone().cancelled_owned());
+        let cut = Box::pin(info.cut.clone().cancelled_owned());
         Connection {
             stream,
-            line,
+            info,
             cut,
             inbound: Inbound::new(),
             outbound: Outbound::default(),
@@ -101,22 +101,22 @@ impl<S> Connection<S> {
     }
 
     /// Fails if the connection was cut; otherwise registers the task to be woken when it is.
-    fn uncut(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+    fn check_not_cut(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.cut.as_mut().poll(context) {
             Poll::Pending => Ok(()),
             Poll::Ready(()) => Err(io::Error::new(
                 io::ErrorKind::ConnectionReset,
-                "the script cut the connection",
+                "a fault rule cut the connection",
             )),
         }
     }
 }
 
 impl<S> Connected for Connection<S> {
-    type ConnectInfo = Line;
+    type ConnectInfo = ConnectionInfo;
 
-    fn connect_info(&self) -> Line {
-        self.line.clone()
+    fn connect_info(&self) -> ConnectionInfo {
+        self.info.clone()
     }
 }
 
@@ -126,15 +126,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.uncut(context)?;
+        self.check_not_cut(context)?;
         let this = &mut *self;
         loop {
             let (bytes, read) = &mut this.ready;
-            let left = &bytes[*read..];
-            if !left.is_empty() || this.has_ended {
-                let taken = left.len().min(buffer.remaining());
-                buffer.put_slice(&left[..taken]);
-                *read += taken;
+            let unread = &bytes[*read..];
+            if !unread.is_empty() || this.has_ended {
+                let copied = unread.len().min(buffer.remaining());
+                buffer.put_slice(&unread[..copied]);
+                *read += copied;
                 return Poll::Ready(Ok(()));
             }
             bytes.clear();
@@ -147,11 +147,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
                     *bytes = this.inbound.end();
                     this.has_ended = true;
                 }
-                filled => this.inbound.pass(filled, bytes),
+                filled => this.inbound.forward(filled, bytes),
             }
-            if let Some(beginning) = this.inbound.take_foreign() {
+            if let Some(beginning) = this.inbound.take_non_http2() {
                 let reason = format!("not HTTP/2: the connection begins with \"{beginning}\"");
-                this.line.refuse(None, reason);
+                this.info.report_refused(None, reason);
             }
         }
     }
@@ -163,16 +163,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.uncut(context)?;
+        self.check_not_cut(context)?;
         let this = &mut *self;
         let written = ready!(Pin::new(&mut this.stream).poll_write(context, bytes))?;
-        for refused in this.outbound.read(&bytes[..written]) {
+        for refused in this.outbound.scan(&bytes[..written]) {
             let path = refused.stream.and_then(|stream| this.inbound.path(stream));
             let what = match refused.stream {
                 Some(_) => "stream reset with",
                 None => "connection ended with",
             };
-            this.line.refuse(path, format!("{what} {}", refused.code));
+            this.info.report_refused(path, format!("{what} {}", refused.code));
         }
         Poll::Ready(Ok(written))
     }

@@ -15,11 +15,12 @@ use csi_proto::v1::{
 use tonic::{Code, Request, Response, Status};
 
 use crate::{
-    Answer, DriverSpec, Effect, Event, Method, Segment, VolumeInfo, amend, arguments,
-    backend::Ask,
-    call::{Answered, Endpoint},
+    Answer, DriverSpec, Effect, Event, Method, Segment, VolumeInfo, arguments,
+    backend::Requirements,
+    call::{Endpoint, HandlerResult},
     state::DriverState,
-    volumes::unknown,
+    violations,
+    volumes::volume_not_found,
 };
 
 #[tonic::async_trait]
@@ -32,7 +33,7 @@ impl Controller for Endpoint {
         let mut request = request.into_inner();
         describe_creation(&mut call.event, &request);
         let spec = &self.shared.spec;
-        call.event.violations = amend::create_volume(spec, &mut request);
+        call.event.violations = violations::create_volume(spec, &mut request);
         self.serve(call, |state, event, effect| {
             create(spec, state, event, request, effect)
         })
@@ -52,9 +53,9 @@ impl Controller for Endpoint {
         call.event.secrets = secrets.into_keys().collect();
         self.serve(call, |state, _, _| {
             let id = arguments::required("volume_id", id)?;
-            if state.published.holds(&id) {
+            if state.published.is_published(&id) {
                 return Err(Status::failed_precondition(format!(
-                    "volume {id:?} is in use at a path; unpublish it first"
+                    "volume {id:?} is published; unpublish it first"
                 )));
             }
             state.volumes.delete(&mut state.backend, &id);
@@ -75,7 +76,9 @@ impl Controller for Endpoint {
         let advertised = self.shared.spec.has_expansion();
         self.serve(call, |state, _, _| match advertised {
             true => expand(state, request),
-            false => Err(Status::unimplemented("the volumes of this driver do not grow")),
+            false => Err(Status::unimplemented(
+                "this driver does not support ControllerExpandVolume",
+            )),
         })
         .await
     }
@@ -92,7 +95,9 @@ impl Controller for Endpoint {
         let spec = &self.shared.spec;
         self.serve(call, |state, _, _| {
             if !spec.has_mutable_parameters() {
-                return Err(Status::unimplemented("the volumes of this driver do not change"));
+                return Err(Status::unimplemented(
+                    "this driver does not support ControllerModifyVolume",
+                ));
             }
             let id = arguments::required("volume_id", request.volume_id)?;
             let parameters = arguments::mutable_parameters(spec, request.mutable_parameters)?;
@@ -109,7 +114,11 @@ impl Controller for Endpoint {
         let mut call = self.call(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
         call.event.volume_id = Some(request.volume_id.clone());
-        call.event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
+        call.event.capabilities = request
+            .volume_capabilities
+            .iter()
+            .map(violations::format_capability)
+            .collect();
         self.serve(call, |state, _, _| Ok((validate(state, request)?, Answer::Done)))
             .await
     }
@@ -138,17 +147,21 @@ impl Controller for Endpoint {
             .as_ref()
             .map(|topology| topology.segments.clone());
         call.event.parameters = request.parameters.clone();
-        call.event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
+        call.event.capabilities = request
+            .volume_capabilities
+            .iter()
+            .map(violations::format_capability)
+            .collect();
         let spec = &self.shared.spec;
-        call.event.violations = amend::get_capacity(spec, &mut request);
+        call.event.violations = violations::get_capacity(spec, &mut request);
         self.serve(call, move |state, _, effect| match effect {
             Some(Effect::Capacity {
                 available,
                 maximum,
                 minimum,
             }) => Ok(capacity(available, maximum, minimum)),
-            _ if spec.advertise_get_capacity => measured(spec, state, request),
-            _ => Err(Status::unimplemented("this driver does not tell its capacity")),
+            _ if spec.advertise_get_capacity => pool_capacity(spec, state, request),
+            _ => Err(Status::unimplemented("this driver does not support GetCapacity")),
         })
         .await
     }
@@ -167,14 +180,14 @@ impl Controller for Endpoint {
             (rpc::Type::CloneVolume, spec.has_clones()),
             (rpc::Type::ModifyVolume, spec.has_mutable_parameters()),
         ];
-        let answer = ControllerGetCapabilitiesResponse {
+        let response = ControllerGetCapabilitiesResponse {
             capabilities: calls
                 .into_iter()
                 .filter(|(_, advertised)| *advertised)
                 .map(|(call, _)| capability(call))
                 .collect(),
         };
-        self.tell(self.call(Method::ControllerGetCapabilities, &request), answer)
+        self.respond(self.call(Method::ControllerGetCapabilities, &request), response)
             .await
     }
 }
@@ -205,17 +218,21 @@ pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest)
     }
     call.segment = call.preferred.first().or(call.requisite.first()).cloned();
     call.parameters = request.parameters.clone();
-    call.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
+    call.capabilities = request
+        .volume_capabilities
+        .iter()
+        .map(violations::format_capability)
+        .collect();
     call.required_bytes = request.capacity_range.map(|range| range.required_bytes);
     call.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
     call.volume_name = Some(request.name.clone());
     call.secrets = request.secrets.keys().cloned().collect();
     call.mutable_parameters = request.mutable_parameters.clone();
-    call.source = request.volume_content_source.as_ref().and_then(original);
+    call.source = request.volume_content_source.as_ref().and_then(source_id);
 }
 
 /// The id of the source volume or snapshot.
-fn original(source: &VolumeContentSource) -> Option<String> {
+fn source_id(source: &VolumeContentSource) -> Option<String> {
     match source.r#type.as_ref()? {
         volume_content_source::Type::Volume(volume) => Some(volume.volume_id.clone()),
         volume_content_source::Type::Snapshot(snapshot) => Some(snapshot.snapshot_id.clone()),
@@ -228,21 +245,25 @@ fn create(
     event: &mut Event,
     request: CreateVolumeRequest,
     effect: Option<Effect>,
-) -> Answered<CreateVolumeResponse> {
-    let wanted = arguments::wanted(spec, request)?;
-    if let Some(usage) = wanted.usages.iter().find(|usage| !spec.knows(usage.mode)) {
+) -> HandlerResult<CreateVolumeResponse> {
+    let arguments = arguments::create_volume(spec, request)?;
+    if let Some(capability) = arguments
+        .capabilities
+        .iter()
+        .find(|capability| !spec.supports_access_mode(capability.mode))
+    {
         return Err(Status::invalid_argument(format!(
             "CSI {} has no access mode {}; use one that it has",
-            spec.version, usage.mode
+            spec.version, capability.mode
         )));
     }
-    let created = state.volumes.create(&mut state.backend, wanted);
+    let created = state.volumes.create(&mut state.backend, arguments);
     let created = created.map_err(|status| match status.code() {
         Code::ResourceExhausted => Status::new(spec.exhausted, status.message()),
         _ => status,
     })?;
     let mut volume = message(spec, created);
-    if !spec.tells_volume_size {
+    if !spec.reports_volume_size {
         volume.capacity_bytes = 0;
     }
     if let Some(Effect::Volume { bytes, topology }) = effect {
@@ -259,26 +280,26 @@ fn create(
         .accessible_topology
         .first()
         .map(|term| term.segments.clone());
-    let answer = Answer::Volume {
+    let summary = Answer::Volume {
         bytes: volume.capacity_bytes,
         segment,
     };
-    Ok((CreateVolumeResponse { volume: Some(volume) }, answer))
+    Ok((CreateVolumeResponse { volume: Some(volume) }, summary))
 }
 
 fn expand(
     state: &mut DriverState,
     request: ControllerExpandVolumeRequest,
-) -> Answered<ControllerExpandVolumeResponse> {
+) -> HandlerResult<ControllerExpandVolumeResponse> {
     let id = arguments::required("volume_id", request.volume_id)?;
     if request.capacity_range.is_none() {
         return Err(Status::invalid_argument("capacity_range is missing; set it"));
     }
     let size = arguments::size(request.capacity_range)?;
-    let volume = state.volumes.get(&id).ok_or_else(|| unknown(&id))?;
+    let volume = state.volumes.get(&id).ok_or_else(|| volume_not_found(&id))?;
     let segment = Some(volume.segment.clone()).filter(|segment| !segment.is_empty());
-    let grown = state.volumes.expand(&mut state.backend, &id, size)?;
-    let bytes = signed(grown.bytes);
+    let expanded = state.volumes.expand(&mut state.backend, &id, size)?;
+    let bytes = signed(expanded.bytes);
     let message = ControllerExpandVolumeResponse {
         capacity_bytes: bytes,
         node_expansion_required: false,
@@ -286,34 +307,36 @@ fn expand(
     Ok((message, Answer::Volume { bytes, segment }))
 }
 
-fn measured(
+fn pool_capacity(
     spec: &DriverSpec,
     state: &mut DriverState,
     request: GetCapacityRequest,
-) -> Answered<GetCapacityResponse> {
+) -> HandlerResult<GetCapacityResponse> {
     let segment = arguments::segment(request.accessible_topology)?;
     let parameters = arguments::bounded("parameters", request.parameters)?;
     // Without capabilities nothing is restricted; external-provisioner sends none.
     let blocks: Vec<bool> = match request.volume_capabilities.as_slice() {
         [] => Vec::new(),
-        given => arguments::usages(given)?
+        given => arguments::read_capabilities(given)?
             .iter()
-            .map(|usage| usage.block)
+            .map(|capability| capability.block)
             .collect(),
     };
-    let ask = Ask {
+    let requirements = Requirements {
         parameters: &parameters,
         blocks: &blocks,
     };
-    let room = state.backend.room(segment.as_ref(), ask, spec.tells_reserved);
-    let missing = spec.varies_by / 2 * (state.measured % 3);
-    state.measured += 1;
+    let values = state
+        .backend
+        .capacity(segment.as_ref(), requirements, spec.reports_reserved);
+    let missing = spec.capacity_variation / 2 * (state.get_capacity_calls % 3);
+    state.get_capacity_calls += 1;
     let less = |bytes: u64| signed(bytes.saturating_sub(missing));
     let has_sizes = spec.version.has_volume_sizes();
     Ok(capacity(
-        less(room.available),
-        room.maximum.filter(|_| has_sizes).map(less),
-        room.minimum.filter(|_| has_sizes).map(signed),
+        less(values.available),
+        values.maximum.filter(|_| has_sizes).map(less),
+        values.minimum.filter(|_| has_sizes).map(signed),
     ))
 }
 
@@ -338,11 +361,11 @@ fn validate(
     request: ValidateVolumeCapabilitiesRequest,
 ) -> Result<ValidateVolumeCapabilitiesResponse, Status> {
     let id = arguments::required("volume_id", request.volume_id)?;
-    let usages = arguments::usages(&request.volume_capabilities)?;
-    let volume = state.volumes.get(&id).ok_or_else(|| unknown(&id))?;
+    let capabilities = arguments::read_capabilities(&request.volume_capabilities)?;
+    let volume = state.volumes.get(&id).ok_or_else(|| volume_not_found(&id))?;
     let parameters_hold = request.parameters.is_empty() || request.parameters == volume.parameters;
-    if !parameters_hold || !state.volumes.allows(&id, &usages) {
-        let message = "the volume was created for other uses or with other parameters".to_owned();
+    if !parameters_hold || !state.volumes.allows(&id, &capabilities) {
+        let message = "the volume was created with other capabilities or parameters".to_owned();
         return Ok(ValidateVolumeCapabilitiesResponse {
             confirmed: None,
             message,
@@ -365,13 +388,13 @@ fn list(
     state: &DriverState,
     request: &ListVolumesRequest,
 ) -> Result<ListVolumesResponse, Status> {
-    let longest = usize::try_from(request.max_entries)
+    let max_entries = usize::try_from(request.max_entries)
         .map_err(|_| Status::invalid_argument("max_entries is negative; give at least 0"))?;
     let mut volumes = state
         .volumes
         .starting_at(&request.starting_token)
         .ok_or_else(|| Status::aborted("starting_token is unknown; start again without one"))?;
-    let page = if longest == 0 { usize::MAX } else { longest };
+    let page = if max_entries == 0 { usize::MAX } else { max_entries };
     let entry = |volume: &VolumeInfo| list_volumes_response::Entry {
         volume: Some(message(spec, volume)),
         status: None,

@@ -7,8 +7,9 @@ use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    CostFactor, DriverSpec, Held, NodeIdentity, Observer, Pool, Reservation, ReserveError, Rule, RuleId,
-    RuleState, Running, ScriptError, Segment, VolumeInfo, connection::Refusals, endpoint, state::Shared,
+    CostFactor, DriverSpec, NodeIdentity, Observer, Pool, Reservation, ReserveError, ReservedDevice, Rule,
+    RuleError, RuleId, RuleState, Running, Segment, VolumeInfo, connection::RefusalReporter, endpoint,
+    state::Shared,
 };
 
 /// A fake CSI driver. Clones are handles to the same driver.
@@ -34,9 +35,9 @@ impl FakeDriver {
     /// Makes volumes with a class parameter cost more or less than their size. Applies to volumes created from now on.
     ///
     /// Fails if numerator or denominator is 0.
-    pub fn add_cost(&self, factor: CostFactor) -> Result<(), ScriptError> {
+    pub fn add_cost(&self, factor: CostFactor) -> Result<(), RuleError> {
         if factor.numerator == 0 || factor.denominator == 0 {
-            return Err(ScriptError::ZeroCost {
+            return Err(RuleError::ZeroCost {
                 parameter: factor.parameter,
                 value: factor.value,
             });
@@ -49,8 +50,8 @@ impl FakeDriver {
     pub fn pools(&self) -> Vec<(Pool, u64, u64)> {
         let state = self.0.state.lock();
         let with_sums = |pool: &Pool| {
-            let (total, taken) = state.backend.raw_sums(pool);
-            (pool.clone(), total, taken)
+            let (total, allocated) = state.backend.raw_sums(pool);
+            (pool.clone(), total, allocated)
         };
         state.backend.pools().map(with_sums).collect()
     }
@@ -59,7 +60,7 @@ impl FakeDriver {
     /// GetCapacity still counts them. The reservation of a volume ends when the volume is created; cancelling ends all that remain.
     ///
     /// Fails if the name is in use, if a volume has no holder, or if no segment has a free device for each volume.
-    pub fn reserve(&self, reservation: &Reservation) -> Result<Vec<Held>, ReserveError> {
+    pub fn reserve(&self, reservation: &Reservation) -> Result<Vec<ReservedDevice>, ReserveError> {
         self.0.state.lock().backend.reserve(reservation)
     }
 
@@ -69,30 +70,35 @@ impl FakeDriver {
     }
 
     /// All reserved devices, or those of the named reservation.
-    pub fn reserved(&self, reservation: Option<&str>) -> Vec<Held> {
-        self.0.state.lock().backend.held(reservation).collect()
+    pub fn reserved(&self, reservation: Option<&str>) -> Vec<ReservedDevice> {
+        self.0
+            .state
+            .lock()
+            .backend
+            .reserved_devices(reservation)
+            .collect()
     }
 
     /// Appends a fault rule. It applies to calls that arrive from now on.
     ///
     /// Fails if the effect does not apply to the method, or if there are too many rules.
-    pub fn script(&self, rule: Rule) -> Result<RuleId, ScriptError> {
-        self.0.state.lock().script.push(rule)
+    pub fn add_rule(&self, rule: Rule) -> Result<RuleId, RuleError> {
+        self.0.state.lock().rules.push(rule)
     }
 
     /// Removes a fault rule; returns whether it existed. Calls that hang because of it continue.
-    pub fn unscript(&self, rule: RuleId) -> bool {
-        self.0.state.lock().script.remove(rule)
+    pub fn remove_rule(&self, rule: RuleId) -> bool {
+        self.0.state.lock().rules.remove(rule)
     }
 
     /// Removes all fault rules. Calls that hang because of them continue.
-    pub fn clear_script(&self) {
-        self.0.state.lock().script.clear();
+    pub fn clear_rules(&self) {
+        self.0.state.lock().rules.clear();
     }
 
     /// All fault rules in order, with their counters. Exhausted rules remain until they are removed or a new rule needs the space.
     pub fn rules(&self) -> Vec<RuleState> {
-        self.0.state.lock().script.states().cloned().collect()
+        self.0.state.lock().rules.states().cloned().collect()
     }
 
     /// The driver's static configuration.
@@ -106,9 +112,9 @@ impl FakeDriver {
     /// pools. Must be called within a tokio runtime. Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
     pub async fn listen(&self, socket: &Path, node: Option<NodeIdentity>) -> std::io::Result<Running> {
         let stopped = CancellationToken::new();
-        let refusals = self.refusals(node.as_ref());
+        let reporter = self.refusal_reporter(node.as_ref());
         let services = endpoint::services(Arc::clone(&self.0), node, &stopped);
-        endpoint::listen(socket, services, refusals, stopped)
+        endpoint::listen(socket, services, reporter, stopped)
     }
 
     /// Serves like [`FakeDriver::listen`], on streams that were accepted elsewhere, for clients in the same process.
@@ -121,13 +127,13 @@ impl FakeDriver {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let stopped = CancellationToken::new();
-        let refusals = self.refusals(node.as_ref());
+        let reporter = self.refusal_reporter(node.as_ref());
         let services = endpoint::services(Arc::clone(&self.0), node, &stopped);
-        endpoint::serve(streams, services, refusals, stopped)
+        endpoint::serve(streams, services, reporter, stopped)
     }
 
-    fn refusals(&self, node: Option<&NodeIdentity>) -> Refusals {
-        Refusals {
+    fn refusal_reporter(&self, node: Option<&NodeIdentity>) -> RefusalReporter {
+        RefusalReporter {
             node: node.map(|node| node.node_id.clone()),
             observer: self.0.observer.clone(),
         }

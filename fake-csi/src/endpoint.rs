@@ -23,7 +23,7 @@ use tower::layer::util::{Identity, Stack};
 use crate::{
     NodeIdentity,
     call::Endpoint,
-    connection::{Connection, Refusals},
+    connection::{Connection, RefusalReporter},
     refuse::ReportRefused,
     state::Shared,
 };
@@ -58,7 +58,7 @@ impl Running {
         drop(socket);
         drop(stop);
         if let Err(error) = task.await {
-            tracing::error!(%error, "the endpoint ended badly");
+            tracing::error!(%error, "the task of the endpoint panicked");
         }
     }
 }
@@ -72,7 +72,7 @@ impl Drop for SocketFile {
         if let Err(error) = fs::remove_file(&self.0)
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(path = %self.0.display(), %error, "the socket file stays behind");
+            tracing::warn!(path = %self.0.display(), %error, "the socket file could not be removed");
         }
     }
 }
@@ -105,13 +105,13 @@ pub(crate) fn server() -> Server<Stack<ReportRefused, Identity>> {
 pub(crate) fn listen(
     path: &Path,
     services: Services,
-    refusals: Refusals,
+    reporter: RefusalReporter,
     stopped: CancellationToken,
 ) -> io::Result<Running> {
     let connections = UnixListenerStream::new(bind(path)?).map(move |stream| {
         let stream = stream?;
         let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
-        Ok(Connection::new(stream, pid, refusals.clone()))
+        Ok(Connection::new(stream, pid, reporter.clone()))
     });
     Ok(Running {
         socket: Some(SocketFile(path.to_owned())),
@@ -123,13 +123,13 @@ pub(crate) fn listen(
 pub(crate) fn serve<S>(
     streams: impl Stream<Item = S> + Send + 'static,
     services: Services,
-    refusals: Refusals,
+    reporter: RefusalReporter,
     stopped: CancellationToken,
 ) -> Running
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let connections = streams.map(move |stream| Ok(Connection::new(stream, None, refusals.clone())));
+    let connections = streams.map(move |stream| Ok(Connection::new(stream, None, reporter.clone())));
     serve_connections(connections, services, stopped)
 }
 
@@ -158,14 +158,14 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     let length = path.as_os_str().len();
     if length > SOCKET_PATH_BYTES_MAX {
         let message = format!(
-            "the path of the socket has {length} bytes, and {SOCKET_PATH_BYTES_MAX} are the most; use a shorter folder, such as one in /tmp"
+            "the socket path has {length} bytes, but the maximum is {SOCKET_PATH_BYTES_MAX}; use a shorter path, for example in /tmp"
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     // Removes only a stale socket; any other file at the path belongs to someone else.
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         if StdUnixStream::connect(path).is_ok() {
-            let message = "another process serves on this socket; stop it, or use another path";
+            let message = "another process listens on this socket; stop it, or use another path";
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }
         fs::remove_file(path)?;

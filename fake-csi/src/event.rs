@@ -145,7 +145,7 @@ impl Event {
             target_path: None,
             outcome: Err(Failure {
                 code: code_name(tonic::Code::Cancelled),
-                message: "the caller gave up".to_owned(),
+                message: "the client gave up".to_owned(),
             }),
             lost: false,
             elapsed: Duration::ZERO,

@@ -27,10 +27,10 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, transport::Channel};
 
 use crate::{
-    Answer, Event, Method, Observer, Running, Segment, amend,
-    connection::{Line, Refusals},
+    Answer, Event, Method, Observer, Running, Segment,
+    connection::{ConnectionInfo, RefusalReporter},
     controller::describe_creation,
-    endpoint,
+    endpoint, violations,
 };
 
 /// Maximum number of volumes whose names are cached for later calls. Events about further volumes contain only the id.
@@ -46,13 +46,13 @@ pub struct Forwarder {
 
 struct Shared {
     observer: Option<Arc<dyn Observer>>,
-    volumes: Mutex<BTreeMap<String, Known>>,
+    volumes: Mutex<BTreeMap<String, CachedVolume>>,
     in_flight: watch::Sender<usize>,
 }
 
 /// Cached data of a volume, for events of later calls.
 #[derive(Clone)]
-struct Known {
+struct CachedVolume {
     name: Option<String>,
     segment: Option<Segment>,
     parameters: BTreeMap<String, String>,
@@ -80,11 +80,11 @@ impl Forwarder {
             .add_service(IdentityServer::new(self.clone()))
             .add_service(ControllerServer::new(self.clone()))
             .add_service(NodeServer::new(self.clone()));
-        let refusals = Refusals {
+        let reporter = RefusalReporter {
             node: self.node.clone(),
             observer: self.shared.observer.clone(),
         };
-        endpoint::listen(socket, router, refusals, CancellationToken::new())
+        endpoint::listen(socket, router, reporter, CancellationToken::new())
     }
 
     /// Resolves when no call is in flight.
@@ -107,64 +107,64 @@ impl Forwarder {
     }
 
     fn event<T>(&self, method: Method, request: &Request<T>) -> Event {
-        let line = Line::of_call(request);
+        let connection = ConnectionInfo::of_call(request);
         Event::new(
             method,
             self.node.clone(),
-            line.map(|line| line.peer).unwrap_or_default(),
+            connection.map(|connection| connection.peer).unwrap_or_default(),
         )
     }
 
     /// Fills in the cached data of the volume that a call names.
     fn describe(&self, event: &mut Event, id: &str) {
-        if let Some(known) = self.shared.volumes.lock().get(id).cloned() {
-            event.segment = known.segment;
-            event.parameters = known.parameters;
-            event.volume_name = known.name;
+        if let Some(cached) = self.shared.volumes.lock().get(id).cloned() {
+            event.segment = cached.segment;
+            event.parameters = cached.parameters;
+            event.volume_name = cached.name;
         }
         event.volume_id = Some(id.to_owned());
     }
 
-    fn remember(&self, event: &Event, id: &str, segment: Option<Segment>) {
+    fn cache_volume(&self, event: &Event, id: &str, segment: Option<Segment>) {
         let mut volumes = self.shared.volumes.lock();
         if volumes.len() < VOLUMES_MAX {
-            let known = Known {
+            let cached = CachedVolume {
                 name: event.volume_name.clone(),
                 segment,
                 parameters: event.parameters.clone(),
             };
-            volumes.insert(id.to_owned(), known);
+            volumes.insert(id.to_owned(), cached);
         }
     }
 
     /// Waits for the driver's response, reports it to the observer, and returns it.
-    async fn pass<M>(
+    async fn forward<M>(
         &self,
         event: Event,
-        answered: impl Future<Output = Result<Response<M>, Status>>,
-        told: impl FnOnce(&mut Event, &M) -> Answer,
+        call: impl Future<Output = Result<Response<M>, Status>>,
+        summarize: impl FnOnce(&mut Event, &M) -> Answer,
     ) -> Result<Response<M>, Status> {
         let mut flight = Flight::start(self.shared.clone(), event);
-        let answered = answered.await;
-        flight.event.outcome = match &answered {
-            Ok(response) => Ok(told(&mut flight.event, response.get_ref())),
+        let result = call.await;
+        flight.event.outcome = match &result {
+            Ok(response) => Ok(summarize(&mut flight.event, response.get_ref())),
             Err(status) => Err(status.into()),
         };
         drop(flight);
         // Other metadata of the driver's response is dropped.
-        match answered {
+        match result {
             Ok(response) => Ok(Response::new(response.into_inner())),
             Err(status) => Err(Status::new(status.code(), status.message())),
         }
     }
 
     /// Forwards a call of which only success is reported.
-    async fn simply<M>(
+    async fn forward_without_values<M>(
         &self,
         event: Event,
-        answered: impl Future<Output = Result<Response<M>, Status>>,
+        call: impl Future<Output = Result<Response<M>, Status>>,
     ) -> Result<Response<M>, Status> {
-        self.pass(event, answered, |_, _| Answer::Done).await
+        self.forward(event, call, |_, _| Answer::Done).await
     }
 }
 
@@ -205,7 +205,7 @@ impl Identity for Forwarder {
         request: Request<GetPluginInfoRequest>,
     ) -> Result<Response<GetPluginInfoResponse>, Status> {
         let event = self.event(Method::GetPluginInfo, &request);
-        self.simply(event, self.identity().get_plugin_info(request.into_inner()))
+        self.forward_without_values(event, self.identity().get_plugin_info(request.into_inner()))
             .await
     }
 
@@ -214,7 +214,7 @@ impl Identity for Forwarder {
         request: Request<GetPluginCapabilitiesRequest>,
     ) -> Result<Response<GetPluginCapabilitiesResponse>, Status> {
         let event = self.event(Method::GetPluginCapabilities, &request);
-        self.simply(
+        self.forward_without_values(
             event,
             self.identity().get_plugin_capabilities(request.into_inner()),
         )
@@ -223,7 +223,7 @@ impl Identity for Forwarder {
 
     async fn probe(&self, request: Request<ProbeRequest>) -> Result<Response<ProbeResponse>, Status> {
         let event = self.event(Method::Probe, &request);
-        self.simply(event, self.identity().probe(request.into_inner()))
+        self.forward_without_values(event, self.identity().probe(request.into_inner()))
             .await
     }
 }
@@ -237,14 +237,14 @@ impl Controller for Forwarder {
         let mut event = self.event(Method::CreateVolume, &request);
         let request = request.into_inner();
         describe_creation(&mut event, &request);
-        event.violations = amend::incomplete(&request.volume_capabilities);
-        let told = |event: &mut Event, answer: &CreateVolumeResponse| {
-            let volume = answer.volume.clone().unwrap_or_default();
+        event.violations = violations::incomplete_capabilities(&request.volume_capabilities);
+        let summarize = |event: &mut Event, response: &CreateVolumeResponse| {
+            let volume = response.volume.clone().unwrap_or_default();
             let segment = volume
                 .accessible_topology
                 .first()
                 .map(|term| term.segments.clone());
-            self.remember(event, &volume.volume_id, segment.clone());
+            self.cache_volume(event, &volume.volume_id, segment.clone());
             event.volume_id = Some(volume.volume_id);
             // In CSI, 0 means "unknown": the volume then has the requested size.
             let bytes = match volume.capacity_bytes {
@@ -253,7 +253,7 @@ impl Controller for Forwarder {
             };
             Answer::Volume { bytes, segment }
         };
-        self.pass(event, self.controller().create_volume(request), told)
+        self.forward(event, self.controller().create_volume(request), summarize)
             .await
     }
 
@@ -266,11 +266,11 @@ impl Controller for Forwarder {
         self.describe(&mut event, &request.volume_id);
         event.secrets = request.secrets.keys().cloned().collect();
         let id = request.volume_id.clone();
-        let told = |_: &mut Event, _: &DeleteVolumeResponse| {
+        let summarize = |_: &mut Event, _: &DeleteVolumeResponse| {
             self.shared.volumes.lock().remove(&id);
             Answer::Done
         };
-        self.pass(event, self.controller().delete_volume(request), told)
+        self.forward(event, self.controller().delete_volume(request), summarize)
             .await
     }
 
@@ -281,8 +281,12 @@ impl Controller for Forwarder {
         let mut event = self.event(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
         event.volume_id = Some(request.volume_id.clone());
-        event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
-        self.simply(event, self.controller().validate_volume_capabilities(request))
+        event.capabilities = request
+            .volume_capabilities
+            .iter()
+            .map(violations::format_capability)
+            .collect();
+        self.forward_without_values(event, self.controller().validate_volume_capabilities(request))
             .await
     }
 
@@ -291,7 +295,7 @@ impl Controller for Forwarder {
         request: Request<ListVolumesRequest>,
     ) -> Result<Response<ListVolumesResponse>, Status> {
         let event = self.event(Method::ListVolumes, &request);
-        self.simply(event, self.controller().list_volumes(request.into_inner()))
+        self.forward_without_values(event, self.controller().list_volumes(request.into_inner()))
             .await
     }
 
@@ -306,14 +310,18 @@ impl Controller for Forwarder {
             .as_ref()
             .map(|topology| topology.segments.clone());
         event.parameters = request.parameters.clone();
-        event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
-        event.violations = amend::incomplete(&request.volume_capabilities);
-        let told = |_: &mut Event, answer: &GetCapacityResponse| Answer::Capacity {
-            available: answer.available_capacity,
-            maximum: answer.maximum_volume_size,
-            minimum: answer.minimum_volume_size,
+        event.capabilities = request
+            .volume_capabilities
+            .iter()
+            .map(violations::format_capability)
+            .collect();
+        event.violations = violations::incomplete_capabilities(&request.volume_capabilities);
+        let summarize = |_: &mut Event, response: &GetCapacityResponse| Answer::Capacity {
+            available: response.available_capacity,
+            maximum: response.maximum_volume_size,
+            minimum: response.minimum_volume_size,
         };
-        self.pass(event, self.controller().get_capacity(request), told)
+        self.forward(event, self.controller().get_capacity(request), summarize)
             .await
     }
 
@@ -322,7 +330,7 @@ impl Controller for Forwarder {
         request: Request<ControllerGetCapabilitiesRequest>,
     ) -> Result<Response<ControllerGetCapabilitiesResponse>, Status> {
         let event = self.event(Method::ControllerGetCapabilities, &request);
-        self.simply(
+        self.forward_without_values(
             event,
             self.controller()
                 .controller_get_capabilities(request.into_inner()),
@@ -339,12 +347,16 @@ impl Controller for Forwarder {
         self.describe(&mut event, &request.volume_id);
         event.required_bytes = request.capacity_range.map(|range| range.required_bytes);
         event.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
-        let told = |event: &mut Event, answer: &ControllerExpandVolumeResponse| Answer::Volume {
-            bytes: answer.capacity_bytes,
+        let summarize = |event: &mut Event, response: &ControllerExpandVolumeResponse| Answer::Volume {
+            bytes: response.capacity_bytes,
             segment: event.segment.clone(),
         };
-        self.pass(event, self.controller().controller_expand_volume(request), told)
-            .await
+        self.forward(
+            event,
+            self.controller().controller_expand_volume(request),
+            summarize,
+        )
+        .await
     }
 
     async fn controller_modify_volume(
@@ -356,7 +368,7 @@ impl Controller for Forwarder {
         self.describe(&mut event, &request.volume_id);
         event.mutable_parameters = request.mutable_parameters.clone();
         event.secrets = request.secrets.keys().cloned().collect();
-        self.simply(event, self.controller().controller_modify_volume(request))
+        self.forward_without_values(event, self.controller().controller_modify_volume(request))
             .await
     }
 }
@@ -371,7 +383,8 @@ impl Node for Forwarder {
         let request = request.into_inner();
         self.describe(&mut event, &request.volume_id);
         event.target_path = Some(request.target_path.clone());
-        self.simply(event, self.node().node_publish_volume(request)).await
+        self.forward_without_values(event, self.node().node_publish_volume(request))
+            .await
     }
 
     async fn node_unpublish_volume(
@@ -382,7 +395,7 @@ impl Node for Forwarder {
         let request = request.into_inner();
         self.describe(&mut event, &request.volume_id);
         event.target_path = Some(request.target_path.clone());
-        self.simply(event, self.node().node_unpublish_volume(request))
+        self.forward_without_values(event, self.node().node_unpublish_volume(request))
             .await
     }
 
@@ -391,7 +404,7 @@ impl Node for Forwarder {
         request: Request<NodeGetCapabilitiesRequest>,
     ) -> Result<Response<NodeGetCapabilitiesResponse>, Status> {
         let event = self.event(Method::NodeGetCapabilities, &request);
-        self.simply(event, self.node().node_get_capabilities(request.into_inner()))
+        self.forward_without_values(event, self.node().node_get_capabilities(request.into_inner()))
             .await
     }
 
@@ -400,7 +413,7 @@ impl Node for Forwarder {
         request: Request<NodeGetInfoRequest>,
     ) -> Result<Response<NodeGetInfoResponse>, Status> {
         let event = self.event(Method::NodeGetInfo, &request);
-        self.simply(event, self.node().node_get_info(request.into_inner()))
+        self.forward_without_values(event, self.node().node_get_info(request.into_inner()))
             .await
     }
 }

@@ -35,7 +35,7 @@ mod flag {
 }
 
 /// Error codes of RFC 9113, section 7, with which h2 rejects client input. Other codes end streams normally.
-const REFUSALS: [(u32, &str); 6] = [
+const REJECTION_CODES: [(u32, &str); 6] = [
     (0x1, "PROTOCOL_ERROR"),
     (0x3, "FLOW_CONTROL_ERROR"),
     (0x6, "FRAME_SIZE_ERROR"),
@@ -52,15 +52,15 @@ struct Frame<'a> {
 }
 
 /// Length of the payload, type, flags and stream of the frame at the start of `bytes`.
-fn frame_header(bytes: &[u8]) -> Option<(usize, u8, u8, u32)> {
+fn parse_frame_header(bytes: &[u8]) -> Option<(usize, u8, u8, u32)> {
     let header: &[u8; FRAME_HEADER] = bytes.first_chunk()?;
     let [a, b, c, kind, flags, s1, s2, s3, s4] = *header;
     let length = u32::from_be_bytes([0, a, b, c]) as usize;
     Some((length, kind, flags, u32::from_be_bytes([s1 & 0x7f, s2, s3, s4])))
 }
 
-fn frame(bytes: &[u8]) -> Option<Frame<'_>> {
-    let (length, kind, flags, stream) = frame_header(bytes)?;
+fn parse_frame(bytes: &[u8]) -> Option<Frame<'_>> {
+    let (length, kind, flags, stream) = parse_frame_header(bytes)?;
     let payload = bytes.get(FRAME_HEADER..FRAME_HEADER + length)?;
     Some(Frame {
         kind,
@@ -77,7 +77,7 @@ pub(crate) struct Inbound {
     pending: Vec<u8>,
     decoder: Decoder<'static>,
     paths: VecDeque<(u32, String)>,
-    foreign: Option<String>,
+    non_http2: Option<String>,
 }
 
 enum State {
@@ -95,9 +95,9 @@ enum Block {
     Incomplete,
     /// Must not be decoded; it is forwarded unchanged.
     Irregular,
-    /// Complete, in `taken` bytes of frames.
+    /// Complete, in `consumed` bytes of frames.
     Complete {
-        taken: usize,
+        consumed: usize,
         frames: Vec<u8>,
     },
 }
@@ -111,19 +111,19 @@ impl Inbound {
             pending: Vec::new(),
             decoder,
             paths: VecDeque::new(),
-            foreign: None,
+            non_http2: None,
         }
     }
 
     /// Appends to `out` what h2 should read in place of these bytes.
-    pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn forward(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut pending = mem::take(&mut self.pending);
         pending.extend_from_slice(bytes);
-        let mut passed = 0;
-        while let Some(taken) = self.step(&pending[passed..], out) {
-            passed += taken;
+        let mut forwarded = 0;
+        while let Some(consumed) = self.step(&pending[forwarded..], out) {
+            forwarded += consumed;
         }
-        pending.drain(..passed);
+        pending.drain(..forwarded);
         self.pending = pending;
     }
 
@@ -139,8 +139,8 @@ impl Inbound {
     }
 
     /// First bytes of a connection that is not HTTP/2; returned once.
-    pub(crate) fn take_foreign(&mut self) -> Option<String> {
-        self.foreign.take()
+    pub(crate) fn take_non_http2(&mut self) -> Option<String> {
+        self.non_http2.take()
     }
 
     /// Number of bytes consumed; `None` if more are needed.
@@ -148,12 +148,12 @@ impl Inbound {
         if bytes.is_empty() {
             return None;
         }
-        let taken = match self.state {
+        let consumed = match self.state {
             State::Verbatim => bytes.len(),
             State::Preface => {
                 let compared = bytes.len().min(PREFACE.len());
                 if bytes[..compared] != PREFACE[..compared] {
-                    self.foreign = Some(bytes[..compared].escape_ascii().to_string());
+                    self.non_http2 = Some(bytes[..compared].escape_ascii().to_string());
                     self.state = State::Verbatim;
                 } else if compared == PREFACE.len() {
                     self.state = State::Frame;
@@ -162,26 +162,26 @@ impl Inbound {
                 }
                 compared
             }
-            State::Payload(left) => {
-                let taken = left.min(bytes.len());
-                self.state = match left - taken {
+            State::Payload(remaining) => {
+                let consumed = remaining.min(bytes.len());
+                self.state = match remaining - consumed {
                     0 => State::Frame,
-                    left => State::Payload(left),
+                    remaining => State::Payload(remaining),
                 };
-                taken
+                consumed
             }
             State::Frame => {
-                let (length, kind, _, stream) = frame_header(bytes)?;
+                let (length, kind, _, stream) = parse_frame_header(bytes)?;
                 if kind != kind::HEADERS {
                     self.state = State::Payload(FRAME_HEADER + length);
                     0
                 } else {
                     match header_block(bytes) {
                         Block::Incomplete => return None,
-                        Block::Complete { taken, frames } => {
+                        Block::Complete { consumed, frames } => {
                             let end_stream = bytes[4] & flag::END_STREAM;
                             if self.encode(&frames, stream, end_stream, out) {
-                                return Some(taken);
+                                return Some(consumed);
                             }
                         }
                         Block::Irregular => {}
@@ -191,8 +191,8 @@ impl Inbound {
                 }
             }
         };
-        out.extend_from_slice(&bytes[..taken]);
-        Some(taken)
+        out.extend_from_slice(&bytes[..consumed]);
+        Some(consumed)
     }
 
     /// Re-encodes a header block as literals that do not enter h2's dynamic table. Returns false if it cannot be decoded.
@@ -208,8 +208,8 @@ impl Inbound {
                 path = Some(String::from_utf8_lossy(&value).into_owned());
             }
             literals.push(0);
-            string(&name, &mut literals);
-            string(&value, &mut literals);
+            encode_string(&name, &mut literals);
+            encode_string(&value, &mut literals);
         });
         if decoded.is_err() {
             return false;
@@ -219,9 +219,9 @@ impl Inbound {
             self.paths.push_front((stream, path));
         }
         let mut kind = kind::HEADERS;
-        let mut left = literals.as_slice();
+        let mut remaining = literals.as_slice();
         loop {
-            let (payload, after) = left.split_at(left.len().min(FRAME_BYTES_MAX));
+            let (payload, after) = remaining.split_at(remaining.len().min(FRAME_BYTES_MAX));
             let mut flags = 0;
             if kind == kind::HEADERS {
                 flags |= end_stream;
@@ -239,27 +239,27 @@ impl Inbound {
                 return true;
             }
             kind = kind::CONTINUATION;
-            left = after;
+            remaining = after;
         }
     }
 }
 
 /// A HEADERS frame and its CONTINUATION frames.
 fn header_block(bytes: &[u8]) -> Block {
-    let mut taken = 0;
+    let mut consumed = 0;
     let mut block = Vec::new();
     let mut first = None;
     loop {
-        let rest = &bytes[taken..];
-        if let Some((length, ..)) = frame_header(rest)
-            && (length > FRAME_BYTES_MAX || taken + length > BLOCK_BYTES_MAX)
+        let rest = &bytes[consumed..];
+        if let Some((length, ..)) = parse_frame_header(rest)
+            && (length > FRAME_BYTES_MAX || consumed + length > BLOCK_BYTES_MAX)
         {
             return Block::Irregular;
         }
-        let Some(frame) = frame(rest) else {
+        let Some(frame) = parse_frame(rest) else {
             return Block::Incomplete;
         };
-        taken += FRAME_HEADER + frame.payload.len();
+        consumed += FRAME_HEADER + frame.payload.len();
         let fragment = match first {
             None => fragment(&frame),
             Some(stream) if frame.kind == kind::CONTINUATION && frame.stream == stream => Some(frame.payload),
@@ -271,7 +271,10 @@ fn header_block(bytes: &[u8]) -> Block {
         first = Some(frame.stream);
         block.extend_from_slice(fragment);
         if frame.flags & flag::END_HEADERS != 0 {
-            return Block::Complete { taken, frames: block };
+            return Block::Complete {
+                consumed,
+                frames: block,
+            };
         }
     }
 }
@@ -290,18 +293,18 @@ fn fragment<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
 }
 
 /// An HPACK string without Huffman coding: its length with a 7-bit prefix, then its bytes (RFC 7541, section 5).
-fn string(text: &[u8], out: &mut Vec<u8>) {
+fn encode_string(text: &[u8], out: &mut Vec<u8>) {
     match u8::try_from(text.len()) {
         Ok(length) if length < 127 => out.push(length),
         _ => {
             out.push(127);
-            let mut left = text.len() - 127;
-            while left >= 128 {
+            let mut remaining = text.len() - 127;
+            while remaining >= 128 {
                 // The lowest seven bits come first.
-                out.push(0x80 | (left & 0x7f) as u8);
-                left >>= 7;
+                out.push(0x80 | (remaining & 0x7f) as u8);
+                remaining >>= 7;
             }
-            out.push(left as u8);
+            out.push(remaining as u8);
         }
     }
     out.extend_from_slice(text);
@@ -313,7 +316,7 @@ pub(crate) struct Outbound {
     /// Start of an incomplete frame header.
     head: Vec<u8>,
     /// Remaining bytes of a frame.
-    left: usize,
+    remaining: usize,
 }
 
 /// A stream or connection that h2 rejected.
@@ -326,17 +329,17 @@ pub(crate) struct Refused {
 
 impl Outbound {
     /// The rejections whose frames end in these bytes.
-    pub(crate) fn read(&mut self, mut bytes: &[u8]) -> Vec<Refused> {
+    pub(crate) fn scan(&mut self, mut bytes: &[u8]) -> Vec<Refused> {
         let mut refused = Vec::new();
         while !bytes.is_empty() {
-            let passed = self.left.min(bytes.len());
-            self.left -= passed;
-            bytes = &bytes[passed..];
+            let skipped = self.remaining.min(bytes.len());
+            self.remaining -= skipped;
+            bytes = &bytes[skipped..];
             // 17 bytes: a frame header and the two numbers of a GOAWAY.
             while let Some((byte, rest)) = bytes.split_first() {
                 self.head.push(*byte);
                 bytes = rest;
-                let Some((length, kind, _, stream)) = frame_header(&self.head) else {
+                let Some((length, kind, _, stream)) = parse_frame_header(&self.head) else {
                     continue;
                 };
                 let numbers = match kind {
@@ -349,12 +352,12 @@ impl Outbound {
                 }
                 if numbers > 0
                     && let Some(code) = self.head.last_chunk().map(|code| u32::from_be_bytes(*code))
-                    && let Some((_, code)) = REFUSALS.iter().find(|(known, _)| *known == code)
+                    && let Some((_, code)) = REJECTION_CODES.iter().find(|(known, _)| *known == code)
                 {
                     let stream = (kind == kind::RST_STREAM).then_some(stream);
                     refused.push(Refused { stream, code });
                 }
-                self.left = FRAME_HEADER + length - self.head.len();
+                self.remaining = FRAME_HEADER + length - self.head.len();
                 self.head.clear();
                 break;
             }
@@ -385,9 +388,9 @@ mod tests {
         bytes = bytes.strip_prefix(PREFACE).expect("the preface is forwarded");
         let mut lists = Vec::new();
         let mut decoder = Decoder::new();
-        while let Block::Complete { taken, frames } = header_block(bytes) {
+        while let Block::Complete { consumed, frames } = header_block(bytes) {
             lists.push(decoder.decode(&frames).expect("the block contains only literals"));
-            bytes = &bytes[taken..];
+            bytes = &bytes[consumed..];
         }
         assert_eq!(bytes, b"");
         lists
@@ -414,9 +417,9 @@ mod tests {
                 }
             }
             let (mut inbound, mut out) = (Inbound::new(), Vec::new());
-            sent.chunks(chunk).for_each(|part| inbound.pass(part, &mut out));
-            let kept = |list: Headers| list.into_iter().filter(|(name, _)| name != b":authority").collect();
-            let lists: Vec<Headers> = lists.into_iter().filter(|list| !list.is_empty()).map(kept).collect();
+            sent.chunks(chunk).for_each(|part| inbound.forward(part, &mut out));
+            let without_authority = |list: Headers| list.into_iter().filter(|(name, _)| name != b":authority").collect();
+            let lists: Vec<Headers> = lists.into_iter().filter(|list| !list.is_empty()).map(without_authority).collect();
             prop_assert_eq!(read(&out), lists);
         }
 
@@ -428,13 +431,13 @@ mod tests {
         ) {
             let mut sent = if is_http2 { PREFACE.to_vec() } else { Vec::new() };
             sent.extend(&bytes);
-            let passed = |chunk: usize| {
+            let forwarded = |chunk: usize| {
                 let (mut inbound, mut out) = (Inbound::new(), Vec::new());
-                sent.chunks(chunk).for_each(|part| inbound.pass(part, &mut out));
+                sent.chunks(chunk).for_each(|part| inbound.forward(part, &mut out));
                 out.extend(inbound.end());
                 out
             };
-            prop_assert_eq!(passed(chunk), passed(1000));
+            prop_assert_eq!(forwarded(chunk), forwarded(1000));
         }
 
         #[test]
@@ -445,7 +448,7 @@ mod tests {
             sent.extend(b"\0\0\x04\x03\0\0\0\0\x05\0\0\0\x08");
             sent.extend(b"\0\0\x0b\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0bbye");
             let mut outbound = Outbound::default();
-            let refused: Vec<Refused> = sent.chunks(chunk).flat_map(|part| outbound.read(part)).collect();
+            let refused: Vec<Refused> = sent.chunks(chunk).flat_map(|part| outbound.scan(part)).collect();
             let stream = Refused { stream: Some(5), code: "PROTOCOL_ERROR" };
             let connection = Refused { stream: None, code: "ENHANCE_YOUR_CALM" };
             prop_assert_eq!(refused, [stream, connection]);

@@ -17,12 +17,12 @@ impl Identity for Endpoint {
         &self,
         request: Request<GetPluginInfoRequest>,
     ) -> Result<Response<GetPluginInfoResponse>, Status> {
-        let answer = GetPluginInfoResponse {
+        let response = GetPluginInfoResponse {
             name: self.shared.spec.name.clone(),
             vendor_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Default::default()
         };
-        self.tell(self.call(Method::GetPluginInfo, &request), answer)
+        self.respond(self.call(Method::GetPluginInfo, &request), response)
             .await
     }
 
@@ -34,11 +34,11 @@ impl Identity for Endpoint {
         let services = [service::Type::ControllerService]
             .into_iter()
             .chain((!spec.topology_keys.is_empty()).then_some(service::Type::VolumeAccessibilityConstraints));
-        let growth = spec.has_expansion().then(online_growth);
-        let answer = GetPluginCapabilitiesResponse {
-            capabilities: services.map(capability).chain(growth).collect(),
+        let expansion = spec.has_expansion().then(online_expansion);
+        let response = GetPluginCapabilitiesResponse {
+            capabilities: services.map(capability).chain(expansion).collect(),
         };
-        self.tell(self.call(Method::GetPluginCapabilities, &request), answer)
+        self.respond(self.call(Method::GetPluginCapabilities, &request), response)
             .await
     }
 
@@ -61,11 +61,11 @@ fn capability(service: service::Type) -> PluginCapability {
 }
 
 /// Volumes expand while in use, and the node need not do anything.
-fn online_growth() -> PluginCapability {
-    let growth = VolumeExpansion {
+fn online_expansion() -> PluginCapability {
+    let expansion = VolumeExpansion {
         r#type: volume_expansion::Type::Online.into(),
     };
     PluginCapability {
-        r#type: Some(plugin_capability::Type::VolumeExpansion(growth)),
+        r#type: Some(plugin_capability::Type::VolumeExpansion(expansion)),
     }
 }

@@ -102,7 +102,7 @@ impl fmt::Display for Method {
 
 /// No CSI method has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the driver serves no call {0:?}; use a name from the CSI specification such as GetCapacity")]
+#[error("unknown CSI method {0:?}; use a name from the CSI specification such as GetCapacity")]
 pub struct UnknownMethod(String);
 
 impl FromStr for Method {

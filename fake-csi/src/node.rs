@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 
 use crate::{
     Answer, Method, Segment, arguments, call::Endpoint, published::Target, state::DriverState,
-    volumes::unknown,
+    volumes::volume_not_found,
 };
 
 #[tonic::async_trait]
@@ -19,8 +19,8 @@ impl Node for Endpoint {
         &self,
         request: Request<NodeGetCapabilitiesRequest>,
     ) -> Result<Response<NodeGetCapabilitiesResponse>, Status> {
-        let answer = NodeGetCapabilitiesResponse::default();
-        self.tell(self.call(Method::NodeGetCapabilities, &request), answer)
+        let response = NodeGetCapabilitiesResponse::default();
+        self.respond(self.call(Method::NodeGetCapabilities, &request), response)
             .await
     }
 
@@ -31,16 +31,16 @@ impl Node for Endpoint {
         let node = self
             .node
             .as_ref()
-            .ok_or_else(|| Status::unimplemented("this endpoint is on no node"))?;
+            .ok_or_else(|| Status::unimplemented("this endpoint has no node service"))?;
         let topology = !self.shared.spec.topology_keys.is_empty();
         let mut call = self.call(Method::NodeGetInfo, &request);
         call.event.segment = topology.then(|| node.segment.clone());
-        let answer = NodeGetInfoResponse {
+        let response = NodeGetInfoResponse {
             node_id: node.node_id.clone(),
             max_volumes_per_node: 0,
             accessible_topology: call.event.segment.clone().map(|segments| Topology { segments }),
         };
-        self.tell(call, answer).await
+        self.respond(call, response).await
     }
 
     async fn node_publish_volume(
@@ -51,9 +51,9 @@ impl Node for Endpoint {
         let request = request.into_inner();
         self.describe(&mut call.event, &request.volume_id);
         call.event.target_path = Some(request.target_path.clone());
-        let here = self.node.as_ref().map(|node| &node.segment);
+        let node_segment = self.node.as_ref().map(|node| &node.segment);
         self.serve(call, |state, _, _| {
-            publish(state, request, here)?;
+            publish(state, request, node_segment)?;
             Ok((NodePublishVolumeResponse {}, Answer::Done))
         })
         .await
@@ -80,25 +80,28 @@ impl Node for Endpoint {
 fn publish(
     state: &mut DriverState,
     request: NodePublishVolumeRequest,
-    here: Option<&Segment>,
+    node_segment: Option<&Segment>,
 ) -> Result<(), Status> {
     let volume = arguments::required("volume_id", request.volume_id)?;
     let path = arguments::path("target_path", request.target_path)?;
-    let usage = arguments::one_usage(request.volume_capability)?;
-    let info = state.volumes.get(&volume).ok_or_else(|| unknown(&volume))?;
-    if here.is_some_and(|here| !crate::contains(here, &info.segment)) {
+    let capability = arguments::required_capability(request.volume_capability)?;
+    let info = state
+        .volumes
+        .get(&volume)
+        .ok_or_else(|| volume_not_found(&volume))?;
+    if node_segment.is_some_and(|segment| !crate::contains(segment, &info.segment)) {
         return Err(Status::failed_precondition(format!(
-            "volume {volume:?} is not reachable from this node; use it where its topology says"
+            "volume {volume:?} is not accessible from this node; publish it on a node in its topology"
         )));
     }
-    if !state.volumes.allows(&volume, &[usage]) {
+    if !state.volumes.allows(&volume, &[capability]) {
         return Err(Status::invalid_argument(format!(
-            "volume {volume:?} was created for other uses; ask for one of those"
+            "volume {volume:?} was created with other capabilities; use one of those"
         )));
     }
     let target = Target {
         volume,
-        usage,
+        capability,
         readonly: request.readonly,
     };
     state.published.publish(&path, target)

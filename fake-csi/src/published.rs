@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 use tonic::Status;
 
-use crate::volumes::Usage;
+use crate::volumes::Capability;
 
 /// Maximum number of published paths.
 const TARGETS_MAX: usize = 10_000;
@@ -14,7 +14,7 @@ const TARGETS_MAX: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) volume: String,
-    pub(crate) usage: Usage,
+    pub(crate) capability: Capability,
     pub(crate) readonly: bool,
 }
 
@@ -23,38 +23,38 @@ pub(crate) struct Target {
 pub(crate) struct Published {
     by_path: BTreeMap<String, Target>,
     /// Whether to create a file or folder at each path.
-    makes_targets: bool,
+    creates_target_paths: bool,
 }
 
 impl Published {
-    /// Without `makes_targets`, paths are only recorded.
-    pub(crate) fn new(makes_targets: bool) -> Published {
+    /// Without `creates_target_paths`, paths are only recorded.
+    pub(crate) fn new(creates_target_paths: bool) -> Published {
         let by_path = BTreeMap::new();
         Published {
             by_path,
-            makes_targets,
+            creates_target_paths,
         }
     }
 
     /// Whether a volume is published at any path.
-    pub(crate) fn holds(&self, volume: &str) -> bool {
+    pub(crate) fn is_published(&self, volume: &str) -> bool {
         self.by_path.values().any(|target| target.volume == volume)
     }
 
     /// Publishes a volume at a path; does nothing if it is already published there in the same way.
-    pub(crate) fn publish(&mut self, path: &str, wanted: Target) -> Result<(), Status> {
+    pub(crate) fn publish(&mut self, path: &str, target: Target) -> Result<(), Status> {
         if let Some(present) = self.by_path.get(path) {
-            if *present == wanted {
+            if *present == target {
                 return Ok(());
             }
             return Err(Status::already_exists(format!(
-                "{path:?} is in use for volume {:?} in another way; unpublish that first",
+                "{path:?} is published for volume {:?} with other settings; unpublish that volume first",
                 present.volume
             )));
         }
         if self.by_path.len() >= TARGETS_MAX {
             return Err(Status::resource_exhausted(format!(
-                "{TARGETS_MAX} paths are the most; unpublish some"
+                "the maximum of {TARGETS_MAX} published paths is reached; unpublish some"
             )));
         }
         if !Path::new(path).is_absolute() {
@@ -62,16 +62,16 @@ impl Published {
                 "target_path {path:?} is not absolute; start it with a slash"
             )));
         }
-        let made = match self.makes_targets {
-            true => make(Path::new(path), wanted.usage.block),
+        let created = match self.creates_target_paths {
+            true => create_target(Path::new(path), target.capability.block),
             false => Ok(()),
         };
-        made.map_err(|error| {
+        created.map_err(|error| {
             Status::internal(format!(
-                "{path:?} cannot be made: {error}; make its parent, and leave itself to the driver"
+                "{path:?} cannot be created: {error}; create the parent folder, but not the path itself"
             ))
         })?;
-        self.by_path.insert(path.to_owned(), wanted);
+        self.by_path.insert(path.to_owned(), target);
         Ok(())
     }
 
@@ -80,13 +80,13 @@ impl Published {
         let Some(target) = self.by_path.get(path).filter(|target| target.volume == volume) else {
             return Ok(());
         };
-        let removed = match self.makes_targets {
-            true => remove(Path::new(path), target.usage.block),
+        let removed = match self.creates_target_paths {
+            true => remove_target(Path::new(path), target.capability.block),
             false => Ok(()),
         };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Status::internal(format!(
-                "{path:?} cannot be removed: {error}; empty it"
+                "{path:?} cannot be removed: {error}; remove foreign files from it"
             ))),
             _ => {
                 self.by_path.remove(path);
@@ -96,14 +96,14 @@ impl Published {
     }
 }
 
-fn make(path: &Path, block: bool) -> io::Result<()> {
+fn create_target(path: &Path, block: bool) -> io::Result<()> {
     if block {
         return fs::File::create_new(path).map(drop);
     }
     match fs::create_dir(path) {
         // Some clients create the folder themselves; an empty one is accepted.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty_folder(path) => Ok(()),
-        made => made,
+        created => created,
     }
 }
 
@@ -113,7 +113,7 @@ fn is_empty_folder(path: &Path) -> bool {
 }
 
 /// Both calls fail on foreign content: a folder with files, or a path of the other type.
-fn remove(path: &Path, block: bool) -> io::Result<()> {
+fn remove_target(path: &Path, block: bool) -> io::Result<()> {
     if block {
         return fs::remove_file(path);
     }

@@ -16,7 +16,7 @@ use tonic::{
 };
 use tower::Layer;
 
-use crate::{connection::Line, method::code_name};
+use crate::{connection::ConnectionInfo, method::code_name};
 
 /// Tower layer that wraps the services of a socket in [`Reporting`].
 #[derive(Clone, Copy)]
@@ -49,18 +49,21 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let path = request.uri().path().to_owned();
-        // All requests of a connection share its `Line`; each needs its own `is_call` flag.
-        let line = request.extensions_mut().get_mut::<Line>().map(|line| {
-            line.is_call = Arc::default();
-            line.clone()
-        });
-        let answered = self.0.call(request);
+        // All requests of a connection share its `ConnectionInfo`; each needs its own `is_call` flag.
+        let connection = request
+            .extensions_mut()
+            .get_mut::<ConnectionInfo>()
+            .map(|connection| {
+                connection.is_call = Arc::default();
+                connection.clone()
+            });
+        let response = self.0.call(request);
         Box::pin(async move {
-            let response = answered.await?;
-            if let Some(line) = line
-                && !line.is_call.load(Ordering::Relaxed)
+            let response = response.await?;
+            if let Some(connection) = connection
+                && !connection.is_call.load(Ordering::Relaxed)
             {
-                line.refuse(Some(&path), reason(&response));
+                connection.report_refused(Some(&path), reason(&response));
             }
             Ok(response)
         })

@@ -36,20 +36,20 @@ pub struct DriverSpec {
     pub mutable_parameters: Vec<String>,
     /// Whether GetCapacity counts reserved storage as available. If not, the reservation that an extender makes for a pod can make the
     /// scheduler reject that pod's node. If so, other pods see capacity that they cannot use.
-    pub tells_reserved: bool,
+    pub reports_reserved: bool,
     /// The code of CreateVolume if there is not enough storage. The specification requires RESOURCE_EXHAUSTED; other codes show how clients
     /// react to a driver that gets it wrong.
     pub exhausted: Code,
     /// Variation of GetCapacity responses in bytes: of each three calls, one returns the true values and two return less. Models storage to
     /// which other users write a few blocks.
-    pub varies_by: u64,
+    pub capacity_variation: u64,
     /// Whether CreateVolume returns the optional `capacity_bytes`.
-    pub tells_volume_size: bool,
+    pub reports_volume_size: bool,
     /// Whether to tolerate requests that violate the specification, where possible: incomplete volume capabilities are dropped. The
     /// observer receives the violations either way.
     pub lenient: bool,
     /// Whether to create a file or folder at the target path when a volume is published; otherwise the path is only recorded.
-    pub makes_targets: bool,
+    pub creates_target_paths: bool,
     /// Latency added to every call before the driver processes it.
     pub latency: Duration,
     /// The CSI release that the driver implements; later additions are unknown to it.
@@ -67,12 +67,12 @@ impl DriverSpec {
             advertise_clone_volume: false,
             snapshots: BTreeMap::new(),
             mutable_parameters: Vec::new(),
-            tells_reserved: true,
+            reports_reserved: true,
             exhausted: Code::ResourceExhausted,
-            varies_by: 0,
-            tells_volume_size: true,
+            capacity_variation: 0,
+            reports_volume_size: true,
             lenient: false,
-            makes_targets: true,
+            creates_target_paths: true,
             latency: Duration::ZERO,
             version: SpecVersion::NEWEST,
         }
@@ -91,7 +91,7 @@ impl DriverSpec {
     }
 
     /// Whether this release of the specification has the access mode.
-    pub(crate) fn knows(&self, mode: i32) -> bool {
+    pub(crate) fn supports_access_mode(&self, mode: i32) -> bool {
         use csi_proto::v1::volume_capability::access_mode::Mode;
         match Mode::try_from(mode) {
             Ok(Mode::SingleNodeSingleWriter | Mode::SingleNodeMultiWriter) => {

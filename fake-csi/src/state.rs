@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::{DriverSpec, Observer, backend::Backend, published::Published, script::Script, volumes::Volumes};
+use crate::{DriverSpec, Observer, backend::Backend, published::Published, rules::Rules, volumes::Volumes};
 
 /// Shared by all handles and endpoints of a driver.
 pub(crate) struct Shared {
@@ -21,10 +21,10 @@ pub(crate) struct Shared {
 pub(crate) struct DriverState {
     pub(crate) backend: Backend,
     pub(crate) volumes: Volumes,
-    pub(crate) script: Script,
+    pub(crate) rules: Rules,
     pub(crate) published: Published,
-    /// Number of GetCapacity calls answered from the pools, for [`DriverSpec::varies_by`].
-    pub(crate) measured: u64,
+    /// Number of GetCapacity calls answered from the pools, for [`DriverSpec::capacity_variation`].
+    pub(crate) get_capacity_calls: u64,
 }
 
 impl Shared {
@@ -32,7 +32,7 @@ impl Shared {
     pub(crate) fn new(spec: DriverSpec, observer: Option<Arc<dyn Observer>>) -> Self {
         Shared {
             state: Mutex::new(DriverState {
-                published: Published::new(spec.makes_targets),
+                published: Published::new(spec.creates_target_paths),
                 ..DriverState::default()
             }),
             spec,

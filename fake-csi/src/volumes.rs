@@ -7,7 +7,7 @@ use tonic::Status;
 
 use crate::{
     Segment, Snapshot, VolumeInfo,
-    backend::{Ask, Backend, Place, Shortage, SizeRange, Taken},
+    backend::{Allocation, Backend, Location, Requirements, Shortage, SizeRange},
 };
 
 /// Maximum number of volumes, regardless of the pools.
@@ -18,11 +18,11 @@ const DEFAULT_BYTES: u64 = 1 << 30;
 
 /// Validated arguments of CreateVolume.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct CreateArguments {
     pub(crate) name: String,
     pub(crate) size: SizeRange,
     pub(crate) parameters: BTreeMap<String, String>,
-    pub(crate) usages: Vec<Usage>,
+    pub(crate) capabilities: Vec<Capability>,
     pub(crate) requisite: Vec<Segment>,
     pub(crate) preferred: Vec<Segment>,
     /// Id of the source volume or snapshot.
@@ -34,7 +34,7 @@ pub(crate) struct Wanted {
 
 /// A volume capability, as far as two of them can conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub(crate) struct Capability {
     pub(crate) block: bool,
     /// CSI number of the access mode.
     pub(crate) mode: i32,
@@ -43,114 +43,120 @@ pub(crate) struct Usage {
 /// All volumes by id.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
-    by_id: BTreeMap<String, Kept>,
-    ids: BTreeMap<String, String>,
+    by_id: BTreeMap<String, StoredVolume>,
+    ids_by_name: BTreeMap<String, String>,
     created: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredVolume {
     info: VolumeInfo,
-    place: Place,
-    usages: Vec<Usage>,
+    location: Location,
+    capabilities: Vec<Capability>,
 }
 
 impl Volumes {
     pub(crate) fn all(&self) -> impl Iterator<Item = &VolumeInfo> {
-        self.by_id.values().map(|kept| &kept.info)
+        self.by_id.values().map(|stored| &stored.info)
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&VolumeInfo> {
-        self.by_id.get(id).map(|kept| &kept.info)
+        self.by_id.get(id).map(|stored| &stored.info)
     }
 
     /// The volumes from this id on (from the first if empty); `None` if there is no such volume.
     pub(crate) fn starting_at(&self, id: &str) -> Option<impl Iterator<Item = &VolumeInfo>> {
         let known = id.is_empty() || self.by_id.contains_key(id);
-        known.then(|| self.by_id.range(id.to_owned()..).map(|(_, kept)| &kept.info))
+        known.then(|| self.by_id.range(id.to_owned()..).map(|(_, stored)| &stored.info))
     }
 
     /// Whether the volume was created with all these capabilities.
-    pub(crate) fn allows(&self, id: &str, usages: &[Usage]) -> bool {
-        self.by_id
-            .get(id)
-            .is_some_and(|kept| usages.iter().all(|usage| kept.usages.contains(usage)))
+    pub(crate) fn allows(&self, id: &str, capabilities: &[Capability]) -> bool {
+        self.by_id.get(id).is_some_and(|stored| {
+            capabilities
+                .iter()
+                .all(|capability| stored.capabilities.contains(capability))
+        })
     }
 
     /// Returns the volume of that name, or creates it.
     pub(crate) fn create(
         &mut self,
         backend: &mut Backend,
-        mut wanted: Wanted,
+        mut arguments: CreateArguments,
     ) -> Result<&VolumeInfo, Status> {
-        if wanted.size.is_crossed() {
+        if arguments.size.is_crossed() {
             return Err(Status::out_of_range(
                 "capacity_range.required_bytes is above limit_bytes; lower it",
             ));
         }
-        if let Some(id) = self.ids.get(&wanted.name) {
-            return self.existing(id, &wanted);
+        if let Some(id) = self.ids_by_name.get(&arguments.name) {
+            return self.idempotent(id, &arguments);
         }
-        if let Some(id) = &wanted.source {
-            let least = match &wanted.snapshot {
+        if let Some(id) = &arguments.source {
+            let least = match &arguments.snapshot {
                 Some(snapshot) => snapshot.bytes,
-                None => self.get(id).ok_or_else(|| unknown(id))?.bytes,
+                None => self.get(id).ok_or_else(|| volume_not_found(id))?.bytes,
             };
-            if wanted.size.limit.is_some_and(|limit| limit < least) {
+            if arguments.size.limit.is_some_and(|limit| limit < least) {
                 return Err(Status::out_of_range(format!(
-                    "a copy of {id:?} has {least} bytes at least, which is above limit_bytes; raise it"
+                    "limit_bytes is below the {least} bytes of the source {id:?}; raise it"
                 )));
             }
-            wanted.size.required = wanted.size.required.max(Some(least));
+            arguments.size.required = arguments.size.required.max(Some(least));
         }
         if self.by_id.len() >= VOLUMES_MAX {
             return Err(Status::resource_exhausted(format!(
-                "{VOLUMES_MAX} volumes are the most; delete some"
+                "the maximum of {VOLUMES_MAX} volumes is reached; delete some"
             )));
         }
-        let Taken {
-            place,
+        let Allocation {
+            location,
             bytes,
             raw_bytes,
-        } = wanted.place(backend)?;
+        } = arguments.allocate(backend)?;
         self.created += 1;
         let id = format!("volume-{:08}", self.created);
-        let Wanted {
+        let CreateArguments {
             name,
             parameters,
-            usages,
+            capabilities,
             source,
             mutable_parameters,
             ..
-        } = wanted;
-        self.ids.insert(name.clone(), id.clone());
+        } = arguments;
+        self.ids_by_name.insert(name.clone(), id.clone());
         let info = VolumeInfo {
             id: id.clone(),
             name,
             bytes,
             raw_bytes,
-            segment: place.segment().clone(),
-            device: place.device().cloned(),
+            segment: location.segment().clone(),
+            device: location.device().cloned(),
             parameters,
             mutable_parameters,
             source,
         };
-        let kept = Kept { info, place, usages };
-        Ok(&self.by_id.entry(id).or_insert(kept).info)
+        let stored = StoredVolume {
+            info,
+            location,
+            capabilities,
+        };
+        Ok(&self.by_id.entry(id).or_insert(stored).info)
     }
 
     /// Deletes the volume and releases its storage; an unknown one is already deleted.
     pub(crate) fn delete(&mut self, backend: &mut Backend, id: &str) {
-        if let Some(Kept { info, place, .. }) = self.by_id.remove(id) {
-            self.ids.remove(&info.name);
-            backend.give_back(&place, info.raw_bytes);
+        if let Some(StoredVolume { info, location, .. }) = self.by_id.remove(id) {
+            self.ids_by_name.remove(&info.name);
+            backend.release(&location, info.raw_bytes);
         }
     }
 
     /// Sets mutable parameters of a volume; others are unchanged.
     pub(crate) fn modify(&mut self, id: &str, parameters: BTreeMap<String, String>) -> Result<(), Status> {
-        let kept = self.by_id.get_mut(id).ok_or_else(|| unknown(id))?;
-        kept.info.mutable_parameters.extend(parameters);
+        let stored = self.by_id.get_mut(id).ok_or_else(|| volume_not_found(id))?;
+        stored.info.mutable_parameters.extend(parameters);
         Ok(())
     }
 
@@ -161,8 +167,8 @@ impl Volumes {
         id: &str,
         size: SizeRange,
     ) -> Result<&VolumeInfo, Status> {
-        let kept = self.by_id.get_mut(id).ok_or_else(|| unknown(id))?;
-        let info = &mut kept.info;
+        let stored = self.by_id.get_mut(id).ok_or_else(|| volume_not_found(id))?;
+        let info = &mut stored.info;
         let bytes = size.required.unwrap_or(0).max(info.bytes);
         if size.is_crossed() || size.limit.is_some_and(|limit| bytes > limit) {
             return Err(Status::out_of_range(format!(
@@ -170,18 +176,22 @@ impl Volumes {
             )));
         }
         if bytes > info.bytes {
-            let blocks: Vec<bool> = kept.usages.iter().map(|usage| usage.block).collect();
-            let ask = Ask {
+            let blocks: Vec<bool> = stored
+                .capabilities
+                .iter()
+                .map(|capability| capability.block)
+                .collect();
+            let requirements = Requirements {
                 parameters: &info.parameters,
                 blocks: &blocks,
             };
-            let grown = backend.grow(&kept.place, ask, info.raw_bytes, bytes);
+            let grown = backend.expand(&stored.location, requirements, info.raw_bytes, bytes);
             info.raw_bytes = grown.map_err(|shortage| match shortage {
-                Shortage::NoRoom => Status::resource_exhausted(format!(
-                    "there is no room for volume {id:?} to grow to {bytes} bytes; free some, or ask for less"
+                Shortage::Exhausted => Status::resource_exhausted(format!(
+                    "not enough free storage to expand volume {id:?} to {bytes} bytes; free some, or request less"
                 )),
-                Shortage::Range => Status::out_of_range(format!(
-                    "volume {id:?} can never have {bytes} bytes where it is; ask for less"
+                Shortage::OutOfRange => Status::out_of_range(format!(
+                    "volume {id:?} cannot have {bytes} bytes, even if its whole pool or device were free; request less"
                 )),
             })?;
             info.bytes = bytes;
@@ -189,27 +199,31 @@ impl Volumes {
         Ok(info)
     }
 
-    fn existing(&self, id: &str, wanted: &Wanted) -> Result<&VolumeInfo, Status> {
-        let kept = self
+    fn idempotent(&self, id: &str, arguments: &CreateArguments) -> Result<&VolumeInfo, Status> {
+        let stored = self
             .by_id
             .get(id)
-            .ok_or_else(|| Status::internal("a name without its volume"))?;
-        match wanted.difference(kept) {
-            None => Ok(&kept.info),
+            .ok_or_else(|| Status::internal("the volume of a known name does not exist"))?;
+        match arguments.difference(stored) {
+            None => Ok(&stored.info),
             Some(what) => Err(Status::already_exists(format!(
-                "volume {:?} exists with other {what}; use another name",
-                wanted.name
+                "volume {:?} exists with incompatible {what}; use another name",
+                arguments.name
             ))),
         }
     }
 }
 
-impl Wanted {
+impl CreateArguments {
     /// Allocates storage: from the preferred segments in order, then from the requisite ones, then, only if there are none, from any
     /// segment. A volume from a snapshot is created in the snapshot's segment, if one of the terms contains it.
-    fn place(&self, backend: &mut Backend) -> Result<Taken, Status> {
-        let blocks: Vec<bool> = self.usages.iter().map(|usage| usage.block).collect();
-        let ask = Ask {
+    fn allocate(&self, backend: &mut Backend) -> Result<Allocation, Status> {
+        let blocks: Vec<bool> = self
+            .capabilities
+            .iter()
+            .map(|capability| capability.block)
+            .collect();
+        let requirements = Requirements {
             parameters: &self.parameters,
             blocks: &blocks,
         };
@@ -218,38 +232,40 @@ impl Wanted {
         let terms = terms.filter(|term| source.is_none_or(|source| crate::contains(term, source)));
         let terms = terms.map(|term| source.or(Some(term)));
         let anywhere = self.requisite.is_empty().then_some(source);
-        let mut worst = Shortage::NoRoom;
+        let mut worst = Shortage::Exhausted;
         for term in terms.chain(anywhere) {
-            match backend.take(term, ask, self.size, DEFAULT_BYTES) {
-                Ok(taken) => return Ok(taken),
+            match backend.allocate(term, requirements, self.size, DEFAULT_BYTES) {
+                Ok(allocation) => return Ok(allocation),
                 Err(shortage) => worst = worst.max(shortage),
             }
         }
         let SizeRange { required, limit } = self.size;
         Err(match worst {
-            Shortage::NoRoom => {
+            Shortage::Exhausted => {
                 let bytes = required.unwrap_or(DEFAULT_BYTES.min(limit.unwrap_or(DEFAULT_BYTES)));
                 Status::resource_exhausted(format!(
-                    "no pool in the wanted topology has room for a volume of {bytes} bytes; free some, or ask for less"
+                    "no pool in the requested topology has {bytes} bytes for a volume; free some, or request less"
                 ))
             }
-            Shortage::Range => Status::out_of_range(format!(
-                "no volume can be as small as limit_bytes, {} bytes; raise it to the minimum volume size",
+            Shortage::OutOfRange => Status::out_of_range(format!(
+                "limit_bytes, {} bytes, is below the minimum volume size; raise it",
                 limit.unwrap_or(0)
             )),
         })
     }
 
     /// First property of an existing volume that is incompatible with this request.
-    fn difference(&self, kept: &Kept) -> Option<&'static str> {
-        let reachable = |term: &Segment| crate::contains(term, &kept.info.segment);
+    fn difference(&self, stored: &StoredVolume) -> Option<&'static str> {
+        let reachable = |term: &Segment| crate::contains(term, &stored.info.segment);
         let checks = [
-            ("size", self.size.contains(kept.info.bytes)),
-            ("parameters", self.parameters == kept.info.parameters),
-            ("source", self.source == kept.info.source),
+            ("size", self.size.contains(stored.info.bytes)),
+            ("parameters", self.parameters == stored.info.parameters),
+            ("source", self.source == stored.info.source),
             (
                 "capabilities",
-                self.usages.iter().all(|usage| kept.usages.contains(usage)),
+                self.capabilities
+                    .iter()
+                    .all(|capability| stored.capabilities.contains(capability)),
             ),
             (
                 "topology",
@@ -261,6 +277,6 @@ impl Wanted {
 }
 
 /// NOT_FOUND error for an unknown volume.
-pub(crate) fn unknown(id: &str) -> Status {
+pub(crate) fn volume_not_found(id: &str) -> Status {
     Status::not_found(format!("there is no volume {id:?}"))
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub use cost::CostFactor;
 pub use pool::{Access, Device, GROUP_VOLUME_BYTES_MIN, Pool, Storage};
-pub use reservation::{Held, Reservation, ReserveError, ReservedVolume};
+pub use reservation::{Reservation, ReserveError, ReservedDevice, ReservedVolume};
 
 use crate::{Segment, contains};
 use cost::Cost;
@@ -43,7 +43,7 @@ pub struct VolumeInfo {
 
 /// Requirements on a volume, independent of topology.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct Requirements<'a> {
     /// Class parameters.
     pub(crate) parameters: &'a BTreeMap<String, String>,
     /// For each volume capability, whether its access type is block; empty restricts nothing.
@@ -59,7 +59,7 @@ pub(crate) struct SizeRange {
 
 /// Capacity for volumes, in volume bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct CapacityValues {
     /// Sum over the pools that serve the request.
     pub(crate) available: u64,
     /// Largest volume that can be created; `None` if a pool does not report it, or if no pool serves the request.
@@ -70,7 +70,7 @@ pub(crate) struct Room {
 
 /// Location of an allocation: a pool, and the device if the pool has devices.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pool: PoolKey,
     device: Option<String>,
 }
@@ -85,13 +85,13 @@ struct Candidate<'b> {
     /// Raw bytes that a volume could allocate; 0 if the pool shrank below its allocations.
     free: u64,
     /// The reservation on it, if any.
-    held: Option<&'b Holder>,
+    reservation: Option<&'b Holder>,
 }
 
 /// The allocation of a new or expanded volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
-    pub(crate) place: Place,
+pub(crate) struct Allocation {
+    pub(crate) location: Location,
     /// Size of the volume in bytes.
     pub(crate) bytes: u64,
     /// Raw bytes allocated from the pool.
@@ -102,9 +102,9 @@ pub(crate) struct Taken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shortage {
     /// Not enough free storage, at least for now.
-    NoRoom,
+    Exhausted,
     /// No volume of the requested size range can exist on the storage: `limit_bytes` is too small, or `required_bytes` too large.
-    Range,
+    OutOfRange,
 }
 
 /// Pools, their allocations, the cost factors, and the reservations.
@@ -112,7 +112,7 @@ pub(crate) enum Shortage {
 pub(crate) struct Backend {
     pools: BTreeMap<PoolKey, Pool>,
     /// Raw bytes allocated by volumes. Includes pools that were removed, because their volumes continue to exist.
-    taken: BTreeMap<PoolKey, ByDevice<u64>>,
+    allocated: BTreeMap<PoolKey, ByDevice<u64>>,
     factors: Vec<CostFactor>,
     reservations: Reservations,
 }
@@ -128,7 +128,7 @@ impl SizeRange {
     }
 }
 
-impl Place {
+impl Location {
     pub(crate) fn segment(&self) -> &Segment {
         &self.pool.0
     }
@@ -161,192 +161,206 @@ impl Backend {
 
     /// Capacity for such volumes accessible from `topology` (`None`: from anywhere). GetCapacity does not name the volume, so either all
     /// reserved storage counts as available, or none.
-    pub(crate) fn room(&self, topology: Option<&Segment>, ask: Ask<'_>, counts_reserved: bool) -> Room {
-        let cost = Cost::of(&self.factors, ask.parameters);
-        let mut room = Room::default();
-        let (mut told, mut bounded) = (true, true);
+    pub(crate) fn capacity(
+        &self,
+        topology: Option<&Segment>,
+        requirements: Requirements<'_>,
+        counts_reserved: bool,
+    ) -> CapacityValues {
+        let cost = Cost::of(&self.factors, requirements.parameters);
+        let mut values = CapacityValues::default();
+        let (mut reported, mut bounded) = (true, true);
         for Candidate {
-            extent, free, held, ..
-        } in self.serving(topology, ask)
+            extent,
+            free,
+            reservation,
+            ..
+        } in self.candidates(topology, requirements)
         {
-            let is_kept = !counts_reserved && held.is_some();
-            let free = if is_kept { 0 } else { free };
-            told &= extent.tells_maximum;
+            let is_reserved = !counts_reserved && reservation.is_some();
+            let free = if is_reserved { 0 } else { free };
+            reported &= extent.reports_maximum;
             let largest = cost.volume_bytes(free.min(extent.largest));
             let minimum = minimum(cost, &extent);
             if extent.device.is_some() && (largest == 0 || minimum.is_some_and(|minimum| largest < minimum)) {
                 // A full device cannot hold a volume, so it does not contribute to the minimum either.
-                room.maximum = room.maximum.or(Some(0));
+                values.maximum = values.maximum.or(Some(0));
                 continue;
             }
             bounded &= minimum.is_some();
-            room.available = room.available.saturating_add(cost.volume_bytes(free));
-            room.maximum = room.maximum.max(Some(largest));
-            room.minimum = match (room.minimum, minimum) {
+            values.available = values.available.saturating_add(cost.volume_bytes(free));
+            values.maximum = values.maximum.max(Some(largest));
+            values.minimum = match (values.minimum, minimum) {
                 (Some(one), Some(other)) => Some(one.min(other)),
                 (one, other) => one.or(other),
             };
         }
-        room.maximum = room.maximum.filter(|_| told);
-        room.minimum = room.minimum.filter(|_| bounded);
-        room
+        values.maximum = values.maximum.filter(|_| reported);
+        values.minimum = values.minimum.filter(|_| bounded);
+        values
     }
 
     /// Allocates a volume from the first pool that serves the topology and has enough storage, on its smallest extent that fits.
     /// `default` is the size if the request has no lower bound.
-    pub(crate) fn take(
+    pub(crate) fn allocate(
         &mut self,
         topology: Option<&Segment>,
-        ask: Ask<'_>,
+        requirements: Requirements<'_>,
         size: SizeRange,
         default: u64,
-    ) -> Result<Taken, Shortage> {
-        let taken = self.find(topology, ask, size, default)?;
-        self.add(&taken.place, taken.raw_bytes);
-        self.reservations.redeem(&taken.place, ask.parameters);
-        Ok(taken)
+    ) -> Result<Allocation, Shortage> {
+        let allocation = self.find(topology, requirements, size, default)?;
+        self.add(&allocation.location, allocation.raw_bytes);
+        self.reservations
+            .consume(&allocation.location, requirements.parameters);
+        Ok(allocation)
     }
 
-    /// Releases an allocation of [`Backend::take`].
-    pub(crate) fn give_back(&mut self, place: &Place, raw: u64) {
-        let of_pool = self.taken.entry(place.pool.clone()).or_default();
-        if let Some(taken) = of_pool.get_mut(place.name()) {
-            *taken = taken.saturating_sub(raw);
+    /// Releases an allocation of [`Backend::allocate`].
+    pub(crate) fn release(&mut self, location: &Location, raw: u64) {
+        let of_pool = self.allocated.entry(location.pool.clone()).or_default();
+        if let Some(allocated) = of_pool.get_mut(location.name()) {
+            *allocated = allocated.saturating_sub(raw);
         }
-        of_pool.retain(|_, taken| *taken > 0);
+        of_pool.retain(|_, allocated| *allocated > 0);
         if of_pool.is_empty() {
-            self.taken.remove(&place.pool);
+            self.allocated.remove(&location.pool);
         }
     }
 
-    fn add(&mut self, place: &Place, raw: u64) {
-        let of_pool = self.taken.entry(place.pool.clone()).or_default();
-        *of_pool.entry(place.name().to_owned()).or_default() += raw;
+    fn add(&mut self, location: &Location, raw: u64) {
+        let of_pool = self.allocated.entry(location.pool.clone()).or_default();
+        *of_pool.entry(location.name().to_owned()).or_default() += raw;
     }
 
-    /// Expands the allocation at `place` so that the volume has `bytes`; returns its new raw bytes.
-    pub(crate) fn grow(
+    /// Expands the allocation at `location` so that the volume has `bytes`; returns its new raw bytes.
+    pub(crate) fn expand(
         &mut self,
-        place: &Place,
-        ask: Ask<'_>,
+        location: &Location,
+        requirements: Requirements<'_>,
         raw: u64,
         bytes: u64,
     ) -> Result<u64, Shortage> {
-        let wanted = Cost::of(&self.factors, ask.parameters)
+        let needed = Cost::of(&self.factors, requirements.parameters)
             .raw_bytes(bytes)
-            .ok_or(Shortage::Range)?;
-        let more = wanted.saturating_sub(raw);
-        let pool = self.pools.get(&place.pool).ok_or(Shortage::NoRoom)?;
+            .ok_or(Shortage::OutOfRange)?;
+        let more = needed.saturating_sub(raw);
+        let pool = self.pools.get(&location.pool).ok_or(Shortage::Exhausted)?;
         let extents = pool.extents();
         let extent = extents
             .iter()
-            .find(|extent| extent.name == place.device.as_deref())
-            .ok_or(Shortage::NoRoom)?;
-        if wanted > extent.largest.min(extent.capacity) {
-            return Err(Shortage::Range);
+            .find(|extent| extent.name == location.device.as_deref())
+            .ok_or(Shortage::Exhausted)?;
+        if needed > extent.largest.min(extent.capacity) {
+            return Err(Shortage::OutOfRange);
         }
-        if more > extent.capacity.saturating_sub(self.taken_at(place)) {
-            return Err(Shortage::NoRoom);
+        if more > extent.capacity.saturating_sub(self.allocated_at(location)) {
+            return Err(Shortage::Exhausted);
         }
-        self.add(place, more);
+        self.add(location, more);
         Ok(raw + more)
     }
 
     /// Total raw bytes of the pool, and the raw bytes that volumes have allocated from it.
     pub(crate) fn raw_sums(&self, pool: &Pool) -> (u64, u64) {
-        let of_pool = self.taken.get(&pool.key());
-        let taken = |extent: &Extent<'_>| taken_of(of_pool, extent.name.unwrap_or_default());
-        let taken = pool
+        let of_pool = self.allocated.get(&pool.key());
+        let allocated = |extent: &Extent<'_>| allocated_on(of_pool, extent.name.unwrap_or_default());
+        let allocated = pool
             .extents()
             .iter()
-            .fold(0_u64, |sum, extent| sum.saturating_add(taken(extent)));
-        (pool.total(), taken)
+            .fold(0_u64, |sum, extent| sum.saturating_add(allocated(extent)));
+        (pool.total(), allocated)
     }
 
     fn find(
         &self,
         topology: Option<&Segment>,
-        ask: Ask<'_>,
+        requirements: Requirements<'_>,
         size: SizeRange,
         default: u64,
-    ) -> Result<Taken, Shortage> {
-        let cost = Cost::of(&self.factors, ask.parameters);
-        let mut shortage = Shortage::NoRoom;
-        let mut best: Option<(bool, PoolKey, u64, Taken)> = None;
-        for candidate in self.serving(topology, ask) {
+    ) -> Result<Allocation, Shortage> {
+        let cost = Cost::of(&self.factors, requirements.parameters);
+        let mut shortage = Shortage::Exhausted;
+        let mut best: Option<(bool, PoolKey, u64, Allocation)> = None;
+        for candidate in self.candidates(topology, requirements) {
             let Candidate {
                 pool,
                 extent,
                 free,
-                held,
+                reservation,
             } = candidate;
-            let is_foreign = held.is_none();
-            if held.is_some_and(|(_, holder)| !contains(ask.parameters, holder)) {
+            let is_unreserved = reservation.is_none();
+            if reservation.is_some_and(|(_, holder)| !contains(requirements.parameters, holder)) {
                 continue;
             }
             match fit(cost, &extent, free, size, default) {
                 Ok((bytes, raw_bytes)) => {
                     // Order: extents reserved for this volume, then the first pool, then its smallest extent.
-                    let rank = (is_foreign, pool.key(), free);
+                    let rank = (is_unreserved, pool.key(), free);
                     let is_better = best
                         .as_ref()
-                        .is_none_or(|(foreign, key, least, _)| rank < (*foreign, key.clone(), *least));
+                        .is_none_or(|(unreserved, key, least, _)| rank < (*unreserved, key.clone(), *least));
                     if is_better {
-                        let taken = Taken {
-                            place: candidate.place(),
+                        let allocation = Allocation {
+                            location: candidate.location(),
                             bytes,
                             raw_bytes,
                         };
-                        best = Some((rank.0, rank.1, rank.2, taken));
+                        best = Some((rank.0, rank.1, rank.2, allocation));
                     }
                 }
                 Err(why) => shortage = shortage.max(why),
             }
         }
-        best.map(|(.., taken)| taken).ok_or(shortage)
+        best.map(|(.., allocation)| allocation).ok_or(shortage)
     }
 
-    fn serving<'b>(
+    fn candidates<'b>(
         &'b self,
         topology: Option<&'b Segment>,
-        ask: Ask<'b>,
+        requirements: Requirements<'b>,
     ) -> impl Iterator<Item = Candidate<'b>> {
-        let reachable = move |pool: &&Pool| topology.is_none_or(|asked| contains(asked, &pool.segment));
+        let reachable =
+            move |pool: &&Pool| topology.is_none_or(|requested| contains(requested, &pool.segment));
         self.pools
             .values()
             .filter(reachable)
-            .filter(move |pool| pool.is_for(ask.parameters))
+            .filter(move |pool| pool.serves(requirements.parameters))
             .flat_map(move |pool| {
                 let key = pool.key();
-                let (taken, held) = (self.taken.get(&key), self.reservations.of_pool(&key));
+                let (allocated, reservations) = (self.allocated.get(&key), self.reservations.of_pool(&key));
                 let extents = pool.extents().into_iter();
-                let extents = extents.filter(move |extent| extent.is_for(ask.parameters, ask.blocks));
+                let extents =
+                    extents.filter(move |extent| extent.serves(requirements.parameters, requirements.blocks));
                 extents.map(move |extent| Candidate {
                     pool,
-                    free: match taken_of(taken, extent.name.unwrap_or_default()) {
+                    free: match allocated_on(allocated, extent.name.unwrap_or_default()) {
                         0 => extent.capacity,
                         _ if extent.is_indivisible() => 0,
-                        taken => extent.capacity.saturating_sub(taken),
+                        allocated => extent.capacity.saturating_sub(allocated),
                     },
-                    held: held.and_then(|held| held.get(extent.name?)),
+                    reservation: reservations.and_then(|by_device| by_device.get(extent.name?)),
                     extent,
                 })
             })
     }
 
-    fn taken_at(&self, place: &Place) -> u64 {
-        taken_of(self.taken.get(&place.pool), place.name())
+    fn allocated_at(&self, location: &Location) -> u64 {
+        allocated_on(self.allocated.get(&location.pool), location.name())
     }
 }
 
 /// Raw bytes that volumes have allocated from a device.
-fn taken_of(of_pool: Option<&ByDevice<u64>>, device: &str) -> u64 {
-    of_pool.and_then(|taken| taken.get(device)).copied().unwrap_or(0)
+fn allocated_on(of_pool: Option<&ByDevice<u64>>, device: &str) -> u64 {
+    of_pool
+        .and_then(|allocated| allocated.get(device))
+        .copied()
+        .unwrap_or(0)
 }
 
 impl Candidate<'_> {
-    fn place(&self) -> Place {
-        Place {
+    fn location(&self) -> Location {
+        Location {
             pool: self.pool.key(),
             device: self.extent.name.map(str::to_owned),
         }
@@ -379,17 +393,17 @@ fn fit(
         exact.max(extent.group_minimum().unwrap_or(0))
     };
     let is_small = size.required.is_some_and(|required| bytes < required);
-    let is_gone = bytes == 0 && extent.is_indivisible();
-    if bytes > largest || is_small || is_gone {
-        return Err(Shortage::NoRoom);
+    let is_full = bytes == 0 && extent.is_indivisible();
+    if bytes > largest || is_small || is_full {
+        return Err(Shortage::Exhausted);
     }
     if size.limit.is_some_and(|limit| bytes > limit) {
-        return Err(Shortage::Range);
+        return Err(Shortage::OutOfRange);
     }
     let raw = if extent.is_indivisible() {
         Some(free)
     } else {
         cost.raw_bytes(bytes)
     };
-    raw.map(|raw| (bytes, raw)).ok_or(Shortage::NoRoom)
+    raw.map(|raw| (bytes, raw)).ok_or(Shortage::Exhausted)
 }

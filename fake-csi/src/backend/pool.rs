@@ -84,8 +84,8 @@ impl Pool {
     }
 
     /// Whether the pool serves classes with these parameters.
-    pub(super) fn is_for(&self, parameters: &BTreeMap<String, String>) -> bool {
-        agrees(&self.parameters, parameters)
+    pub(super) fn serves(&self, parameters: &BTreeMap<String, String>) -> bool {
+        are_compatible(&self.parameters, parameters)
     }
 
     /// All extents on which a volume can be created.
@@ -93,7 +93,7 @@ impl Pool {
         match &self.storage {
             Storage::Linear { capacity, largest } => vec![Extent {
                 largest: largest.unwrap_or(u64::MAX),
-                tells_maximum: largest.is_some(),
+                reports_maximum: largest.is_some(),
                 ..Extent::whole_store(*capacity)
             }],
             Storage::Filesystem { size, used } => vec![Extent::whole_store(size.saturating_sub(*used))],
@@ -124,7 +124,7 @@ pub(super) struct Extent<'p> {
     /// Maximum raw bytes of one volume.
     pub(super) largest: u64,
     /// Whether the driver reports a maximum volume size.
-    pub(super) tells_maximum: bool,
+    pub(super) reports_maximum: bool,
 }
 
 impl<'p> Extent<'p> {
@@ -134,7 +134,7 @@ impl<'p> Extent<'p> {
             device: None,
             capacity,
             largest: u64::MAX,
-            tells_maximum: true,
+            reports_maximum: true,
         }
     }
 
@@ -159,19 +159,19 @@ impl<'p> Extent<'p> {
     }
 
     /// Whether volumes with these parameters and access types fit on it; `blocks` holds, for each capability, whether it is block.
-    pub(super) fn is_for(&self, parameters: &BTreeMap<String, String>, blocks: &[bool]) -> bool {
+    pub(super) fn serves(&self, parameters: &BTreeMap<String, String>, blocks: &[bool]) -> bool {
         let usable = |access: Access| match access {
             Access::Any => true,
             Access::Block => blocks.iter().all(|block| *block),
             Access::Mount => blocks.iter().all(|block| !block),
         };
         self.device
-            .is_none_or(|device| agrees(&device.parameters, parameters) && usable(device.access))
+            .is_none_or(|device| are_compatible(&device.parameters, parameters) && usable(device.access))
     }
 }
 
 /// Whether no parameter has different values in both maps.
-fn agrees(own: &BTreeMap<String, String>, asked: &BTreeMap<String, String>) -> bool {
+fn are_compatible(own: &BTreeMap<String, String>, requested: &BTreeMap<String, String>) -> bool {
     own.iter()
-        .all(|(key, value)| asked.get(key).is_none_or(|asked| asked == value))
+        .all(|(key, value)| requested.get(key).is_none_or(|requested| requested == value))
 }

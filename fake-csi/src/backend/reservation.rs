@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ask, Backend, ByDevice, Place, PoolKey, SizeRange, cost::Cost, fit};
+use super::{Backend, ByDevice, Location, PoolKey, Requirements, SizeRange, cost::Cost, fit};
 use crate::{Segment, contains};
 
 /// Request to reserve a device for each volume on **each** segment, until the volumes are created or the reservation is cancelled.
@@ -30,7 +30,7 @@ pub struct ReservedVolume {
 
 /// A reserved device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct ReservedDevice {
     /// Name of the reservation.
     pub reservation: String,
     /// Segment of the pool.
@@ -45,13 +45,15 @@ pub struct Held {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReserveError {
     /// An active reservation has this name.
-    #[error("reservation {0:?} is in force already; cancel it first, or use another name")]
+    #[error("reservation {0:?} exists already; cancel it first, or use another name")]
     Exists(String),
     /// A volume has no holder; its reservation would match any volume.
-    #[error("reservation {0:?} has a volume without a holder; name the parameters that tell it")]
+    #[error("reservation {0:?} has a volume without a holder; set the parameters that identify the volume")]
     NoHolder(String),
     /// No segment has a free device for every volume.
-    #[error("no segment of reservation {0:?} has free devices for all its volumes; ask for less, or wait")]
+    #[error(
+        "no segment of reservation {0:?} has free devices for all its volumes; request fewer or smaller volumes, or wait"
+    )]
     NoDevices(String),
 }
 
@@ -69,19 +71,21 @@ impl Reservations {
     }
 
     /// Ends the reservation of a created volume: the devices reserved for it on all segments become free.
-    pub(super) fn redeem(&mut self, place: &Place, parameters: &BTreeMap<String, String>) {
-        let of_pool = self.0.get(&place.pool);
-        let redeemed = of_pool.and_then(|held| held.get(place.name())).cloned();
-        if let Some(redeemed) = redeemed.filter(|(_, holder)| contains(parameters, holder)) {
-            self.end(|held| *held == redeemed);
+    pub(super) fn consume(&mut self, location: &Location, parameters: &BTreeMap<String, String>) {
+        let of_pool = self.0.get(&location.pool);
+        let consumed = of_pool
+            .and_then(|by_device| by_device.get(location.name()))
+            .cloned();
+        if let Some(consumed) = consumed.filter(|(_, holder)| contains(parameters, holder)) {
+            self.end(|holder| *holder == consumed);
         }
     }
 
     /// Frees the devices with a matching holder; returns whether there were any.
     fn end(&mut self, matches: impl Fn(&Holder) -> bool) -> bool {
         let mut ended = false;
-        for held in self.0.values_mut() {
-            held.retain(|_, holder| {
+        for by_device in self.0.values_mut() {
+            by_device.retain(|_, holder| {
                 let ends = matches(holder);
                 ended |= ends;
                 !ends
@@ -93,32 +97,32 @@ impl Reservations {
 
 impl Backend {
     /// Reserves devices on each segment that has one for every volume; returns the reserved devices.
-    pub(crate) fn reserve(&mut self, wanted: &Reservation) -> Result<Vec<Held>, ReserveError> {
-        if self.held(Some(&wanted.name)).next().is_some() {
-            return Err(ReserveError::Exists(wanted.name.clone()));
+    pub(crate) fn reserve(&mut self, reservation: &Reservation) -> Result<Vec<ReservedDevice>, ReserveError> {
+        if self.reserved_devices(Some(&reservation.name)).next().is_some() {
+            return Err(ReserveError::Exists(reservation.name.clone()));
         }
-        if wanted.volumes.iter().any(|volume| volume.holder.is_empty()) {
-            return Err(ReserveError::NoHolder(wanted.name.clone()));
+        if reservation.volumes.iter().any(|volume| volume.holder.is_empty()) {
+            return Err(ReserveError::NoHolder(reservation.name.clone()));
         }
-        let on_segments: Vec<_> = wanted
+        let on_segments: Vec<_> = reservation
             .segments
             .iter()
-            .filter_map(|segment| self.devices_for(segment, &wanted.volumes))
+            .filter_map(|segment| self.devices_for(segment, &reservation.volumes))
             .flatten()
             .collect();
         if on_segments.is_empty() {
-            return Err(ReserveError::NoDevices(wanted.name.clone()));
+            return Err(ReserveError::NoDevices(reservation.name.clone()));
         }
-        for (place, volume) in on_segments {
-            let held = (wanted.name.clone(), volume.holder.clone());
-            let device = place.name().to_owned();
+        for (location, volume) in on_segments {
+            let holder = (reservation.name.clone(), volume.holder.clone());
+            let device = location.name().to_owned();
             self.reservations
                 .0
-                .entry(place.pool)
+                .entry(location.pool)
                 .or_default()
-                .insert(device, held);
+                .insert(device, holder);
         }
-        Ok(self.held(Some(&wanted.name)).collect())
+        Ok(self.reserved_devices(Some(&reservation.name)).collect())
     }
 
     /// Cancels a reservation; returns whether it existed.
@@ -127,18 +131,18 @@ impl Backend {
     }
 
     /// All reserved devices, or those of one reservation.
-    pub(crate) fn held(&self, name: Option<&str>) -> impl Iterator<Item = Held> {
-        let devices = move |(key, held): (&PoolKey, &ByDevice<Holder>)| -> Vec<Held> {
-            let held = held
+    pub(crate) fn reserved_devices(&self, name: Option<&str>) -> impl Iterator<Item = ReservedDevice> {
+        let devices = move |(key, by_device): (&PoolKey, &ByDevice<Holder>)| -> Vec<ReservedDevice> {
+            let reserved = by_device
                 .iter()
                 .filter(|(_, (of, _))| name.is_none_or(|name| of == name));
-            let held = held.map(|(device, (name, holder))| Held {
+            let devices = reserved.map(|(device, (name, holder))| ReservedDevice {
                 reservation: name.clone(),
                 segment: key.0.clone(),
                 device: device.clone(),
                 holder: holder.clone(),
             });
-            held.collect()
+            devices.collect()
         };
         self.reservations.0.iter().flat_map(devices)
     }
@@ -148,15 +152,15 @@ impl Backend {
         &self,
         segment: &Segment,
         volumes: &'v [ReservedVolume],
-    ) -> Option<Vec<(Place, &'v ReservedVolume)>> {
+    ) -> Option<Vec<(Location, &'v ReservedVolume)>> {
         let mut chosen = BTreeSet::new();
         let mut sorted: Vec<&ReservedVolume> = volumes.iter().collect();
         sorted.sort_by_key(|volume| std::cmp::Reverse(volume.bytes));
         let mut found = Vec::new();
         for volume in sorted {
-            let place = self.device_for(segment, volume, &chosen)?;
-            chosen.insert(place.clone());
-            found.push((place, volume));
+            let location = self.device_for(segment, volume, &chosen)?;
+            chosen.insert(location.clone());
+            found.push((location, volume));
         }
         Some(found)
     }
@@ -165,9 +169,9 @@ impl Backend {
         &self,
         segment: &Segment,
         volume: &ReservedVolume,
-        chosen: &BTreeSet<Place>,
-    ) -> Option<Place> {
-        let ask = Ask {
+        chosen: &BTreeSet<Location>,
+    ) -> Option<Location> {
+        let requirements = Requirements {
             parameters: &volume.parameters,
             blocks: &[],
         };
@@ -175,15 +179,15 @@ impl Backend {
             required: Some(volume.bytes),
             limit: None,
         };
-        let cost = Cost::of(&self.factors, ask.parameters);
+        let cost = Cost::of(&self.factors, requirements.parameters);
         let free = self
-            .serving(Some(segment), ask)
-            .filter(|it| it.extent.device.is_some() && it.held.is_none())
+            .candidates(Some(segment), requirements)
+            .filter(|it| it.extent.device.is_some() && it.reservation.is_none())
             .filter(|it| fit(cost, &it.extent, it.free, size, volume.bytes).is_ok());
-        let places = free.map(|it| (it.free, it.place()));
-        places
-            .filter(|(_, place)| !chosen.contains(place))
+        let locations = free.map(|it| (it.free, it.location()));
+        locations
+            .filter(|(_, location)| !chosen.contains(location))
             .min()
-            .map(|(_, place)| place)
+            .map(|(_, location)| location)
     }
 }

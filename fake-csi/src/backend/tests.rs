@@ -15,8 +15,8 @@ fn on(node: &str) -> Segment {
     pairs(&[("node", node)])
 }
 
-fn asking(parameters: &BTreeMap<String, String>) -> Ask<'_> {
-    Ask {
+fn requirements(parameters: &BTreeMap<String, String>) -> Requirements<'_> {
+    Requirements {
         parameters,
         blocks: &[],
     }
@@ -72,12 +72,16 @@ fn backend(pools: impl IntoIterator<Item = Pool>) -> Backend {
     backend
 }
 
-fn take(backend: &mut Backend, parameters: &BTreeMap<String, String>, bytes: u64) -> Result<Taken, Shortage> {
-    backend.take(None, asking(parameters), required(bytes), 1)
+fn allocate(
+    backend: &mut Backend,
+    parameters: &BTreeMap<String, String>,
+    bytes: u64,
+) -> Result<Allocation, Shortage> {
+    backend.allocate(None, requirements(parameters), required(bytes), 1)
 }
 
-fn figures(room: Room) -> (u64, Option<u64>, Option<u64>) {
-    (room.available, room.maximum, room.minimum)
+fn tuple(values: CapacityValues) -> (u64, Option<u64>, Option<u64>) {
+    (values.available, values.maximum, values.minimum)
 }
 
 #[test]
@@ -88,15 +92,15 @@ fn pools_serve_finer_segments_and_all_pools_serve_requests_without_topology() {
         Pool::linear(pairs(&[]), 1, None),
     ]);
     let none = pairs(&[]);
-    let room = |asked: Option<&[(&str, &str)]>| {
+    let capacity = |segment: Option<&[(&str, &str)]>| {
         backend
-            .room(asked.map(pairs).as_ref(), asking(&none), true)
+            .capacity(segment.map(pairs).as_ref(), requirements(&none), true)
             .available
     };
-    assert_eq!(room(Some(&[("region", "r1"), ("rack", "7")])), 101);
-    assert_eq!(room(Some(&[("region", "r2")])), 11);
-    assert_eq!(room(Some(&[("rack", "7")])), 1);
-    assert_eq!(room(None), 111);
+    assert_eq!(capacity(Some(&[("region", "r1"), ("rack", "7")])), 101);
+    assert_eq!(capacity(Some(&[("region", "r2")])), 11);
+    assert_eq!(capacity(Some(&[("rack", "7")])), 1);
+    assert_eq!(capacity(None), 111);
 }
 
 #[test]
@@ -107,39 +111,49 @@ fn maximum_is_reported_only_if_every_serving_pool_reports_it() {
         Pool::linear(on("c"), 5, None),
     ]);
     let none = pairs(&[]);
-    let maximum = |node: &str| backend.room(Some(&on(node)), asking(&none), true).maximum;
+    let maximum = |node: &str| {
+        backend
+            .capacity(Some(&on(node)), requirements(&none), true)
+            .maximum
+    };
     assert_eq!(
         [maximum("a"), maximum("b"), maximum("c"), maximum("d")],
         [Some(40), Some(30), None, None]
     );
-    assert_eq!(backend.room(None, asking(&none), true).maximum, None);
+    assert_eq!(backend.capacity(None, requirements(&none), true).maximum, None);
 }
 
 #[test]
 fn mirrored_volumes_cost_twice_their_size() {
     let mut backend = backend([Pool::linear(pairs(&[]), 256, None)]);
     let (mirrored, plain) = (pairs(&[("kind", "mirrored")]), pairs(&[]));
-    assert_eq!(backend.room(None, asking(&mirrored), true).available, 128);
     assert_eq!(
-        take(&mut backend, &mirrored, 100).map(|taken| taken.raw_bytes),
+        backend.capacity(None, requirements(&mirrored), true).available,
+        128
+    );
+    assert_eq!(
+        allocate(&mut backend, &mirrored, 100).map(|allocated| allocated.raw_bytes),
         Ok(200)
     );
-    assert_eq!(backend.room(None, asking(&mirrored), true).available, 28);
-    assert_eq!(backend.room(None, asking(&plain), true).available, 56);
+    assert_eq!(
+        backend.capacity(None, requirements(&mirrored), true).available,
+        28
+    );
+    assert_eq!(backend.capacity(None, requirements(&plain), true).available, 56);
 }
 
 #[test]
 fn allocations_survive_shrinking_and_replacing_a_pool() {
     let none = pairs(&[]);
     let mut backend = backend([Pool::linear(pairs(&[]), 100, None)]);
-    let taken = take(&mut backend, &none, 60).unwrap();
+    let allocated = allocate(&mut backend, &none, 60).unwrap();
     backend.set_pool(Pool::linear(pairs(&[]), 50, None));
-    assert_eq!(backend.room(None, asking(&none), true).available, 0);
+    assert_eq!(backend.capacity(None, requirements(&none), true).available, 0);
     backend.remove_pool(&pairs(&[]));
     backend.set_pool(Pool::linear(pairs(&[]), 100, None));
-    assert_eq!(backend.room(None, asking(&none), true).available, 40);
-    backend.give_back(&taken.place, 60);
-    assert_eq!(backend.room(None, asking(&none), true).available, 100);
+    assert_eq!(backend.capacity(None, requirements(&none), true).available, 40);
+    backend.release(&allocated.location, 60);
+    assert_eq!(backend.capacity(None, requirements(&none), true).available, 100);
 }
 
 #[test]
@@ -151,19 +165,19 @@ fn filesystem_pool_reports_its_remaining_space_as_capacity_and_maximum() {
         storage: Storage::Filesystem { size: 100, used },
     };
     let mut backend = backend([filesystem(30)]);
-    take(&mut backend, &none, 20).unwrap();
+    allocate(&mut backend, &none, 20).unwrap();
     assert_eq!(
-        figures(backend.room(None, asking(&none), true)),
+        tuple(backend.capacity(None, requirements(&none), true)),
         (50, Some(50), None)
     );
     backend.set_pool(filesystem(60));
     assert_eq!(
-        figures(backend.room(None, asking(&none), true)),
+        tuple(backend.capacity(None, requirements(&none), true)),
         (20, Some(20), None)
     );
     backend.set_pool(filesystem(95));
     assert_eq!(
-        figures(backend.room(None, asking(&none), true)),
+        tuple(backend.capacity(None, requirements(&none), true)),
         (0, Some(0), None),
         "never negative"
     );
@@ -184,29 +198,29 @@ fn disks_add_up_to_the_capacity_and_bound_the_volume_size() {
         machine("n2", &[("a", disk(7000, "SSD"))]),
     ]);
     let ssd = pairs(&[("storageType", "SSD")]);
-    let room = |backend: &Backend| figures(backend.room(Some(&on("n1")), asking(&ssd), true));
-    assert_eq!(room(&backend), (600, Some(300), Some(100)));
-    let taken = backend
-        .take(Some(&on("n1")), asking(&ssd), required(101), 1)
+    let capacity = |backend: &Backend| tuple(backend.capacity(Some(&on("n1")), requirements(&ssd), true));
+    assert_eq!(capacity(&backend), (600, Some(300), Some(100)));
+    let allocated = backend
+        .allocate(Some(&on("n1")), requirements(&ssd), required(101), 1)
         .unwrap();
     assert_eq!(
         (
-            taken.place.device().unwrap().as_str(),
-            taken.bytes,
-            taken.raw_bytes
+            allocated.location.device().unwrap().as_str(),
+            allocated.bytes,
+            allocated.raw_bytes
         ),
         ("c", 200, 200)
     );
-    assert_eq!(room(&backend), (400, Some(300), Some(100)));
+    assert_eq!(capacity(&backend), (400, Some(300), Some(100)));
     for bytes in [300, 100] {
         backend
-            .take(Some(&on("n1")), asking(&ssd), required(bytes), 1)
+            .allocate(Some(&on("n1")), requirements(&ssd), required(bytes), 1)
             .unwrap();
     }
-    assert_eq!(room(&backend), (0, Some(0), None));
+    assert_eq!(capacity(&backend), (0, Some(0), None));
     assert_eq!(
-        backend.take(Some(&on("n1")), asking(&ssd), required(1), 1),
-        Err(Shortage::NoRoom)
+        backend.allocate(Some(&on("n1")), requirements(&ssd), required(1), 1),
+        Err(Shortage::Exhausted)
     );
 }
 
@@ -215,17 +229,17 @@ fn smallest_volume_of_a_group_is_ten_mebibytes() {
     const MIB: u64 = 1 << 20;
     let mut backend = backend([machine("n1", &[("vg", group(25 * MIB, "HDDLVG"))])]);
     let class = pairs(&[("storageType", "HDDLVG")]);
-    let room = |backend: &Backend| figures(backend.room(None, asking(&class), true));
-    assert_eq!(room(&backend), (25 * MIB, Some(25 * MIB), Some(10 * MIB)));
+    let capacity = |backend: &Backend| tuple(backend.capacity(None, requirements(&class), true));
+    assert_eq!(capacity(&backend), (25 * MIB, Some(25 * MIB), Some(10 * MIB)));
     assert_eq!(
-        take(&mut backend, &class, 1).unwrap().bytes,
+        allocate(&mut backend, &class, 1).unwrap().bytes,
         10 * MIB,
         "rounded up"
     );
-    assert_eq!(room(&backend), (15 * MIB, Some(15 * MIB), Some(10 * MIB)));
-    take(&mut backend, &class, 10 * MIB).unwrap();
-    assert_eq!(room(&backend), (0, Some(0), None), "5Mi are too little");
-    assert_eq!(take(&mut backend, &class, 1), Err(Shortage::NoRoom));
+    assert_eq!(capacity(&backend), (15 * MIB, Some(15 * MIB), Some(10 * MIB)));
+    allocate(&mut backend, &class, 10 * MIB).unwrap();
+    assert_eq!(capacity(&backend), (0, Some(0), None), "5Mi are too little");
+    assert_eq!(allocate(&mut backend, &class, 1), Err(Shortage::Exhausted));
 }
 
 #[test]
@@ -238,12 +252,12 @@ fn limit_below_the_smallest_volume_is_out_of_range() {
             limit: Some(limit),
         };
         backend
-            .take(None, asking(&none), size, 1)
-            .map(|taken| taken.bytes)
+            .allocate(None, requirements(&none), size, 1)
+            .map(|allocated| allocated.bytes)
     };
     assert_eq!(
         [limited(99), limited(150), limited(150)],
-        [Err(Shortage::Range), Ok(100), Err(Shortage::Range)]
+        [Err(Shortage::OutOfRange), Ok(100), Err(Shortage::OutOfRange)]
     );
 }
 
@@ -257,9 +271,9 @@ fn device_serves_only_its_supported_access_types() {
     let backend = backend([machine("n1", &[("a", raw_only), ("b", disk(10, "SSD"))])]);
     let available = |blocks: &[bool]| {
         backend
-            .room(
+            .capacity(
                 None,
-                Ask {
+                Requirements {
                     parameters: &none,
                     blocks,
                 },
@@ -288,7 +302,7 @@ fn pool_parameters_restrict_the_pool_to_matching_classes() {
     let class = pairs(&[("zone", "a")]);
     let available = |zone: &str, class| {
         backend
-            .room(Some(&pairs(&[("zone", zone)])), asking(class), true)
+            .capacity(Some(&pairs(&[("zone", zone)])), requirements(class), true)
             .available
     };
     assert_eq!([available("a", &class), available("b", &class)], [10, 0]);
@@ -302,7 +316,7 @@ mod reservations {
         pairs(&[("csi.storage.k8s.io/pvc/name", name)])
     }
 
-    fn wanted(name: &str, nodes: &[&str], claims: &[(&str, u64)]) -> Reservation {
+    fn reservation(name: &str, nodes: &[&str], claims: &[(&str, u64)]) -> Reservation {
         Reservation {
             name: name.to_owned(),
             segments: nodes.iter().copied().map(on).collect(),
@@ -317,9 +331,10 @@ mod reservations {
         }
     }
 
-    fn devices(held: &[Held]) -> Vec<(&str, &str)> {
-        held.iter()
-            .map(|held| (held.segment["node"].as_str(), held.device.as_str()))
+    fn devices(reserved: &[ReservedDevice]) -> Vec<(&str, &str)> {
+        reserved
+            .iter()
+            .map(|reserved| (reserved.segment["node"].as_str(), reserved.device.as_str()))
             .collect()
     }
 
@@ -328,38 +343,45 @@ mod reservations {
         let mut backend = backend(
             ["n1", "n2"].map(|node| machine(node, &[("a", disk(100, "SSD")), ("b", disk(50, "SSD"))])),
         );
-        let held = backend
-            .reserve(&wanted("r", &["n1", "n2"], &[("app-0", 60)]))
+        let reserved = backend
+            .reserve(&reservation("r", &["n1", "n2"], &[("app-0", 60)]))
             .unwrap();
-        assert_eq!(devices(&held), [("n1", "a"), ("n2", "a")]);
+        assert_eq!(devices(&reserved), [("n1", "a"), ("n2", "a")]);
         assert_eq!(
-            backend.room(Some(&on("n1")), asking(&pairs(&[])), true).maximum,
+            backend
+                .capacity(Some(&on("n1")), requirements(&pairs(&[])), true)
+                .maximum,
             Some(100),
             "reserved devices count"
         );
 
-        assert_eq!(take(&mut backend, &claim("other-0"), 60), Err(Shortage::NoRoom));
         assert_eq!(
-            take(&mut backend, &claim("other-0"), 40).unwrap().bytes,
+            allocate(&mut backend, &claim("other-0"), 60),
+            Err(Shortage::Exhausted)
+        );
+        assert_eq!(
+            allocate(&mut backend, &claim("other-0"), 40).unwrap().bytes,
             50,
             "unreserved devices are free"
         );
-        let taken = backend
-            .take(Some(&on("n2")), asking(&claim("app-0")), required(60), 1)
+        let allocated = backend
+            .allocate(Some(&on("n2")), requirements(&claim("app-0")), required(60), 1)
             .unwrap();
-        assert_eq!((taken.place.segment(), taken.bytes), (&on("n2"), 100));
-        assert_eq!(backend.held(None).count(), 0, "n1 is free as well");
-        assert!(take(&mut backend, &claim("other-1"), 60).is_ok());
+        assert_eq!((allocated.location.segment(), allocated.bytes), (&on("n2"), 100));
+        assert_eq!(backend.reserved_devices(None).count(), 0, "n1 is free as well");
+        assert!(allocate(&mut backend, &claim("other-1"), 60).is_ok());
     }
 
     #[test]
     fn reserved_device_is_used_even_if_a_smaller_one_fits() {
         let mut backend = backend([machine("n1", &[("a", disk(50, "SSD")), ("b", disk(60, "SSD"))])]);
-        let blocker = take(&mut backend, &pairs(&[]), 50).unwrap();
-        let held = backend.reserve(&wanted("r", &["n1"], &[("app-0", 40)])).unwrap();
-        assert_eq!(devices(&held), [("n1", "b")]);
-        backend.give_back(&blocker.place, blocker.raw_bytes);
-        assert_eq!(take(&mut backend, &claim("app-0"), 40).unwrap().bytes, 60);
+        let blocker = allocate(&mut backend, &pairs(&[]), 50).unwrap();
+        let reserved = backend
+            .reserve(&reservation("r", &["n1"], &[("app-0", 40)]))
+            .unwrap();
+        assert_eq!(devices(&reserved), [("n1", "b")]);
+        backend.release(&blocker.location, blocker.raw_bytes);
+        assert_eq!(allocate(&mut backend, &claim("app-0"), 40).unwrap().bytes, 60);
     }
 
     #[test]
@@ -368,11 +390,11 @@ mod reservations {
             machine("n1", &[("a", disk(100, "SSD"))]),
             machine("n2", &[("a", disk(100, "SSD")), ("b", disk(30, "SSD"))]),
         ]);
-        let both = wanted("r", &["n1", "n2"], &[("app-0", 20), ("app-1", 80)]);
-        let held = backend.reserve(&both).unwrap();
-        assert_eq!(devices(&held), [("n2", "a"), ("n2", "b")]);
+        let both = reservation("r", &["n1", "n2"], &[("app-0", 20), ("app-1", 80)]);
+        let reserved = backend.reserve(&both).unwrap();
+        assert_eq!(devices(&reserved), [("n2", "a"), ("n2", "b")]);
         assert_eq!(backend.reserve(&both), Err(ReserveError::Exists("r".to_owned())));
-        let more = wanted("s", &["n2"], &[("app-2", 1)]);
+        let more = reservation("s", &["n2"], &[("app-2", 1)]);
         assert_eq!(
             backend.reserve(&more),
             Err(ReserveError::NoDevices("s".to_owned()))
@@ -383,7 +405,7 @@ mod reservations {
 
     #[test]
     fn reservation_of_a_volume_without_a_holder_is_rejected() {
-        let mut nobody = wanted("r", &["n1"], &[("app-0", 1)]);
+        let mut nobody = reservation("r", &["n1"], &[("app-0", 1)]);
         nobody.volumes[0].holder.clear();
         let mut backend = backend([machine("n1", &[("a", disk(100, "SSD"))])]);
         assert_eq!(

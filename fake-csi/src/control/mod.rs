@@ -53,8 +53,7 @@ impl Control {
         allow_remote: bool,
     ) -> io::Result<Control> {
         if !address.ip().is_loopback() && !allow_remote {
-            let message =
-                format!("{address} is reached from other machines; use 127.0.0.1, or allow it explicitly");
+            let message = format!("{address} is not a loopback address; use 127.0.0.1, or set allow_remote");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let listener = TcpListener::bind(address).await?;
@@ -90,17 +89,17 @@ impl Control {
         let Control { stop, task, .. } = self;
         drop(stop);
         if let Err(error) = task.await {
-            tracing::error!(%error, "the control ended badly");
+            tracing::error!(%error, "the task of the control panicked");
         }
     }
 }
 
 async fn accept(listener: TcpListener, context: Arc<Context>, stopped: CancellationToken) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
         // The semaphore is never closed.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };
         let accepted = tokio::select! {
@@ -113,7 +112,7 @@ async fn accept(listener: TcpListener, context: Arc<Context>, stopped: Cancellat
                 let serving = serve(stream, Arc::clone(&context), stopped.clone());
                 connections.spawn(async move {
                     serving.await;
-                    drop(place);
+                    drop(permit);
                 });
             }
             Err(error) => {
@@ -129,7 +128,7 @@ async fn accept(listener: TcpListener, context: Arc<Context>, stopped: Cancellat
 async fn serve(stream: TcpStream, context: Arc<Context>, stopped: CancellationToken) {
     let service = service_fn(move |request| {
         let context = Arc::clone(&context);
-        async move { Ok::<_, std::convert::Infallible>(route::answer(&context, request).await) }
+        async move { Ok::<_, std::convert::Infallible>(route::respond(&context, request).await) }
     });
     let mut builder = http1::Builder::new();
     builder

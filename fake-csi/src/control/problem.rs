@@ -14,7 +14,7 @@ pub(super) struct Problem {
 
 /// Body of an error response.
 #[derive(Serialize)]
-pub(super) struct Refusal {
+pub(super) struct ErrorBody {
     error: Detail,
 }
 
@@ -35,8 +35,8 @@ impl Problem {
         }
     }
 
-    pub(super) fn refusal(self) -> Refusal {
-        Refusal {
+    pub(super) fn body(self) -> ErrorBody {
+        ErrorBody {
             error: Detail {
                 status: self.status.as_u16(),
                 path: self.path,

@@ -16,10 +16,10 @@ const CALLS_MAX: usize = 10_000;
 
 /// Observer that stores the last 10 000 calls of a driver.
 #[derive(Debug, Default)]
-pub struct CallRecord(Mutex<Kept>);
+pub struct CallRecord(Mutex<StoredCalls>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredCalls {
     calls: VecDeque<Arc<CallText>>,
     next: u64,
 }
@@ -98,8 +98,8 @@ pub(super) struct Page {
 impl CallRecord {
     /// All stored calls from this sequence number on.
     pub(super) fn since(&self, number: u64) -> Page {
-        let kept = self.0.lock();
-        let calls = kept
+        let stored = self.0.lock();
+        let calls = stored
             .calls
             .iter()
             .filter(|call| call.number >= number)
@@ -107,20 +107,20 @@ impl CallRecord {
             .collect();
         Page {
             calls,
-            next: kept.next,
+            next: stored.next,
         }
     }
 }
 
 impl Observer for CallRecord {
     fn observe(&self, event: Event) {
-        let mut kept = self.0.lock();
-        let call = text(kept.next, event);
-        kept.next += 1;
-        if kept.calls.len() >= CALLS_MAX {
-            kept.calls.pop_front();
+        let mut stored = self.0.lock();
+        let call = text(stored.next, event);
+        stored.next += 1;
+        if stored.calls.len() >= CALLS_MAX {
+            stored.calls.pop_front();
         }
-        kept.calls.push_back(Arc::new(call));
+        stored.calls.push_back(Arc::new(call));
     }
 }
 

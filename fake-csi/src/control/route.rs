@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     FakeDriver, Pool, RuleId, RuleState, RuleText, Segment, VolumeInfo,
-    description::{CostSpec, HeldText, PoolSpec, PoolText, ReservationSpec},
+    description::{CostSpec, PoolSpec, PoolText, ReservationSpec, ReservedDeviceText},
 };
 
 /// Maximum size of a request body, in bytes.
@@ -23,17 +23,17 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Result of a route: status and JSON body.
-type Done = Result<(StatusCode, Vec<u8>), Problem>;
+type RouteResult = Result<(StatusCode, Vec<u8>), Problem>;
 
 /// Answers any request.
-pub(super) async fn answer(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
-    let done = match authorized(context, &request) {
+pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let result = match authorized(context, &request) {
         Ok(()) => route(context, request).await,
         Err(problem) => Err(problem),
     };
-    let (status, body) = done.unwrap_or_else(|problem| {
+    let (status, body) = result.unwrap_or_else(|problem| {
         let status = problem.status;
-        (status, serde_json::to_vec(&problem.refusal()).unwrap_or_default())
+        (status, serde_json::to_vec(&problem.body()).unwrap_or_default())
     });
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
@@ -74,32 +74,32 @@ const COLLECTIONS: [&str; 7] = [
     "calls",
 ];
 
-async fn route(context: &Context, request: Request<Incoming>) -> Done {
+async fn route(context: &Context, request: Request<Incoming>) -> RouteResult {
     let path = request.uri().path().to_owned();
     let parts: Vec<&str> = match path.strip_prefix("/v1/") {
         Some(path) => path.split('/').collect(),
-        None => return Err(unknown(&path)),
+        None => return Err(unknown_path(&path)),
     };
     let method = request.method().clone();
-    let done = match method {
-        Method::GET => look(context, &parts, request.uri().query().unwrap_or_default()),
-        Method::DELETE if parts != ["pools"] => forget(&context.driver, &parts),
-        _ => change(&context.driver, &method, &parts, request).await,
+    let result = match method {
+        Method::GET => get(context, &parts, request.uri().query().unwrap_or_default()),
+        Method::DELETE if parts != ["pools"] => delete(&context.driver, &parts),
+        _ => write(&context.driver, &method, &parts, request).await,
     };
-    done.unwrap_or_else(|| match parts.as_slice() {
+    result.unwrap_or_else(|| match parts.as_slice() {
         [name] | ["rules" | "reservations", name] if COLLECTIONS.contains(name) || parts.len() == 2 => {
-            let message = format!("{method} is not possible at {path}; see the table in the README");
+            let message = format!("{path} does not support {method}; see the table in the README");
             Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, message))
         }
-        _ => Err(unknown(&path)),
+        _ => Err(unknown_path(&path)),
     })
 }
 
 /// Handles GET; `None` if the path does not support it.
-fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
+fn get(context: &Context, parts: &[&str], query: &str) -> Option<RouteResult> {
     let driver = &context.driver;
     Some(match parts {
-        ["driver"] => json(&describe(driver)),
+        ["driver"] => json(&driver_text(driver)),
         ["pools"] => json(&driver.pools().into_iter().map(pool_text).collect::<Vec<_>>()),
         ["volumes"] => json(&driver.volumes().into_iter().map(volume_text).collect::<Vec<_>>()),
         ["rules"] => json(&driver.rules().into_iter().map(rule_text).collect::<Vec<_>>()),
@@ -107,7 +107,7 @@ fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
             &driver
                 .reserved(None)
                 .into_iter()
-                .map(HeldText::from)
+                .map(ReservedDeviceText::from)
                 .collect::<Vec<_>>(),
         ),
         ["calls"] => first_call(query).and_then(|number| json(&context.calls.since(number))),
@@ -116,60 +116,69 @@ fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
 }
 
 /// Handles DELETE of what the path names; `None` if the path does not support it.
-fn forget(driver: &FakeDriver, parts: &[&str]) -> Option<Done> {
-    let (was_there, what, name) = match parts {
+fn delete(driver: &FakeDriver, parts: &[&str]) -> Option<RouteResult> {
+    let (existed, what, name) = match parts {
         ["rules"] => {
-            driver.clear_script();
-            return Some(nothing());
+            driver.clear_rules();
+            return Some(empty_object());
         }
-        ["rules", id] => (id.parse().is_ok_and(|id| driver.unscript(RuleId(id))), "rule", id),
+        ["rules", id] => (
+            id.parse().is_ok_and(|id| driver.remove_rule(RuleId(id))),
+            "rule",
+            id,
+        ),
         ["reservations", name] => (driver.cancel_reservation(name), "reservation", name),
         _ => return None,
     };
-    Some(if was_there {
-        nothing()
+    Some(if existed {
+        empty_object()
     } else {
-        Err(gone(what, name))
+        Err(not_found(what, name))
     })
 }
 
 /// Handles requests with a body; `None` if the path does not support the method.
-async fn change(
+async fn write(
     driver: &FakeDriver,
     method: &Method,
     parts: &[&str],
     request: Request<Incoming>,
-) -> Option<Done> {
-    let does: fn(&FakeDriver, &[u8]) -> Done = match (method, parts) {
+) -> Option<RouteResult> {
+    let action: fn(&FakeDriver, &[u8]) -> RouteResult = match (method, parts) {
         (&Method::PUT, ["pools"]) => |driver, body| {
             let PoolSpec(pool) = parse(body)?;
             driver.set_pool(pool);
-            nothing()
+            empty_object()
         },
         (&Method::DELETE, ["pools"]) => |driver, body| {
             let Removal { segment } = parse(body)?;
             driver.remove_pool(&segment);
-            nothing()
+            empty_object()
         },
         (&Method::POST, ["costs"]) => |driver, body| {
             let CostSpec(cost) = parse(body)?;
             driver.add_cost(cost).map_err(conflict)?;
-            nothing()
+            empty_object()
         },
         (&Method::POST, ["rules"]) => |driver, body| {
             let rule = parse(body)?;
-            let id = driver.script(rule).map_err(conflict)?;
+            let id = driver.add_rule(rule).map_err(conflict)?;
             created(&BTreeMap::from([("id", id.0)]))
         },
         (&Method::POST, ["reservations"]) => |driver, body| {
-            let wanted: ReservationSpec = parse(body)?;
-            let held = driver.reserve(&wanted.into()).map_err(conflict)?;
-            created(&held.into_iter().map(HeldText::from).collect::<Vec<_>>())
+            let reservation: ReservationSpec = parse(body)?;
+            let reserved = driver.reserve(&reservation.into()).map_err(conflict)?;
+            created(
+                &reserved
+                    .into_iter()
+                    .map(ReservedDeviceText::from)
+                    .collect::<Vec<_>>(),
+            )
         },
         _ => return None,
     };
     Some(match body(request).await {
-        Ok(body) => does(driver, &body),
+        Ok(body) => action(driver, &body),
         Err(problem) => Err(problem),
     })
 }
@@ -231,7 +240,7 @@ struct VolumeText {
     source: Option<String>,
 }
 
-fn describe(driver: &FakeDriver) -> DriverText {
+fn driver_text(driver: &FakeDriver) -> DriverText {
     let spec = driver.spec();
     DriverText {
         name: spec.name.clone(),
@@ -240,7 +249,7 @@ fn describe(driver: &FakeDriver) -> DriverText {
         expand_volume: spec.advertise_expand_volume,
         clone_volume: spec.advertise_clone_volume,
         mutable_parameters: spec.mutable_parameters.clone(),
-        tells_reserved: spec.tells_reserved,
+        tells_reserved: spec.reports_reserved,
         csi_version: spec.version.to_string(),
         calls_in_flight: driver.in_flight(),
     }
@@ -258,7 +267,7 @@ fn rule_text(state: RuleState) -> RuleStateText {
     RuleStateText {
         id: state.id.0,
         matched: state.matched,
-        taken: state.taken,
+        taken: state.applied,
         rule: state.rule.into(),
     }
 }
@@ -282,17 +291,17 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
     let read = tokio::time::timeout(BODY_TIMEOUT, reading).await.map_err(|_| {
         Problem::new(
             StatusCode::REQUEST_TIMEOUT,
-            "the body took too long; send it at once",
+            "the body was not received in time; send it at once",
         )
     })?;
     read.map(http_body_util::Collected::to_bytes).map_err(|error| {
         if error.is::<LengthLimitError>() {
-            let message = format!("the body has more than {BODY_BYTES_MAX} bytes; send less at once");
+            let message = format!("the body has more than {BODY_BYTES_MAX} bytes; send a smaller one");
             return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message);
         }
         Problem::new(
             StatusCode::BAD_REQUEST,
-            format!("the body broke off: {error}; send it again"),
+            format!("the body could not be read: {error}; send it again"),
         )
     })
 }
@@ -304,28 +313,26 @@ fn first_call(query: &str) -> Result<u64, Problem> {
     }
     let number = query.strip_prefix("from=").and_then(|number| number.parse().ok());
     number.ok_or_else(|| {
-        let message = format!(
-            "the query {query:?} means nothing here; write from=N, with the number of the first call"
-        );
+        let message = format!("unknown query {query:?}; write from=N, with the number of the first call");
         Problem::new(StatusCode::BAD_REQUEST, message)
     })
 }
 
-fn json(value: &impl Serialize) -> Done {
-    with(StatusCode::OK, value)
+fn json(value: &impl Serialize) -> RouteResult {
+    json_response(StatusCode::OK, value)
 }
 
-fn created(value: &impl Serialize) -> Done {
-    with(StatusCode::CREATED, value)
+fn created(value: &impl Serialize) -> RouteResult {
+    json_response(StatusCode::CREATED, value)
 }
 
-fn with(status: StatusCode, value: &impl Serialize) -> Done {
+fn json_response(status: StatusCode, value: &impl Serialize) -> RouteResult {
     let text = serde_json::to_vec(value);
     text.map(|text| (status, text))
         .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
 }
 
-fn nothing() -> Done {
+fn empty_object() -> RouteResult {
     Ok((StatusCode::OK, b"{}".to_vec()))
 }
 
@@ -333,16 +340,16 @@ fn conflict(error: impl std::error::Error) -> Problem {
     Problem::new(StatusCode::CONFLICT, error.to_string())
 }
 
-fn gone(what: &str, name: &str) -> Problem {
+fn not_found(what: &str, name: &str) -> Problem {
     Problem::new(
         StatusCode::NOT_FOUND,
         format!("there is no {what} {name:?}; list them with GET"),
     )
 }
 
-fn unknown(path: &str) -> Problem {
+fn unknown_path(path: &str) -> Problem {
     Problem::new(
         StatusCode::NOT_FOUND,
-        format!("there is nothing at {path:?}; see the table in the README"),
+        format!("unknown path {path:?}; see the table in the README"),
     )
 }

@@ -10,5 +10,5 @@ mod size;
 
 pub use cost::CostSpec;
 pub use pool::{AccessText, DeviceSpec, FilesystemSpec, PoolSpec, PoolText};
-pub use reservation::{HeldText, ReservationSpec, ReservedVolumeSpec};
+pub use reservation::{ReservationSpec, ReservedDeviceText, ReservedVolumeSpec};
 pub use size::{Size, SizeError};

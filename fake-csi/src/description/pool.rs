@@ -82,7 +82,7 @@ impl TryFrom<PoolText> for PoolSpec {
 
     fn try_from(text: PoolText) -> Result<PoolSpec, String> {
         if text.largest.is_some() && text.capacity.is_none() {
-            return Err("`largest` belongs to `capacity`; add that, or leave it out".to_owned());
+            return Err("`largest` requires `capacity`; add it, or remove `largest`".to_owned());
         }
         let storage = match (text.capacity, text.filesystem, text.devices) {
             (Some(capacity), None, None) => Storage::Linear {

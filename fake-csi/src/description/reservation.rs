@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Size;
-use crate::{Held, Reservation, ReservedVolume, Segment};
+use crate::{Reservation, ReservedDevice, ReservedVolume, Segment};
 
 /// Serialized form of a reservation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -35,7 +35,7 @@ pub struct ReservedVolumeSpec {
 /// A reserved device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HeldText {
+pub struct ReservedDeviceText {
     /// Name of the reservation.
     pub reservation: String,
     /// Segment of the pool.
@@ -61,13 +61,13 @@ impl From<ReservationSpec> for Reservation {
     }
 }
 
-impl From<Held> for HeldText {
-    fn from(held: Held) -> HeldText {
-        HeldText {
-            reservation: held.reservation,
-            segment: held.segment,
-            device: held.device,
-            holder: held.holder,
+impl From<ReservedDevice> for ReservedDeviceText {
+    fn from(device: ReservedDevice) -> ReservedDeviceText {
+        ReservedDeviceText {
+            reservation: device.reservation,
+            segment: device.segment,
+            device: device.device,
+            holder: device.holder,
         }
     }
 }

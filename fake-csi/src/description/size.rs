@@ -28,7 +28,7 @@ pub struct Size(pub u64);
 
 /// The text is not a valid size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no size; write whole bytes below 2^64, with a suffix such as Gi or G if you like")]
+#[error("{0:?} is not a size; write a whole number below 2^64, optionally with a suffix such as Gi or G")]
 pub struct SizeError(String);
 
 impl FromStr for Size {

@@ -14,7 +14,7 @@ use crate::{
 mod text;
 
 #[cfg(feature = "control")]
-pub use text::{CutText, RuleText, VolumeLie};
+pub use text::{CutText, RuleText, VolumeOverride};
 
 /// Maximum number of rules; exhausted ones are dropped to make space.
 pub(crate) const RULES_MAX: usize = 1000;
@@ -77,28 +77,28 @@ pub enum Effect {
 
 /// Why a fault rule or cost factor is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ScriptError {
+pub enum RuleError {
     /// The effect does not apply to the method of the rule.
-    #[error("{effect} cannot answer {method}; use that effect with {belongs_to} only")]
-    Elsewhere {
+    #[error("`{effect}` does not apply to {method}; use it with {applies_to}")]
+    WrongMethod {
         /// The effect.
         effect: &'static str,
         /// The method of the rule.
         method: Method,
         /// The method to which the effect applies.
-        belongs_to: Method,
+        applies_to: Method,
     },
     /// [`Effect::Code`] with the code `OK`.
-    #[error("OK is no failure of {0}; leave the rule out, or name an error code")]
+    #[error("a rule for {0} has the code OK, which is not an error; remove the rule, or use an error code")]
     FailureOk(Method),
     /// A rule that can match no call.
-    #[error("a rule for {0} with 0 times takes no call; leave it out, or give at least 1")]
+    #[error("a rule for {0} with 0 times matches no call; remove it, or use at least 1")]
     NoTimes(Method),
     /// The maximum number of rules is reached.
-    #[error("there are {RULES_MAX} rules already; take some away")]
+    #[error("the maximum of {RULES_MAX} fault rules is reached; remove some")]
     TooMany,
     /// Numerator or denominator of a cost factor is 0.
-    #[error("the cost of {parameter}={value} has a zero; give two positive integers")]
+    #[error("the cost factor of {parameter}={value} contains 0; use two positive integers")]
     ZeroCost {
         /// Name of the class parameter.
         parameter: String,
@@ -108,24 +108,24 @@ pub enum ScriptError {
 }
 
 impl Rule {
-    pub(crate) fn check(&self) -> Result<(), ScriptError> {
+    pub(crate) fn check(&self) -> Result<(), RuleError> {
         if self.times == Some(0) {
-            return Err(ScriptError::NoTimes(self.method));
+            return Err(RuleError::NoTimes(self.method));
         }
-        let answers = match &self.effect {
-            Effect::Code(Code::Ok, _) => return Err(ScriptError::FailureOk(self.method)),
-            Effect::Capacity { .. } => Some(("a capacity", Method::GetCapacity)),
-            Effect::Volume { .. } => Some(("a volume", Method::CreateVolume)),
-            Effect::Ready(_) => Some(("readiness", Method::Probe)),
+        let restricted = match &self.effect {
+            Effect::Code(Code::Ok, _) => return Err(RuleError::FailureOk(self.method)),
+            Effect::Capacity { .. } => Some(("available", Method::GetCapacity)),
+            Effect::Volume { .. } => Some(("volume", Method::CreateVolume)),
+            Effect::Ready(_) => Some(("ready", Method::Probe)),
             Effect::Code(..) | Effect::Delay(_) | Effect::Hang | Effect::Disconnect | Effect::LoseAnswer => {
                 None
             }
         };
-        match answers {
-            Some((effect, belongs_to)) if belongs_to != self.method => Err(ScriptError::Elsewhere {
+        match restricted {
+            Some((effect, applies_to)) if applies_to != self.method => Err(RuleError::WrongMethod {
                 effect,
                 method: self.method,
-                belongs_to,
+                applies_to,
             }),
             _ => Ok(()),
         }
@@ -136,7 +136,7 @@ impl Rule {
             (None, _) => true,
             // A call without topology counts as the empty segment: everywhere.
             (Some(wanted), None) => wanted.is_empty(),
-            (Some(wanted), Some(asked)) => contains(asked, wanted),
+            (Some(wanted), Some(requested)) => contains(requested, wanted),
         };
         self.method == call.method && segment_matches && contains(&call.parameters, &self.parameters)
     }
@@ -144,7 +144,7 @@ impl Rule {
 
 impl Effect {
     /// Whether the effect delays the response.
-    pub fn is_late(&self) -> bool {
+    pub fn delays_response(&self) -> bool {
         matches!(self, Effect::Hang | Effect::Delay(_))
     }
 

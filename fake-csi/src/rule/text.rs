@@ -69,7 +69,7 @@ pub struct RuleText<S = Segment, B = i64> {
     pub minimum: Option<B>,
     /// Return these values from CreateVolume instead of the real ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub volume: Option<VolumeLie<S, B>>,
+    pub volume: Option<VolumeOverride<S, B>>,
     /// Return this `ready` value from Probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<bool>,
@@ -92,7 +92,7 @@ pub enum CutText {
     deny_unknown_fields,
     bound(deserialize = "S: Deserialize<'de>, B: Deserialize<'de>")
 )]
-pub struct VolumeLie<S = Segment, B = i64> {
+pub struct VolumeOverride<S = Segment, B = i64> {
     /// `capacity_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<B>,
@@ -115,9 +115,9 @@ impl<S, B> RuleText<S, B> {
         bytes: impl Fn(B) -> Result<i64, String>,
     ) -> Result<Rule, String> {
         if self.class.is_some() {
-            return Err("a driver knows no classes; write `parameters` instead of `class`".to_owned());
+            return Err("`class` is only supported in cases; use `parameters` here".to_owned());
         }
-        let belongs = [
+        let dependent = [
             ("message", self.message.is_some(), "code", self.code.is_some()),
             (
                 "maximum",
@@ -132,11 +132,11 @@ impl<S, B> RuleText<S, B> {
                 self.available.is_some(),
             ),
         ];
-        if let Some((key, _, to, _)) = belongs
+        if let Some((key, _, to, _)) = dependent
             .into_iter()
-            .find(|(_, is_there, _, has_home)| *is_there && !has_home)
+            .find(|(_, is_set, _, has_parent)| *is_set && !has_parent)
         {
-            return Err(format!("`{key}` belongs to `{to}`; add that, or leave it out"));
+            return Err(format!("`{key}` requires `{to}`; add it, or remove `{key}`"));
         }
         let bytes = |size: Option<B>| size.map(&bytes).transpose();
         let effects = [
@@ -192,7 +192,7 @@ impl TryFrom<RuleText> for Rule {
 
     fn try_from(text: RuleText) -> Result<Rule, String> {
         if text.id.is_some() {
-            return Err("the driver gives a rule its id; leave `id` out".to_owned());
+            return Err("the driver assigns the id of a rule; remove `id`".to_owned());
         }
         text.resolve(Ok, Ok)
     }
@@ -200,7 +200,7 @@ impl TryFrom<RuleText> for Rule {
 
 fn code(name: &str, message: Option<String>) -> Result<Effect, String> {
     let code = code_from_name(name).ok_or_else(|| {
-        format!("{name:?} is no gRPC code; write one as CSI does, such as RESOURCE_EXHAUSTED")
+        format!("{name:?} is an unknown gRPC code; write it as in the CSI specification, for example RESOURCE_EXHAUSTED")
     })?;
     Ok(Effect::Code(
         code,
@@ -222,7 +222,9 @@ fn duration(text: &str) -> Result<Duration, String> {
         .and_then(|(unit, number)| number.checked_mul(unit))
         .map(Duration::from_millis)
         .filter(|time| *time <= DELAY_MAX)
-        .ok_or_else(|| format!("{text:?} is no delay up to an hour; write such as 50ms, 2s or 1m"))
+        .ok_or_else(|| {
+            format!("{text:?} is an invalid delay; write at most one hour, for example 50ms, 2s or 1m")
+        })
 }
 
 impl From<Rule> for RuleText {
@@ -265,7 +267,7 @@ impl From<Rule> for RuleText {
                 ..text
             },
             Effect::Volume { bytes, topology } => RuleText {
-                volume: Some(VolumeLie { bytes, topology }),
+                volume: Some(VolumeOverride { bytes, topology }),
                 ..text
             },
             Effect::Ready(ready) => RuleText {

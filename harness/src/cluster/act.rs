@@ -138,13 +138,13 @@ impl Cluster {
             Action::Discover(resource) => self.discover(resource).await,
             Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
             Action::Script { id, rule } => {
-                let scripted = self.driver.script(rule.clone());
+                let scripted = self.driver.add_rule(rule.clone());
                 let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
                 self.scripts.extend(id.clone().map(|id| (id, rule)));
             }
             Action::Unscript(id) => {
                 if let Some(rule) = self.scripts.remove(id) {
-                    self.driver.unscript(rule);
+                    self.driver.remove_rule(rule);
                 }
             }
             Action::Reserve(wanted) => {

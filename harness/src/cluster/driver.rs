@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use capacity_types::Segment;
 use fake_csi::Method;
-use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
+use fake_csi::{CsiClient, CsiRequest, CsiResponse, Forwarder, NodeIdentity, ResponseValue};
 use futures::future::join_all;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -141,11 +141,11 @@ impl Cluster {
     /// Waits until the driver is ready according to Probe, or has exited. A timeout is recorded.
     async fn probed(&self, client: &str, socket: &Path) -> std::io::Result<()> {
         let limit = START.mul_f64(self.patience);
-        let caller = Caller::new(self.network.channel(socket)?, limit);
+        let caller = CsiClient::new(self.network.channel(socket)?, limit);
         let due = Instant::now() + limit;
         loop {
-            let reply = caller.ask(Question::Probe).await;
-            let is_ready = reply.told.get("ready") == Some(&Figure::Number(1));
+            let reply = caller.call(CsiRequest::Probe).await;
+            let is_ready = reply.values.get("ready") == Some(&ResponseValue::Number(1));
             if is_ready || self.has_ended(client) {
                 return Ok(());
             }
@@ -182,16 +182,16 @@ impl Cluster {
         let reply = match self.question(call) {
             Ok(question) => {
                 let socket = self.socket_for(&plan.segments, call.segment.as_ref());
-                let caller = Caller::new(self.network.channel(&socket).map_err(io)?, ANSWER);
+                let caller = CsiClient::new(self.network.channel(&socket).map_err(io)?, ANSWER);
                 self.asked(&caller, question, &call.until).await
             }
-            Err(message) => Reply {
+            Err(message) => CsiResponse {
                 code: "NOT_ASKED",
                 message: Some(message),
-                told: BTreeMap::new(),
+                values: BTreeMap::new(),
             },
         };
-        let told = reply.told.into_iter();
+        let told = reply.values.into_iter();
         self.journal.append(What::Answer(AnswerFact {
             name: call.name.clone(),
             call: call.kind.method(),
@@ -207,12 +207,12 @@ impl Cluster {
     }
 
     /// Repeats a call until its values meet `until`, or for the timeout of a call.
-    async fn asked(&self, caller: &Caller, question: Question, until: &AnswerSpec) -> Reply {
+    async fn asked(&self, caller: &CsiClient, question: CsiRequest, until: &AnswerSpec) -> CsiResponse {
         let end = Instant::now() + ANSWER;
         loop {
-            let reply = caller.ask(question.clone()).await;
+            let reply = caller.call(question.clone()).await;
             let figures: BTreeMap<&str, Value> =
-                reply.told.iter().map(|(name, it)| (*name, value(it))).collect();
+                reply.values.iter().map(|(name, it)| (*name, value(it))).collect();
             let lookup = |answer: &str, name: &str| self.figure(answer, name)?.as_i64().map(i128::from);
             let mut open = until.iter().filter(|(name, relations)| {
                 let got = figures.get(name.as_str());
@@ -234,15 +234,15 @@ impl Cluster {
     }
 
     /// Fills in the values of earlier responses; the error names a missing one.
-    fn question(&self, call: &CsiCall) -> Result<Question, String> {
+    fn question(&self, call: &CsiCall) -> Result<CsiRequest, String> {
         let segment = call.segment.clone();
         Ok(match &call.kind {
-            CsiCallKind::Plain(Method::GetPluginInfo) => Question::PluginInfo,
-            CsiCallKind::Plain(Method::GetPluginCapabilities) => Question::PluginCapabilities,
-            CsiCallKind::Plain(Method::Probe) => Question::Probe,
-            CsiCallKind::Plain(Method::ControllerGetCapabilities) => Question::ControllerCapabilities,
-            CsiCallKind::Plain(_) => Question::NodeInfo,
-            CsiCallKind::Capacity(parameters) => Question::Capacity {
+            CsiCallKind::Plain(Method::GetPluginInfo) => CsiRequest::PluginInfo,
+            CsiCallKind::Plain(Method::GetPluginCapabilities) => CsiRequest::PluginCapabilities,
+            CsiCallKind::Plain(Method::Probe) => CsiRequest::Probe,
+            CsiCallKind::Plain(Method::ControllerGetCapabilities) => CsiRequest::ControllerCapabilities,
+            CsiCallKind::Plain(_) => CsiRequest::NodeInfo,
+            CsiCallKind::Capacity(parameters) => CsiRequest::Capacity {
                 segment,
                 parameters: parameters.clone(),
             },
@@ -253,7 +253,7 @@ impl Cluster {
             } => {
                 let bytes = size.value(|answer, name| self.figure(answer, name)?.as_i64().map(i128::from))?;
                 let wide = |_| format!("{size} is {bytes}, which is no size in 64 bits");
-                Question::Create {
+                CsiRequest::Create {
                     name: volume.clone(),
                     bytes: i64::try_from(bytes).map_err(wide)?,
                     segment,
@@ -263,7 +263,7 @@ impl Cluster {
             CsiCallKind::Delete(of) => {
                 let id = self.figure(of, "id");
                 let id = id.as_ref().and_then(Value::as_str);
-                Question::Delete {
+                CsiRequest::Delete {
                     id: id.ok_or_else(|| format!("{of} has made no volume"))?.to_owned(),
                 }
             }
@@ -276,9 +276,9 @@ impl Cluster {
     }
 }
 
-fn value(figure: &Figure) -> Value {
+fn value(figure: &ResponseValue) -> Value {
     match figure {
-        Figure::Number(number) => Value::from(*number),
-        Figure::Text(text) => Value::from(text.clone()),
+        ResponseValue::Number(number) => Value::from(*number),
+        ResponseValue::Text(text) => Value::from(text.clone()),
     }
 }

@@ -14,13 +14,13 @@ pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec 
         advertise_clone_volume: plan.driver.clone_volume,
         snapshots: plan.driver.snapshots.clone(),
         mutable_parameters: plan.driver.mutable_parameters.clone(),
-        tells_reserved: plan.driver.tells_reserved,
+        reports_reserved: plan.driver.tells_reserved,
         exhausted: plan.driver.exhausted.into(),
-        varies_by: plan.driver.varies_by,
-        tells_volume_size: plan.driver.tells_volume_size,
+        capacity_variation: plan.driver.varies_by,
+        reports_volume_size: plan.driver.tells_volume_size,
         lenient: !plan.driver.strict,
         version: plan.driver.version,
-        makes_targets: latency.is_none(),
+        creates_target_paths: latency.is_none(),
         latency: latency.unwrap_or_default(),
         ..DriverSpec::new(plan.driver.name.clone())
     }

@@ -2,7 +2,7 @@
 //!
 //! Runs no containers and retries nothing: one attempt is one action of a case.
 
-use fake_csi::{Caller, Question, Reply};
+use fake_csi::{CsiClient, CsiRequest, CsiResponse};
 use serde_json::{Value, json};
 
 use super::Cluster;
@@ -20,7 +20,7 @@ const CLIENT: &str = "kubelet";
 struct Mount {
     /// Name of the volume in the pod.
     name: String,
-    question: Question,
+    question: CsiRequest,
 }
 
 impl Cluster {
@@ -45,10 +45,10 @@ impl Cluster {
             what: "call the driver",
             source,
         })?;
-        let caller = Caller::new(channel, ANSWER);
+        let caller = CsiClient::new(channel, ANSWER);
         let mut failures = Vec::new();
         for mount in self.mounts(driver, pod) {
-            let Reply { code, message, .. } = caller.ask(mount.question).await;
+            let CsiResponse { code, message, .. } = caller.call(mount.question).await;
             if code != "OK" {
                 let message = message.unwrap_or_default();
                 failures.push(format!(
@@ -76,7 +76,7 @@ impl Cluster {
             let target = self.folder.path().join(format!("mount-{id}"));
             mounts.push(Mount {
                 name,
-                question: Question::Publish {
+                question: CsiRequest::Publish {
                     id,
                     target: target.display().to_string(),
                     ephemeral: inline,

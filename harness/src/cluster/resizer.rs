@@ -11,7 +11,7 @@ use std::sync::Arc;
 use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::format_bytes;
 use capacity_types::{Arithmetic, Quantity, Segment};
-use fake_csi::{Caller, Figure, Question, Reply};
+use fake_csi::{CsiClient, CsiRequest, CsiResponse, ResponseValue};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ impl Resizer {
     async fn try_expansion(&self, claim: &Value, volume: &Value, requested: i128) -> Result<bool, Refused> {
         self.set_status(claim, json!({}), Some(RESIZING)).await?;
         let reply = self.expand(volume, requested).await;
-        let Some(Figure::Number(grown)) = reply.told.get("bytes") else {
+        let Some(ResponseValue::Number(grown)) = reply.values.get("bytes") else {
             self.report_failure(claim, volume, &reply).await?;
             return Ok(false);
         };
@@ -164,7 +164,7 @@ impl Resizer {
         let merge = json!({"spec": {"capacity": capacity}});
         let name = text(&volume["metadata"]["name"]);
         self.client.patch_merge(&at(VOLUMES, None, name), merge).await?;
-        let (fields, condition) = match reply.told.get("nodeExpansion") == Some(&Figure::Number(1)) {
+        let (fields, condition) = match reply.values.get("nodeExpansion") == Some(&ResponseValue::Number(1)) {
             true => (json!({}), Some(NODE_PENDING)),
             false => (json!({"capacity": capacity}), None),
         };
@@ -172,11 +172,11 @@ impl Resizer {
         Ok(true)
     }
 
-    async fn expand(&self, volume: &Value, bytes: i128) -> Reply {
-        let failed = |message: &str| Reply {
+    async fn expand(&self, volume: &Value, bytes: i128) -> CsiResponse {
+        let failed = |message: &str| CsiResponse {
             code: "UNAVAILABLE",
             message: Some(message.to_owned()),
-            told: BTreeMap::new(),
+            values: BTreeMap::new(),
         };
         let socket = self.sockets.reaching(volume);
         let channel = socket.and_then(|socket| self.network.channel(&socket).ok());
@@ -187,8 +187,8 @@ impl Resizer {
             return failed("the requested size does not fit into an int64");
         };
         let id = text(&volume["spec"]["csi"]["volumeHandle"]).to_owned();
-        Caller::new(channel, ANSWER)
-            .ask(Question::Expand { id, bytes })
+        CsiClient::new(channel, ANSWER)
+            .call(CsiRequest::Expand { id, bytes })
             .await
     }
 
@@ -209,7 +209,12 @@ impl Resizer {
     }
 
     /// Creates the event VolumeResizeFailed of external-resizer.
-    async fn report_failure(&self, claim: &Value, volume: &Value, reply: &Reply) -> Result<(), Refused> {
+    async fn report_failure(
+        &self,
+        claim: &Value,
+        volume: &Value,
+        reply: &CsiResponse,
+    ) -> Result<(), Refused> {
         let metadata = &claim["metadata"];
         let message = format!(
             "resize volume {} by resizer \"{}\" failed: rpc error: code = {} desc = {}",

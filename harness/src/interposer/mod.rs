@@ -13,7 +13,7 @@ mod traffic;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fake_csi::{Running, Spoil, Spoiler};
+use fake_csi::{CsiDefect, DefectProxy, Running};
 
 pub use self::reach::are_met;
 pub use self::rule::{Besides, EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
@@ -57,18 +57,18 @@ async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Ac
         }
         false => None,
     };
-    let spoils: Vec<Spoil> = rules.iter().filter_map(WireRule::spoil).collect();
+    let defects: Vec<CsiDefect> = rules.iter().filter_map(WireRule::csi_defect).collect();
     let csi = match &access.csi_socket {
-        Some(driver) if !spoils.is_empty() => {
+        Some(driver) if !defects.is_empty() => {
             let socket = folder.path().join("csi.sock");
-            let channel = match spoils.contains(&Spoil::ConnectionNotRestored) {
+            let channel = match defects.contains(&CsiDefect::ConnectionNotRestored) {
                 true => access.network.channel_once(driver),
                 false => access.network.channel(driver)?,
             };
-            let spoiler = Spoiler::new(channel, spoils);
+            let proxy = DefectProxy::new(channel, defects);
             let running = match &access.network {
-                Network::Machine => spoiler.listen(&socket)?,
-                Network::Memory(memory) => spoiler.serve(memory.listen(&socket)),
+                Network::Machine => proxy.listen(&socket)?,
+                Network::Memory(memory) => proxy.serve(memory.listen(&socket)),
             };
             access.csi_socket = Some(socket);
             Some(running)

@@ -1,8 +1,8 @@
 //! Decides from the journal of a run without rules whether the rules would have changed anything that the case depends on. If the journal
 //! does not show it, assumes so.
 
+use fake_csi::CsiDefect;
 use fake_csi::Method;
-use fake_csi::Spoil;
 use serde_json::Value;
 
 use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
@@ -29,7 +29,7 @@ impl Seen<'_> {
         match rule {
             WireRule::Request(rule) => self.any(|what| self.is_request(rule, what)) && self.may_change(rule),
             WireRule::Object(rule) => self.shows_one(rule),
-            WireRule::Call(spoil) => may_show(*spoil, self.plan) && self.calls_one(*spoil),
+            WireRule::Call(defect) => may_show(*defect, self.plan) && self.calls_one(*defect),
             WireRule::Metrics(_) => self.any(|what| match what {
                 What::Metrics(metrics) => metrics.readings.iter().any(|it| self.is_mine(&it.client)),
                 _ => false,
@@ -105,8 +105,8 @@ impl Seen<'_> {
     }
 
     /// Pending calls are not in the journal.
-    fn calls_one(&self, spoil: Spoil) -> bool {
-        self.plan.has_late_answers() || self.any(|what| is_call(spoil, what))
+    fn calls_one(&self, defect: CsiDefect) -> bool {
+        self.plan.has_late_answers() || self.any(|what| is_call(defect, what))
     }
 
     fn is_shown(&self, rule: &ObjectRule, what: &What) -> bool {
@@ -133,39 +133,43 @@ fn event(change: Change) -> EventKind {
 }
 
 /// Whether the defect is observable with the driver of the plan.
-fn may_show(spoil: Spoil, plan: &Plan) -> bool {
-    match spoil {
-        Spoil::CapacityAssumed => !plan.driver.get_capacity,
-        Spoil::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
-        Spoil::ConnectionNotRestored => plan.may_cut_connections(),
+fn may_show(defect: CsiDefect, plan: &Plan) -> bool {
+    match defect {
+        CsiDefect::CapacityAssumed => !plan.driver.get_capacity,
+        CsiDefect::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
+        CsiDefect::ConnectionNotRestored => plan.may_cut_connections(),
         // If no call is delayed, each ends before the next starts.
-        Spoil::CapacityInTurn => plan.has_late_answers() || plan.may_cut_connections(),
+        CsiDefect::CapacityInTurn => plan.has_late_answers() || plan.may_cut_connections(),
         _ => true,
     }
 }
 
 /// Whether the defect changes this call.
-fn is_call(spoil: Spoil, what: &What) -> bool {
+fn is_call(defect: CsiDefect, what: &What) -> bool {
     let What::Call(call) = what else {
         return false;
     };
     let is = |method| call.method == method;
-    match spoil {
-        Spoil::CapacityRepeated(_)
-        | Spoil::CapacityRemembered
-        | Spoil::CapacityInTurn
-        | Spoil::CapacityAfterVolume => is(Method::GetCapacity),
-        Spoil::CapacityRoundedUp(unit) => call.available.is_some_and(|bytes| bytes % unit != 0),
-        Spoil::MaximumOverlooked => call.maximum.is_some(),
-        Spoil::ErrorAsZero => is(Method::GetCapacity) && !call.is_answered(),
-        Spoil::NegativeAsZero => call.available.is_some_and(|available| available < 0),
-        Spoil::NothingAs(_) => is(Method::GetCapacity) && tells_nothing(call),
-        Spoil::CapacityAssumed | Spoil::CapacityWithClonesOnly => is(Method::ControllerGetCapabilities),
-        Spoil::PlaceForgotten | Spoil::SourcesForgotten | Spoil::VolumesRenamed => is(Method::CreateVolume),
-        Spoil::VolumesRoundedUp(unit) => call.required_bytes.is_some_and(|bytes| bytes % unit != 0),
-        Spoil::VolumesRolledBack => is(Method::CreateVolume) && !call.is_answered(),
-        Spoil::VolumesLeft => is(Method::DeleteVolume),
-        Spoil::ConnectionNotRestored => true,
+    match defect {
+        CsiDefect::CapacityRepeated(_)
+        | CsiDefect::CapacityRemembered
+        | CsiDefect::CapacityInTurn
+        | CsiDefect::CapacityAfterVolume => is(Method::GetCapacity),
+        CsiDefect::CapacityRoundedUp(unit) => call.available.is_some_and(|bytes| bytes % unit != 0),
+        CsiDefect::MaximumOverlooked => call.maximum.is_some(),
+        CsiDefect::ErrorAsZero => is(Method::GetCapacity) && !call.is_answered(),
+        CsiDefect::NegativeAsZero => call.available.is_some_and(|available| available < 0),
+        CsiDefect::NothingAs(_) => is(Method::GetCapacity) && tells_nothing(call),
+        CsiDefect::CapacityAssumed | CsiDefect::CapacityWithClonesOnly => {
+            is(Method::ControllerGetCapabilities)
+        }
+        CsiDefect::PlaceForgotten | CsiDefect::SourcesForgotten | CsiDefect::VolumesRenamed => {
+            is(Method::CreateVolume)
+        }
+        CsiDefect::VolumesRoundedUp(unit) => call.required_bytes.is_some_and(|bytes| bytes % unit != 0),
+        CsiDefect::VolumesRolledBack => is(Method::CreateVolume) && !call.is_answered(),
+        CsiDefect::VolumesLeft => is(Method::DeleteVolume),
+        CsiDefect::ConnectionNotRestored => true,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fake_apiserver::Verb;
-use fake_csi::Spoil;
+use fake_csi::CsiDefect;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -16,15 +16,15 @@ pub enum WireRule {
     /// Objects that it receives in lists and watches.
     Object(ObjectRule),
     /// Its CSI calls and their responses.
-    Call(Spoil),
+    Call(CsiDefect),
     /// Its metrics.
     Metrics(MetricsRule),
 }
 
 impl WireRule {
-    pub(super) fn spoil(&self) -> Option<Spoil> {
+    pub(super) fn csi_defect(&self) -> Option<CsiDefect> {
         match self {
-            WireRule::Call(spoil) => Some(*spoil),
+            WireRule::Call(defect) => Some(*defect),
             WireRule::Request(_) | WireRule::Object(_) | WireRule::Metrics(_) => None,
         }
     }

@@ -14,7 +14,7 @@ use crate::expectation::{Expect, Pattern, Predicate};
 impl Plan {
     /// Whether the driver delays calls: the journal contains a call only once it ends.
     pub(crate) fn has_late_answers(&self) -> bool {
-        self.scripts().any(|rule| rule.effect.is_late())
+        self.scripts().any(|rule| rule.effect.delays_response())
     }
 
     /// The longest delay of a driver call that succeeds.

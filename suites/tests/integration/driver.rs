@@ -160,7 +160,7 @@ async fn a_wrong_capacity_is_detected() {
             minimum: None,
         },
     };
-    other.driver.script(rule).unwrap();
+    other.driver.add_rule(rule).unwrap();
     let outcome = other.run("driver/volumes/largest").await;
     let failure = outcome.verdict.failure().unwrap();
     assert_eq!(failure.summary, "the driver answered something else");

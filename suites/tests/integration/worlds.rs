@@ -265,7 +265,7 @@ impl<'w> Replay<'w> {
             ..rule("|", nothing)
         });
         for rule in rules {
-            self.driver.script(rule).unwrap();
+            self.driver.add_rule(rule).unwrap();
         }
     }
 

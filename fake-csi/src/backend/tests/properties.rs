@@ -48,7 +48,7 @@ fn costly(
 enum Step {
     Create(u64),
     Delete(usize),
-    Grow(usize, u64),
+    Expand(usize, u64),
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -56,30 +56,35 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => size().prop_map(Step::Create),
         1 => any::<usize>().prop_map(Step::Delete),
-        1 => (any::<usize>(), size()).prop_map(|(index, more)| Step::Grow(index, more)),
+        1 => (any::<usize>(), size()).prop_map(|(index, more)| Step::Expand(index, more)),
     ]
 }
 
-fn carry_out(
+fn apply(
     backend: &mut Backend,
     parameters: &BTreeMap<String, String>,
-    volumes: &mut Vec<Taken>,
+    volumes: &mut Vec<Allocation>,
     step: &Step,
 ) {
-    let chosen = |index: usize, volumes: &[Taken]| index.checked_rem(volumes.len());
+    let chosen = |index: usize, volumes: &[Allocation]| index.checked_rem(volumes.len());
     match *step {
-        Step::Create(bytes) => volumes.extend(take(backend, parameters, bytes)),
+        Step::Create(bytes) => volumes.extend(allocate(backend, parameters, bytes)),
         Step::Delete(index) => {
             if let Some(index) = chosen(index, volumes) {
                 let volume = volumes.swap_remove(index);
-                backend.give_back(&volume.place, volume.raw_bytes);
+                backend.release(&volume.location, volume.raw_bytes);
             }
         }
-        Step::Grow(index, more) => {
+        Step::Expand(index, more) => {
             if let Some(index) = chosen(index, volumes) {
                 let volume = &mut volumes[index];
                 let bytes = volume.bytes + more;
-                if let Ok(raw) = backend.grow(&volume.place, asking(parameters), volume.raw_bytes, bytes) {
+                if let Ok(raw) = backend.expand(
+                    &volume.location,
+                    requirements(parameters),
+                    volume.raw_bytes,
+                    bytes,
+                ) {
                     (volume.raw_bytes, volume.bytes) = (raw, bytes);
                 }
             }
@@ -97,16 +102,16 @@ proptest! {
         let (mut backend, parameters) = costly(storages, cost);
         let mut volumes = Vec::new();
         for step in &steps {
-            carry_out(&mut backend, &parameters, &mut volumes, step);
+            apply(&mut backend, &parameters, &mut volumes, step);
         }
         for node in 0..4 {
             let segment = on(&format!("n{node}"));
-            let Some(maximum) = backend.room(Some(&segment), asking(&parameters), true).maximum else { continue };
-            let more = backend.take(Some(&segment), asking(&parameters), required(maximum + 1), 1);
-            prop_assert_eq!(more, Err(Shortage::NoRoom));
+            let Some(maximum) = backend.capacity(Some(&segment), requirements(&parameters), true).maximum else { continue };
+            let more = backend.allocate(Some(&segment), requirements(&parameters), required(maximum + 1), 1);
+            prop_assert_eq!(more, Err(Shortage::Exhausted));
             if maximum > 0 {
-                let most = backend.take(Some(&segment), asking(&parameters), required(maximum), 1);
-                prop_assert!(most.is_ok_and(|taken| taken.bytes >= maximum));
+                let most = backend.allocate(Some(&segment), requirements(&parameters), required(maximum), 1);
+                prop_assert!(most.is_ok_and(|allocated| allocated.bytes >= maximum));
             }
         }
     }
@@ -119,15 +124,15 @@ proptest! {
         let (mut backend, parameters) = costly(storages, cost);
         let mut volumes = Vec::new();
         for step in &steps {
-            carry_out(&mut backend, &parameters, &mut volumes, step);
+            apply(&mut backend, &parameters, &mut volumes, step);
         }
-        let Some(minimum) = backend.room(None, asking(&parameters), true).minimum else { return Ok(()) };
+        let Some(minimum) = backend.capacity(None, requirements(&parameters), true).minimum else { return Ok(()) };
         let mut limited = |limit| {
             let size = SizeRange { required: None, limit: Some(limit) };
-            backend.take(None, asking(&parameters), size, 1)
+            backend.allocate(None, requirements(&parameters), size, 1)
         };
-        prop_assert_eq!(limited(minimum - 1), Err(Shortage::Range));
-        prop_assert!(limited(minimum).is_ok_and(|taken| taken.bytes <= minimum));
+        prop_assert_eq!(limited(minimum - 1), Err(Shortage::OutOfRange));
+        prop_assert!(limited(minimum).is_ok_and(|allocated| allocated.bytes <= minimum));
     }
 
     /// Allocated and free bytes add up to the total after any sequence of operations, and nothing remains allocated when all volumes are
@@ -137,14 +142,14 @@ proptest! {
         storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..40),
     ) {
         let (mut backend, parameters) = costly(storages, cost);
-        let mut volumes: Vec<Taken> = Vec::new();
+        let mut volumes: Vec<Allocation> = Vec::new();
         for step in &steps {
-            carry_out(&mut backend, &parameters, &mut volumes, step);
+            apply(&mut backend, &parameters, &mut volumes, step);
             for pool in backend.pools() {
-                let of_pool = volumes.iter().filter(|volume| *volume.place.segment() == pool.segment);
+                let of_pool = volumes.iter().filter(|volume| *volume.location.segment() == pool.segment);
                 let raw: u64 = of_pool.map(|volume| volume.raw_bytes).sum();
-                let ask = Ask { parameters: &parameters, blocks: &[] };
-                let of_pool = backend.serving(None, ask).filter(|it| it.pool.segment == pool.segment);
+                let requirements = Requirements { parameters: &parameters, blocks: &[] };
+                let of_pool = backend.candidates(None, requirements).filter(|it| it.pool.segment == pool.segment);
                 let free: u64 = of_pool.map(|it| it.free).sum();
                 prop_assert_eq!(raw + free, pool.total());
                 prop_assert_eq!(backend.raw_sums(pool), (pool.total(), raw));
@@ -155,9 +160,9 @@ proptest! {
             }
         }
         for volume in volumes {
-            backend.give_back(&volume.place, volume.raw_bytes);
+            backend.release(&volume.location, volume.raw_bytes);
         }
-        prop_assert!(backend.taken.is_empty());
+        prop_assert!(backend.allocated.is_empty());
     }
 
     /// Sums and ratios near `u64::MAX` neither wrap nor panic.
@@ -167,10 +172,10 @@ proptest! {
     ) {
         let storages = capacities.into_iter().map(|capacity| Storage::Filesystem { size: capacity, used: 0 }).collect();
         let (mut backend, parameters) = costly(storages, (numerator, denominator));
-        let room = backend.room(None, asking(&parameters), true);
-        prop_assert!(room.maximum.is_some_and(|maximum| maximum <= room.available));
-        if let Ok(taken) = take(&mut backend, &parameters, bytes) {
-            prop_assert!(taken.bytes <= room.maximum.unwrap());
+        let values = backend.capacity(None, requirements(&parameters), true);
+        prop_assert!(values.maximum.is_some_and(|maximum| maximum <= values.available));
+        if let Ok(allocated) = allocate(&mut backend, &parameters, bytes) {
+            prop_assert!(allocated.bytes <= values.maximum.unwrap());
         }
     }
 }

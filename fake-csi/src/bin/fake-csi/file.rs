@@ -60,15 +60,15 @@ struct DriverText {
     name: String,
     #[serde(default)]
     topology_keys: Vec<String>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     get_capacity: bool,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     expand_volume: bool,
     #[serde(default)]
     clone_volume: bool,
     #[serde(default)]
     mutable_parameters: Vec<String>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     tells_reserved: bool,
     #[serde(default, deserialize_with = "version")]
     csi_version: SpecVersion,
@@ -89,7 +89,7 @@ struct NodeText {
     segment: Segment,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
             None => format!("{name}: {message}"),
         }
     })?;
-    check(&file).map_err(|(location, message)| at(&name, location, &message))?;
+    check_duplicates(&file).map_err(|(location, message)| at(&name, location, &message))?;
     Ok(Setup {
         spec: DriverSpec {
             topology_keys: file.driver.topology_keys,
@@ -125,7 +125,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
             advertise_expand_volume: file.driver.expand_volume,
             advertise_clone_volume: file.driver.clone_volume,
             mutable_parameters: file.driver.mutable_parameters,
-            tells_reserved: file.driver.tells_reserved,
+            reports_reserved: file.driver.tells_reserved,
             version: file.driver.csi_version,
             ..DriverSpec::new(file.driver.name)
         },
@@ -145,12 +145,12 @@ fn at(file: &impl Display, location: Location, message: &str) -> String {
 }
 
 /// Checks across entries: duplicate pools and sockets.
-fn check(file: &File) -> Result<(), (Location, String)> {
+fn check_duplicates(file: &File) -> Result<(), (Location, String)> {
     let mut pools = BTreeSet::new();
     for pool in &file.pools {
         let PoolSpec(it) = &pool.value;
         if !pools.insert((&it.segment, &it.parameters)) {
-            let message = "there is a pool of this segment and these parameters already; merge the two";
+            let message = "another pool has the same segment and parameters; merge them";
             return Err((pool.defined, message.to_owned()));
         }
     }
@@ -158,7 +158,7 @@ fn check(file: &File) -> Result<(), (Location, String)> {
     for socket in &file.sockets {
         if !sockets.insert(&socket.value.path) {
             let message = format!(
-                "{} is in the list already; use another path",
+                "socket path {} is used twice; use another path",
                 socket.value.path.display()
             );
             return Err((socket.defined, message));

@@ -89,8 +89,8 @@ struct Pairs(Segment);
 /// Message and exit code of a failure.
 struct Failure(u8, String);
 
-const WRONG_USE: u8 = 2;
-const ENVIRONMENT: u8 = 3;
+const USAGE_ERROR: u8 = 2;
+const ENVIRONMENT_ERROR: u8 = 3;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -111,12 +111,12 @@ fn main() -> ExitCode {
 }
 
 /// Address of the control, and whether it may be a non-loopback address.
-type ControlAt = Option<(SocketAddr, bool)>;
+type ControlAddress = Option<(SocketAddr, bool)>;
 
 /// Builds the setup from flags and file.
-fn setup(arguments: Arguments) -> Result<(Setup, ControlAt), Failure> {
+fn setup(arguments: Arguments) -> Result<(Setup, ControlAddress), Failure> {
     let mut setup = match &arguments.file {
-        Some(path) => file::load(path).map_err(|message| Failure(WRONG_USE, message))?,
+        Some(path) => file::load(path).map_err(|message| Failure(USAGE_ERROR, message))?,
         None => Setup {
             spec: DriverSpec {
                 version: arguments.csi_version,
@@ -139,8 +139,8 @@ fn setup(arguments: Arguments) -> Result<(Setup, ControlAt), Failure> {
         .sockets
         .extend(arguments.socket.map(|path| Socket { path, node }));
     if setup.sockets.is_empty() {
-        let message = "the file names no socket; add `sockets`, or use --socket";
-        return Err(Failure(WRONG_USE, message.to_owned()));
+        let message = "the file has no socket; add `sockets`, or use --socket";
+        return Err(Failure(USAGE_ERROR, message.to_owned()));
     }
     Ok((
         setup,
@@ -149,23 +149,24 @@ fn setup(arguments: Arguments) -> Result<(Setup, ControlAt), Failure> {
 }
 
 #[tokio::main]
-async fn run(setup: Setup, control_at: ControlAt) -> Result<(), Failure> {
-    let environment = |what: String| move |error: io::Error| Failure(ENVIRONMENT, format!("{what}: {error}"));
+async fn run(setup: Setup, control_address: ControlAddress) -> Result<(), Failure> {
+    let environment =
+        |what: String| move |error: io::Error| Failure(ENVIRONMENT_ERROR, format!("{what}: {error}"));
     // Installed before `ready` is printed: a client that reads it may send a signal at once.
     let mut interrupted =
-        signal(SignalKind::interrupt()).map_err(environment("no signal handler".to_owned()))?;
+        signal(SignalKind::interrupt()).map_err(environment("cannot install a signal handler".to_owned()))?;
     let mut terminated =
-        signal(SignalKind::terminate()).map_err(environment("no signal handler".to_owned()))?;
+        signal(SignalKind::terminate()).map_err(environment("cannot install a signal handler".to_owned()))?;
 
     let calls = Arc::new(CallRecord::default());
     let driver = FakeDriver::new(setup.spec, Some(calls.clone()));
-    let wrong = |error: fake_csi::ScriptError| Failure(WRONG_USE, error.to_string());
+    let invalid = |error: fake_csi::RuleError| Failure(USAGE_ERROR, error.to_string());
     setup.pools.into_iter().for_each(|pool| driver.set_pool(pool));
     for cost in setup.costs {
-        driver.add_cost(cost).map_err(wrong)?;
+        driver.add_cost(cost).map_err(invalid)?;
     }
     for rule in setup.rules {
-        driver.script(rule).map_err(wrong)?;
+        driver.add_rule(rule).map_err(invalid)?;
     }
     let mut lines = Vec::new();
     let mut running: Vec<Running> = Vec::new();
@@ -179,14 +180,14 @@ async fn run(setup: Setup, control_at: ControlAt) -> Result<(), Failure> {
         lines.push(format!("csi unix:{}{on_node}", path.display()));
     }
     let mut control = None;
-    if let Some((address, allow_remote)) = control_at {
+    if let Some((address, allow_remote)) = control_address {
         let listening = Control::listen(driver, calls, address, allow_remote).await;
         let listening = listening.map_err(environment(format!("control at {address}")))?;
         lines.push(format!("control {} token {}", listening.url(), listening.token()));
         control = Some(listening);
     }
     lines.push("ready\n".to_owned());
-    tell(&lines.join("\n")).map_err(environment("stdout".to_owned()))?;
+    print(&lines.join("\n")).map_err(environment("stdout".to_owned()))?;
 
     tokio::select! {
         _ = interrupted.recv() => {}
@@ -198,7 +199,7 @@ async fn run(setup: Setup, control_at: ControlAt) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tell(text: &str) -> io::Result<()> {
+fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
@@ -213,5 +214,5 @@ fn parse_segment(text: &str) -> Result<Pairs, String> {
         .map(pair)
         .collect::<Option<Segment>>()
         .map(Pairs)
-        .ok_or_else(|| "write KEY=VALUE, several with commas between them".to_owned())
+        .ok_or_else(|| "write KEY=VALUE, and separate several by commas".to_owned())
 }

@@ -9,7 +9,7 @@ use csi_proto::v1::{
     GetPluginInfoRequest, NodeGetInfoRequest, identity_client::IdentityClient, node_client::NodeClient,
 };
 
-use super::{Program, Refused, connect, pairs, room};
+use super::{Program, Refused, connect, get_capacity, pairs};
 
 const FULL: &str = "\
 driver: {name: full.example.com, topologyKeys: [zone], csiVersion: 1.3}
@@ -41,16 +41,19 @@ async fn file_configures_driver_pools_rules_and_sockets() {
         .unwrap();
     assert_eq!(info.into_inner().name, "full.example.com");
     assert_eq!(
-        room(&channel, &[("zone", "a")]).await.unwrap(),
+        get_capacity(&channel, &[("zone", "a")]).await.unwrap(),
         (10 << 30, None),
         "CSI 1.3 has no maximum_volume_size"
     );
     assert_eq!(
-        room(&channel, &[("zone", "b")]).await.unwrap_err().message(),
+        get_capacity(&channel, &[("zone", "b")])
+            .await
+            .unwrap_err()
+            .message(),
         "not yet"
     );
-    assert_eq!(room(&channel, &[("zone", "b")]).await.unwrap().0, 70);
-    assert_eq!(room(&channel, &[("zone", "c")]).await.unwrap().0, 12);
+    assert_eq!(get_capacity(&channel, &[("zone", "b")]).await.unwrap().0, 70);
+    assert_eq!(get_capacity(&channel, &[("zone", "c")]).await.unwrap().0, 12);
 
     let node = NodeClient::new(connect(&program.path("n1")).await)
         .node_get_info(NodeGetInfoRequest {})
@@ -84,7 +87,9 @@ async fn flags_alone_configure_one_pool_on_one_node() {
     );
     let channel = connect(&program.path("csi")).await;
     assert_eq!(
-        room(&channel, &[("zone", "a"), ("rack", "7")]).await.unwrap(),
+        get_capacity(&channel, &[("zone", "a"), ("rack", "7")])
+            .await
+            .unwrap(),
         (10 << 30, None)
     );
     let node = NodeClient::new(channel)
@@ -113,7 +118,7 @@ async fn sigterm_and_sigint_stop_the_program_cleanly_with_a_client_connected() {
 
 #[test]
 fn invalid_file_is_reported_with_line_and_column() {
-    for (what, from, to, place, message) in [
+    for (what, from, to, position, message) in [
         (
             "unknown key",
             "largest: 4Gi",
@@ -136,9 +141,15 @@ fn invalid_file_is_reported_with_line_and_column() {
             ":7:",
             "exactly one of",
         ),
-        ("device", "d2: {size: 7}", "d2: {size: -7}", ":8:", "is no size"),
+        (
+            "device",
+            "d2: {size: 7}",
+            "d2: {size: -7}",
+            ":8:",
+            "is not a size",
+        ),
         ("method", "GetCapacity", "GetCapacities", ":10:", "GetCapacities"),
-        ("code", "UNAVAILABLE", "SOMETHING", ":10:", "no gRPC code"),
+        ("code", "UNAVAILABLE", "SOMETHING", ":10:", "an unknown gRPC code"),
         (
             "version",
             "1.3",
@@ -151,9 +162,9 @@ fn invalid_file_is_reported_with_line_and_column() {
             "zone: b}, filesystem",
             "zone: a}, filesystem",
             ":7:",
-            "already",
+            "same segment and parameters",
         ),
-        ("same socket", "$DIR/n1", "$DIR/controller", ":4:", "already"),
+        ("same socket", "$DIR/n1", "$DIR/controller", ":4:", "used twice"),
         ("not YAML", "pools:", "pools: }", ":", "driver.yaml:"),
     ] {
         let text = FULL.replace(from, to);
@@ -161,7 +172,7 @@ fn invalid_file_is_reported_with_line_and_column() {
         let Refused { code, stderr } = refused(Some(&text), &[]);
         assert_eq!(code, Some(2), "{what}: {stderr}");
         assert!(
-            stderr.contains(&format!("driver.yaml{place}")),
+            stderr.contains(&format!("driver.yaml{position}")),
             "{what}: {stderr}"
         );
         assert!(stderr.contains(message), "{what}: {stderr}");
@@ -184,7 +195,7 @@ fn invalid_flags_exit_with_code_2() {
     let socketless = refused(Some("driver: {name: x}"), &[]);
     assert_eq!(socketless.code, Some(2));
     assert!(
-        socketless.stderr.contains("names no socket"),
+        socketless.stderr.contains("has no socket"),
         "{}",
         socketless.stderr
     );
@@ -194,7 +205,7 @@ fn invalid_flags_exit_with_code_2() {
     );
     assert_eq!(late.code, Some(2));
     assert!(
-        late.stderr.contains("a capacity cannot answer Probe"),
+        late.stderr.contains("`available` does not apply to Probe"),
         "{}",
         late.stderr
     );
@@ -205,11 +216,11 @@ fn environment_errors_exit_with_code_3() {
     let long = format!("$DIR/{}", "x".repeat(120));
     let deep = refused(None, &["--socket", &long]);
     assert_eq!(deep.code, Some(3));
-    assert!(deep.stderr.contains("107 are the most"), "{}", deep.stderr);
+    assert!(deep.stderr.contains("the maximum is 107"), "{}", deep.stderr);
     let remote = refused(None, &["--socket", "$DIR/csi", "--control", "0.0.0.0:0"]);
     assert_eq!(remote.code, Some(3));
     assert!(
-        remote.stderr.contains("reached from other machines"),
+        remote.stderr.contains("not a loopback address"),
         "{}",
         remote.stderr
     );

@@ -9,7 +9,7 @@ use csi_proto::v1::{
 };
 use serde_json::json;
 
-use super::{Http, Program, connect, pairs, room};
+use super::{Http, Program, connect, get_capacity, pairs};
 
 const MACHINE: &str = "\
 driver: {name: disk.example.com, topologyKeys: [zone]}
@@ -47,17 +47,20 @@ fn volume(name: &str) -> CreateVolumeRequest {
 async fn pools_are_added_replaced_and_removed_at_run_time() {
     let (program, control) = start();
     let channel = connect(&program.path("csi")).await;
-    let put = |body: &str| assert_eq!(control.ask("PUT", "/v1/pools", body), (200, json!({})));
+    let put = |body: &str| assert_eq!(control.request("PUT", "/v1/pools", body), (200, json!({})));
     put(r#"{"segment": {"zone": "b"}, "capacity": "10Gi", "largest": "4Gi"}"#);
     assert_eq!(
-        room(&channel, &[("zone", "b")]).await.unwrap(),
+        get_capacity(&channel, &[("zone", "b")]).await.unwrap(),
         (10 << 30, Some(4 << 30))
     );
     put(r#"{"segment": {"zone": "b"}, "filesystem": {"size": 100, "used": 1}}"#);
-    assert_eq!(room(&channel, &[("zone", "b")]).await.unwrap(), (99, Some(99)));
+    assert_eq!(
+        get_capacity(&channel, &[("zone", "b")]).await.unwrap(),
+        (99, Some(99))
+    );
     assert_eq!(
         control
-            .ask(
+            .request(
                 "POST",
                 "/v1/costs",
                 r#"{"parameter": "a", "value": "b", "factor": "3/2"}"#
@@ -67,11 +70,11 @@ async fn pools_are_added_replaced_and_removed_at_run_time() {
     );
     assert_eq!(
         control
-            .ask("DELETE", "/v1/pools", r#"{"segment": {"zone": "b"}}"#)
+            .request("DELETE", "/v1/pools", r#"{"segment": {"zone": "b"}}"#)
             .0,
         200
     );
-    assert_eq!(room(&channel, &[("zone", "b")]).await.unwrap(), (0, None));
+    assert_eq!(get_capacity(&channel, &[("zone", "b")]).await.unwrap(), (0, None));
 
     ControllerClient::new(channel)
         .create_volume(volume("v"))
@@ -92,45 +95,45 @@ async fn pools_are_added_replaced_and_removed_at_run_time() {
 async fn rules_are_added_counted_and_removed() {
     let (program, control) = start();
     let channel = connect(&program.path("csi")).await;
-    let (code, id) = control.ask(
+    let (code, id) = control.request(
         "POST",
         "/v1/rules",
         r#"{"method": "GetCapacity", "skip": 1, "code": "INTERNAL"}"#,
     );
     assert_eq!((code, &id), (201, &json!({"id": 1})));
-    assert!(room(&channel, &[]).await.is_ok());
+    assert!(get_capacity(&channel, &[]).await.is_ok());
     assert_eq!(
-        room(&channel, &[]).await.unwrap_err().code(),
+        get_capacity(&channel, &[]).await.unwrap_err().code(),
         tonic::Code::Internal
     );
     let rules = json!([{"id": 1, "matched": 2, "taken": 1, "method": "GetCapacity", "skip": 1, "code": "INTERNAL", "message": "scripted"}]);
     assert_eq!(control.get("/v1/rules"), rules);
-    assert_eq!(control.ask("DELETE", "/v1/rules/1", "").0, 200);
-    assert!(room(&channel, &[]).await.is_ok());
-    assert_eq!(control.ask("DELETE", "/v1/rules/1", "").0, 404);
+    assert_eq!(control.request("DELETE", "/v1/rules/1", "").0, 200);
+    assert!(get_capacity(&channel, &[]).await.is_ok());
+    assert_eq!(control.request("DELETE", "/v1/rules/1", "").0, 404);
 
-    control.ask(
+    control.request(
         "POST",
         "/v1/rules",
         r#"{"method": "GetCapacity", "available": -5, "maximum": 9}"#,
     );
-    assert_eq!(room(&channel, &[]).await.unwrap(), (-5, Some(9)));
-    assert_eq!(control.ask("DELETE", "/v1/rules", "").0, 200);
-    assert_eq!(room(&channel, &[]).await.unwrap().0, 300);
+    assert_eq!(get_capacity(&channel, &[]).await.unwrap(), (-5, Some(9)));
+    assert_eq!(control.request("DELETE", "/v1/rules", "").0, 200);
+    assert_eq!(get_capacity(&channel, &[]).await.unwrap().0, 300);
 }
 
 #[tokio::test]
 async fn every_call_is_listed_once_with_its_response() {
     let (program, control) = start();
     let channel = connect(&program.path("csi")).await;
-    room(&channel, &[("zone", "a")]).await.unwrap();
+    get_capacity(&channel, &[("zone", "a")]).await.unwrap();
     ControllerClient::new(channel.clone())
         .create_volume(volume("v"))
         .await
         .unwrap();
-    let told = control.get("/v1/calls");
-    assert_eq!(told["next"], 2);
-    let first = &told["calls"][0];
+    let page = control.get("/v1/calls");
+    assert_eq!(page["next"], 2);
+    let first = &page["calls"][0];
     assert_eq!(
         (&first["method"], &first["segment"], &first["code"]),
         (&json!("GetCapacity"), &json!({"zone": "a"}), &json!("OK"))
@@ -157,10 +160,13 @@ async fn extender_reserves_devices_and_cancels() {
     let mut client = ControllerClient::new(connect(&program.path("csi")).await);
     let body = r#"{"name": "app", "segments": [{"zone": "a"}], "volumes": [{"holder": {"claim": "mine"}, "size": 150}]}"#;
     let held = json!([{"reservation": "app", "segment": {"zone": "a"}, "device": "d2", "holder": {"claim": "mine"}}]);
-    assert_eq!(control.ask("POST", "/v1/reservations", body), (201, held.clone()));
+    assert_eq!(
+        control.request("POST", "/v1/reservations", body),
+        (201, held.clone())
+    );
     assert_eq!(control.get("/v1/reservations"), held);
     assert_eq!(
-        control.ask("POST", "/v1/reservations", body).0,
+        control.request("POST", "/v1/reservations", body).0,
         409,
         "the name is in use"
     );
@@ -172,15 +178,15 @@ async fn extender_reserves_devices_and_cancels() {
         ..volume(name)
     };
     assert!(client.create_volume(large("other")).await.is_err());
-    assert_eq!(control.ask("DELETE", "/v1/reservations/app", "").0, 200);
-    assert_eq!(control.ask("DELETE", "/v1/reservations/app", "").0, 404);
+    assert_eq!(control.request("DELETE", "/v1/reservations/app", "").0, 200);
+    assert_eq!(control.request("DELETE", "/v1/reservations/app", "").0, 404);
     assert!(client.create_volume(large("other")).await.is_ok());
 }
 
 #[test]
 fn invalid_body_is_reported_with_the_path_of_the_field() {
     let (_program, control) = start();
-    for (method, path, body, place, message) in [
+    for (method, path, body, field, message) in [
         (
             "PUT",
             "/v1/pools",
@@ -201,7 +207,7 @@ fn invalid_body_is_reported_with_the_path_of_the_field() {
             "/v1/rules",
             r#"{"method": "Prob", "hang": true}"#,
             json!(null),
-            "no call \"Prob\"",
+            "unknown CSI method \"Prob\"",
         ),
         (
             "POST",
@@ -215,7 +221,7 @@ fn invalid_body_is_reported_with_the_path_of_the_field() {
             "/v1/rules",
             r#"{"method": "Probe", "delay": "2h"}"#,
             json!(null),
-            "no delay",
+            "an invalid delay",
         ),
         (
             "POST",
@@ -241,17 +247,17 @@ fn invalid_body_is_reported_with_the_path_of_the_field() {
         ),
         ("GET", "/v1/calls?since=1", "", json!(null), "from=N"),
     ] {
-        let (code, answer) = control.ask(method, path, body);
-        assert_eq!(code, 400, "{body}: {answer}");
-        assert_eq!(answer["error"]["path"], place, "{body}: {answer}");
+        let (code, response) = control.request(method, path, body);
+        assert_eq!(code, 400, "{body}: {response}");
+        assert_eq!(response["error"]["path"], field, "{body}: {response}");
         assert!(
-            answer["error"]["message"].as_str().unwrap().contains(message),
-            "{body}: {answer}"
+            response["error"]["message"].as_str().unwrap().contains(message),
+            "{body}: {response}"
         );
     }
-    let (code, answer) = control.ask("POST", "/v1/rules", r#"{"method": "Probe", "available": 1}"#);
+    let (code, response) = control.request("POST", "/v1/rules", r#"{"method": "Probe", "available": 1}"#);
     assert_eq!(
-        (code, answer["error"]["status"].as_u64()),
+        (code, response["error"]["status"].as_u64()),
         (409, Some(409)),
         "valid JSON, but an invalid rule"
     );
@@ -285,7 +291,7 @@ fn unauthorized_requests_and_unknown_paths_are_rejected() {
         ("PATCH", "/v1/pools", 405),
         ("DELETE", "/v1/rules/x", 404),
     ] {
-        assert_eq!(control.ask(method, path, "").0, code, "{method} {path}");
+        assert_eq!(control.request(method, path, "").0, code, "{method} {path}");
     }
 }
 
@@ -297,7 +303,7 @@ fn request_bodies_and_heads_are_limited() {
     assert_eq!(control.raw("POST", "/v1/rules", &authorization, &large).0, 413);
     let wide = format!("{authorization}X-Wide: {}\r\n", "x".repeat(64 * 1024));
     assert_eq!(control.raw("GET", "/v1/driver", &wide, b"").0, 431);
-    assert_eq!(control.ask("GET", "/v1/driver", "").0, 200, "still serves");
+    assert_eq!(control.request("GET", "/v1/driver", "").0, 200, "still serves");
 }
 
 #[tokio::test]

@@ -127,14 +127,14 @@ struct Http {
 }
 
 impl Http {
-    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+    fn request(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let authorization = format!("Authorization: Bearer {}\r\n", self.token);
         let (code, text) = self.raw(method, path, &authorization, body.as_bytes());
         (code, serde_json::from_str(&text).expect("the response is JSON"))
     }
 
     fn get(&self, path: &str) -> Value {
-        let (code, value) = self.ask("GET", path, "");
+        let (code, value) = self.request("GET", path, "");
         assert_eq!(code, 200, "{value}");
         value
     }
@@ -171,18 +171,21 @@ async fn connect(socket: &Path) -> Channel {
 }
 
 /// `available_capacity` and `maximum_volume_size` of a segment.
-async fn room(channel: &Channel, segment: &[(&str, &str)]) -> Result<(i64, Option<i64>), tonic::Status> {
+async fn get_capacity(
+    channel: &Channel,
+    segment: &[(&str, &str)],
+) -> Result<(i64, Option<i64>), tonic::Status> {
     let request = GetCapacityRequest {
         accessible_topology: Some(Topology {
             segments: pairs(segment),
         }),
         ..Default::default()
     };
-    let told = ControllerClient::new(channel.clone())
+    let response = ControllerClient::new(channel.clone())
         .get_capacity(request)
         .await?
         .into_inner();
-    Ok((told.available_capacity, told.maximum_volume_size))
+    Ok((response.available_capacity, response.maximum_volume_size))
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -12,18 +12,21 @@ async fn returns_the_capacity_of_a_segment_for_a_class() {
     world.driver.set_pool(pool("b", 7, Some(5)));
     world.driver.add_cost(mirrored()).unwrap();
 
-    let plain = world.room(Some(zone("a")), &[("kind", "striped")]).await.unwrap();
+    let plain = world
+        .get_capacity(Some(zone("a")), &[("kind", "striped")])
+        .await
+        .unwrap();
     assert_eq!(
         (plain.available_capacity, plain.maximum_volume_size),
         (signed(256 * GIB), None)
     );
     let halved = world
-        .room(Some(zone("a")), &[("kind", "mirrored")])
+        .get_capacity(Some(zone("a")), &[("kind", "mirrored")])
         .await
         .unwrap();
     assert_eq!(halved.available_capacity, signed(128 * GIB));
     let odd = world
-        .room(Some(zone("b")), &[("kind", "mirrored")])
+        .get_capacity(Some(zone("b")), &[("kind", "mirrored")])
         .await
         .unwrap();
     assert_eq!(
@@ -31,7 +34,7 @@ async fn returns_the_capacity_of_a_segment_for_a_class() {
         (3, Some(2)),
         "half bytes round down"
     );
-    let unknown = world.room(Some(zone("c")), &[]).await.unwrap();
+    let unknown = world.get_capacity(Some(zone("c")), &[]).await.unwrap();
     assert_eq!(
         (unknown.available_capacity, unknown.maximum_volume_size),
         (0, None)
@@ -43,7 +46,7 @@ async fn finer_segment_matches_the_pool_and_no_topology_matches_all_pools() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     world.driver.set_pool(pool("b", 20, None));
-    let available = async |segment| world.room(segment, &[]).await.unwrap().available_capacity;
+    let available = async |segment| world.get_capacity(segment, &[]).await.unwrap().available_capacity;
     assert_eq!(available(Some(pairs(&[("zone", "a"), ("rack", "3")]))).await, 100);
     assert_eq!(available(None).await, 120);
     assert_eq!(
@@ -57,7 +60,13 @@ async fn finer_segment_matches_the_pool_and_no_topology_matches_all_pools() {
 async fn capacity_changes_with_volumes_and_pools() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
-    let available = async || world.room(Some(zone("a")), &[]).await.unwrap().available_capacity;
+    let available = async || {
+        world
+            .get_capacity(Some(zone("a")), &[])
+            .await
+            .unwrap()
+            .available_capacity
+    };
     let made = world
         .create(within(volume("v", 30), &["a"], &["a"]))
         .await
@@ -78,7 +87,7 @@ async fn get_capacity_is_unimplemented_without_the_capability() {
         ..spec()
     })
     .await;
-    let refused = world.room(None, &[]).await.unwrap_err();
+    let refused = world.get_capacity(None, &[]).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unimplemented);
     assert_eq!(world.last_event().outcome.unwrap_err().code, "UNIMPLEMENTED");
 }
@@ -87,7 +96,10 @@ async fn get_capacity_is_unimplemented_without_the_capability() {
 async fn observer_receives_request_and_response() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, Some(40)));
-    world.room(Some(zone("a")), &[("kind", "fast")]).await.unwrap();
+    world
+        .get_capacity(Some(zone("a")), &[("kind", "fast")])
+        .await
+        .unwrap();
     let event = world.last_event();
     assert_eq!(event.method, Method::GetCapacity);
     assert_eq!((event.node, event.segment), (None, Some(zone("a"))));
@@ -100,7 +112,7 @@ async fn observer_receives_request_and_response() {
             minimum: None
         })
     );
-    world.room(None, &[]).await.unwrap();
+    world.get_capacity(None, &[]).await.unwrap();
     assert_eq!(
         world.last_event().segment,
         None,

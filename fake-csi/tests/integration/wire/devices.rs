@@ -52,13 +52,13 @@ fn gib(bytes: i64) -> u64 {
 #[tokio::test]
 async fn capacity_values_are_sum_largest_and_smallest_of_the_matching_devices() {
     let world = world().await;
-    let ask = async |kind: &str, capabilities| {
+    let get_capacity = async |kind: &str, capabilities| {
         let request = GetCapacityRequest {
             volume_capabilities: capabilities,
             parameters: pairs(&[("storageType", kind)]),
             accessible_topology: Some(Topology { segments: zone("a") }),
         };
-        let told = world
+        let response = world
             .controller
             .clone()
             .get_capacity(request)
@@ -66,30 +66,30 @@ async fn capacity_values_are_sum_largest_and_smallest_of_the_matching_devices() 
             .unwrap()
             .into_inner();
         (
-            told.available_capacity,
-            told.maximum_volume_size,
-            told.minimum_volume_size,
+            response.available_capacity,
+            response.maximum_volume_size,
+            response.minimum_volume_size,
         )
     };
     let size = |count: u64| signed(count * GIB);
     assert_eq!(
-        ask("SSD", vec![]).await,
+        get_capacity("SSD", vec![]).await,
         (size(600), Some(size(300)), Some(size(100)))
     );
     assert_eq!(
-        ask("SSD", vec![block()]).await,
+        get_capacity("SSD", vec![block()]).await,
         (size(600), Some(size(300)), Some(size(100)))
     );
     assert_eq!(
-        ask("SSD", vec![mounted()]).await,
+        get_capacity("SSD", vec![mounted()]).await,
         (size(300), Some(size(200)), Some(size(100)))
     );
     assert_eq!(
-        ask("HDDLVG", vec![]).await,
+        get_capacity("HDDLVG", vec![]).await,
         (size(500), Some(size(500)), Some(10 << 20))
     );
     assert_eq!(
-        ask("NVMe", vec![]).await,
+        get_capacity("NVMe", vec![]).await,
         (0, None, None),
         "a missing device is not an error"
     );
@@ -179,12 +179,12 @@ async fn reserved_disks_serve_only_their_claim_on_all_nodes() {
         parameters: pairs(&[("storageType", "HDD"), (CLAIM, claim)]),
         ..volume(claim, 3000 * GIB)
     };
-    let told = world
-        .room(Some(zone("a")), &[("storageType", "HDD")])
+    let response = world
+        .get_capacity(Some(zone("a")), &[("storageType", "HDD")])
         .await
         .unwrap();
     assert_eq!(
-        gib(told.available_capacity),
+        gib(response.available_capacity),
         4000,
         "reserved devices still count as capacity"
     );
@@ -206,13 +206,13 @@ async fn reserved_disks_serve_only_their_claim_on_all_nodes() {
 #[tokio::test]
 async fn driver_may_exclude_reserved_devices_from_capacity() {
     let world = World::of(DriverSpec {
-        tells_reserved: false,
+        reports_reserved: false,
         ..spec()
     })
     .await;
     world.driver.set_pool(machine("a"));
     let ssd = [("storageType", "SSD")];
-    let before = world.room(None, &ssd).await.unwrap();
+    let before = world.get_capacity(None, &ssd).await.unwrap();
     let reservation = Reservation {
         name: "app".to_owned(),
         segments: vec![zone("a")],
@@ -223,14 +223,14 @@ async fn driver_may_exclude_reserved_devices_from_capacity() {
         }],
     };
     let held = world.driver.reserve(&reservation).unwrap();
-    let told = world.room(None, &ssd).await.unwrap();
+    let response = world.get_capacity(None, &ssd).await.unwrap();
     assert_eq!(
-        before.available_capacity - told.available_capacity,
+        before.available_capacity - response.available_capacity,
         signed(100 * GIB),
         "without {held:?}"
     );
     assert_eq!(
-        told.minimum_volume_size,
+        response.minimum_volume_size,
         Some(signed(200 * GIB)),
         "the smallest remaining disk"
     );
@@ -244,12 +244,12 @@ async fn driver_of_an_old_csi_release_reports_only_available_capacity() {
     })
     .await;
     world.driver.set_pool(machine("a"));
-    let told = world.room(None, &[("storageType", "SSD")]).await.unwrap();
+    let response = world.get_capacity(None, &[("storageType", "SSD")]).await.unwrap();
     assert_eq!(
         (
-            gib(told.available_capacity),
-            told.maximum_volume_size,
-            told.minimum_volume_size
+            gib(response.available_capacity),
+            response.maximum_volume_size,
+            response.minimum_volume_size
         ),
         (600, None, None)
     );

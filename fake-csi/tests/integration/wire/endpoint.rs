@@ -19,7 +19,10 @@ async fn endpoints_share_the_state_of_the_driver() {
         .await
         .unwrap();
     assert_eq!(world.last_event().node.as_deref(), Some("n1"));
-    assert_eq!(world.room(None, &[]).await.unwrap().available_capacity, 70);
+    assert_eq!(
+        world.get_capacity(None, &[]).await.unwrap().available_capacity,
+        70
+    );
 }
 
 #[tokio::test]
@@ -35,7 +38,7 @@ async fn stopping_fails_calls_in_flight_and_restarting_keeps_volumes() {
         times: Some(1),
         effect: Effect::Hang,
     };
-    world.driver.script(hang).unwrap();
+    world.driver.add_rule(hang).unwrap();
 
     let World {
         driver,
@@ -56,12 +59,12 @@ async fn stopping_fails_calls_in_flight_and_restarting_keeps_volumes() {
 
     let again = driver.listen(&socket, None).await.unwrap();
     let mut client = ControllerClient::new(connect(&socket).await);
-    let told = client
+    let response = client
         .get_capacity(GetCapacityRequest::default())
         .await
         .unwrap()
         .into_inner();
-    assert_eq!(told.available_capacity, 70);
+    assert_eq!(response.available_capacity, 70);
     assert!(!record.0.lock().is_empty());
     drop(again);
     assert!(!socket.exists(), "dropping removes the file at once");
@@ -90,7 +93,10 @@ async fn socket_in_use_is_not_replaced() {
         .await
         .unwrap_err();
     assert_eq!(taken.kind(), std::io::ErrorKind::AddrInUse);
-    assert!(world.room(None, &[]).await.is_ok(), "the owner still serves");
+    assert!(
+        world.get_capacity(None, &[]).await.is_ok(),
+        "the owner still serves"
+    );
 }
 
 #[tokio::test]
@@ -101,7 +107,7 @@ async fn too_long_socket_path_is_reported() {
     assert!(world.driver.listen(&at_length(107), None).await.is_ok());
     let refused = world.driver.listen(&at_length(108), None).await.unwrap_err();
     assert!(
-        refused.to_string().contains("108 bytes, and 107 are the most"),
+        refused.to_string().contains("108 bytes, but the maximum is 107"),
         "{refused}"
     );
 }

@@ -30,7 +30,10 @@ async fn expansion_allocates_the_cost_of_the_added_bytes() {
     request.parameters = pairs(&[("kind", "mirrored")]);
     let made = world.create(request).await.unwrap();
     assert_eq!(expand(&world, &made.volume_id, 30, 0).await, Ok(30));
-    assert_eq!(world.room(None, &[]).await.unwrap().available_capacity, 40);
+    assert_eq!(
+        world.get_capacity(None, &[]).await.unwrap().available_capacity,
+        40
+    );
     let event = world
         .events()
         .into_iter()
@@ -61,7 +64,7 @@ async fn expansion_allocates_the_cost_of_the_added_bytes() {
     );
     world.delete(&made.volume_id).await.unwrap();
     assert_eq!(
-        world.room(None, &[]).await.unwrap().available_capacity,
+        world.get_capacity(None, &[]).await.unwrap().available_capacity,
         100,
         "all storage is released"
     );

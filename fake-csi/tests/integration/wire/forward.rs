@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use fake_csi::{
-    Answer, Caller, Effect, Event, Figure, Forwarder, Method, Question, Reply, Rule, Running, channel,
+    Answer, CsiClient, CsiRequest, CsiResponse, Effect, Event, Forwarder, Method, ResponseValue, Rule,
+    Running, channel,
 };
 use tonic::Code;
 
@@ -40,8 +41,8 @@ impl Before {
         }
     }
 
-    fn caller(&self) -> Caller {
-        Caller::new(
+    fn client(&self) -> CsiClient {
+        CsiClient::new(
             channel(socket(&self.running)).expect("the path is UTF-8"),
             Duration::from_secs(60),
         )
@@ -82,13 +83,16 @@ async fn events_equal_those_of_the_driver_itself() {
     request.parameters = pairs(&[("kind", "striped")]);
     let made = controller.create_volume(request).await.unwrap().into_inner();
     same("creation");
-    let asked = Question::Capacity {
+    let request = CsiRequest::Capacity {
         segment: Some(zone("a")),
         parameters: pairs(&[("kind", "striped")]),
     };
-    let told = before.caller().ask(asked).await;
+    let response = before.client().call(request).await;
     same("capacity");
-    assert_eq!(told.told["available"], Figure::Number(signed(9 * GIB)));
+    assert_eq!(
+        response.values["available"],
+        ResponseValue::Number(signed(9 * GIB))
+    );
     let too_large = within(volume("w", 5 * GIB), &["a"], &["a"]);
     let refused = controller.create_volume(too_large).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted);
@@ -98,7 +102,7 @@ async fn events_equal_those_of_the_driver_itself() {
     );
     same("refusal");
     let id = made.volume.unwrap().volume_id;
-    let deleted = before.caller().ask(Question::Delete { id }).await;
+    let deleted = before.client().call(CsiRequest::Delete { id }).await;
     assert_eq!(deleted.code, "OK");
     same("deletion");
     before.forwarder.quiet().await;
@@ -110,15 +114,18 @@ async fn calls_are_unavailable_until_the_driver_starts() {
     let socket = world.directory.path().join("late");
     let forwarder = Forwarder::new(channel(&socket).unwrap(), None, None);
     let running = forwarder.listen(&world.directory.path().join("before")).unwrap();
-    let caller = Caller::new(
+    let client = CsiClient::new(
         channel(running.socket().unwrap()).expect("the path is UTF-8"),
         Duration::from_secs(60),
     );
-    let Reply { code, told, .. } = caller.ask(Question::Probe).await;
-    assert_eq!((code, told.get("ready")), ("UNAVAILABLE", None));
+    let CsiResponse { code, values, .. } = client.call(CsiRequest::Probe).await;
+    assert_eq!((code, values.get("ready")), ("UNAVAILABLE", None));
     let _late = world.driver.listen(&socket, None).await.unwrap();
-    let Reply { code, told, .. } = caller.ask(Question::Probe).await;
-    assert_eq!((code, told.get("ready")), ("OK", Some(&Figure::Number(1))));
+    let CsiResponse { code, values, .. } = client.call(CsiRequest::Probe).await;
+    assert_eq!(
+        (code, values.get("ready")),
+        ("OK", Some(&ResponseValue::Number(1)))
+    );
 }
 
 #[tokio::test]
@@ -132,12 +139,12 @@ async fn hanging_call_times_out_and_is_reported_as_cancelled() {
         times: None,
         effect: Effect::Hang,
     };
-    before.world.driver.script(rule).unwrap();
-    let caller = Caller::new(
+    before.world.driver.add_rule(rule).unwrap();
+    let client = CsiClient::new(
         channel(socket(&before.running)).expect("the path is UTF-8"),
         Duration::from_millis(50),
     );
-    let reply = caller.ask(Question::Probe).await;
+    let reply = client.call(CsiRequest::Probe).await;
     assert_eq!(reply.code, "DEADLINE_EXCEEDED");
     before.forwarder.quiet().await;
     assert_eq!(before.last_event().outcome.unwrap_err().code, "CANCELLED");
@@ -146,36 +153,39 @@ async fn hanging_call_times_out_and_is_reported_as_cancelled() {
 #[tokio::test]
 async fn response_values_have_the_documented_names() {
     let before = Before::new().await;
-    let caller = before.caller();
-    let number = |reply: &Reply, name: &str| reply.told.get(name).cloned();
-    let info = caller.ask(Question::PluginInfo).await;
+    let client = before.client();
+    let number = |reply: &CsiResponse, name: &str| reply.values.get(name).cloned();
+    let info = client.call(CsiRequest::PluginInfo).await;
     assert_eq!(
         number(&info, "name"),
-        Some(Figure::Text("disk.example.com".to_owned()))
+        Some(ResponseValue::Text("disk.example.com".to_owned()))
     );
-    let plugin = caller.ask(Question::PluginCapabilities).await;
-    assert_eq!(number(&plugin, "constraints"), Some(Figure::Number(1)));
-    let controller = caller.ask(Question::ControllerCapabilities).await;
-    assert_eq!(number(&controller, "getCapacity"), Some(Figure::Number(1)));
-    let node = caller.ask(Question::NodeInfo).await;
+    let plugin = client.call(CsiRequest::PluginCapabilities).await;
+    assert_eq!(number(&plugin, "constraints"), Some(ResponseValue::Number(1)));
+    let controller = client.call(CsiRequest::ControllerCapabilities).await;
+    assert_eq!(number(&controller, "getCapacity"), Some(ResponseValue::Number(1)));
+    let node = client.call(CsiRequest::NodeInfo).await;
     assert_eq!(
         (node.code, number(&node, "implemented")),
-        ("UNIMPLEMENTED", Some(Figure::Number(0))),
+        ("UNIMPLEMENTED", Some(ResponseValue::Number(0))),
         "the endpoint has no node service"
     );
-    let asked = Question::Capacity {
+    let request = CsiRequest::Capacity {
         segment: Some(zone("a")),
         parameters: pairs(&[]),
     };
-    let capacity = caller.ask(asked).await;
-    assert_eq!(number(&capacity, "room"), Some(Figure::Number(signed(4 * GIB))));
-    let create = Question::Create {
+    let capacity = client.call(request).await;
+    assert_eq!(
+        number(&capacity, "room"),
+        Some(ResponseValue::Number(signed(4 * GIB)))
+    );
+    let create = CsiRequest::Create {
         name: "v".to_owned(),
         bytes: signed(GIB),
         segment: Some(zone("a")),
         parameters: pairs(&[]),
     };
-    let made = caller.ask(create).await;
-    assert_eq!(number(&made, "bytes"), Some(Figure::Number(signed(GIB))));
+    let made = client.call(create).await;
+    assert_eq!(number(&made, "bytes"), Some(ResponseValue::Number(signed(GIB))));
     assert!(matches!(before.last_event().outcome, Ok(Answer::Volume { .. })));
 }

@@ -10,8 +10,8 @@ mod foreign_clients;
 mod forward;
 mod identity;
 mod node;
-mod old;
-mod script;
+mod rules;
+mod versions;
 mod volumes;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
@@ -104,7 +104,7 @@ impl World {
             .expect("the socket can be bound")
     }
 
-    async fn room(
+    async fn get_capacity(
         &self,
         segment: Option<Segment>,
         parameters: &[(&str, &str)],

@@ -232,7 +232,7 @@ fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
         ..DriverSpec::new(DRIVER)
     };
     let driver = FakeDriver::new(spec, Some(Arc::new(Watched(counts.clone()))));
-    driver.script(CsiRule {
+    driver.add_rule(CsiRule {
         method: CsiMethod::GetCapacity,
         segment: None,
         parameters: Default::default(),

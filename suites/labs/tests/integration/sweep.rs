@@ -14,7 +14,7 @@ const RECONNECTS: &str = "publisher.central, publisher.reconnect";
 const CASE: &str = "publisher/value/maximum";
 /// A cell that fails if the publisher never reconnects.
 const CELL: &str = "publisher-getcapacity-1-cut";
-const UNANSWERED: &str = "it answered UNAVAILABLE the script cut the connection";
+const UNANSWERED: &str = "it answered UNAVAILABLE a fault rule cut the connection";
 
 fn sweep(defect: &str, manifest: Manifest) -> Sweep {
     Sweep {

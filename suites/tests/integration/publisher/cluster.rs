@@ -185,7 +185,7 @@ impl Cluster {
             times,
             effect,
         };
-        self.driver.script(rule).unwrap();
+        self.driver.add_rule(rule).unwrap();
     }
 
     pub(crate) fn options(&self) -> Options {

@@ -83,7 +83,7 @@ fn fail(cluster: &Cluster, method: Method, code: Code, times: u32) {
         times: Some(times),
         effect: Effect::Code(code, "scripted".to_owned()),
     };
-    cluster.driver.script(rule).unwrap();
+    cluster.driver.add_rule(rule).unwrap();
 }
 
 async fn seen(cluster: &Cluster, what: &str, times: usize) {
@@ -105,7 +105,7 @@ async fn live_with_objects(cluster: &Cluster) {
         },
     );
     let conflict = cluster.api.perturb(conflict.times(1)).unwrap();
-    cluster.driver.clear_script();
+    cluster.driver.clear_rules();
     let changed = Effect::Capacity {
         available: 2 << 30,
         maximum: None,

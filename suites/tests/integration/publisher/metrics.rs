@@ -98,7 +98,7 @@ async fn metrics_report_objects_calls_queues_and_ages() {
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_are_counted_by_code_and_the_upstream_profile_has_no_labels() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
-    cluster.driver.clear_script();
+    cluster.driver.clear_rules();
     cluster.answer(Effect::Code(Code::Unavailable, "scripted".to_owned()), Some(3));
     cluster.answer(
         Effect::Capacity {
@@ -168,7 +168,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
         .api
         .perturb(refusal(vec![Verb::Update, Verb::Patch]))
         .unwrap();
-    cluster.driver.clear_script();
+    cluster.driver.clear_rules();
     cluster.answer(
         Effect::Capacity {
             available: 2 << 30,
@@ -193,7 +193,7 @@ async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     const DELAY: Duration = Duration::from_millis(50);
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
     // The first matching rule with a response wins, so the delay must come before it.
-    cluster.driver.clear_script();
+    cluster.driver.clear_rules();
     cluster.answer(Effect::Delay(DELAY), None);
     cluster.answer(
         Effect::Capacity {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use capacity_spec::world::{Answer, Driver, Figures, Parameters};
 use capacity_types::Segment;
 use fake_csi::{
-    Caller, CostFactor, DriverSpec, Effect, FakeDriver, Figure, Method, Pool, Question, Rule, RuleId,
-    Running, Storage, VolumeInfo, channel,
+    CostFactor, CsiClient, CsiRequest, DriverSpec, Effect, FakeDriver, Method, Pool, ResponseValue, Rule,
+    RuleId, Running, Storage, VolumeInfo, channel,
 };
 use suites::harness::plan::Plan;
 
@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The plugin of the driver of a case.
 pub(crate) struct Plugin {
     pub(crate) driver: FakeDriver,
-    caller: Caller,
+    client: CsiClient,
     _running: Running,
     _folder: tempfile::TempDir,
     scripts: BTreeMap<String, RuleId>,
@@ -32,7 +32,7 @@ impl Plugin {
         let spec = DriverSpec {
             topology_keys: plan.segments.keys().to_vec(),
             advertise_get_capacity: plan.driver.get_capacity,
-            tells_reserved: plan.driver.tells_reserved,
+            reports_reserved: plan.driver.tells_reserved,
             version: plan.driver.version,
             ..DriverSpec::new(plan.driver.name.clone())
         };
@@ -51,7 +51,7 @@ impl Plugin {
         let running = driver.listen(&socket, None).await.unwrap();
         let plugin = Plugin {
             driver,
-            caller: Caller::new(channel(&socket).unwrap(), LIMIT),
+            client: CsiClient::new(channel(&socket).unwrap(), LIMIT),
             _running: running,
             _folder: folder,
             scripts: BTreeMap::new(),
@@ -96,7 +96,7 @@ impl Plugin {
             effect,
             ..rule.clone()
         };
-        let rule = self.driver.script(rule).unwrap();
+        let rule = self.driver.add_rule(rule).unwrap();
         if let Some(name) = id {
             self.scripts.insert(name.clone(), rule);
         }
@@ -104,7 +104,7 @@ impl Plugin {
 
     pub(crate) fn unscript(&mut self, name: &str) {
         if let Some(id) = self.scripts.remove(name) {
-            self.driver.unscript(id);
+            self.driver.remove_rule(id);
         }
         self.silent.retain(|(id, _)| id.as_deref() != Some(name));
     }
@@ -126,7 +126,7 @@ impl Plugin {
                     Some(figures) => Answer::Figures(figures),
                     None => Answer::Error {
                         before: before
-                            .map(|it| heard(it.answer(segment, parameters)))
+                            .map(|it| observed(it.answer(segment, parameters)))
                             .unwrap_or_default(),
                     },
                 };
@@ -142,13 +142,13 @@ impl Plugin {
             return None;
         }
         let has_topology = !self.driver.spec().topology_keys.is_empty();
-        let question = Question::Capacity {
+        let request = CsiRequest::Capacity {
             segment: has_topology.then(|| segment.clone()),
             parameters: parameters.clone(),
         };
-        let reply = self.caller.ask(question).await;
-        let number = |name: &str| match reply.told.get(name) {
-            Some(Figure::Number(number)) => Some(*number),
+        let reply = self.client.call(request).await;
+        let number = |name: &str| match reply.values.get(name) {
+            Some(ResponseValue::Number(number)) => Some(*number),
             _ => None,
         };
         Some(Figures {
@@ -179,13 +179,13 @@ impl Plugin {
     ) -> Option<VolumeInfo> {
         let has_topology = !self.driver.spec().topology_keys.is_empty();
         let is_silent = self.is_silent(Method::CreateVolume, segment.as_ref(), &parameters);
-        let question = Question::Create {
+        let request = CsiRequest::Create {
             name: name.to_owned(),
             bytes,
             segment: segment.filter(|_| has_topology),
             parameters,
         };
-        if is_silent || self.caller.ask(question).await.code != "OK" {
+        if is_silent || self.client.call(request).await.code != "OK" {
             return None;
         }
         self.driver
@@ -202,12 +202,12 @@ impl Plugin {
             .into_iter()
             .find(|volume| volume.name == name);
         if let Some(volume) = volume {
-            self.caller.ask(Question::Delete { id: volume.id }).await;
+            self.client.call(CsiRequest::Delete { id: volume.id }).await;
         }
     }
 }
 
-fn heard(answer: &Answer) -> BTreeSet<Figures> {
+fn observed(answer: &Answer) -> BTreeSet<Figures> {
     match answer {
         Answer::Figures(figures) => BTreeSet::from([*figures]),
         Answer::Error { before } => before.clone(),

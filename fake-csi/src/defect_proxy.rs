@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
-use crate::{Forwarder, Running, connection::Refusals, endpoint, endpoint::Services};
+use crate::{Forwarder, Running, connection::RefusalReporter, endpoint, endpoint::Services};
 
 /// A bug of a client, injected into its CSI calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ use crate::{Forwarder, Running, connection::Refusals, endpoint, endpoint::Servic
     derive(serde::Deserialize),
     serde(rename_all = "camelCase")
 )]
-pub enum Spoil {
+pub enum CsiDefect {
     /// Each GetCapacity call is repeated this number of times.
     CapacityRepeated(u32),
     /// Each distinct GetCapacity request is sent once, and its response is cached forever.
@@ -77,26 +77,26 @@ pub enum Spoil {
 
 /// Forwards the calls of one client, with injected bugs.
 #[derive(Clone)]
-pub struct Spoiler {
+pub struct DefectProxy {
     forwarder: Forwarder,
-    spoils: Arc<[Spoil]>,
+    defects: Arc<[CsiDefect]>,
     /// Cached GetCapacity responses, by the debug text of the request.
-    remembered: Arc<Mutex<HashMap<String, GetCapacityResponse>>>,
+    cached: Arc<Mutex<HashMap<String, GetCapacityResponse>>>,
     /// Ids of the created volumes.
     created: Arc<Mutex<Vec<String>>>,
-    /// Held during a GetCapacity call if [`Spoil::CapacityInTurn`] is set.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Held during a GetCapacity call if [`CsiDefect::CapacityInTurn`] is set.
+    get_capacity_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Spoiler {
+impl DefectProxy {
     /// A proxy for the driver behind a channel.
-    pub fn new(driver: Channel, spoils: impl Into<Arc<[Spoil]>>) -> Self {
-        Spoiler {
+    pub fn new(driver: Channel, defects: impl Into<Arc<[CsiDefect]>>) -> Self {
+        DefectProxy {
             forwarder: Forwarder::new(driver, None, None),
-            spoils: spoils.into(),
-            remembered: Arc::default(),
+            defects: defects.into(),
+            cached: Arc::default(),
             created: Arc::default(),
-            turn: Arc::default(),
+            get_capacity_lock: Arc::default(),
         }
     }
 
@@ -107,12 +107,12 @@ impl Spoiler {
         endpoint::listen(
             socket,
             self.services(),
-            Refusals::default(),
+            RefusalReporter::default(),
             CancellationToken::new(),
         )
     }
 
-    /// Serves like [`Spoiler::listen`], on streams that were accepted elsewhere.
+    /// Serves like [`DefectProxy::listen`], on streams that were accepted elsewhere.
     pub fn serve<S>(&self, streams: impl Stream<Item = S> + Send + 'static) -> Running
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -120,7 +120,7 @@ impl Spoiler {
         endpoint::serve(
             streams,
             self.services(),
-            Refusals::default(),
+            RefusalReporter::default(),
             CancellationToken::new(),
         )
     }
@@ -132,79 +132,82 @@ impl Spoiler {
             .add_service(NodeServer::new(self.forwarder.clone()))
     }
 
-    fn has(&self, spoil: Spoil) -> bool {
-        self.spoils.contains(&spoil)
+    fn has(&self, defect: CsiDefect) -> bool {
+        self.defects.contains(&defect)
     }
 
     async fn capacity(&self, request: GetCapacityRequest) -> Result<GetCapacityResponse, Status> {
-        if self.has(Spoil::CapacityAfterVolume) && self.created.lock().is_empty() {
+        if self.has(CsiDefect::CapacityAfterVolume) && self.created.lock().is_empty() {
             return Err(Status::unavailable("no volume was created yet"));
         }
-        let _turn = match self.has(Spoil::CapacityInTurn) {
-            true => Some(self.turn.lock().await),
+        let _guard = match self.has(CsiDefect::CapacityInTurn) {
+            true => Some(self.get_capacity_lock.lock().await),
             false => None,
         };
         let key = format!("{request:?}");
-        if let Some(answer) = self.remembered.lock().get(&key) {
-            return Ok(*answer);
+        if let Some(response) = self.cached.lock().get(&key) {
+            return Ok(*response);
         }
         let mut sent = 1;
-        for spoil in &*self.spoils {
-            if let Spoil::CapacityRepeated(times) = spoil {
+        for defect in &*self.defects {
+            if let CsiDefect::CapacityRepeated(times) = defect {
                 sent += times;
             }
         }
-        let mut answered = Err(Status::internal("not sent"));
+        let mut result = Err(Status::internal("not sent"));
         for _ in 0..sent {
-            answered = self.forwarder.get_capacity(Request::new(request.clone())).await;
+            result = self.forwarder.get_capacity(Request::new(request.clone())).await;
         }
-        let answer = answered.map(Response::into_inner);
-        if self.has(Spoil::CapacityRemembered)
-            && let Ok(answer) = &answer
+        let response = result.map(Response::into_inner);
+        if self.has(CsiDefect::CapacityRemembered)
+            && let Ok(response) = &response
         {
-            self.remembered.lock().insert(key, *answer);
+            self.cached.lock().insert(key, *response);
         }
-        answer
+        response
     }
 
-    fn takes_errors_for_zero(&self) -> bool {
-        let mut spoils = self.spoils.iter();
-        spoils.any(|spoil| matches!(spoil, Spoil::ErrorAsZero | Spoil::NothingAs(_)))
+    fn returns_zero_for_errors(&self) -> bool {
+        let mut defects = self.defects.iter();
+        defects.any(|defect| matches!(defect, CsiDefect::ErrorAsZero | CsiDefect::NothingAs(_)))
     }
 
     /// Applies the bugs to a GetCapacity response.
-    fn misread(&self, answered: Result<GetCapacityResponse, Status>) -> Result<GetCapacityResponse, Status> {
-        let mut answer = match answered {
-            Err(_) if self.takes_errors_for_zero() => GetCapacityResponse::default(),
-            answered => answered?,
+    fn change_response(
+        &self,
+        result: Result<GetCapacityResponse, Status>,
+    ) -> Result<GetCapacityResponse, Status> {
+        let mut response = match result {
+            Err(_) if self.returns_zero_for_errors() => GetCapacityResponse::default(),
+            result => result?,
         };
-        for spoil in &*self.spoils {
-            match *spoil {
-                Spoil::NothingAs(bytes) if answer.available_capacity == 0 => {
-                    answer.available_capacity = bytes;
+        for defect in &*self.defects {
+            match *defect {
+                CsiDefect::NothingAs(bytes) if response.available_capacity == 0 => {
+                    response.available_capacity = bytes;
                 }
-                Spoil::MaximumOverlooked => answer.maximum_volume_size = None,
-                Spoil::NegativeAsZero => answer.available_capacity = answer.available_capacity.max(0),
-                Spoil::CapacityRoundedUp(unit) => {
-                    answer.available_capacity = rounded_up(answer.available_capacity, unit);
+                CsiDefect::MaximumOverlooked => response.maximum_volume_size = None,
+                CsiDefect::NegativeAsZero => response.available_capacity = response.available_capacity.max(0),
+                CsiDefect::CapacityRoundedUp(unit) => {
+                    response.available_capacity = rounded_up(response.available_capacity, unit);
                 }
                 _ => {}
             }
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// Applies the bugs to a CreateVolume request. Returns the content source if it was removed.
-    fn misstate(&self, request: &mut CreateVolumeRequest) -> Option<VolumeContentSource> {
-        for spoil in &*self.spoils {
-            match *spoil {
-                Spoil::VolumesRenamed => {
+    fn change_request(&self, request: &mut CreateVolumeRequest) -> Option<VolumeContentSource> {
+        for defect in &*self.defects {
+            match *defect {
+                CsiDefect::VolumesRenamed => {
                     // The hasher's keys are random, also after a restart of the client.
                     let random = RandomState::new().build_hasher().finish();
                     request.name = format!("{}-{random:x}", request.name);
                 }
-                Spoil::PlaceForgotten => request.accessibility_requirements = None,
-                Spoil::VolumesRoundedUp(unit) => {
+                CsiDefect::PlaceForgotten => request.accessibility_requirements = None,
+                CsiDefect::VolumesRoundedUp(unit) => {
                     if let Some(range) = &mut request.capacity_range {
                         range.required_bytes = rounded_up(range.required_bytes, unit);
                     }
@@ -212,7 +215,7 @@ impl Spoiler {
                 _ => {}
             }
         }
-        if !self.has(Spoil::SourcesForgotten) {
+        if !self.has(CsiDefect::SourcesForgotten) {
             return None;
         }
         request.secrets.clear();
@@ -233,7 +236,7 @@ impl Spoiler {
     }
 }
 
-fn is(capability: &ControllerServiceCapability, call: rpc::Type) -> bool {
+fn is_capability(capability: &ControllerServiceCapability, call: rpc::Type) -> bool {
     let rpc = controller_service_capability::Rpc { r#type: call.into() };
     capability.r#type == Some(controller_service_capability::Type::Rpc(rpc))
 }
@@ -244,33 +247,33 @@ fn rounded_up(bytes: i64, unit: i64) -> i64 {
 }
 
 #[tonic::async_trait]
-impl Controller for Spoiler {
+impl Controller for DefectProxy {
     async fn create_volume(
         &self,
         request: Request<CreateVolumeRequest>,
     ) -> Result<Response<CreateVolumeResponse>, Status> {
         let mut request = request.into_inner();
-        let source = self.misstate(&mut request);
-        let answered = self.forwarder.create_volume(Request::new(request)).await;
-        if answered.is_err() && self.has(Spoil::VolumesRolledBack) {
+        let source = self.change_request(&mut request);
+        let result = self.forwarder.create_volume(Request::new(request)).await;
+        if result.is_err() && self.has(CsiDefect::VolumesRolledBack) {
             self.roll_back().await;
         }
-        let mut answer = answered?;
-        if let Some(volume) = &answer.get_ref().volume {
+        let mut response = result?;
+        if let Some(volume) = &response.get_ref().volume {
             self.created.lock().push(volume.volume_id.clone());
         }
         // Restores the removed content source, so that the client does not notice.
-        if let (Some(source), Some(volume)) = (source, &mut answer.get_mut().volume) {
+        if let (Some(source), Some(volume)) = (source, &mut response.get_mut().volume) {
             volume.content_source = Some(source);
         }
-        Ok(answer)
+        Ok(response)
     }
 
     async fn delete_volume(
         &self,
         request: Request<DeleteVolumeRequest>,
     ) -> Result<Response<DeleteVolumeResponse>, Status> {
-        match self.has(Spoil::VolumesLeft) {
+        match self.has(CsiDefect::VolumesLeft) {
             true => Ok(Response::new(DeleteVolumeResponse::default())),
             false => self.forwarder.delete_volume(request).await,
         }
@@ -280,31 +283,31 @@ impl Controller for Spoiler {
         &self,
         request: Request<GetCapacityRequest>,
     ) -> Result<Response<GetCapacityResponse>, Status> {
-        let answered = self.capacity(request.into_inner()).await;
-        self.misread(answered).map(Response::new)
+        let result = self.capacity(request.into_inner()).await;
+        self.change_response(result).map(Response::new)
     }
 
     async fn controller_get_capabilities(
         &self,
         request: Request<ControllerGetCapabilitiesRequest>,
     ) -> Result<Response<ControllerGetCapabilitiesResponse>, Status> {
-        let mut answer = self.forwarder.controller_get_capabilities(request).await?;
-        let offered = &mut answer.get_mut().capabilities;
-        if self.has(Spoil::CapacityWithClonesOnly)
-            && !offered
+        let mut response = self.forwarder.controller_get_capabilities(request).await?;
+        let capabilities = &mut response.get_mut().capabilities;
+        if self.has(CsiDefect::CapacityWithClonesOnly)
+            && !capabilities
                 .iter()
-                .any(|capability| is(capability, rpc::Type::CloneVolume))
+                .any(|capability| is_capability(capability, rpc::Type::CloneVolume))
         {
-            offered.retain(|capability| !is(capability, rpc::Type::GetCapacity));
+            capabilities.retain(|capability| !is_capability(capability, rpc::Type::GetCapacity));
         }
-        if self.has(Spoil::CapacityAssumed) {
+        if self.has(CsiDefect::CapacityAssumed) {
             let capacity = rpc::Type::GetCapacity.into();
             let rpc = controller_service_capability::Rpc { r#type: capacity };
-            offered.push(ControllerServiceCapability {
+            capabilities.push(ControllerServiceCapability {
                 r#type: Some(controller_service_capability::Type::Rpc(rpc)),
             });
         }
-        Ok(answer)
+        Ok(response)
     }
 
     async fn validate_volume_capabilities(

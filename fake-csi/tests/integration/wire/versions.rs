@@ -23,16 +23,16 @@ async fn of_version(version: &str) -> World {
 
 #[tokio::test]
 async fn volume_sizes_are_reported_from_1_4_on() {
-    for (version, told) in [
+    for (version, maximum) in [
         ("1.0", None),
         ("1.3", None),
         ("1.4", Some(40)),
         ("1.12", Some(40)),
     ] {
-        let room = of_version(version).await.room(None, &[]).await.unwrap();
+        let response = of_version(version).await.get_capacity(None, &[]).await.unwrap();
         assert_eq!(
-            (room.available_capacity, room.maximum_volume_size),
-            (100, told),
+            (response.available_capacity, response.maximum_volume_size),
+            (100, maximum),
             "{version}"
         );
     }

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     event::Event,
-    rule::{Effect, RULES_MAX, Rule, ScriptError},
+    rule::{Effect, RULES_MAX, Rule, RuleError},
 };
 
 /// Id of a fault rule, unique for the lifetime of the driver.
@@ -23,18 +23,18 @@ pub struct RuleState {
     /// Number of matching calls, including skipped ones.
     pub matched: u64,
     /// Number of calls to which the rule was applied.
-    pub taken: u64,
+    pub applied: u64,
 }
 
 /// The fault rules with their counters.
 #[derive(Debug, Default)]
-pub(crate) struct Script {
-    rules: Vec<Scripted>,
-    given: u64,
+pub(crate) struct Rules {
+    rules: Vec<Installed>,
+    last_id: u64,
 }
 
 #[derive(Debug)]
-struct Scripted {
+struct Installed {
     state: RuleState,
     /// Cancelled when the rule is removed: calls that hang because of it continue.
     removed: CancellationToken,
@@ -51,25 +51,25 @@ pub(crate) struct Decision {
     pub(crate) removed: CancellationToken,
 }
 
-impl Script {
+impl Rules {
     /// Appends a rule, if its effect applies to its method.
-    pub(crate) fn push(&mut self, rule: Rule) -> Result<RuleId, ScriptError> {
+    pub(crate) fn push(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
         rule.check()?;
         if self.rules.len() >= RULES_MAX {
-            self.rules.retain(|scripted| !scripted.is_spent());
+            self.rules.retain(|installed| !installed.is_exhausted());
         }
         if self.rules.len() >= RULES_MAX {
-            return Err(ScriptError::TooMany);
+            return Err(RuleError::TooMany);
         }
-        self.given += 1;
-        let id = RuleId(self.given);
+        self.last_id += 1;
+        let id = RuleId(self.last_id);
         let state = RuleState {
             id,
             rule,
             matched: 0,
-            taken: 0,
+            applied: 0,
         };
-        self.rules.push(Scripted {
+        self.rules.push(Installed {
             state,
             removed: CancellationToken::new(),
         });
@@ -79,7 +79,7 @@ impl Script {
     /// Removes a rule; returns whether it existed.
     pub(crate) fn remove(&mut self, id: RuleId) -> bool {
         let before = self.rules.len();
-        self.rules.retain(|scripted| scripted.state.id != id);
+        self.rules.retain(|installed| installed.state.id != id);
         self.rules.len() < before
     }
 
@@ -88,21 +88,21 @@ impl Script {
     }
 
     pub(crate) fn states(&self) -> impl Iterator<Item = &RuleState> {
-        self.rules.iter().map(|scripted| &scripted.state)
+        self.rules.iter().map(|installed| &installed.state)
     }
 
     /// Matches a call against the rules, and counts it.
     pub(crate) fn decide(&mut self, call: &Event) -> Decision {
         let mut decision = Decision::default();
-        for scripted in &mut self.rules {
-            if !scripted.state.rule.matches(call) || !scripted.takes() {
+        for installed in &mut self.rules {
+            if !installed.state.rule.matches(call) || !installed.count() {
                 continue;
             }
-            match &scripted.state.rule.effect {
+            match &installed.state.rule.effect {
                 Effect::Delay(time) => decision.delay = decision.delay.saturating_add(*time),
                 effect => {
                     decision.effect = Some(effect.clone());
-                    decision.removed = scripted.removed.clone();
+                    decision.removed = installed.removed.clone();
                     break;
                 }
             }
@@ -111,24 +111,24 @@ impl Script {
     }
 }
 
-impl Scripted {
-    fn is_spent(&self) -> bool {
-        let RuleState { rule, taken, .. } = &self.state;
-        rule.times.is_some_and(|times| *taken >= u64::from(times))
+impl Installed {
+    fn is_exhausted(&self) -> bool {
+        let RuleState { rule, applied, .. } = &self.state;
+        rule.times.is_some_and(|times| *applied >= u64::from(times))
     }
 
     /// Counts a matching call; returns whether the rule applies to it.
-    fn takes(&mut self) -> bool {
-        let is_spent = self.is_spent();
+    fn count(&mut self) -> bool {
+        let is_exhausted = self.is_exhausted();
         let state = &mut self.state;
         state.matched += 1;
-        let takes = !is_spent && state.matched > u64::from(state.rule.skip);
-        state.taken += u64::from(takes);
-        takes
+        let applies = !is_exhausted && state.matched > u64::from(state.rule.skip);
+        state.applied += u64::from(applies);
+        applies
     }
 }
 
-impl Drop for Scripted {
+impl Drop for Installed {
     fn drop(&mut self) {
         self.removed.cancel();
     }
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    fn ask(zone: Option<&str>) -> Event {
+    fn get_capacity(zone: Option<&str>) -> Event {
         let mut call = Event::new(Method::GetCapacity, None, crate::Peer::default());
         call.segment = zone.map(|zone| {
             [
@@ -172,96 +172,95 @@ mod tests {
         call
     }
 
-    fn effects(script: &mut Script, calls: usize) -> Vec<Option<Effect>> {
-        (0..calls).map(|_| script.decide(&ask(None)).effect).collect()
+    fn effects(rules: &mut Rules, calls: usize) -> Vec<Option<Effect>> {
+        (0..calls)
+            .map(|_| rules.decide(&get_capacity(None)).effect)
+            .collect()
     }
 
     #[test]
     fn rule_skips_calls_then_applies_then_is_exhausted() {
-        let mut script = Script::default();
-        script.push(rule(Effect::Hang, 2, Some(1))).unwrap();
-        assert_eq!(effects(&mut script, 4), [None, None, Some(Effect::Hang), None]);
+        let mut rules = Rules::default();
+        rules.push(rule(Effect::Hang, 2, Some(1))).unwrap();
+        assert_eq!(effects(&mut rules, 4), [None, None, Some(Effect::Hang), None]);
     }
 
     #[test]
     fn first_matching_rule_decides_and_later_rules_do_not_count_the_call() {
         let second = Effect::Code(Code::Aborted, "second".to_owned());
-        let mut script = Script::default();
-        script.push(rule(Effect::Hang, 0, Some(1))).unwrap();
-        script.push(rule(second.clone(), 1, Some(1))).unwrap();
+        let mut rules = Rules::default();
+        rules.push(rule(Effect::Hang, 0, Some(1))).unwrap();
+        rules.push(rule(second.clone(), 1, Some(1))).unwrap();
         assert_eq!(
-            effects(&mut script, 4),
+            effects(&mut rules, 4),
             [Some(Effect::Hang), None, Some(second), None]
         );
     }
 
     #[test]
     fn delays_add_up_and_later_rules_still_decide() {
-        let mut script = Script::default();
-        script
+        let mut rules = Rules::default();
+        rules
             .push(rule(Effect::Delay(Duration::from_secs(1)), 0, None))
             .unwrap();
-        script
+        rules
             .push(rule(Effect::Delay(Duration::from_secs(2)), 0, Some(1)))
             .unwrap();
-        script.push(rule(Effect::Hang, 0, None)).unwrap();
-        let first = script.decide(&ask(None));
+        rules.push(rule(Effect::Hang, 0, None)).unwrap();
+        let first = rules.decide(&get_capacity(None));
         assert_eq!(
             (first.delay, first.effect),
             (Duration::from_secs(3), Some(Effect::Hang))
         );
-        assert_eq!(script.decide(&ask(None)).delay, Duration::from_secs(1));
+        assert_eq!(rules.decide(&get_capacity(None)).delay, Duration::from_secs(1));
     }
 
     #[test]
     fn rule_matches_by_segment_and_parameters() {
         let mut narrow = rule(Effect::Hang, 0, None);
         narrow.segment = Some([("zone".to_owned(), "a".to_owned())].into());
-        let mut script = Script::default();
-        script.push(narrow.clone()).unwrap();
+        let mut rules = Rules::default();
+        rules.push(narrow.clone()).unwrap();
         assert_eq!(
-            script.decide(&ask(Some("a"))).effect,
+            rules.decide(&get_capacity(Some("a"))).effect,
             Some(Effect::Hang),
             "the finer segment contains the pair"
         );
-        assert_eq!(script.decide(&ask(Some("b"))).effect, None);
-        assert_eq!(script.decide(&ask(None)).effect, None);
+        assert_eq!(rules.decide(&get_capacity(Some("b"))).effect, None);
+        assert_eq!(rules.decide(&get_capacity(None)).effect, None);
 
         narrow.parameters = [("kind".to_owned(), "fast".to_owned())].into();
-        let mut script = Script::default();
-        script.push(narrow).unwrap();
-        let mut call = ask(Some("a"));
-        assert_eq!(script.decide(&call).effect, None);
+        let mut rules = Rules::default();
+        rules.push(narrow).unwrap();
+        let mut call = get_capacity(Some("a"));
+        assert_eq!(rules.decide(&call).effect, None);
         call.parameters = [("kind", "fast"), ("size", "big")]
             .map(|(k, v)| (k.to_owned(), v.to_owned()))
             .into();
-        assert_eq!(script.decide(&call).effect, Some(Effect::Hang));
+        assert_eq!(rules.decide(&call).effect, Some(Effect::Hang));
     }
 
     #[test]
     fn exhausted_rules_are_dropped_for_new_ones_and_active_rules_are_not() {
-        let mut script = Script::default();
+        let mut rules = Rules::default();
         for _ in 0..RULES_MAX {
-            script.push(rule(Effect::Hang, 0, Some(1))).unwrap();
+            rules.push(rule(Effect::Hang, 0, Some(1))).unwrap();
         }
-        assert_eq!(
-            script.push(rule(Effect::Hang, 0, None)),
-            Err(ScriptError::TooMany)
-        );
-        script.decide(&ask(None));
-        assert!(script.push(rule(Effect::Hang, 0, None)).is_ok());
+        assert_eq!(rules.push(rule(Effect::Hang, 0, None)), Err(RuleError::TooMany));
+        rules.decide(&get_capacity(None));
+        assert!(rules.push(rule(Effect::Hang, 0, None)).is_ok());
     }
 
     #[test]
     fn rule_reports_its_counters_and_is_removed_by_id() {
-        let mut script = Script::default();
-        let id = script.push(rule(Effect::Hang, 1, Some(1))).unwrap();
-        effects(&mut script, 3);
-        let counts: Vec<_> = script
+        let mut rules = Rules::default();
+        let id = rules.push(rule(Effect::Hang, 1, Some(1))).unwrap();
+        effects(&mut rules, 3);
+        let counts: Vec<_> = rules
             .states()
-            .map(|state| (state.id, state.matched, state.taken))
+            .map(|state| (state.id, state.matched, state.applied))
             .collect();
         assert_eq!(counts, [(id, 3, 1)]);
-        assert!(script.remove(id) && !script.remove(id));
+        assert!(rules.remove(id) && !rules.remove(id));
     }
 }

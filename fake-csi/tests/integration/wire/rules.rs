@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use csi_proto::v1::{
     GetCapacityRequest, ProbeRequest, controller_client::ControllerClient, identity_client::IdentityClient,
 };
-use fake_csi::{Answer, CostFactor, Effect, Method, Rule, ScriptError};
+use fake_csi::{Answer, CostFactor, Effect, Method, Rule, RuleError};
 use tonic::{Code, Request};
 
 use super::{World, connect, pool, signed, socket, volume, zone};
@@ -28,7 +28,7 @@ async fn injected_error_replaces_the_response_and_changes_nothing() {
     let failing = Effect::Code(Code::Unavailable, "gone".to_owned());
     world
         .driver
-        .script(Rule {
+        .add_rule(Rule {
             times: Some(1),
             ..rule(Method::CreateVolume, failing)
         })
@@ -52,17 +52,17 @@ async fn injected_capacity_replaces_the_real_one_in_its_segment() {
     };
     world
         .driver
-        .script(Rule {
+        .add_rule(Rule {
             segment: Some(zone("b")),
             ..rule(Method::GetCapacity, lie)
         })
         .unwrap();
-    let told = world.room(Some(zone("b")), &[]).await.unwrap();
+    let response = world.get_capacity(Some(zone("b")), &[]).await.unwrap();
     assert_eq!(
         (
-            told.available_capacity,
-            told.maximum_volume_size,
-            told.minimum_volume_size
+            response.available_capacity,
+            response.maximum_volume_size,
+            response.minimum_volume_size
         ),
         (-1, Some(0), Some(7))
     );
@@ -75,12 +75,20 @@ async fn injected_capacity_replaces_the_real_one_in_its_segment() {
         })
     );
     assert_eq!(
-        world.room(Some(zone("a")), &[]).await.unwrap().available_capacity,
+        world
+            .get_capacity(Some(zone("a")), &[])
+            .await
+            .unwrap()
+            .available_capacity,
         100
     );
-    world.driver.clear_script();
+    world.driver.clear_rules();
     assert_eq!(
-        world.room(Some(zone("b")), &[]).await.unwrap().available_capacity,
+        world
+            .get_capacity(Some(zone("b")), &[])
+            .await
+            .unwrap()
+            .available_capacity,
         0
     );
 }
@@ -92,12 +100,12 @@ async fn delayed_call_returns_the_state_after_the_delay() {
     let delay = Duration::from_millis(50);
     world
         .driver
-        .script(rule(Method::GetCapacity, Effect::Delay(delay)))
+        .add_rule(rule(Method::GetCapacity, Effect::Delay(delay)))
         .unwrap();
-    let (told, ()) = tokio::join!(world.room(None, &[]), async {
+    let (response, ()) = tokio::join!(world.get_capacity(None, &[]), async {
         world.driver.set_pool(pool("a", 60, None));
     });
-    assert_eq!(told.unwrap().available_capacity, 60);
+    assert_eq!(response.unwrap().available_capacity, 60);
     assert!(world.last_event().elapsed >= delay);
 }
 
@@ -106,7 +114,7 @@ async fn hanging_call_is_in_flight_until_its_client_gives_up() {
     let world = World::new().await;
     world
         .driver
-        .script(rule(Method::GetCapacity, Effect::Hang))
+        .add_rule(rule(Method::GetCapacity, Effect::Hang))
         .unwrap();
     let mut request = Request::new(GetCapacityRequest::default());
     request.set_timeout(Duration::from_millis(20));
@@ -126,28 +134,28 @@ async fn hanging_call_continues_when_its_rule_is_removed() {
     world.driver.set_pool(pool("a", 100, None));
     let hang = world
         .driver
-        .script(Rule {
+        .add_rule(Rule {
             times: Some(1),
             ..rule(Method::GetCapacity, Effect::Hang)
         })
         .unwrap();
     let mut client = world.controller.clone();
     let hanging = tokio::spawn(async move { client.get_capacity(GetCapacityRequest::default()).await });
-    while world.driver.rules()[0].taken == 0 {
+    while world.driver.rules()[0].applied == 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(
-        world.room(None, &[]).await.unwrap().available_capacity,
+        world.get_capacity(None, &[]).await.unwrap().available_capacity,
         100,
         "rule exhausted"
     );
     assert!(!hanging.is_finished());
-    assert!(world.driver.unscript(hang));
+    assert!(world.driver.remove_rule(hang));
     assert_eq!(
         hanging.await.unwrap().unwrap().into_inner().available_capacity,
         100
     );
-    assert!(!world.driver.unscript(hang), "the rule no longer exists");
+    assert!(!world.driver.remove_rule(hang), "the rule no longer exists");
 }
 
 #[tokio::test]
@@ -157,11 +165,11 @@ async fn cut_connection_fails_all_its_calls_and_changes_nothing() {
     let other = connect(socket(&world.running)).await;
     world
         .driver
-        .script(rule(Method::GetCapacity, Effect::Hang))
+        .add_rule(rule(Method::GetCapacity, Effect::Hang))
         .unwrap();
     world
         .driver
-        .script(rule(Method::CreateVolume, Effect::Disconnect))
+        .add_rule(rule(Method::CreateVolume, Effect::Disconnect))
         .unwrap();
     let mut client = world.controller.clone();
     let beside = tokio::spawn(async move { client.get_capacity(GetCapacityRequest::default()).await });
@@ -171,7 +179,7 @@ async fn cut_connection_fails_all_its_calls_and_changes_nothing() {
     let refused = world.create(volume("v", 1)).await.unwrap_err();
     assert_ne!(
         refused.message(),
-        "the script cut the connection",
+        "a fault rule cut the connection",
         "no answer came through"
     );
     assert!(beside.await.unwrap().is_err(), "concurrent calls fail too");
@@ -183,12 +191,12 @@ async fn cut_connection_fails_all_its_calls_and_changes_nothing() {
         .unwrap();
     assert!(cut.lost && cut.outcome.is_err(), "{cut:?}");
 
-    world.driver.clear_script();
-    let told = ControllerClient::new(other)
+    world.driver.clear_rules();
+    let response = ControllerClient::new(other)
         .get_capacity(GetCapacityRequest::default())
         .await;
     assert_eq!(
-        told.unwrap().into_inner().available_capacity,
+        response.unwrap().into_inner().available_capacity,
         100,
         "other connections are unaffected"
     );
@@ -211,7 +219,7 @@ async fn lost_response_keeps_the_volume_and_the_retry_returns_it() {
     world.driver.set_pool(pool("a", 100, None));
     world
         .driver
-        .script(Rule {
+        .add_rule(Rule {
             times: Some(1),
             ..rule(Method::CreateVolume, Effect::LoseAnswer)
         })
@@ -222,7 +230,10 @@ async fn lost_response_keeps_the_volume_and_the_retry_returns_it() {
     let kept = world.driver.volumes();
     assert_eq!(kept.len(), 1);
     assert_eq!(world.create(volume("v", 30)).await.unwrap().volume_id, kept[0].id);
-    assert_eq!(world.room(None, &[]).await.unwrap().available_capacity, 70);
+    assert_eq!(
+        world.get_capacity(None, &[]).await.unwrap().available_capacity,
+        70
+    );
 }
 
 #[tokio::test]
@@ -233,14 +244,14 @@ async fn injected_values_replace_those_of_a_created_volume() {
         bytes: Some(-7),
         topology: Some(vec![zone("elsewhere")]),
     };
-    let scripted = world.driver.script(rule(Method::CreateVolume, lie)).unwrap();
-    let told = world.create(volume("v", 30)).await.unwrap();
+    let scripted = world.driver.add_rule(rule(Method::CreateVolume, lie)).unwrap();
+    let response = world.create(volume("v", 30)).await.unwrap();
     assert_eq!(
-        (told.capacity_bytes, &told.accessible_topology[0].segments),
+        (response.capacity_bytes, &response.accessible_topology[0].segments),
         (-7, &zone("elsewhere"))
     );
     assert_eq!(world.driver.volumes()[0].bytes, 30, "the real size");
-    world.driver.unscript(scripted);
+    world.driver.remove_rule(scripted);
     let truth = world.create(volume("v", 30)).await.unwrap();
     assert_eq!(
         (truth.capacity_bytes, &truth.accessible_topology[0].segments),
@@ -253,7 +264,7 @@ async fn probe_can_report_unready_temporarily() {
     let world = World::new().await;
     world
         .driver
-        .script(Rule {
+        .add_rule(Rule {
             skip: 1,
             times: Some(2),
             ..rule(Method::Probe, Effect::Ready(false))
@@ -279,25 +290,25 @@ fn invalid_fault_rules_are_rejected() {
         maximum: None,
         minimum: None,
     };
-    let elsewhere = driver.script(rule(Method::CreateVolume, numbers));
+    let elsewhere = driver.add_rule(rule(Method::CreateVolume, numbers));
     assert_eq!(
         elsewhere,
-        Err(ScriptError::Elsewhere {
-            effect: "a capacity",
+        Err(RuleError::WrongMethod {
+            effect: "available",
             method: Method::CreateVolume,
-            belongs_to: Method::GetCapacity
+            applies_to: Method::GetCapacity
         })
     );
     let never = Rule {
         times: Some(0),
         ..rule(Method::Probe, Effect::Hang)
     };
-    assert_eq!(driver.script(never), Err(ScriptError::NoTimes(Method::Probe)));
-    let success = driver.script(rule(Method::Probe, Effect::Code(Code::Ok, String::new())));
-    assert_eq!(success, Err(ScriptError::FailureOk(Method::Probe)));
+    assert_eq!(driver.add_rule(never), Err(RuleError::NoTimes(Method::Probe)));
+    let success = driver.add_rule(rule(Method::Probe, Effect::Code(Code::Ok, String::new())));
+    assert_eq!(success, Err(RuleError::FailureOk(Method::Probe)));
     let free = driver.add_cost(CostFactor {
         numerator: 0,
         ..super::mirrored()
     });
-    assert!(matches!(free, Err(ScriptError::ZeroCost { .. })));
+    assert!(matches!(free, Err(RuleError::ZeroCost { .. })));
 }

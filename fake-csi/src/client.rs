@@ -21,11 +21,11 @@ use tonic::{Code, Request, Status, transport::Channel};
 use crate::{Method, Segment, method::code_name};
 
 /// Values of a response, by name.
-type Figures = BTreeMap<&'static str, Figure>;
+type ResponseValues = BTreeMap<&'static str, ResponseValue>;
 
 /// A value of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Figure {
+pub enum ResponseValue {
     /// Bytes, a count, or 1 for true and 0 for false.
     Number(i64),
     /// A name or an id.
@@ -34,7 +34,7 @@ pub enum Figure {
 
 /// A CSI call and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum CsiRequest {
     /// GetPluginInfo: returns `name` and `version`.
     PluginInfo,
     /// GetPluginCapabilities: returns whether `controller` and `constraints` (VOLUME_ACCESSIBILITY_CONSTRAINTS) are advertised.
@@ -88,51 +88,53 @@ pub enum Question {
 
 /// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct CsiResponse {
     /// `OK` or the gRPC error code, spelled as in the CSI specification.
     pub code: &'static str,
     /// Message of an error response.
     pub message: Option<String>,
     /// Values of the response; always contains `implemented`.
-    pub told: Figures,
+    pub values: ResponseValues,
 }
 
 /// CSI client on a channel to a driver.
 #[derive(Clone, Debug)]
-pub struct Caller {
+pub struct CsiClient {
     channel: Channel,
-    limit: Duration,
+    timeout: Duration,
 }
 
-impl Caller {
-    /// Creates a client whose calls fail after `limit`.
-    pub fn new(channel: Channel, limit: Duration) -> Caller {
-        Caller { channel, limit }
+impl CsiClient {
+    /// Creates a client whose calls fail after `timeout`.
+    pub fn new(channel: Channel, timeout: Duration) -> CsiClient {
+        CsiClient { channel, timeout }
     }
 
     /// Calls the driver and returns its response.
-    pub async fn ask(&self, question: Question) -> Reply {
-        // The client enforces the limit as well: a driver that hangs does not look at the deadline.
-        let answered = tokio::time::timeout(self.limit, self.answer(question)).await;
-        let late = || {
-            let message = format!("no answer within {:?}", self.limit);
+    pub async fn call(&self, request: CsiRequest) -> CsiResponse {
+        // The client enforces the timeout as well: a driver that hangs does not look at the deadline.
+        let result = tokio::time::timeout(self.timeout, self.send(request)).await;
+        let timed_out = || {
+            let message = format!("no response within {:?}", self.timeout);
             Err(Status::deadline_exceeded(message))
         };
-        reply(answered.unwrap_or_else(|_| late()))
+        to_response(result.unwrap_or_else(|_| timed_out()))
     }
 
-    async fn answer(&self, question: Question) -> Result<Figures, Status> {
+    async fn send(&self, request: CsiRequest) -> Result<ResponseValues, Status> {
         let channel = self.channel.clone();
-        match question {
-            Question::PluginInfo => plugin_info(IdentityClient::new(channel)).await,
-            Question::PluginCapabilities => plugin_capabilities(IdentityClient::new(channel)).await,
-            Question::Probe => {
-                let answer = IdentityClient::new(channel).probe(ProbeRequest {}).await?;
-                Ok([("ready", yes(answer.into_inner().ready.unwrap_or(true)))].into())
+        match request {
+            CsiRequest::PluginInfo => plugin_info(IdentityClient::new(channel)).await,
+            CsiRequest::PluginCapabilities => plugin_capabilities(IdentityClient::new(channel)).await,
+            CsiRequest::Probe => {
+                let response = IdentityClient::new(channel).probe(ProbeRequest {}).await?;
+                Ok([("ready", flag(response.into_inner().ready.unwrap_or(true)))].into())
             }
-            Question::ControllerCapabilities => controller_capabilities(ControllerClient::new(channel)).await,
-            Question::NodeInfo => node_info(NodeClient::new(channel)).await,
-            Question::Capacity { segment, parameters } => {
+            CsiRequest::ControllerCapabilities => {
+                controller_capabilities(ControllerClient::new(channel)).await
+            }
+            CsiRequest::NodeInfo => node_info(NodeClient::new(channel)).await,
+            CsiRequest::Capacity { segment, parameters } => {
                 let request = GetCapacityRequest {
                     volume_capabilities: Vec::new(),
                     parameters,
@@ -140,92 +142,96 @@ impl Caller {
                 };
                 capacity(ControllerClient::new(channel), request).await
             }
-            Question::Create {
+            CsiRequest::Create {
                 name,
                 bytes,
                 segment,
                 parameters,
             } => {
-                let request = creation(name, bytes, segment, parameters);
+                let request = create_volume_request(name, bytes, segment, parameters);
                 create(ControllerClient::new(channel), request).await
             }
-            Question::Delete { id } => {
+            CsiRequest::Delete { id } => {
                 let request = DeleteVolumeRequest {
                     volume_id: id,
                     ..DeleteVolumeRequest::default()
                 };
                 ControllerClient::new(channel).delete_volume(request).await?;
-                Ok(Figures::new())
+                Ok(ResponseValues::new())
             }
-            Question::Expand { id, bytes } => expand(ControllerClient::new(channel), id, bytes).await,
-            Question::Publish {
+            CsiRequest::Expand { id, bytes } => expand(ControllerClient::new(channel), id, bytes).await,
+            CsiRequest::Publish {
                 id,
                 target,
                 ephemeral,
             } => {
-                let request = publication(id, target, ephemeral);
+                let request = publish_request(id, target, ephemeral);
                 NodeClient::new(channel).node_publish_volume(request).await?;
-                Ok(Figures::new())
+                Ok(ResponseValues::new())
             }
         }
     }
 }
 
-impl Question {
+impl CsiRequest {
     /// The CSI method of this call.
     pub fn method(&self) -> Method {
         match self {
-            Question::PluginInfo => Method::GetPluginInfo,
-            Question::PluginCapabilities => Method::GetPluginCapabilities,
-            Question::Probe => Method::Probe,
-            Question::ControllerCapabilities => Method::ControllerGetCapabilities,
-            Question::NodeInfo => Method::NodeGetInfo,
-            Question::Capacity { .. } => Method::GetCapacity,
-            Question::Create { .. } => Method::CreateVolume,
-            Question::Delete { .. } => Method::DeleteVolume,
-            Question::Expand { .. } => Method::ControllerExpandVolume,
-            Question::Publish { .. } => Method::NodePublishVolume,
+            CsiRequest::PluginInfo => Method::GetPluginInfo,
+            CsiRequest::PluginCapabilities => Method::GetPluginCapabilities,
+            CsiRequest::Probe => Method::Probe,
+            CsiRequest::ControllerCapabilities => Method::ControllerGetCapabilities,
+            CsiRequest::NodeInfo => Method::NodeGetInfo,
+            CsiRequest::Capacity { .. } => Method::GetCapacity,
+            CsiRequest::Create { .. } => Method::CreateVolume,
+            CsiRequest::Delete { .. } => Method::DeleteVolume,
+            CsiRequest::Expand { .. } => Method::ControllerExpandVolume,
+            CsiRequest::Publish { .. } => Method::NodePublishVolume,
         }
     }
 }
 
-fn reply(answered: Result<Figures, Status>) -> Reply {
-    let (code, message, mut told) = match answered {
-        Ok(told) => (Code::Ok, None, told),
-        Err(status) => (status.code(), Some(status.message().to_owned()), Figures::new()),
+fn to_response(result: Result<ResponseValues, Status>) -> CsiResponse {
+    let (code, message, mut values) = match result {
+        Ok(values) => (Code::Ok, None, values),
+        Err(status) => (
+            status.code(),
+            Some(status.message().to_owned()),
+            ResponseValues::new(),
+        ),
     };
-    told.insert("implemented", yes(code != Code::Unimplemented));
-    Reply {
+    values.insert("implemented", flag(code != Code::Unimplemented));
+    CsiResponse {
         code: code_name(code),
         message,
-        told,
+        values,
     }
 }
 
-fn yes(whether: bool) -> Figure {
-    Figure::Number(i64::from(whether))
+fn flag(whether: bool) -> ResponseValue {
+    ResponseValue::Number(i64::from(whether))
 }
 
-async fn plugin_info(mut client: IdentityClient<Channel>) -> Result<Figures, Status> {
-    let answer = client
+async fn plugin_info(mut client: IdentityClient<Channel>) -> Result<ResponseValues, Status> {
+    let response = client
         .get_plugin_info(GetPluginInfoRequest {})
         .await?
         .into_inner();
     Ok([
-        ("name", Figure::Text(answer.name)),
-        ("version", Figure::Text(answer.vendor_version)),
+        ("name", ResponseValue::Text(response.name)),
+        ("version", ResponseValue::Text(response.vendor_version)),
     ]
     .into())
 }
 
-async fn plugin_capabilities(mut client: IdentityClient<Channel>) -> Result<Figures, Status> {
-    let answer = client
+async fn plugin_capabilities(mut client: IdentityClient<Channel>) -> Result<ResponseValues, Status> {
+    let response = client
         .get_plugin_capabilities(GetPluginCapabilitiesRequest {})
         .await?;
-    let capabilities = answer.into_inner().capabilities;
+    let capabilities = response.into_inner().capabilities;
     let has = |wanted: service::Type| {
         let is_wanted = |capability: &Option<plugin_capability::Type>| matches!(capability, Some(plugin_capability::Type::Service(it)) if it.r#type() == wanted);
-        yes(capabilities.iter().any(|it| is_wanted(&it.r#type)))
+        flag(capabilities.iter().any(|it| is_wanted(&it.r#type)))
     };
     Ok([
         ("controller", has(service::Type::ControllerService)),
@@ -234,14 +240,14 @@ async fn plugin_capabilities(mut client: IdentityClient<Channel>) -> Result<Figu
     .into())
 }
 
-async fn controller_capabilities(mut client: ControllerClient<Channel>) -> Result<Figures, Status> {
-    let answer = client
+async fn controller_capabilities(mut client: ControllerClient<Channel>) -> Result<ResponseValues, Status> {
+    let response = client
         .controller_get_capabilities(ControllerGetCapabilitiesRequest {})
         .await?;
-    let capabilities = answer.into_inner().capabilities;
+    let capabilities = response.into_inner().capabilities;
     let has = |wanted: rpc::Type| {
         let is_wanted = |capability: &Option<controller_service_capability::Type>| matches!(capability, Some(controller_service_capability::Type::Rpc(it)) if it.r#type() == wanted);
-        yes(capabilities.iter().any(|it| is_wanted(&it.r#type)))
+        flag(capabilities.iter().any(|it| is_wanted(&it.r#type)))
     };
     Ok([
         ("getCapacity", has(rpc::Type::GetCapacity)),
@@ -250,43 +256,47 @@ async fn controller_capabilities(mut client: ControllerClient<Channel>) -> Resul
     .into())
 }
 
-async fn node_info(mut client: NodeClient<Channel>) -> Result<Figures, Status> {
-    let answer = client.node_get_info(NodeGetInfoRequest {}).await?.into_inner();
-    let topology = answer.accessible_topology.unwrap_or_default();
+async fn node_info(mut client: NodeClient<Channel>) -> Result<ResponseValues, Status> {
+    let response = client.node_get_info(NodeGetInfoRequest {}).await?.into_inner();
+    let topology = response.accessible_topology.unwrap_or_default();
     let pairs = topology
         .segments
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
     let segment = pairs.collect::<Vec<_>>().join(",");
-    let mut figures = Figures::from([
-        ("nodeId", Figure::Text(answer.node_id)),
-        ("topology", yes(!segment.is_empty())),
+    let mut values = ResponseValues::from([
+        ("nodeId", ResponseValue::Text(response.node_id)),
+        ("topology", flag(!segment.is_empty())),
     ]);
     if !segment.is_empty() {
-        figures.insert("segment", Figure::Text(segment));
+        values.insert("segment", ResponseValue::Text(segment));
     }
-    Ok(figures)
+    Ok(values)
 }
 
 async fn capacity(
     mut client: ControllerClient<Channel>,
     request: GetCapacityRequest,
-) -> Result<Figures, Status> {
-    let answer = client.get_capacity(Request::new(request)).await?.into_inner();
+) -> Result<ResponseValues, Status> {
+    let response = client.get_capacity(Request::new(request)).await?.into_inner();
     let sizes = [
-        ("available", Some(answer.available_capacity)),
-        ("maximum", answer.maximum_volume_size),
-        ("minimum", answer.minimum_volume_size),
+        ("available", Some(response.available_capacity)),
+        ("maximum", response.maximum_volume_size),
+        ("minimum", response.minimum_volume_size),
         (
             "room",
-            Some(answer.maximum_volume_size.unwrap_or(answer.available_capacity)),
+            Some(
+                response
+                    .maximum_volume_size
+                    .unwrap_or(response.available_capacity),
+            ),
         ),
     ];
-    let told = |(name, bytes): (&'static str, Option<i64>)| Some((name, Figure::Number(bytes?)));
-    Ok(sizes.into_iter().filter_map(told).collect())
+    let values = |(name, bytes): (&'static str, Option<i64>)| Some((name, ResponseValue::Number(bytes?)));
+    Ok(sizes.into_iter().filter_map(values).collect())
 }
 
-fn creation(
+fn create_volume_request(
     name: String,
     bytes: i64,
     segment: Option<Segment>,
@@ -299,7 +309,7 @@ fn creation(
             required_bytes: bytes,
             limit_bytes: 0,
         }),
-        volume_capabilities: vec![one_writer()],
+        volume_capabilities: vec![single_writer()],
         parameters,
         accessibility_requirements: terms.map(|terms| TopologyRequirement {
             requisite: terms.clone(),
@@ -309,19 +319,19 @@ fn creation(
     }
 }
 
-fn publication(id: String, target: String, ephemeral: bool) -> NodePublishVolumeRequest {
+fn publish_request(id: String, target: String, ephemeral: bool) -> NodePublishVolumeRequest {
     // The volume context that the kubelet sends if `CSIDriver.spec.podInfoOnMount` is set.
     let context = ephemeral.then(|| ("csi.storage.k8s.io/ephemeral".to_owned(), "true".to_owned()));
     NodePublishVolumeRequest {
         volume_id: id,
         target_path: target,
-        volume_capability: Some(one_writer()),
+        volume_capability: Some(single_writer()),
         volume_context: context.into_iter().collect(),
         ..NodePublishVolumeRequest::default()
     }
 }
 
-fn one_writer() -> VolumeCapability {
+fn single_writer() -> VolumeCapability {
     VolumeCapability {
         access_type: Some(AccessType::Mount(MountVolume::default())),
         access_mode: Some(AccessMode {
@@ -333,36 +343,40 @@ fn one_writer() -> VolumeCapability {
 async fn create(
     mut client: ControllerClient<Channel>,
     request: CreateVolumeRequest,
-) -> Result<Figures, Status> {
-    let asked = request.capacity_range.map_or(0, |range| range.required_bytes);
-    let answer = client.create_volume(request).await?.into_inner();
-    let volume = answer.volume.unwrap_or_default();
+) -> Result<ResponseValues, Status> {
+    let requested = request.capacity_range.map_or(0, |range| range.required_bytes);
+    let response = client.create_volume(request).await?.into_inner();
+    let volume = response.volume.unwrap_or_default();
     // In CSI, 0 means "unknown": the volume then has the requested size.
     let bytes = match volume.capacity_bytes {
-        0 => asked,
+        0 => requested,
         known => known,
     };
     Ok([
-        ("bytes", Figure::Number(bytes)),
-        ("id", Figure::Text(volume.volume_id)),
+        ("bytes", ResponseValue::Number(bytes)),
+        ("id", ResponseValue::Text(volume.volume_id)),
     ]
     .into())
 }
 
-async fn expand(mut client: ControllerClient<Channel>, id: String, bytes: i64) -> Result<Figures, Status> {
+async fn expand(
+    mut client: ControllerClient<Channel>,
+    id: String,
+    bytes: i64,
+) -> Result<ResponseValues, Status> {
     let request = ControllerExpandVolumeRequest {
         volume_id: id,
         capacity_range: Some(CapacityRange {
             required_bytes: bytes,
             limit_bytes: 0,
         }),
-        volume_capability: Some(one_writer()),
+        volume_capability: Some(single_writer()),
         ..ControllerExpandVolumeRequest::default()
     };
-    let answer = client.controller_expand_volume(request).await?.into_inner();
+    let response = client.controller_expand_volume(request).await?.into_inner();
     Ok([
-        ("bytes", Figure::Number(answer.capacity_bytes)),
-        ("nodeExpansion", yes(answer.node_expansion_required)),
+        ("bytes", ResponseValue::Number(response.capacity_bytes)),
+        ("nodeExpansion", flag(response.node_expansion_required)),
     ]
     .into())
 }

@@ -14,9 +14,9 @@ const BLOCK: &str = "block";
 
 /// Checks the arguments of GetCapacity and returns the violations. A lenient driver drops incomplete volume capabilities.
 pub(crate) fn get_capacity(spec: &DriverSpec, request: &mut GetCapacityRequest) -> Vec<String> {
-    let mut violations = incomplete(&request.volume_capabilities);
+    let mut violations = incomplete_capabilities(&request.volume_capabilities);
     if request.accessible_topology.is_some() {
-        violations.extend(topology(spec, "accessible_topology"));
+        violations.extend(unsupported_topology(spec, "accessible_topology"));
     }
     if spec.lenient {
         request.volume_capabilities.retain(is_complete);
@@ -27,21 +27,21 @@ pub(crate) fn get_capacity(spec: &DriverSpec, request: &mut GetCapacityRequest) 
 /// Checks the arguments of CreateVolume and returns the violations. A lenient driver assumes a mounted filesystem with one writer node.
 pub(crate) fn create_volume(spec: &DriverSpec, request: &mut CreateVolumeRequest) -> Vec<String> {
     let capabilities = &mut request.volume_capabilities;
-    let mut violations = incomplete(capabilities);
+    let mut violations = incomplete_capabilities(capabilities);
     if capabilities.is_empty() {
         violations.push("volume_capabilities are missing".to_owned());
     }
     if let Some(terms) = &request.accessibility_requirements {
-        violations.extend(topology(spec, "accessibility_requirements"));
+        violations.extend(unsupported_topology(spec, "accessibility_requirements"));
         if !terms.requisite.is_empty() && terms.preferred.iter().any(|term| !terms.requisite.contains(term)) {
             violations.push("a preferred topology is not among the requisite ones".to_owned());
         }
     }
     if spec.lenient {
-        capabilities.iter_mut().for_each(complete);
+        capabilities.iter_mut().for_each(set_defaults);
         if capabilities.is_empty() {
             let mut capability = VolumeCapability::default();
-            complete(&mut capability);
+            set_defaults(&mut capability);
             capabilities.push(capability);
         }
     }
@@ -54,7 +54,7 @@ pub fn is_block(capability: &str) -> bool {
 }
 
 /// A capability as text for events, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset access type or mode.
-pub(crate) fn spell(capability: &VolumeCapability) -> String {
+pub(crate) fn format_capability(capability: &VolumeCapability) -> String {
     let kind = match capability.access_type {
         Some(AccessType::Block(_)) => BLOCK,
         Some(AccessType::Mount(_)) => "mount",
@@ -68,7 +68,7 @@ pub(crate) fn spell(capability: &VolumeCapability) -> String {
 }
 
 /// Violations of incomplete volume capabilities: an unset access type or access mode.
-pub(crate) fn incomplete(capabilities: &[VolumeCapability]) -> Vec<String> {
+pub(crate) fn incomplete_capabilities(capabilities: &[VolumeCapability]) -> Vec<String> {
     let mut violations = Vec::new();
     if capabilities
         .iter()
@@ -82,7 +82,7 @@ pub(crate) fn incomplete(capabilities: &[VolumeCapability]) -> Vec<String> {
     violations
 }
 
-fn topology(spec: &DriverSpec, field: &str) -> Option<String> {
+fn unsupported_topology(spec: &DriverSpec, field: &str) -> Option<String> {
     let has_none = spec.topology_keys.is_empty();
     has_none.then(|| format!("{field} is set, and the driver has no VOLUME_ACCESSIBILITY_CONSTRAINTS"))
 }
@@ -98,7 +98,7 @@ fn has_mode(capability: &VolumeCapability) -> bool {
         .is_some_and(|mode: AccessMode| mode.mode != unknown)
 }
 
-fn complete(capability: &mut VolumeCapability) {
+fn set_defaults(capability: &mut VolumeCapability) {
     let mount = || AccessType::Mount(MountVolume::default());
     capability.access_type.get_or_insert_with(mount);
     if !has_mode(capability) {
