@@ -26,7 +26,7 @@ pub enum DocumentError {
     #[error("{0}; name a file that can be read")]
     Read(#[from] std::io::Error),
     /// The text is neither JSON nor YAML.
-    #[error("{place}: not {form}: {problem}; give all of what `kubectl get … -o yaml` prints")]
+    #[error("{place}: not {form}: {problem}; use the complete output of `kubectl get … -o yaml`")]
     Form {
         /// Line and column.
         place: String,
@@ -37,7 +37,7 @@ pub enum DocumentError {
     },
     /// An object is too large.
     #[error(
-        "line {line}: an object of more than {} MiB or {NODES_MAX} values; no API server stores one, so leave it out",
+        "line {line}: an object of more than {} MiB or {NODES_MAX} values; no API server stores one, so remove it",
         OBJECT_MAX >> 20
     )]
     Large {
@@ -46,7 +46,7 @@ pub enum DocumentError {
     },
     /// An object is nested too deeply.
     #[error(
-        "line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; leave it out"
+        "line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; remove it"
     )]
     Deep {
         /// The first line of the object.
@@ -54,7 +54,7 @@ pub enum DocumentError {
     },
     /// Parsing takes too long.
     #[error(
-        "line {line}: too many items have aliases (`*name`) of anchors in items before them; give what `kubectl get … -o yaml` prints"
+        "line {line}: too many items have aliases (`*name`) of anchors in items before them; use the output of `kubectl get … -o yaml`"
     )]
     Aliases {
         /// The item with the first alias beyond the limit.
@@ -62,7 +62,7 @@ pub enum DocumentError {
     },
     /// A document is not an API object.
     #[error(
-        "line {line}: not a Kubernetes object: `kind` is missing in {start}; give what `kubectl get … -o yaml` prints"
+        "line {line}: not a Kubernetes object: `kind` is missing in {start}; use the output of `kubectl get … -o yaml`"
     )]
     Kind {
         /// The first line of the document.
@@ -72,7 +72,7 @@ pub enum DocumentError {
     },
     /// The list was truncated: kubectl writes its kind last.
     #[error(
-        "the list has {0} items and no `kind: List` after them, so the file is cut off; make the dump again"
+        "the list has {0} items and no `kind: List` after them, so the file is truncated; create the dump again"
     )]
     CutOff(usize),
     /// The callback rejected an object.

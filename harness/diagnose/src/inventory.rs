@@ -71,7 +71,7 @@ pub enum InventoryError {
     #[error("not a Kubernetes object: `kind` is missing in {0}")]
     Kind(String),
     /// An object is invalid for its kind.
-    #[error("{kind} {name}: {problem}; correct it or leave it out")]
+    #[error("{kind} {name}: {problem}; correct or remove it")]
     Object {
         /// The kind.
         kind: String,

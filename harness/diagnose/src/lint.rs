@@ -93,13 +93,13 @@ const CHECKS: [(&str, Check, &str); 11] = [
     (
         "topology-unset",
         topology_unset,
-        "set nodeTopology; {} means every node",
+        "set nodeTopology; {} matches every node",
     ),
     ("topology-invalid", topology_invalid, "correct the selector"),
     (
         "topology-node-selector-terms",
         node_selector_terms,
-        "write matchLabels or matchExpressions: nodeTopology is a label selector, no node selector",
+        "use matchLabels or matchExpressions: nodeTopology is a LabelSelector, not a NodeSelector",
     ),
     (
         "topology-matches-no-node",
@@ -109,7 +109,7 @@ const CHECKS: [(&str, Check, &str); 11] = [
     (
         "topology-covers-all",
         covers_all,
-        "keep {} for storage that every node reaches; see whether a selector was lost",
+        "use {} only for storage that every node can access; check whether the selector is missing",
     ),
     (
         "no-limit",
@@ -119,9 +119,9 @@ const CHECKS: [(&str, Check, &str); 11] = [
     (
         "negative",
         negative,
-        "report what is left; zero says that nothing is",
+        "publish the free capacity, or zero if there is none",
     ),
-    ("overflow", overflow, "report at most 9223372036854775807 bytes"),
+    ("overflow", overflow, "publish at most 9223372036854775807 bytes"),
 ];
 
 /// All findings, object by object.
@@ -162,7 +162,7 @@ fn class_missing(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> O
     let missing = class_of(snapshot, object).is_none();
     missing.then(|| {
         format!(
-            "no StorageClass is named {:?}, so no claim asks for it",
+            "StorageClass {:?} does not exist, so no claim uses the object",
             object.class
         )
     })
@@ -172,7 +172,7 @@ fn class_immediate(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) ->
     let class = class_of(snapshot, object)?;
     (!class.delayed).then(|| {
         format!(
-            "class {} binds immediately, and capacity is only checked for WaitForFirstConsumer",
+            "class {} has volumeBindingMode Immediate, and capacity is only checked for WaitForFirstConsumer",
             object.class
         )
     })
@@ -183,17 +183,17 @@ fn not_tracked(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Opt
     match snapshot.driver(provisioner) {
         Some(driver) if driver.tracks_capacity => None,
         Some(_) => Some(format!(
-            "CSIDriver {provisioner} has not set storageCapacity: true, so the object is not read"
+            "CSIDriver {provisioner} does not have storageCapacity: true, so the scheduler ignores the object"
         )),
         None => Some(format!(
-            "no CSIDriver is named like the provisioner {provisioner}, so the object is not read"
+            "there is no CSIDriver {provisioner}, so the scheduler ignores the object"
         )),
     }
 }
 
 fn topology_unset(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let unset = object.topology == NodeTopology::Unset;
-    unset.then(|| "nodeTopology is unset, which is no node at all".to_owned())
+    unset.then(|| "nodeTopology is unset, so it matches no node".to_owned())
 }
 
 fn topology_invalid(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
@@ -206,7 +206,7 @@ fn topology_invalid(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
 fn node_selector_terms(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     object.dropped_terms.then(|| {
         format!(
-            "nodeTopology was written with nodeSelectorTerms, which the server drops; what counts is {}",
+            "nodeTopology was written with nodeSelectorTerms, which the API server drops; the stored selector is {}",
             object.topology
         )
     })
@@ -229,7 +229,7 @@ fn covers_all(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Opti
     let pinned = snapshot.capacities.iter().filter(pins).count();
     (pinned > 0).then(|| {
         format!(
-            "nodeTopology is {{}}, every node, while {pinned} other objects of class {} name theirs",
+            "nodeTopology is {{}}, which matches every node, while {pinned} other objects of class {} select specific nodes",
             object.class
         )
     })
@@ -288,7 +288,7 @@ fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
         };
         for other in others {
             let message = format!(
-                "has the class and topology of {}; any of them may be used, and scores with it",
+                "has the same class and nodeTopology as {}; the scheduler may use either of them",
                 first.key
             );
             findings.push(finding(
@@ -314,10 +314,10 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
                 object: format!("storageclass {name}"),
                 class: name.clone(),
                 message: format!(
-                    "CSIDriver {} tracks capacity and no object is of this class, so no pod can use it",
+                    "CSIDriver {} tracks capacity, but no object has this class, so pods that use it stay Pending",
                     class.provisioner
                 ),
-                advice: "see whether the driver's publisher runs; until it does, set storageCapacity: false",
+                advice: "check that the driver's publisher runs; until it does, set storageCapacity: false",
                 claim: None,
             });
         }
@@ -335,8 +335,8 @@ fn classes_without_nodes(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
             code: "class-allows-no-node",
             object: format!("storageclass {}", class.key.name),
             class: class.key.name.clone(),
-            message: "no node has the labels that allowedTopologies names, so no pod can use it".to_owned(),
-            advice: "compare keys and values with the labels of the nodes, and make the class anew",
+            message: "no node matches allowedTopologies, so pods that use it stay Pending".to_owned(),
+            advice: "compare keys and values with the labels of the nodes, and recreate the class",
             claim: None,
         });
     }
@@ -355,7 +355,7 @@ fn claims_stuck(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
             code: "selected-node-gone",
             object: format!("persistentvolumeclaim {}", claim.key),
             class: claim.class.clone(),
-            message: format!("node {selected:?} is selected and does not exist, so its pod fits no other"),
+            message: format!("the selected node {selected:?} does not exist, so the pod fits no node"),
             advice: "remove the annotation volume.kubernetes.io/selected-node",
             claim: Some(claim.key.clone()),
         });

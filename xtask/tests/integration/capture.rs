@@ -339,7 +339,7 @@ fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
         ),
         (
             "gated",
-            "has scheduling gates: no scheduler tries it",
+            "has scheduling gates: no scheduler attempts it",
             "fields: {spec: {nodeName: null}}",
         ),
         (

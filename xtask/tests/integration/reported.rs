@@ -124,7 +124,7 @@ fn each_kind_of_report_is_explained_and_reproduced() {
         (
             vec![("spec: {containers", "spec: {nodeName: w1, containers")],
             "",
-            vec!["waits for its first consumer for ever"],
+            vec!["waits for its first consumer forever"],
         ),
         // The CPU is free on w2, the storage on w1.
         (
@@ -143,7 +143,7 @@ fn each_kind_of_report_is_explained_and_reproduced() {
             NEIGHBOUR,
             vec![
                 "1 node(s) exceed max volume count",
-                "1 of 1 are attached, as CSINode w1 says",
+                "1 of 1 are attached (limit of CSINode w1)",
             ],
         ),
         (
@@ -155,7 +155,9 @@ fn each_kind_of_report_is_explained_and_reproduced() {
                 ("cpu: \"1\"", "cpu: 1m"),
             ],
             NEIGHBOUR,
-            vec!["pod shop/near, which the pod's anti-affinity selects, is where kubernetes.io/hostname=w1"],
+            vec![
+                "pod shop/near, which the pod's anti-affinity selects, is on a node with kubernetes.io/hostname=w1",
+            ],
         ),
         (
             vec![(
@@ -205,7 +207,7 @@ fn each_kind_of_report_is_explained_and_reproduced() {
                 "{name: app, namespace: shop, uid: app, deletionTimestamp: \"2026-01-01T00:00:00Z\",",
             )],
             "",
-            vec!["is being deleted: no scheduler tries it"],
+            vec!["is being deleted: no scheduler attempts it"],
         ),
         (
             vec![("{claimName: data}", "{claimName: nowhere}")],
@@ -235,7 +237,7 @@ fn clones_are_captured_with_their_sources() {
         NEIGHBOUR,
     );
     assert!(clone.why().contains(
-        "claim shop/data is to be a copy of claim shop/old, whose volume pv-old is out of reach from node w2"
+        "claim shop/data is a clone of claim shop/old, whose volume pv-old is not accessible from node w2"
     ));
     let text = clone.reproduces(&[]);
     assert!(
@@ -243,7 +245,7 @@ fn clones_are_captured_with_their_sources() {
         "{text}"
     );
     let (text, error) = clone.capture(&["--publisher"]);
-    let left_out = "claim data: the driver does not have the volume that its own is a copy of";
+    let left_out = "claim data: the driver does not have the source volume of this clone";
     assert!(
         text.contains("cloneVolume: true") && error.contains(left_out),
         "{error}\n{text}"

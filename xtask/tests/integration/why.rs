@@ -92,7 +92,10 @@ fn files_are_linted_and_explained() {
     let text = told(&[
         "claim", "--class", "fast", "--size", "1Gi", "--file", &cluster, &objects,
     ]);
-    assert!(text.contains("nodeTopology is unset: no node"), "{text}");
+    assert!(
+        text.contains("nodeTopology is unset, so it matches no node"),
+        "{text}"
+    );
     assert!(
         text.contains("[topology-unset]"),
         "the lint reports it too: {text}"
@@ -268,7 +271,7 @@ fn health_is_reported_for_runs_files_and_clusters() {
     for line in [
         "  good     driver disk.example.com: in use: storageCapacity is true, 2 objects",
         "  good     driver disk.example.com: class fast: 2 of 2 nodes have an object",
-        "  good     pods: no pod is refused for storage",
+        "  good     pods: no pod is unschedulable for lack of storage",
     ] {
         assert!(text.contains(line), "no “{line}” in {text}");
     }
@@ -283,11 +286,11 @@ fn health_is_reported_for_runs_files_and_clusters() {
     let (dump, metrics) = (file("dump.yaml", driver), file("metrics.txt", METRICS));
     let (text, _) = ended(1, &["why", "health", "--file", &dump, "--metrics", &metrics]);
     for line in [
-        "  BAD      driver disk.example.com: storageCapacity is true and there is no object",
-        "  good     publisher: 1 objects are wanted, and 0 are there",
-        "  BAD      publisher: 4 of 10 calls of GetCapacity failed",
-        "  good     API server: 0.00 changes of each of 0 objects in a minute",
-        "  BAD      API server: 10 of 100 requests were answered 429, or 500 and more",
+        "  BAD      driver disk.example.com: storageCapacity is true, but there are no objects",
+        "  good     publisher: 1 objects are desired, and 0 exist",
+        "  BAD      publisher: 4 of 10 GetCapacity calls failed",
+        "  good     API server: 0.00 changes per object and minute (0 objects)",
+        "  BAD      API server: 10 of 100 requests failed with status 429 or 5xx",
     ] {
         assert!(text.contains(line), "no “{line}” in {text}");
     }

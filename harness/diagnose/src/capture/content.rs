@@ -188,7 +188,7 @@ impl Found {
                 left_out.extend(others.iter().map(|object| {
                     format!(
                         "CSIStorageCapacity {}: its nodeTopology is the segment of no node where the driver is registered, so the publisher \
-                         publishes none like it",
+                         does not publish it",
                         object["name"].as_str().unwrap_or_default()
                     )
                 }));
@@ -207,7 +207,7 @@ impl Found {
         }
         left_out.extend(copies.into_iter().map(|claim| {
             let name = self.names.in_namespace(Kind::Claim, namespace_of(claim), name_of(claim));
-            format!("claim {name}: the driver does not have the volume that its own is a copy of, unless the case creates that too")
+            format!("claim {name}: the driver does not have the source volume of this clone, unless the case creates it too")
         }));
         Content {
             driver,
@@ -296,16 +296,16 @@ fn fate(
     let spec = &pod["spec"];
     if let Some(node) = spec["nodeName"].as_str().filter(|node| !node.is_empty()) {
         let node = names.of(Kind::Node, node);
-        return (Fate::On(node), "it was there when it was captured");
+        return (Fate::On(node), "it was on this node when it was captured");
     }
     if !pod["metadata"]["deletionTimestamp"].is_null() {
-        return (Fate::Untried, "it is being deleted, so no scheduler tries it");
+        return (Fate::Untried, "it is being deleted, so no scheduler attempts it");
     }
     if spec["schedulingGates"]
         .as_array()
         .is_some_and(|gates| !gates.is_empty())
     {
-        return (Fate::Untried, "it has scheduling gates, so no scheduler tries it");
+        return (Fate::Untried, "it has scheduling gates, so no scheduler attempts it");
     }
     if is_for_another(pod) {
         return (
@@ -317,19 +317,19 @@ fn fate(
     let refused = |condition: &Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
     let is_nominated = pod["status"]["nominatedNodeName"].is_string();
     if conditions.into_iter().any(refused) && !waits_for_volume && !is_nominated {
-        return (Fate::Refused, "it was refused when it was captured");
+        return (Fate::Refused, "it was unschedulable when it was captured");
     }
     match (fits(namespace_of(pod), name_of(pod)), waits_for_volume) {
-        (true, false) if is_nominated => (Fate::Placed, "room was being made for it on its nominated node"),
+        (true, false) if is_nominated => (Fate::Placed, "preemption for it was in progress on its nominated node"),
         (true, false) => (
             Fate::Placed,
-            "no scheduler had tried it, and a node fits it, if not without preemption",
+            "no scheduler had attempted it, and a node fits it, possibly after preemption",
         ),
         (true, true) => (
             Fate::Placed,
-            "ephemeral claims and volumes of immediate classes are made at once here, and a node fits it then",
+            "ephemeral claims and volumes of Immediate classes are created at once here, and then a node fits it",
         ),
-        (false, _) => (Fate::Refused, "no scheduler had tried it, and no node fits it"),
+        (false, _) => (Fate::Refused, "no scheduler had attempted it, and no node fits it"),
     }
 }
 

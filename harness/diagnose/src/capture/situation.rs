@@ -11,16 +11,16 @@ use capacity_types::pod::{claim_of, claims_of, class_of, volumes_of};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
     /// The pod does not exist.
-    #[error("no pod is named {0}/{1}; name one that exists")]
+    #[error("no pod is named {0}/{1}; use one that exists")]
     NoPod(String, String),
     /// The driver does not exist.
-    #[error("no StorageClass has the provisioner {0}, and no CSIDriver is named so; name another --driver")]
+    #[error("no StorageClass has the provisioner {0}, and there is no CSIDriver {0}; use another --driver")]
     NoDriver(String),
     /// Several drivers are possible.
     #[error("there are several drivers; choose one with --driver, or a pod with --pod: {0}")]
     Several(String),
     /// No StorageClass of a CSI driver exists.
-    #[error("there is no StorageClass of a CSI driver; give classes, drivers and capacity objects too")]
+    #[error("there is no StorageClass of a CSI driver; include classes, drivers and capacity objects")]
     Nothing,
 }
 

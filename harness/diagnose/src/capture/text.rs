@@ -14,9 +14,9 @@ const UNPLACED_FOR: &str = "1s";
 const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
-# Pods and claims are in the namespace default here. Other pods are kept where more than their requests decides; one stands for
-# the others of a node with the same priority, and limits of volumes are what they leave. Left out: everything that decides nothing.
-# The expectations say what was found. Write what should happen instead, and it is a test.
+# Pods and claims are in the namespace default here. Other pods are included if more than their resource requests affects scheduling;
+# one pod replaces the rest of a node with the same priority, and volume limits are reduced by their volumes. Everything that does not
+# affect scheduling is left out. The expectations describe the captured state. Change them to the intended state to get a test.
 ";
 
 impl Content {
@@ -39,7 +39,7 @@ impl Content {
             "id: captured/{}\ntitle: {}\ncluster:\n  roles: {}\n  driver: {}\n",
             id_word(&subject),
             scalar(&format!(
-                "{subject} as it was found: {} nodes, {capacities} capacity objects",
+                "{subject} as captured: {} nodes, {capacities} capacity objects",
                 self.nodes.len()
             )),
             if options.publisher {
@@ -100,7 +100,7 @@ impl Content {
                     flow(&self.published)
                 ),
             };
-            let _ = writeln!(out, "      - {expected}\n        why: that was there");
+            let _ = writeln!(out, "      - {expected}\n        why: it was captured so");
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
 fn missing(PodVolume { claim, ephemeral }: &PodVolume) -> String {
     match ephemeral {
         true => format!(
-            "claim {claim} does not exist yet: the ephemeral volume controller of kube-controller-manager makes it; see whether that runs, and \
+            "claim {claim} does not exist yet: the ephemeral volume controller of kube-controller-manager creates it; check that it runs, and see \
              the pod's events"
         ),
         false => format!("claim {claim} does not exist; create it, or correct claimName in the pod"),
@@ -52,7 +52,7 @@ fn of_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume, claim: &Claim) -
     }
     if claim.deleting {
         return vec![format!(
-            "claim {key} is being deleted, and new pods cannot use it; once no pod uses it, it goes, and can be created again"
+            "claim {key} is being deleted, so new pods cannot use it; wait until it is removed, then create it again"
         )];
     }
     let Some(name) = &claim.volume else {
@@ -60,10 +60,10 @@ fn of_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume, claim: &Claim) -
     };
     match snapshot.volume(name) {
         None => vec![format!(
-            "claim {key} is bound to PersistentVolume {name}, which does not exist; restore the volume, or delete the claim and make it anew"
+            "claim {key} is bound to PersistentVolume {name}, which does not exist; restore the volume, or delete and recreate the claim"
         )],
         Some(volume) if volume.deleting => vec![format!(
-            "PersistentVolume {name} of claim {key} is being deleted; it goes when the claim does"
+            "PersistentVolume {name} of claim {key} is being deleted; it is removed together with the claim"
         )],
         Some(_) => Vec::new(),
     }
@@ -73,12 +73,12 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     let key = &claim.key;
     if claim.class.is_empty() {
         return vec![format!(
-            "claim {key} names no StorageClass, so it waits for a PersistentVolume that suits it; make one, or make the claim anew with a class"
+            "claim {key} has no StorageClass, so it waits for a matching PersistentVolume; create one, or recreate the claim with a class"
         )];
     }
     let Some(class) = snapshot.class(&claim.class) else {
         return vec![format!(
-            "there is no StorageClass {}, which claim {key} names; create it, or make the claim anew with another one",
+            "StorageClass {} of claim {key} does not exist; create it, or recreate the claim with another one",
             claim.class
         )];
     };
@@ -91,25 +91,25 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     let is_due = !class.delayed || claim.selected_node.is_some();
     if is_due && !claim.handed_over && provisioner != NO_PROVISIONER {
         causes.push(format!(
-            "claim {key} has no annotation volume.kubernetes.io/storage-provisioner, by which the PersistentVolume controller hands it to \
-             {provisioner}: see whether kube-controller-manager runs{}",
+            "claim {key} has no annotation volume.kubernetes.io/storage-provisioner, with which the PersistentVolume controller requests a volume from \
+             {provisioner}: check that kube-controller-manager runs{}",
             expired(snapshot, "kube-controller-manager", |lease| lease.key.namespace == SYSTEM).unwrap_or_default()
         ));
     } else if !class.delayed {
         causes.push(format!(
-            "claim {key} is not bound, and class {} is Immediate: {provisioner} makes its volume before any pod is scheduled; see the claim's \
+            "claim {key} is not bound, and class {} is Immediate: {provisioner} must create its volume before a pod is scheduled; see the claim's \
              events and the log of the driver's controller{}",
             class.key.name,
             controller(snapshot, provisioner)
         ));
     } else if let (Some(node), None) = (&pod.node, &claim.selected_node) {
         causes.push(format!(
-            "the pod was put on node {node} by spec.nodeName, past the scheduler, and only a scheduler selects a node for a claim: claim {key} \
-             waits for its first consumer for ever; use nodeSelector or affinity in the place of nodeName"
+            "the pod was assigned to node {node} by spec.nodeName without the scheduler, which selects the node of a claim: claim {key} \
+             waits for its first consumer forever; use nodeSelector or node affinity instead of nodeName"
         ));
     } else if let Some(node) = &claim.selected_node {
         causes.push(format!(
-            "node {node} is selected for claim {key}, and {provisioner} has not made its volume yet; see the claim's events and the log of the \
+            "node {node} is selected for claim {key}, and {provisioner} has not created its volume yet; see the claim's events and the log of the \
              driver's controller{}",
             controller(snapshot, provisioner)
         ));
@@ -160,7 +160,7 @@ fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -
     let (renewed, lease) = last?;
     (now - renewed > DURATIONS * lease.seconds.max(1)).then(|| {
         format!(
-            "; its Lease {} was last renewed {} seconds before others were, so it has no leader",
+            "; its Lease {} was last renewed {} seconds before other Leases, so it has no leader",
             lease.key,
             now - renewed
         )
@@ -176,7 +176,7 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
     if *scheduler == Options::default().scheduler_name {
         let expired = expired(snapshot, "kube-scheduler", |lease| lease.key.namespace == SYSTEM)?;
         return Some(format!(
-            "no scheduler has tried the pod: see whether kube-scheduler runs{expired}"
+            "no scheduler has attempted the pod: check that kube-scheduler runs{expired}"
         ));
     }
     let younger = |other: &&Arc<Pod>| pod.created.is_some() && other.created > pod.created;
@@ -190,8 +190,8 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
         .first()
         .filter(|_| placed.iter().all(|other| other.scheduler_name != *scheduler))?;
     Some(format!(
-        "scheduler {scheduler} has neither tried the pod nor placed a younger one, while {} of another scheduler, which is younger, has a \
-         node: see whether {scheduler} runs, or recreate the pod with the spec.schedulerName of a scheduler that runs",
+        "scheduler {scheduler} has neither attempted the pod nor placed a newer one, while the newer pod {} of another scheduler has a \
+         node: check that {scheduler} runs, or recreate the pod with the spec.schedulerName of a running scheduler",
         other.key
     ))
 }
@@ -202,18 +202,18 @@ fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     let (kind, name, namespace) = claim.source.as_ref()?;
     if kind != "PersistentVolumeClaim" {
         return claim.selected_node.as_ref().map(|_| {
-            format!("the volume of claim {key} is made from {kind} {name}, once that exists and is ready; see `kubectl describe` of it")
+            format!("the volume of claim {key} is created from {kind} {name} once that exists and is ready; see its `kubectl describe`")
         });
     }
     let source = ObjectKey::namespaced(namespace.as_ref().unwrap_or(&key.namespace), name);
     let Some(found) = snapshot.claims.get(&source) else {
         return Some(format!(
-            "claim {key} is to be a copy of claim {source}, which does not exist; create that, or recreate the claim without dataSource"
+            "claim {key} is a clone of claim {source}, which does not exist; create that, or recreate the claim without dataSource"
         ));
     };
     let Some(volume) = found.volume.as_ref().and_then(|name| snapshot.volume(name)) else {
         return Some(format!(
-            "claim {key} is to be a copy of claim {source}, which is not bound yet: the copy waits for that"
+            "claim {key} is a clone of claim {source}, which is not bound yet: the clone waits until it is"
         ));
     };
     let is_far = |node: &&Arc<Node>| !volume.admits(&node.labels);
@@ -225,8 +225,8 @@ fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
         .collect();
     (pod.node.is_none() && !far.is_empty()).then(|| {
         format!(
-            "claim {key} is to be a copy of claim {source}, whose volume {} is out of reach from node {}; the scheduler does not look at that, \
-             and a driver that clones a volume only within its topology segment fails there: restrict the pod to the nodes of that volume",
+            "claim {key} is a clone of claim {source}, whose volume {} is not accessible from node {}; the scheduler does not check this, \
+             and a driver that clones only within a topology segment fails there: restrict the pod to the nodes of that volume",
             volume.key,
             named(&far)
         )
@@ -250,8 +250,8 @@ fn of_driver(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
     if registered.is_empty() {
         return match is_csi {
             true => vec![format!(
-                "no CSINode lists driver {driver}: it is registered on no node, so that it makes no volumes there and nobody publishes capacity; \
-                 see whether the pods of its node plugin run, and the log of their node-driver-registrar"
+                "no CSINode lists driver {driver}: it is registered on no node, so no volumes are created and no capacity is published; \
+                 check the pods of its node plugin, and see the log of their node-driver-registrar"
             )],
             false => vec![format!(
                 "there is no CSIDriver {driver}, and no CSINode lists it: the driver of class {} is not installed; install it, or correct the \
@@ -276,7 +276,7 @@ fn of_driver(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
             .collect();
         if !lacking.is_empty() {
             causes.push(format!(
-                "node {} has no label {key}, although its CSINode lists that topology key of driver {driver}: the driver cannot tell its segment; \
+                "node {} has no label {key}, although its CSINode lists that topology key of driver {driver}, so its topology segment is unknown; \
                  restart the driver's pod there, so that the kubelet sets the label again",
                 named(&lacking)
             ));

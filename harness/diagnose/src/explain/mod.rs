@@ -126,10 +126,10 @@ pub struct NodeClaim {
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
     /// The given node does not exist.
-    #[error("no node is named {0:?}; name one of the cluster's")]
+    #[error("there is no node {0:?}; choose one of the cluster")]
     NoNode(String),
     /// The given class does not exist.
-    #[error("no StorageClass is named {class:?}; PVCs of it stay Pending until it exists; name one of {}", known.join(", "))]
+    #[error("no StorageClass is named {class:?}; PVCs of it stay Pending until it exists; existing classes: {}", known.join(", "))]
     NoClass {
         /// The given class.
         class: String,
@@ -140,7 +140,7 @@ pub enum ExplainError {
     #[error(transparent)]
     Size(#[from] ReadError),
     /// The hypothetical objects are invalid: an error of this program.
-    #[error("the example claim cannot be made: {0}; please report this")]
+    #[error("the hypothetical claim is invalid: {0}; please report this")]
     Example(#[from] serde_json::Error),
 }
 
@@ -154,7 +154,7 @@ pub fn pod(
     let subject = match pod.not_modelled.is_empty() {
         true => format!("pod {}", pod.key),
         false => format!(
-            "pod {}, without {}, which this program does not look at",
+            "pod {}; not evaluated: {}",
             pod.key,
             pod.not_modelled.join(" and ")
         ),
@@ -204,14 +204,14 @@ fn untried(pod: &Pod) -> Option<String> {
     let ours = Options::default().scheduler_name;
     match &pod.node {
         Some(node) => Some(format!(
-            "is on node {node} already, and stays there whatever changes"
+            "is already on node {node}; a scheduled pod is never moved"
         )),
-        None if pod.deleting => Some("is being deleted: no scheduler tries it".to_owned()),
+        None if pod.deleting => Some("is being deleted: no scheduler attempts it".to_owned()),
         None if pod.gated => {
-            Some("has scheduling gates: no scheduler tries it until spec.schedulingGates is empty".to_owned())
+            Some("has scheduling gates: no scheduler attempts it until spec.schedulingGates is empty".to_owned())
         }
         None if pod.scheduler_name != ours => Some(format!(
-            "is for the scheduler {}, which spec.schedulerName names: {ours} does not try it",
+            "has spec.schedulerName {}: {ours} does not attempt it",
             pod.scheduler_name
         )),
         None => None,
@@ -235,7 +235,7 @@ pub fn claim(
     };
     let subject = format!("a claim for {size} of class {class}");
     if !found.delayed {
-        let verdict = "is provisioned at once, before any pod is scheduled: volumeBindingMode is Immediate, and capacity is not checked";
+        let verdict = "is provisioned before any pod is scheduled, without a capacity check, because volumeBindingMode is Immediate";
         return Ok(Explanation {
             subject,
             verdict: verdict.to_owned(),
@@ -249,13 +249,13 @@ pub fn claim(
     }
     let mut snapshot = snapshot.clone();
     let claim = json!({
-        "metadata": {"name": "in-question"},
+        "metadata": {"name": "hypothetical"},
         "spec": {"storageClassName": class, "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}},
     });
     let claim = Claim::read(&serde_json::from_value(claim)?)?;
     snapshot.claims.put(Arc::new(claim));
-    let volume = json!({"name": "data", "persistentVolumeClaim": {"claimName": "in-question"}});
-    let pod = json!({"metadata": {"name": "in-question"}, "spec": {"containers": [], "volumes": [volume]}});
+    let volume = json!({"name": "data", "persistentVolumeClaim": {"claimName": "hypothetical"}});
+    let pod = json!({"metadata": {"name": "hypothetical"}, "spec": {"containers": [], "volumes": [volume]}});
     let pod = Pod::read(&serde_json::from_value(pod)?)?;
     explain(&snapshot, rules, &pod, subject, detail)
 }
@@ -390,7 +390,7 @@ fn eviction(snapshot: &Snapshot, preemption: &Preemption) -> Option<String> {
         0 if snapshot.budgets.is_empty() => "; no PodDisruptionBudget is known".to_owned(),
         0 => String::new(),
         count => {
-            format!("; {count} of them against their PodDisruptionBudgets, since no node has better victims")
+            format!("; {count} of them in violation of their PodDisruptionBudgets, because no node has better victims")
         }
     };
     Some(format!(
@@ -422,7 +422,7 @@ fn unready_views(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Vec<ClaimView
         (None, None) => format!("not bound; there is no StorageClass {}", claim.class),
         (None, Some(class)) if class.delayed => "waits for its first consumer".to_owned(),
         (None, Some(class)) => format!(
-            "not bound; volumeBindingMode is Immediate, so {} makes its volume before any pod is scheduled",
+            "not bound; volumeBindingMode is Immediate, so {} must create its volume before a pod is scheduled",
             class.provisioner
         ),
     };
@@ -437,7 +437,7 @@ fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
         let volume = claim.volume.as_deref().unwrap_or_default();
         view(
             claim,
-            format!("bound to {volume}; only that volume's nodes count"),
+            format!("bound to {volume}; only nodes that can access it are considered"),
         )
     });
     let delayed = claims.selected.iter().chain(&claims.open).map(|delayed| {
@@ -467,7 +467,7 @@ fn unchecked_text(reason: Unchecked, provisioner: &str) -> String {
         Unchecked::NoRequest => "it requests no storage".to_owned(),
         Unchecked::NoDriver => format!("no CSIDriver is named {provisioner}"),
         Unchecked::NotTracked => format!("CSIDriver {provisioner} has not set storageCapacity: true"),
-        Unchecked::GateOff => "the scheduler's gate CSIStorageCapacity is off".to_owned(),
+        Unchecked::GateOff => "the scheduler's feature gate CSIStorageCapacity is disabled".to_owned(),
     }
 }
 
@@ -507,7 +507,7 @@ fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     };
     Some(match &provision.capacity {
         Some(object) => format!(
-            "is provisioned: {} offers {}",
+            "is provisioned: {} allows volumes up to {}",
             object.key,
             limit(object).unwrap_or_default()
         ),

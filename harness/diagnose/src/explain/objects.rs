@@ -147,7 +147,7 @@ impl<'a> Considered<'a> {
                 shortcoming(self.rules, object, *request, &node.labels),
             ),
             Demand::Unchecked(_) | Demand::Unknown(_) => {
-                (Seen::NotRead, "is not read: capacity is not checked".to_owned())
+                (Seen::NotRead, "is ignored: capacity is not checked".to_owned())
             }
         };
         self.object_view(object, seen, why)
@@ -171,7 +171,7 @@ impl<'a> Considered<'a> {
                 );
                 (Seen::TooSmall, why)
             }
-            Some(Shortcoming::NoTopology) => (Seen::NoTopology, "nodeTopology is unset: no node".to_owned()),
+            Some(Shortcoming::NoTopology) => (Seen::NoTopology, "nodeTopology is unset, so it matches no node".to_owned()),
             Some(Shortcoming::InvalidTopology(error)) => (Seen::InvalidTopology, error.to_string()),
             Some(Shortcoming::OtherTopology) => (Seen::OtherTopology, miss(object, node)),
         }

@@ -37,7 +37,7 @@ fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
             format!("claim {claim} has access mode ReadWriteOncePod, and another pod uses it")
         }
         Unfit::TooManyVolumes(limit) => format!(
-            "the pod adds {} volumes of driver {}; {} of {} are attached, as CSINode {} says",
+            "the pod adds {} volumes of driver {}; {} of {} are attached (limit of CSINode {})",
             limit.added,
             limit.driver,
             limit.attached,
@@ -51,7 +51,7 @@ fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
             )
         }
         Unfit::NoSpreadLabel(key) => {
-            format!("the node has no label {key}, which a topology spread constraint of the pod names")
+            format!("the node has no label {key}, which a topology spread constraint of the pod uses")
         }
         Unfit::Skewed(Skew {
             key,
@@ -60,21 +60,21 @@ fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
             fewest,
             max,
         }) => format!(
-            "{key}={value} has {pods} pods that count, and the emptiest domain {fewest}; maxSkew is {max}"
+            "{key}={value} has {pods} matching pods, and the domain with the fewest has {fewest}; maxSkew is {max}"
         ),
         Unfit::NoPodNear(key) => match node.labels.contains_key(key) {
             true => format!(
-                "no pod that the pod's affinity selects is where {}",
+                "no pod that the pod's affinity selects is on a node with {}",
                 has(&node.labels, key)
             ),
-            false => format!("the node has no label {key}, which the pod's affinity names"),
+            false => format!("the node has no label {key}, which the pod's affinity uses"),
         },
         Unfit::PodNear { pod: other, key } => format!(
-            "pod {other}, which the pod's anti-affinity selects, is where {}",
+            "pod {other}, which the pod's anti-affinity selects, is on a node with {}",
             has(&node.labels, key)
         ),
         Unfit::Repelled { pod: other, key } => format!(
-            "pod {other}, whose anti-affinity selects this pod, is where {}",
+            "pod {other}, whose anti-affinity selects this pod, is on a node with {}",
             has(&node.labels, key)
         ),
     };
@@ -173,7 +173,7 @@ fn amounts(short: &Short) -> String {
         _ => amount.to_string(),
     };
     if resource == "pods" {
-        return format!("the node takes {allocatable} pods, and they are there");
+        return format!("the node already has the {allocatable} pods that it allows");
     }
     let left = allocatable.saturating_sub(*used);
     let [requested, left, all] = [*requested, left, *allocatable].map(text);

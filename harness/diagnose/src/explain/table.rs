@@ -80,7 +80,7 @@ fn group(f: &mut fmt::Formatter<'_>, first: &NodeView, nodes: &[&NodeView]) -> f
     writeln!(f, "\n{} nodes  {}", nodes.len(), first.verdict())?;
     writeln!(
         f,
-        "  {} to {}; -o wide shows each, and this is {}:",
+        "  {} to {}; -o wide shows all, details of {}:",
         first.node,
         nodes.last().map_or("", |last| &last.node),
         first.node

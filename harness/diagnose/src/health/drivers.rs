@@ -80,21 +80,21 @@ impl<'a> View<'a> {
         let (state, told) = match (self.driver.tracks_capacity, count) {
             (true, 0) if self.classes.is_empty() => (
                 State::Good,
-                "storageCapacity is true, and no class of it waits for a consumer".to_owned(),
+                "storageCapacity is true, but none of its classes is WaitForFirstConsumer".to_owned(),
             ),
             (true, 0) => (
                 State::Bad,
-                "storageCapacity is true and there is no object: no pod with a new volume of its classes is placed"
+                "storageCapacity is true, but there are no objects: pods with new volumes of its classes stay Pending"
                     .to_owned(),
             ),
             (true, _) => (State::Good, format!("in use: storageCapacity is true, {count} objects")),
             (false, 0) => (
                 State::Good,
-                "not in use: storageCapacity is not true, and there is no object".to_owned(),
+                "not in use: storageCapacity is not true, and there are no objects".to_owned(),
             ),
             (false, _) => (
                 State::Good,
-                format!("prepared: {count} objects, which count once storageCapacity is true"),
+                format!("prepared: {count} objects, which take effect once storageCapacity is true"),
             ),
         };
         self.indicator(Question::InUse, state, told)
@@ -144,7 +144,7 @@ impl<'a> View<'a> {
         let (state, mut told) = match (all, ready) {
             (0, _) => (
                 State::Unknown,
-                "which pods are its own is not known: none owns its objects or mounts its folder".to_owned(),
+                "its pods are unknown: no pod owns its objects or mounts its kubelet directory".to_owned(),
             ),
             _ => (
                 match (lame.is_empty(), ready) {
@@ -237,9 +237,9 @@ impl<'a> View<'a> {
         let worst = own.iter().map(|finding| severity(finding.code));
         let state = worst.min_by_key(|state| SEVERITIES.iter().position(|it| it == state));
         let told = match own.len() {
-            0 => "nothing is wrong with its objects".to_owned(),
-            1 => "one thing is wrong with its objects; `why objects` names it".to_owned(),
-            count => format!("{count} things are wrong with its objects; `why objects` names them"),
+            0 => "no findings about its objects".to_owned(),
+            1 => "1 finding about its objects; see `why objects`".to_owned(),
+            count => format!("{count} findings about its objects; see `why objects`"),
         };
         self.indicator(Question::Health, state.unwrap_or(State::Good), told)
     }
@@ -276,21 +276,21 @@ fn of_publishers(observed: &Observed<'_>) -> Vec<Indicator> {
     let goal = match observed.told.goal {
         None => (
             State::Unknown,
-            "nobody tells how many objects it wants".to_owned(),
+            "the number of desired objects is unknown: no metrics of a publisher were read".to_owned(),
         ),
         Some(goal) => (
             State::Good,
-            format!("{goal} objects are wanted, and {count} are there"),
+            format!("{goal} objects are desired, and {count} exist"),
         ),
     };
     let calls = match observed.told.calls {
         None => (
             State::Unknown,
-            "nobody tells how calls of GetCapacity end".to_owned(),
+            "the results of GetCapacity calls are unknown: no metrics of a CSI sidecar were read".to_owned(),
         ),
         Some(calls) => (
             good_unless(calls.failed > calls.all * FAILURES),
-            format!("{} of {} calls of GetCapacity failed", calls.failed, calls.all),
+            format!("{} of {} GetCapacity calls failed", calls.failed, calls.all),
         ),
     };
     vec![

@@ -17,7 +17,7 @@ const FAILURES: f64 = 0.05;
 pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     let indicator = |(state, told)| Indicator::new(Question::Load, "API server", state, told);
     let Some(requests) = observed.told.requests else {
-        let told = "the server's metrics were not read".to_owned();
+        let told = "the metrics of the API server were not read".to_owned();
         return vec![indicator((State::Unknown, told))];
     };
     let objects = observed.inventory.snapshot.capacities.len();
@@ -30,12 +30,12 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     let rated = |what: String, number: f64, limit: f64| match of_each(number) {
         Some(rate) => {
             let told = format!(
-                "{rate:.2} {what} of each of {objects} objects in a minute; more than {limit} are unusual"
+                "{rate:.2} {what} per object and minute ({objects} objects); more than {limit} are unusual"
             );
             (good_unless(rate > limit), told)
         }
         None => {
-            let told = format!("{number} {what} of {objects} objects; in which time is not told");
+            let told = format!("{number} {what} of {objects} objects in an unknown period");
             (State::Unknown, told)
         }
     };
@@ -56,7 +56,7 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
 
 fn failures(requests: Requests) -> (State, String) {
     let told = format!(
-        "{} of {} requests were answered 429, or 500 and more",
+        "{} of {} requests failed with status 429 or 5xx",
         requests.failed, requests.all
     );
     (good_unless(requests.failed > requests.all * FAILURES), told)

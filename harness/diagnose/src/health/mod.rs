@@ -170,7 +170,7 @@ impl Question {
         match self {
             Question::InUse => "Is storage capacity tracking in use?",
             Question::Health => "Is it healthy?",
-            Question::Refusals => "Are pods refused for storage that there is?",
+            Question::Refusals => "Are pods unschedulable although there is capacity?",
             Question::Load => "Does it overload the API server?",
         }
     }

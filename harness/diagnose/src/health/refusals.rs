@@ -18,7 +18,7 @@ pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicato
     let refused = pods.filter(|pod| is_refused(pod));
     let mut all: Vec<_> = refused.map(|pod| indicator(observed, rules, pod)).collect();
     if all.is_empty() {
-        let told = "no pod is refused for storage".to_owned();
+        let told = "no pod is unschedulable for lack of storage".to_owned();
         all.push(Indicator::new(Question::Refusals, "pods", State::Good, told));
     }
     all
@@ -35,20 +35,20 @@ fn indicator(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Indicator {
         (Some(node), _) => (
             State::Bad,
             format!(
-                "refused for storage, and by what is published it fits {node}: the scheduler has not seen that, or another is asked"
+                "unschedulable for lack of storage, but it fits {node} according to the published capacity: the scheduler has not observed that yet, or another scheduler is responsible"
             ),
         ),
         (None, Some(Some(hidden))) => (
             State::Bad,
-            format!("refused for storage, and {hidden}: the publisher is behind"),
+            format!("unschedulable for lack of storage, but {hidden}: the publisher has not updated the objects"),
         ),
         (None, Some(None)) => (
             State::Good,
-            "refused for storage, of which there is not enough".to_owned(),
+            "unschedulable for lack of storage, and no driver has enough".to_owned(),
         ),
         (None, None) => (
             State::Unknown,
-            "refused for storage; whether drivers have some is not known here".to_owned(),
+            "unschedulable for lack of storage; the capacity of the drivers is unknown".to_owned(),
         ),
     };
     Indicator::new(Question::Refusals, &format!("pod {}", pod.key), state, told)
@@ -91,7 +91,7 @@ fn of_claim(observed: &Observed<'_>, claim: &Claim, answers: &[Answer]) -> Optio
     let (node, bytes) = places.first()?;
     let bytes = format_bytes(i128::from(*bytes));
     Some(format!(
-        "the driver has {bytes} for class {} at {node}, which is not published",
+        "the driver has {bytes} for class {} on node {node}, which is not published",
         claim.class
     ))
 }

@@ -95,6 +95,6 @@ fn with_protected_pods_on_every_node_violations_are_counted() {
         + "- {kind: Pod, metadata: {name: d, namespace: ns, labels: {app: high}}, spec: {nodeName: n2, priority: 2, containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}\n";
     assert_eq!(
         evicted(&labelled),
-        "n1: it evicts ns/b (priority 1); 1 of them against their PodDisruptionBudgets, since no node has better victims"
+        "n1: it evicts ns/b (priority 1); 1 of them in violation of their PodDisruptionBudgets, because no node has better victims"
     );
 }

@@ -49,7 +49,7 @@ fn each_cause_is_reported() {
         (
             "spec: {containers: [], ",
             "spec: {nodeName: n1, containers: [], ",
-            "waits for its first consumer for ever; use nodeSelector",
+            "waits for its first consumer forever; use nodeSelector",
         ),
         (
             "name: data, namespace: ns}",
@@ -69,22 +69,22 @@ fn each_cause_is_reported() {
         (
             "metadata: {name: fast}",
             "metadata: {name: slow}",
-            "there is no StorageClass fast, which claim ns/data names",
+            "StorageClass fast of claim ns/data does not exist",
         ),
         (
             "spec: {storageClassName: fast, ",
             "spec: {",
-            "claim ns/data names no StorageClass",
+            "claim ns/data has no StorageClass",
         ),
         (
             "WaitForFirstConsumer",
             "Immediate",
-            "claim ns/data has no annotation volume.kubernetes.io/storage-provisioner, by which",
+            "claim ns/data has no annotation volume.kubernetes.io/storage-provisioner, with which",
         ),
         (
             "name: data, namespace: ns}",
             "name: data, namespace: ns, annotations: {volume.kubernetes.io/selected-node: n1, volume.kubernetes.io/storage-provisioner: disk}}",
-            "node n1 is selected for claim ns/data, and disk has not made its volume yet",
+            "node n1 is selected for claim ns/data, and disk has not created its volume yet",
         ),
         (
             "spec: {storageClassName: fast, ",
@@ -94,7 +94,7 @@ fn each_cause_is_reported() {
         (
             "spec: {storageClassName: fast, ",
             "spec: {dataSource: {kind: PersistentVolumeClaim, name: old}, storageClassName: fast, ",
-            "claim ns/data is to be a copy of claim ns/old, which does not exist",
+            "claim ns/data is a clone of claim ns/old, which does not exist",
         ),
         (
             "provisioner: disk,",
@@ -122,7 +122,7 @@ fn a_clone_of_an_inaccessible_volume_is_reported() {
 ";
     let causes = explained(&format!("{text}{more}")).causes;
     let expected =
-        "claim ns/data is to be a copy of claim ns/old, whose volume pv is out of reach from node n1;";
+        "claim ns/data is a clone of claim ns/old, whose volume pv is not accessible from node n1;";
     assert!(
         matches!(causes.as_slice(), [only] if only.starts_with(expected)),
         "{causes:?}"
@@ -154,7 +154,7 @@ fn a_stopped_controller_is_detected_by_its_lease_or_its_pods() {
              status: {{conditions: [{{type: Ready, status: '{ready}'}}]}}}}\n"
         )
     };
-    let plain = "class fast is Immediate: disk makes its volume before any pod is scheduled; see the claim's events and the log of the \
+    let plain = "class fast is Immediate: disk must create its volume before a pod is scheduled; see the claim's events and the log of the \
                  driver's controller";
     let none = ("Immediate", "Immediate");
     for (more, expected) in [
@@ -167,7 +167,7 @@ fn a_stopped_controller_is_detected_by_its_lease_or_its_pods() {
         (
             format!("{of_node}{}", lease("sys", "disk", "00:00:00")),
             format!(
-                "{plain}; its Lease sys/disk was last renewed 600 seconds before others were, so it has no leader"
+                "{plain}; its Lease sys/disk was last renewed 600 seconds before other Leases, so it has no leader"
             ),
         ),
         (
@@ -189,7 +189,7 @@ fn a_stopped_controller_is_detected_by_its_lease_or_its_pods() {
         ),
         &manager,
     );
-    let expected = "see whether kube-controller-manager runs; its Lease kube-system/kube-controller-manager was last renewed 540 seconds";
+    let expected = "check that kube-controller-manager runs; its Lease kube-system/kube-controller-manager was last renewed 540 seconds";
     assert!(causes.contains(expected), "{causes}");
 }
 
@@ -199,7 +199,7 @@ fn a_stopped_scheduler_is_detected_by_its_lease_or_by_younger_pods() {
                   - {kind: Lease, metadata: {name: kube-scheduler, namespace: kube-system}, spec: {leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z'}}\n";
     let found = explained(&format!("{HEALTHY}{leases}")).causes;
     assert!(
-        matches!(found.as_slice(), [only] if only.starts_with("no scheduler has tried the pod: see whether kube-scheduler runs; its Lease")),
+        matches!(found.as_slice(), [only] if only.starts_with("no scheduler has attempted the pod: check that kube-scheduler runs; its Lease")),
         "{found:?}"
     );
     let pod = |scheduler: &str| {
@@ -217,7 +217,7 @@ fn a_stopped_scheduler_is_detected_by_its_lease_or_by_younger_pods() {
         .replacen("containers: [], ", "schedulerName: mine, containers: [], ", 1);
     let found = explained(&format!("{own}{}", pod("default-scheduler"))).causes;
     assert!(
-        matches!(found.as_slice(), [only] if only.starts_with("scheduler mine has neither tried the pod") && only.contains("ns/late")),
+        matches!(found.as_slice(), [only] if only.starts_with("scheduler mine has neither attempted the pod") && only.contains("ns/late")),
         "{found:?}"
     );
     assert!(explained(&format!("{own}{}", pod("mine"))).causes.is_empty());
@@ -234,10 +234,7 @@ fn ignored_pod_fields_are_listed_in_the_first_line() {
     let explained = explained(&text);
     let first = explained.to_string();
     let first = first.lines().next().unwrap();
-    assert_eq!(
-        first,
-        "pod ns/app, without devices (spec.resourceClaims), which this program does not look at"
-    );
+    assert_eq!(first, "pod ns/app; not evaluated: devices (spec.resourceClaims)");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn every_object_is_listed_with_its_problem() {
     assert_eq!(why("driver/c6"), "large enough, but for StorageClass slow");
     assert_eq!(
         explained.nodes[1].claims[0].outcome,
-        "is provisioned: driver/c5 offers 9Gi"
+        "is provisioned: driver/c5 allows volumes up to 9Gi"
     );
 }
 
@@ -377,7 +377,7 @@ fn each_pvc_has_its_own_outcome() {
     assert_eq!(
         outcomes(&world),
         [
-            "ns/made: is provisioned: driver/c1 offers 9Gi",
+            "ns/made: is provisioned: driver/c1 allows volumes up to 9Gi",
             "ns/found: is bound to volume pv, which exists",
         ]
     );

@@ -117,7 +117,7 @@ fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
     unpublished.retain(|object| object["kind"] != "CSIStorageCapacity");
     let (question, told) = bad(&unpublished, &untold).remove(0);
     assert_eq!(question, Question::InUse);
-    assert!(told.contains("there is no object"), "{told}");
+    assert!(told.contains("there are no objects"), "{told}");
     let goal = Told {
         goal: Some(2.0),
         ..Told::default()
@@ -129,7 +129,7 @@ fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
         .find(|it| of_publisher(it))
         .expect("the publisher has an indicator")
         .told;
-    assert_eq!(told, "2 objects are wanted, and 2 are there");
+    assert_eq!(told, "2 objects are desired, and 2 exist");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn each_failing_component_is_reported() {
     });
     let told: Vec<String> = bad(&wrong, &untold).into_iter().map(|(_, told)| told).collect();
     assert_eq!(told[0], "class fast: 0 of 2 nodes have an object; not n1, n2");
-    assert!(told[1].contains("things are wrong with its objects"), "{told:?}");
+    assert!(told[1].contains("findings about its objects"), "{told:?}");
     let calls = |failed| Told {
         calls: Some(Calls { all: 10.0, failed }),
         ..Told::default()
@@ -166,7 +166,7 @@ fn each_failing_component_is_reported() {
     let (question, told) = only(&cluster(), &calls(2.0));
     assert_eq!(
         (question, told.as_str()),
-        (Question::Health, "2 of 10 calls of GetCapacity failed")
+        (Question::Health, "2 of 10 GetCapacity calls failed")
     );
 }
 
@@ -196,14 +196,14 @@ fn a_rejection_is_bad_if_there_is_capacity() {
     let (question, told) = only(&objects, &answered(20 * GIB, "none"));
     assert_eq!(question, Question::Refusals);
     assert!(
-        told.contains("the driver has 20Gi for class fast at n2, which is not published"),
+        told.contains("the driver has 20Gi for class fast on node n2, which is not published"),
         "{told}"
     );
     let mut fits = cluster();
     fits.extend(refused("10Gi"));
     let (question, told) = only(&fits, &Told::default());
     assert_eq!(question, Question::Refusals);
-    assert!(told.contains("by what is published it fits n1"), "{told}");
+    assert!(told.contains("it fits n1 according to the published capacity"), "{told}");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn excessive_changes_and_failing_requests_are_reported() {
     let (question, told) = only(&cluster(), &requests(5.0, 0.0, Some(60)));
     assert_eq!(question, Question::Load);
     assert!(
-        told.starts_with("2.50 changes of each of 2 objects in a minute"),
+        told.starts_with("2.50 changes per object and minute (2 objects)"),
         "{told}"
     );
     let (question, told) = only(&cluster(), &requests(0.0, 6.0, Some(60)));
@@ -236,7 +236,7 @@ fn excessive_changes_and_failing_requests_are_reported() {
         (question, told.as_str()),
         (
             Question::Load,
-            "6 of 100 requests were answered 429, or 500 and more"
+            "6 of 100 requests failed with status 429 or 5xx"
         )
     );
 }
@@ -263,8 +263,8 @@ fn recreated_objects_are_reported() {
     assert_eq!(
         texts,
         [
-            "2.11 changes of each of 2 objects in a minute; more than 2 are unusual",
-            "1.05 replacements (238 created, 236 deleted) of each of 2 objects in a minute; more than 0.2 are unusual"
+            "2.11 changes per object and minute (2 objects); more than 2 are unusual",
+            "1.05 replacements (238 created, 236 deleted) per object and minute (2 objects); more than 0.2 are unusual"
         ]
     );
 }
@@ -306,7 +306,7 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
     for (what, objects) in [
         ("a class that allowedTopologies pins", pinned),
         (
-            "an unready pod of somebody else",
+            "an unready pod of another program",
             with(vec![pod("coredns", json!({"nodeName": "n1", "containers": []}))]),
         ),
         (
@@ -329,7 +329,7 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
         (
             "a value that no node has",
             mistyped,
-            "one thing is wrong with its objects",
+            "1 finding about its objects",
         ),
         (
             "an unready pod of the driver",
