@@ -193,7 +193,7 @@ impl SituationArgs {
                     // `prove` reports a scenario that cannot be run.
                     Err(_) => Vec::new(),
                 };
-                for sentence in captured.left_out.iter().chain(&different) {
+                for sentence in captured.omissions.iter().chain(&different) {
                     eprintln!("warning: {sentence}");
                 }
                 Ok(captured.text)

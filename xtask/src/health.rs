@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use capacity_diagnose::health::{Answer, Calls, Indicator, Observed, Requests, State, Told, is_failure};
+use capacity_diagnose::health::{
+    Calls, DriverCapacity, Indicator, Observed, ReportedValues, Requests, State, is_failure,
+};
 use capacity_diagnose::snapshot::Snapshot;
 use capacity_scheduler::Options;
 use capacity_types::capacity_api::RESOURCE;
@@ -26,22 +28,22 @@ use crate::reach::BoxError;
 /// A cluster, and the metrics of its programs.
 pub(crate) struct Known {
     cluster: Snapshot,
-    told: Told,
+    reported: ReportedValues,
 }
 
 impl Known {
     /// From a cluster and the metrics texts of any number of programs.
     pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
-        let told = Told::of_metrics(texts, now);
-        Self { cluster, told }
+        let reported = ReportedValues::of_metrics(texts, now);
+        Self { cluster, reported }
     }
 
     /// From the journal of a run.
     pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Result<Self, BoxError> {
         Ok(Self {
             cluster: Snapshot::of_objects(last_objects(facts))?,
-            told: Told {
-                answers: Some(answers(plan, facts)),
+            reported: ReportedValues {
+                driver_capacities: Some(driver_capacities(plan, facts)),
                 calls: Some(calls(facts)),
                 goal: None,
                 requests: Some(requests(facts)),
@@ -55,7 +57,7 @@ impl Known {
             objects,
             pods,
             inventory: &self.cluster.inventory,
-            told: &self.told,
+            reported: &self.reported,
         };
         Ok(observed.indicators(&Options::default().rules()?))
     }
@@ -78,7 +80,7 @@ pub(crate) fn of_kept(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
     let (plan, facts) = record::load(folder)?;
     let indicators = Known::of_run(&plan, &facts)?.indicators()?.into_iter();
     let records = indicators.map(|indicator| IndicatorRecord {
-        question: indicator.question.words().to_owned(),
+        question: indicator.question.text().to_owned(),
         subject: indicator.subject,
         state: match indicator.state {
             State::Good => IndicatorState::Good,
@@ -87,7 +89,7 @@ pub(crate) fn of_kept(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
             State::Untidy => IndicatorState::Untidy,
             State::Unknown => IndicatorState::Unknown,
         },
-        told: indicator.told,
+        told: indicator.message,
     });
     Ok(records.collect())
 }
@@ -96,11 +98,11 @@ fn print(indicators: &[Indicator]) {
     let mut last = None;
     for indicator in indicators {
         if last.replace(indicator.question) != Some(indicator.question) {
-            println!("{}", indicator.question.words());
+            println!("{}", indicator.question.text());
         }
         println!(
             "  {:8} {}: {}",
-            indicator.state, indicator.subject, indicator.told
+            indicator.state, indicator.subject, indicator.message
         );
     }
 }
@@ -122,7 +124,7 @@ pub(crate) fn last_objects(facts: &[Fact]) -> Vec<Value> {
 }
 
 /// The last capacity that the driver reported for each segment and parameters.
-fn answers(plan: &Plan, facts: &[Fact]) -> Vec<Answer> {
+fn driver_capacities(plan: &Plan, facts: &[Fact]) -> Vec<DriverCapacity> {
     let mut last = BTreeMap::new();
     for fact in facts {
         if let What::Call(call) = &fact.what
@@ -133,15 +135,16 @@ fn answers(plan: &Plan, facts: &[Fact]) -> Vec<Answer> {
             last.insert((call.segment.as_deref(), &call.parameters), bytes);
         }
     }
-    let answer = |((segment, parameters), bytes): ((Option<&str>, &BTreeMap<String, String>), i64)| Answer {
-        driver: plan.driver.name.clone(),
-        segment: segment
-            .and_then(|text| plan.segments.parse(text).ok())
-            .unwrap_or_default(),
-        parameters: parameters.clone(),
-        bytes,
-    };
-    last.into_iter().map(answer).collect()
+    let capacity =
+        |((segment, parameters), bytes): ((Option<&str>, &BTreeMap<String, String>), i64)| DriverCapacity {
+            driver: plan.driver.name.clone(),
+            segment: segment
+                .and_then(|text| plan.segments.parse(text).ok())
+                .unwrap_or_default(),
+            parameters: parameters.clone(),
+            bytes,
+        };
+    last.into_iter().map(capacity).collect()
 }
 
 fn calls(facts: &[Fact]) -> Calls {

@@ -45,9 +45,7 @@ pub enum DocumentError {
         line: usize,
     },
     /// An object is nested too deeply.
-    #[error(
-        "line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; remove it"
-    )]
+    #[error("line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; remove it")]
     Deep {
         /// The first line of the object.
         line: usize,
@@ -77,14 +75,14 @@ pub enum DocumentError {
     CutOff(usize),
     /// The callback rejected an object.
     #[error("{0}")]
-    Refused(String),
+    Rejected(String),
 }
 
 /// Callback that receives one object.
-pub type Take<'a> = dyn FnMut(Value) -> Result<(), String> + 'a;
+pub type Visit<'a> = dyn FnMut(Value) -> Result<(), String> + 'a;
 
 /// Passes each object of a text to the callback, and the items of lists one by one. Items without a kind get it from the list's kind.
-pub fn each_object(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
+pub fn each_object(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
     // Skip a byte order mark and whitespace.
     loop {
         let start = text.fill_buf()?;
@@ -99,8 +97,8 @@ pub fn each_object(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), Do
         text.consume(skipped);
     }
     match is_json(text.fill_buf()?) {
-        true => each_of_json(text, take),
-        false => each_of_yaml(text, take),
+        true => each_of_json(text, visit),
+        false => each_of_yaml(text, visit),
     }
 }
 
@@ -114,29 +112,29 @@ fn is_json(start: &[u8]) -> bool {
     }
 }
 
-fn each_of_json(text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
+fn each_of_json(text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
     let mut source = Deserializer::from_reader(text);
     loop {
         let mut list = List {
-            take: &mut *take,
+            visit: &mut *visit,
             items: ListItems::default(),
             fields: 0,
-            refused: None,
+            rejected: None,
         };
         let read = List::deserialize(&mut list, &mut source);
-        let is_untouched = list.is_untouched();
-        let List { items, refused, .. } = list;
-        if let Some(refused) = refused {
-            return Err(DocumentError::Refused(refused));
+        let is_empty = list.is_empty();
+        let List { items, rejected, .. } = list;
+        if let Some(rejected) = rejected {
+            return Err(DocumentError::Rejected(rejected));
         }
         match read {
-            Ok(rest) => items.end(rest, 1, take)?,
-            Err(error) if error.is_eof() && is_untouched => return Ok(()),
+            Ok(rest) => items.end(rest, 1, visit)?,
+            Err(error) if error.is_eof() && is_empty => return Ok(()),
             Err(error) => {
                 return Err(DocumentError::Form {
                     place: format!("line {} column {}", error.line(), error.column()),
                     form: "JSON",
-                    problem: in_short(&error.to_string()),
+                    problem: without_position(&error.to_string()),
                 });
             }
         }
@@ -147,35 +145,35 @@ fn each_of_json(text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentE
 #[derive(Default)]
 struct ListItems {
     /// Items without a kind, until the list's kind is known.
-    open: Vec<Value>,
+    without_kind: Vec<Value>,
     /// Number of items. `None`: no list so far.
     count: Option<usize>,
 }
 
 impl ListItems {
-    fn item(&mut self, item: Value, take: &mut Take<'_>) -> Result<(), String> {
+    fn item(&mut self, item: Value, visit: &mut Visit<'_>) -> Result<(), String> {
         *self.count.get_or_insert_default() += 1;
         match item["kind"].is_null() && item.is_object() {
-            true => self.open.push(item),
-            false => take(item)?,
+            true => self.without_kind.push(item),
+            false => visit(item)?,
         }
         Ok(())
     }
 
     /// Finishes a document. `rest`: its fields other than the items.
-    fn end(self, rest: Value, line: usize, take: &mut Take<'_>) -> Result<(), DocumentError> {
-        let refused = DocumentError::Refused;
+    fn end(self, rest: Value, line: usize, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
+        let rejected = DocumentError::Rejected;
         match (rest["kind"].as_str(), self.count) {
             (Some(kind), Some(_)) => {
                 let of_items = kind.strip_suffix("List").unwrap_or_default();
-                for mut item in self.open {
+                for mut item in self.without_kind {
                     item["kind"] = of_items.into();
-                    take(item).map_err(refused)?;
+                    visit(item).map_err(rejected)?;
                 }
                 Ok(())
             }
             (None, Some(count)) => Err(DocumentError::CutOff(count)),
-            (Some(_), None) => take(rest).map_err(refused),
+            (Some(_), None) => visit(rest).map_err(rejected),
             // A stream may contain empty documents, and an array contains objects.
             (None, None) if rest.is_null() => Ok(()),
             (None, None) => Err(DocumentError::Kind {
@@ -188,14 +186,14 @@ impl ListItems {
 
 /// A JSON document that may be a list.
 struct List<'a, 'b> {
-    take: &'a mut Take<'b>,
+    visit: &'a mut Visit<'b>,
     items: ListItems,
     fields: usize,
-    refused: Option<String>,
+    rejected: Option<String>,
 }
 
 impl List<'_, '_> {
-    fn is_untouched(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.fields == 0 && self.items.count.is_none()
     }
 
@@ -232,7 +230,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         while let Some(item) = seq.next_element::<Value>()? {
             self.0.fields += 1;
-            (self.0.take)(item).map_err(|why| refuse(self.0, why))?;
+            (self.0.visit)(item).map_err(|why| reject(self.0, why))?;
         }
         Ok(Value::Null)
     }
@@ -264,16 +262,16 @@ impl<'de> Visitor<'de> for Items<'_, '_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         self.0.items.count.get_or_insert_default();
         while let Some(item) = seq.next_element::<Value>()? {
-            let List { items, take, .. } = &mut *self.0;
-            items.item(item, take).map_err(|why| refuse(self.0, why))?;
+            let List { items, visit, .. } = &mut *self.0;
+            items.item(item, visit).map_err(|why| reject(self.0, why))?;
         }
         Ok(())
     }
 }
 
 fn refuse<E: serde::de::Error>(list: &mut List<'_, '_>, why: String) -> E {
-    list.refused = Some(why);
-    E::custom("refused")
+    list.rejected = Some(why);
+    E::custom("rejected")
 }
 
 /// A piece of YAML: a document, an item of a list, or the text around the items.
@@ -329,7 +327,7 @@ impl Piece {
             DocumentError::Form {
                 place,
                 form: "YAML",
-                problem: in_short(&error.without_snippet().to_string()),
+                problem: without_position(&error.without_snippet().to_string()),
             }
         })?;
         Ok(documents.into_iter().next().unwrap_or(Value::Null))
@@ -337,7 +335,7 @@ impl Piece {
 }
 
 /// The parser's message without its position, which may be relative to a piece, and without advice for programmers.
-fn in_short(message: &str) -> String {
+fn without_position(message: &str) -> String {
     let end = [" at line ", ", set DuplicateKeyPolicy"];
     let ends = end.iter().filter_map(|end| message.find(end));
     message[..ends.min().unwrap_or(message.len())].to_owned()
@@ -345,7 +343,7 @@ fn in_short(message: &str) -> String {
 
 /// Splits YAML into documents, and lists into items, by lines only: kubectl and other tools write each item below `items:` with a dash at
 /// the same indentation.
-fn each_of_yaml(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), DocumentError> {
+fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
     let (mut line, mut number) = (String::new(), 0);
     let mut document = Yaml::default();
     loop {
@@ -354,7 +352,7 @@ fn each_of_yaml(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), Docum
         number += 1;
         let is_separator = line.starts_with("---") || line.trim_end() == "...";
         if is_last || is_separator {
-            std::mem::take(&mut document).end(take)?;
+            std::mem::take(&mut document).end(visit)?;
             if is_last {
                 return Ok(());
             }
@@ -364,7 +362,7 @@ fn each_of_yaml(mut text: impl BufRead, take: &mut Take<'_>) -> Result<(), Docum
                 continue;
             }
         }
-        document.add(&line, number, take)?;
+        document.add(&line, number, visit)?;
     }
 }
 
@@ -395,7 +393,7 @@ enum Indentation {
 }
 
 impl Yaml {
-    fn add(&mut self, line: &str, number: usize, take: &mut Take<'_>) -> Result<(), DocumentError> {
+    fn add(&mut self, line: &str, number: usize, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         let body = line.trim_start_matches(' ');
         let indent = line.len() - body.len();
         let is_blank = body.trim_end().is_empty() || body.starts_with('#');
@@ -410,7 +408,7 @@ impl Yaml {
         match self.items {
             Indentation::Begin if is_dash => self.items = Indentation::At(indent),
             Indentation::At(at) if indent < at || (indent == at && !is_dash) => {
-                self.flush(take)?;
+                self.flush(visit)?;
                 self.items = Indentation::None;
             }
             Indentation::Begin => self.items = Indentation::None,
@@ -418,7 +416,7 @@ impl Yaml {
         }
         match self.items {
             Indentation::At(at) if indent == at => {
-                self.flush(take)?;
+                self.flush(visit)?;
                 // The space retains the columns of the mapping.
                 self.item.add(&line.replacen('-', " ", 1), number)
             }
@@ -434,13 +432,13 @@ impl Yaml {
         }
     }
 
-    fn flush(&mut self, take: &mut Take<'_>) -> Result<(), DocumentError> {
+    fn flush(&mut self, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         let item = std::mem::take(&mut self.item);
         if item.text.is_empty() {
             return Ok(());
         }
         let value = self.value(&item)?;
-        self.list.item(value, take).map_err(DocumentError::Refused)
+        self.list.item(value, visit).map_err(DocumentError::Rejected)
     }
 
     /// Parses an item. kubectl writes no anchors, but tools that rewrite its lists do.
@@ -450,8 +448,8 @@ impl Yaml {
                 .iter()
                 .any(|before| item.text.contains(&format!("{before}{mark}")))
         };
-        let (defines, names) = (has('&'), has('*'));
-        if !defines && !names {
+        let (defines, uses) = (has('&'), has('*'));
+        if !defines && !uses {
             return item.value();
         }
         let at = match self.items {
@@ -469,7 +467,7 @@ impl Yaml {
             line: item.line.saturating_sub(self.anchors.lines().count()),
             text: format!("{}{dashed}", self.anchors),
         };
-        let mut all = match names {
+        let mut all = match uses {
             true => with_anchors.value()?,
             false => item.value()?,
         };
@@ -477,22 +475,22 @@ impl Yaml {
             self.anchors += &dashed;
         }
         Ok(match all.as_array_mut().and_then(Vec::pop) {
-            Some(last) if names => last,
+            Some(last) if uses => last,
             _ => all,
         })
     }
 
-    fn end(mut self, take: &mut Take<'_>) -> Result<(), DocumentError> {
-        self.flush(take)?;
+    fn end(mut self, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
+        self.flush(visit)?;
         let mut rest = self.rest.value()?;
         // A list in flow style.
         if let Some(items) = rest.get_mut("items").and_then(Value::as_array_mut) {
             self.list.count.get_or_insert_default();
             for item in std::mem::take(items) {
-                self.list.item(item, take).map_err(DocumentError::Refused)?;
+                self.list.item(item, visit).map_err(DocumentError::Rejected)?;
             }
         }
-        self.list.end(rest, self.rest.line, take)
+        self.list.end(rest, self.rest.line, visit)
     }
 }
 
@@ -503,7 +501,7 @@ mod tests {
     /// The objects of a text as kind/name, or the error.
     fn names(text: &str) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
-        let mut take = |object: Value| {
+        let mut visit = |object: Value| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             names.push(format!(
                 "{}/{}",
@@ -512,7 +510,7 @@ mod tests {
             ));
             Ok(())
         };
-        each_object(text.as_bytes(), &mut take).map_err(|error| error.to_string())?;
+        each_object(text.as_bytes(), &mut visit).map_err(|error| error.to_string())?;
         Ok(names)
     }
 

@@ -19,9 +19,9 @@ use capacity_scheduler::status::{is_forbidden, is_type_missing};
 use capacity_scheduler::store::Collection;
 
 /// Page size of list requests.
-const PAGE: usize = 500;
+const PAGE_SIZE: usize = 500;
 /// API paths of the required kinds other than CSIStorageCapacity.
-const OTHERS: [&str; 9] = [
+const REQUIRED_PATHS: [&str; 9] = [
     "/api/v1/nodes",
     "/api/v1/namespaces",
     "/api/v1/pods",
@@ -33,7 +33,7 @@ const OTHERS: [&str; 9] = [
     "/apis/storage.k8s.io/v1/volumeattachments",
 ];
 /// API paths of optional kinds, which only improve explanations. Missing RBAC permissions for them are not an error.
-const OPTIONAL: [&str; 2] = [
+const OPTIONAL_PATHS: [&str; 2] = [
     "/apis/policy/v1/poddisruptionbudgets",
     "/apis/coordination.k8s.io/v1/leases",
 ];
@@ -58,7 +58,7 @@ pub struct Inventory {
     /// The pods of all schedulers.
     pub pods: BTreeMap<ObjectKey, Arc<Pod>>,
     /// Number of skipped objects by irrelevant kind.
-    pub passed_over: BTreeMap<String, usize>,
+    pub skipped_kinds: BTreeMap<String, usize>,
 }
 
 /// Why objects cannot be parsed.
@@ -93,13 +93,13 @@ pub enum InventoryError {
 impl Inventory {
     /// Adds every object of a YAML or JSON text: single objects and lists.
     pub fn add_text(&mut self, text: impl BufRead) -> Result<(), InventoryError> {
-        let mut take = |object: Value| self.add(object).map_err(|error| error.to_string());
-        Ok(each_object(text, &mut take)?)
+        let mut visit = |object: Value| self.add(object).map_err(|error| error.to_string());
+        Ok(each_object(text, &mut visit)?)
     }
 
     /// Adds one object, or every object of a list.
     pub fn add(&mut self, object: Value) -> Result<(), InventoryError> {
-        taken_apart(object, &mut |kind, object| self.add_one(kind, object))
+        each_item(object, &mut |kind, object| self.add_one(kind, object))
     }
 
     fn add_one(&mut self, kind: &str, mut object: Value) -> Result<(), InventoryError> {
@@ -132,7 +132,7 @@ impl Inventory {
                 Ok(())
             }
             _ => {
-                *self.passed_over.entry(kind.to_owned()).or_default() += 1;
+                *self.skipped_kinds.entry(kind.to_owned()).or_default() += 1;
                 Ok(())
             }
         }
@@ -151,15 +151,15 @@ pub async fn objects_in(client: &Client, more: &[&'static str]) -> Result<Vec<Va
 }
 
 /// Callback that receives a kind and one object.
-type Take<'a> = dyn FnMut(&str, Value) -> Result<(), InventoryError> + Send + 'a;
+type Visit<'a> = dyn FnMut(&str, Value) -> Result<(), InventoryError> + Send + 'a;
 
 /// Passes one object, or every object of a list, to the callback.
-fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryError> {
+fn each_item(mut object: Value, visit: &mut Visit<'_>) -> Result<(), InventoryError> {
     let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
         return Err(InventoryError::Kind(shortened(&object.to_string())));
     };
     let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
-        return take(&kind, object);
+        return visit(&kind, object);
     };
     // Items of lists from the API server have no kind.
     let of_items = kind.strip_suffix("List").unwrap_or_default();
@@ -167,17 +167,21 @@ fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryEr
         if item["kind"].is_null() && item.is_object() {
             item["kind"] = of_items.into();
         }
-        taken_apart(item, take)?;
+        each_item(item, visit)?;
     }
     Ok(())
 }
 
-async fn each_in(client: &Client, more: &[&'static str], take: &mut Take<'_>) -> Result<(), InventoryError> {
-    for path in OTHERS.iter().chain(more) {
-        list_one(client, path, take).await?;
+async fn each_in(
+    client: &Client,
+    more: &[&'static str],
+    visit: &mut Visit<'_>,
+) -> Result<(), InventoryError> {
+    for path in REQUIRED_PATHS.iter().chain(more) {
+        list_one(client, path, visit).await?;
     }
-    for path in OPTIONAL {
-        match list_one(client, path, take).await {
+    for path in OPTIONAL_PATHS {
+        match list_one(client, path, visit).await {
             Err(InventoryError::List { source, .. }) if is_forbidden(&source) || is_type_missing(&source) => {
             }
             done => done?,
@@ -185,7 +189,7 @@ async fn each_in(client: &Client, more: &[&'static str], take: &mut Take<'_>) ->
     }
     for version in VERSIONS {
         let path = format!("/apis/{}/{RESOURCE}", api_version(version));
-        match list_one(client, &path, take).await {
+        match list_one(client, &path, visit).await {
             Err(InventoryError::List { source, .. }) if is_type_missing(&source) => {}
             done => return done,
         }
@@ -193,14 +197,14 @@ async fn each_in(client: &Client, more: &[&'static str], take: &mut Take<'_>) ->
     Ok(())
 }
 
-async fn list_one(client: &Client, path: &str, take: &mut Take<'_>) -> Result<(), InventoryError> {
+async fn list_one(client: &Client, path: &str, visit: &mut Visit<'_>) -> Result<(), InventoryError> {
     let failed = |source: ClientError| InventoryError::List {
         path: path.to_owned(),
         source: Box::new(source),
     };
     let mut next = String::new();
     loop {
-        let page = format!("{path}?limit={PAGE}&continue={next}");
+        let page = format!("{path}?limit={PAGE_SIZE}&continue={next}");
         let request = Request::get(page)
             .body(Vec::new())
             .map_err(|error| failed(ClientError::HttpError(error)))?;
@@ -208,7 +212,7 @@ async fn list_one(client: &Client, path: &str, take: &mut Take<'_>) -> Result<()
         let token = list["metadata"]["continue"].as_str().unwrap_or_default();
         // The continue token is URL-safe base64 and needs no escaping.
         next = token.to_owned();
-        taken_apart(list, take)?;
+        each_item(list, visit)?;
         if next.is_empty() {
             return Ok(());
         }
@@ -232,7 +236,7 @@ where
     T::Api: DeserializeOwned,
 {
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let wrong = |problem: String| InventoryError::Object {
+    let invalid = |problem: String| InventoryError::Object {
         kind: kind.to_owned(),
         name: name.clone(),
         problem,
@@ -243,8 +247,8 @@ where
         fields.remove("apiVersion");
         fields.remove("kind");
     }
-    let source: T::Api = serde_json::from_value(object).map_err(|error| wrong(error.to_string()))?;
-    T::read(&source).map_err(|error| wrong(error.to_string()))
+    let source: T::Api = serde_json::from_value(object).map_err(|error| invalid(error.to_string()))?;
+    T::read(&source).map_err(|error| invalid(error.to_string()))
 }
 
 /// Converts numbers in quantity fields to strings, as in the API.

@@ -53,7 +53,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// The nodes that the topology matches.
-    fn reached(&self, topology: &NodeTopology) -> Vec<&'a Node> {
+    fn matching_nodes(&self, topology: &NodeTopology) -> Vec<&'a Node> {
         let NodeTopology::Matching(selector) = topology else {
             return Vec::new();
         };
@@ -137,8 +137,8 @@ pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
     }
     duplicates(snapshot, &mut findings);
     classes_without_objects(snapshot, &mut findings);
-    classes_without_nodes(snapshot, &mut findings);
-    claims_stuck(snapshot, &mut findings);
+    classes_matching_no_node(snapshot, &mut findings);
+    claims_with_missing_node(snapshot, &mut findings);
     findings.sort();
     findings
 }
@@ -215,8 +215,9 @@ fn node_selector_terms(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
 fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let is_evaluated = matches!(object.topology, NodeTopology::Matching(_));
     // Without nodes there is nothing to compare.
-    let none =
-        is_evaluated && !cluster.snapshot.nodes.is_empty() && cluster.reached(&object.topology).is_empty();
+    let none = is_evaluated
+        && !cluster.snapshot.nodes.is_empty()
+        && cluster.matching_nodes(&object.topology).is_empty();
     none.then(|| format!("no node has labels that match {}", object.topology))
 }
 
@@ -225,11 +226,12 @@ fn covers_all(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Opti
     if object.dropped_terms || !is_everywhere(&object.topology) {
         return None;
     }
-    let pins = |other: &&Arc<Capacity>| other.class == object.class && !is_everywhere(&other.topology);
-    let pinned = snapshot.capacities.iter().filter(pins).count();
-    (pinned > 0).then(|| {
+    let selects_nodes =
+        |other: &&Arc<Capacity>| other.class == object.class && !is_everywhere(&other.topology);
+    let selecting = snapshot.capacities.iter().filter(selects_nodes).count();
+    (selecting > 0).then(|| {
         format!(
-            "nodeTopology is {{}}, which matches every node, while {pinned} other objects of class {} select specific nodes",
+            "nodeTopology is {{}}, which matches every node, while {selecting} other objects of class {} select specific nodes",
             object.class
         )
     })
@@ -240,18 +242,18 @@ fn no_limit(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     none.then(|| "neither capacity nor maximumVolumeSize is set, so no claim fits".to_owned())
 }
 
-fn figures(object: &Capacity) -> impl Iterator<Item = (&'static str, Quantity)> {
-    let figures = [
+fn quantities(object: &Capacity) -> impl Iterator<Item = (&'static str, Quantity)> {
+    let quantities = [
         ("capacity", object.capacity),
         ("maximumVolumeSize", object.maximum),
     ];
-    figures
+    quantities
         .into_iter()
         .filter_map(|(field, quantity)| Some((field, quantity?)))
 }
 
 fn negative(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
-    let (field, quantity) = figures(object).find(|(_, quantity)| quantity.nanos() < 0)?;
+    let (field, quantity) = quantities(object).find(|(_, quantity)| quantity.nanos() < 0)?;
     Some(format!(
         "{field} is {} bytes, so no claim fits",
         quantity.bytes(Arithmetic::Exact)
@@ -261,7 +263,7 @@ fn negative(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
 fn overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let differs =
         |quantity: &Quantity| quantity.bytes(Arithmetic::Exact) != quantity.bytes(Arithmetic::Wrapping);
-    let (field, quantity) = figures(object).find(|(_, quantity)| differs(quantity))?;
+    let (field, quantity) = quantities(object).find(|(_, quantity)| differs(quantity))?;
     Some(format!(
         "{field} is {} bytes, which kube-scheduler up to 1.36 reads as {}",
         quantity.bytes(Arithmetic::Exact),
@@ -325,7 +327,7 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
 }
 
 /// `allowedTopologies` matches no node, usually because of a typo.
-fn classes_without_nodes(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
+fn classes_matching_no_node(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for class in snapshot.classes.iter().filter(|class| class.delayed) {
         let mut nodes = snapshot.nodes.iter();
         if snapshot.nodes.is_empty() || nodes.any(|node| class.admits(&node.labels)) {
@@ -343,7 +345,7 @@ fn classes_without_nodes(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
 }
 
 /// A selected node remains until the provisioner removes the annotation.
-fn claims_stuck(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
+fn claims_with_missing_node(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for claim in snapshot.claims.iter() {
         let Some(selected) = claim.selected_node.as_ref().filter(|_| claim.volume.is_none()) else {
             continue;

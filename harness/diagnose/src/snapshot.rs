@@ -44,17 +44,20 @@ impl Snapshot {
             ..Self::default()
         };
         for file in files {
-            let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-            let mut take = |object: Value| snapshot.take_one(object).map_err(|error| error.to_string());
+            let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+            let mut add = |object: Value| snapshot.add_one(object).map_err(|error| error.to_string());
             if file.as_os_str() == "-" {
-                each_object(std::io::stdin().lock(), &mut take)
+                each_object(std::io::stdin().lock(), &mut add)
                     .map_err(|error| format!("standard input: {error}"))?;
                 continue;
             }
             let source = File::open(file).map_err(|error| {
-                format!("{}; name a file that `{DUMP_COMMAND}` has written", told(&error))
+                format!(
+                    "{}; name a file that `{DUMP_COMMAND}` has written",
+                    in_file(&error)
+                )
             })?;
-            each_object(BufReader::new(source), &mut take).map_err(|error| told(&error))?;
+            each_object(BufReader::new(source), &mut add).map_err(|error| in_file(&error))?;
         }
         Ok(snapshot)
     }
@@ -62,7 +65,7 @@ impl Snapshot {
     /// Builds a cluster from these objects.
     pub fn of_objects(objects: Vec<Value>) -> Result<Self, Error> {
         let mut snapshot = Self::default();
-        snapshot.take(objects)?;
+        snapshot.add_all(objects)?;
         Ok(snapshot)
     }
 
@@ -109,8 +112,8 @@ impl Snapshot {
         }
         gaps.extend(self.without_csi_node());
         if self.lacks_capacities() {
-            let why = "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?";
-            gaps.push(why.to_owned());
+            let gap = "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?";
+            gaps.push(gap.to_owned());
         }
         let claiming = self.inventory.pods.values().filter(|pod| {
             let is_claimed = |volume: &PodVolume| !volume.ephemeral;
@@ -141,20 +144,25 @@ impl Snapshot {
     /// A sentence about nodes without a CSINode. Every kubelet creates one, which lists the node's drivers.
     fn without_csi_node(&self) -> Option<String> {
         /// Maximum number of listed nodes.
-        const NAMED: usize = 3;
+        const LISTED_MAX: usize = 3;
         let names = |kind: &'static str| {
             let of_kind = self.others.iter().filter(move |object| object["kind"] == kind);
             of_kind.filter_map(|object| object["metadata"]["name"].as_str())
         };
         let known: BTreeSet<&str> = names("CSINode").collect();
         let lacking: Vec<&str> = names("Node").filter(|node| !known.contains(node)).collect();
-        let named = lacking.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let named = lacking
+            .iter()
+            .take(LISTED_MAX)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ");
         match (lacking.len(), known.is_empty()) {
             (0, _) => None,
             (_, true) => Some("no CSINode objects: are csinodes missing in the dump?".to_owned()),
-            (count, false) if count > NAMED => Some(format!(
+            (count, false) if count > LISTED_MAX => Some(format!(
                 "no CSINode objects for {named} and {} other nodes: are csinodes missing in the dump?",
-                count - NAMED
+                count - LISTED_MAX
             )),
             (_, false) => Some(format!(
                 "no CSINode object for {named}: are csinodes missing in the dump?"
@@ -169,19 +177,19 @@ impl Snapshot {
 
     /// A hint why a pod was not found.
     pub fn hint_at(&self, namespace: &str) -> String {
-        let is_there = |object: &Value| object["metadata"]["namespace"] == namespace;
+        let is_in_namespace = |object: &Value| object["metadata"]["namespace"] == namespace;
         let has_pod = self.inventory.pods.keys().any(|pod| pod.namespace == namespace);
-        match self.is_dump && !has_pod && !self.others.iter().any(is_there) {
+        match self.is_dump && !has_pod && !self.others.iter().any(is_in_namespace) {
             true => format!("; the dump has no object of namespace {namespace}: was it made with -A?"),
             false => String::new(),
         }
     }
 
-    fn take(&mut self, objects: Vec<Value>) -> Result<(), InventoryError> {
-        objects.into_iter().try_for_each(|object| self.take_one(object))
+    fn add_all(&mut self, objects: Vec<Value>) -> Result<(), InventoryError> {
+        objects.into_iter().try_for_each(|object| self.add_one(object))
     }
 
-    fn take_one(&mut self, mut object: Value) -> Result<(), InventoryError> {
+    fn add_one(&mut self, mut object: Value) -> Result<(), InventoryError> {
         shorten(&mut object);
         match object["kind"] == "Pod" {
             true => self.pods.push(object.to_string().into()),

@@ -5,26 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, ephemeral_volume, segment};
 use serde_json::{Map, Value, json};
 
-use super::decides::{priority, priority_object, requests, terms};
 use super::limits::Limits;
 use super::names::{Kind, Names, keys_of};
 use super::options::CaptureOptions;
 use super::others::others;
-use super::pod::{is_for_another, is_foreign};
-use super::reduce::{self, Room};
+use super::pod::{is_owned_by_another, uses_another_scheduler};
+use super::pod_fields::{priority, priority_object, requests, terms};
+use super::reduce::{self, NodeResources};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
 use capacity_types::pod::{claim_of, volumes_of};
 
 /// The expected result for a pod.
-pub(super) enum Fate {
+pub(super) enum ExpectedResult {
     /// It is placed on this node.
-    On(String),
+    OnNode(String),
     /// It is placed on some node.
     Placed,
     /// The scheduler reports it as unschedulable.
-    Refused,
+    Unschedulable,
     /// No running scheduler attempts it.
-    Untried,
+    NotAttempted,
 }
 
 /// The content of the file.
@@ -39,9 +39,9 @@ pub(super) struct Content {
     pub(super) published: Value,
     pub(super) objects: Vec<Value>,
     /// Pods with their expected result and its reason.
-    pub(super) fates: Vec<(String, (Fate, &'static str))>,
+    pub(super) expected: Vec<(String, (ExpectedResult, &'static str))>,
     /// Facts that may affect scheduling but cannot be captured, one sentence each.
-    pub(super) left_out: Vec<String>,
+    pub(super) omissions: Vec<String>,
 }
 
 impl Content {
@@ -51,12 +51,12 @@ impl Content {
         fits: &dyn Fn(&str, &str) -> bool,
         options: &CaptureOptions,
     ) -> Self {
-        Found::of(situation, options).reduce(situation, fits, options)
+        Collected::of(situation, options).reduce(situation, fits, options)
     }
 }
 
 /// Facts collected before objects are reduced.
-struct Found {
+struct Collected {
     /// The driver's usual topology keys.
     keys: Vec<String>,
     /// The driver's registered topology keys by node.
@@ -66,7 +66,7 @@ struct Found {
     names: Names,
 }
 
-impl Found {
+impl Collected {
     fn of(situation: &Situation<'_>, options: &CaptureOptions) -> Self {
         let (mut needed, mut numeric) = (BTreeSet::new(), BTreeSet::new());
         let selectors = (situation.capacities.iter().map(|it| &it["nodeTopology"]))
@@ -96,10 +96,10 @@ impl Found {
             needed.extend(labels.into_iter().flat_map(Map::keys).cloned());
         }
         let registered = registrations(situation);
-        let keys = usual(&registered);
+        let keys = most_common_keys(&registered);
         needed.extend(registered.values().flatten().cloned());
         let nodes: Vec<&str> = situation.nodes.keys().copied().collect();
-        Found {
+        Collected {
             keys,
             registered,
             needed,
@@ -123,9 +123,9 @@ impl Found {
             let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
             for (index, volume) in volumes_of(pod).iter().enumerate() {
                 let claim = claim_of(pod, volume).and_then(|name| situation.claim(namespace, &name));
-                if let Some(claim) = claim.filter(|claim| is_foreign(pod, volume, claim)) {
-                    let forced = ephemeral_claim_name(&own, &ephemeral_volume(index));
-                    names.force(Kind::Claim, namespace, name_of(claim), forced);
+                if let Some(claim) = claim.filter(|claim| is_owned_by_another(pod, volume, claim)) {
+                    let required = ephemeral_claim_name(&own, &ephemeral_volume(index));
+                    names.assign_required(Kind::Claim, namespace, name_of(claim), required);
                 }
             }
         }
@@ -133,14 +133,14 @@ impl Found {
         let others = others(situation, &resources, names);
         for (name, node) in &situation.nodes {
             let registration = self.registered.get(*name).map(Vec::as_slice);
-            let room = Room {
+            let node_resources = NodeResources {
                 resources: &resources,
                 missing: others.missing.get(*name).copied().unwrap_or(0),
-                volume_limits: limits.left.get(*name),
+                volume_limits: limits.remaining.get(*name),
             };
             nodes.push(reduce::node(
                 node,
-                &room,
+                &node_resources,
                 registration,
                 &self.keys,
                 &self.needed,
@@ -166,26 +166,29 @@ impl Found {
         let capacities: Vec<Value> = situation.capacities.iter().map(capacity).collect();
         let volumes = situation.volumes.iter();
         objects.extend(volumes.map(|it| reduce::volume(it, &situation.claims, &self.needed, names)));
-        let attached = situation.attachments.iter().filter(|it| limits.count(it));
+        let attached = situation.attachments.iter().filter(|it| limits.is_limited(it));
         let attached = attached.filter_map(|it| reduce::attachment(it, &situation.volumes, names));
         objects.extend(attached.enumerate().map(|(number, mut attachment)| {
             attachment["metadata"]["name"] = format!("attachment-{number}").into();
             attachment
         }));
         objects.extend(situation.claims.iter().map(|claim| reduce::claim(claim, names)));
-        let mut fates = Vec::new();
+        let mut expected = Vec::new();
         for pod in &situation.pods {
             objects.push(super::pod::pod(pod, &situation.claims, &resources, names));
             let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
-            fates.push((name, fate(pod, situation.waits_for_volume(pod), fits, names)));
+            expected.push((
+                name,
+                expected_result(pod, situation.waits_for_volume(pod), fits, names),
+            ));
         }
-        let mut left_out = Vec::new();
+        let mut omissions = Vec::new();
         let ((backend, answers), published) = match options.publisher {
             true => {
                 let served = self.segments(situation);
                 let (of_nodes, others): (Vec<Value>, Vec<Value>) = (capacities.iter().cloned())
                     .partition(|object| object["segment"].as_str().is_some_and(|it| served.contains(it)));
-                left_out.extend(others.iter().map(|object| {
+                omissions.extend(others.iter().map(|object| {
                     format!(
                         "CSIStorageCapacity {}: its nodeTopology is the segment of no node where the driver is registered, so the publisher \
                          does not publish it",
@@ -205,7 +208,7 @@ impl Found {
         if !copies.is_empty() {
             driver["cloneVolume"] = true.into();
         }
-        left_out.extend(copies.into_iter().map(|claim| {
+        omissions.extend(copies.into_iter().map(|claim| {
             let name = self.names.in_namespace(Kind::Claim, namespace_of(claim), name_of(claim));
             format!("claim {name}: the driver does not have the source volume of this clone, unless the case creates it too")
         }));
@@ -218,8 +221,8 @@ impl Found {
             answers,
             published,
             objects,
-            fates,
-            left_out,
+            expected,
+            omissions,
         }
     }
 
@@ -276,7 +279,7 @@ fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
 }
 
 /// The topology keys of most nodes.
-fn usual(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+fn most_common_keys(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     for keys in registered.values() {
         *counts.entry(keys).or_default() += 1;
@@ -287,29 +290,38 @@ fn usual(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
 
 /// The expected result for a pod, and its reason. `waits_for_volume`: whether it must wait for a PVC or a volume to be created, which a
 /// scenario does at once.
-fn fate(
+fn expected_result(
     pod: &Value,
     waits_for_volume: bool,
     fits: &dyn Fn(&str, &str) -> bool,
     names: &mut Names,
-) -> (Fate, &'static str) {
+) -> (ExpectedResult, &'static str) {
     let spec = &pod["spec"];
     if let Some(node) = spec["nodeName"].as_str().filter(|node| !node.is_empty()) {
         let node = names.of(Kind::Node, node);
-        return (Fate::On(node), "it was on this node when it was captured");
+        return (
+            ExpectedResult::OnNode(node),
+            "it was on this node when it was captured",
+        );
     }
     if !pod["metadata"]["deletionTimestamp"].is_null() {
-        return (Fate::Untried, "it is being deleted, so no scheduler attempts it");
+        return (
+            ExpectedResult::NotAttempted,
+            "it is being deleted, so no scheduler attempts it",
+        );
     }
     if spec["schedulingGates"]
         .as_array()
         .is_some_and(|gates| !gates.is_empty())
     {
-        return (Fate::Untried, "it has scheduling gates, so no scheduler attempts it");
-    }
-    if is_for_another(pod) {
         return (
-            Fate::Untried,
+            ExpectedResult::NotAttempted,
+            "it has scheduling gates, so no scheduler attempts it",
+        );
+    }
+    if uses_another_scheduler(pod) {
+        return (
+            ExpectedResult::NotAttempted,
             "it is for another scheduler, which does not run here",
         );
     }
@@ -317,19 +329,28 @@ fn fate(
     let refused = |condition: &Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
     let is_nominated = pod["status"]["nominatedNodeName"].is_string();
     if conditions.into_iter().any(refused) && !waits_for_volume && !is_nominated {
-        return (Fate::Refused, "it was unschedulable when it was captured");
+        return (
+            ExpectedResult::Unschedulable,
+            "it was unschedulable when it was captured",
+        );
     }
     match (fits(namespace_of(pod), name_of(pod)), waits_for_volume) {
-        (true, false) if is_nominated => (Fate::Placed, "preemption for it was in progress on its nominated node"),
+        (true, false) if is_nominated => (
+            ExpectedResult::Placed,
+            "preemption for it was in progress on its nominated node",
+        ),
         (true, false) => (
-            Fate::Placed,
+            ExpectedResult::Placed,
             "no scheduler had attempted it, and a node fits it, possibly after preemption",
         ),
         (true, true) => (
-            Fate::Placed,
+            ExpectedResult::Placed,
             "ephemeral claims and volumes of Immediate classes are created at once here, and then a node fits it",
         ),
-        (false, _) => (Fate::Refused, "no scheduler had attempted it, and no node fits it"),
+        (false, _) => (
+            ExpectedResult::Unschedulable,
+            "no scheduler had attempted it, and no node fits it",
+        ),
     }
 }
 

@@ -10,36 +10,35 @@ use super::situation::{CsiVolume, Situation, csi_volume};
 #[derive(Default)]
 pub(super) struct Limits {
     /// By node and driver.
-    pub(super) left: BTreeMap<String, BTreeMap<String, i64>>,
+    pub(super) remaining: BTreeMap<String, BTreeMap<String, i64>>,
 }
 
 impl Limits {
     /// The limits of drivers with volumes of captured pods, minus the volumes of other pods.
     pub(super) fn of(situation: &Situation<'_>) -> Self {
         let known = &situation.known_volumes;
-        let own: BTreeSet<CsiVolume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
-        let drivers: BTreeSet<&str> = own.iter().map(|(driver, _)| driver.as_str()).collect();
-        let mut taken: BTreeMap<&str, BTreeSet<CsiVolume>> = BTreeMap::new();
+        let captured: BTreeSet<CsiVolume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
+        let drivers: BTreeSet<&str> = captured.iter().map(|(driver, _)| driver.as_str()).collect();
+        let mut used: BTreeMap<&str, BTreeSet<CsiVolume>> = BTreeMap::new();
         for pod in &situation.others {
             let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
-            taken.entry(node).or_default().extend(known.of_pod(pod));
+            used.entry(node).or_default().extend(known.of_pod(pod));
         }
         for attachment in &situation.attachments {
             let spec = &attachment["spec"];
             let name = spec["source"]["persistentVolumeName"].as_str();
             let volume = name.and_then(|name| csi_volume(known.volumes.get(name)?));
-            taken
-                .entry(spec["nodeName"].as_str().unwrap_or_default())
+            used.entry(spec["nodeName"].as_str().unwrap_or_default())
                 .or_default()
                 .extend(volume);
         }
         let mut limits = Limits::default();
         for (node, csi_node) in &situation.csi_nodes {
-            let taken = taken
+            let used = used
                 .get(node)
                 .into_iter()
                 .flatten()
-                .filter(|volume| !own.contains(volume));
+                .filter(|volume| !captured.contains(volume));
             for entry in csi_node["spec"]["drivers"].as_array().into_iter().flatten() {
                 let name = entry["name"].as_str().unwrap_or_default();
                 let Some(limit) = entry["allocatable"]["count"]
@@ -48,22 +47,24 @@ impl Limits {
                 else {
                     continue;
                 };
-                let taken = taken.clone().filter(|(driver, _)| driver == name).count();
-                let left = (limit - i64::try_from(taken).unwrap_or(i64::MAX)).max(0);
+                let used = used.clone().filter(|(driver, _)| driver == name).count();
+                let remaining = (limit - i64::try_from(used).unwrap_or(i64::MAX)).max(0);
                 limits
-                    .left
+                    .remaining
                     .entry((*node).to_owned())
                     .or_default()
-                    .insert(name.to_owned(), left);
+                    .insert(name.to_owned(), remaining);
             }
         }
         limits
     }
 
     /// Whether a VolumeAttachment is on a node with a limit for its driver.
-    pub(super) fn count(&self, attachment: &Value) -> bool {
+    pub(super) fn is_limited(&self, attachment: &Value) -> bool {
         let spec = &attachment["spec"];
-        let of_node = spec["nodeName"].as_str().and_then(|node| self.left.get(node));
+        let of_node = spec["nodeName"]
+            .as_str()
+            .and_then(|node| self.remaining.get(node));
         of_node.is_some_and(|of_node| {
             spec["attacher"]
                 .as_str()

@@ -4,12 +4,12 @@
 //! Does not know the source of the objects, and makes no scheduling decisions.
 
 mod content;
-mod decides;
 mod limits;
 mod names;
 mod options;
 mod others;
 mod pod;
+mod pod_fields;
 mod reduce;
 mod situation;
 mod text;
@@ -38,7 +38,7 @@ pub struct Captured {
     /// The nodes: name in the cluster → name in the file.
     pub nodes: BTreeMap<String, String>,
     /// Facts that may affect scheduling but are not in the file, one sentence each.
-    pub left_out: Vec<String>,
+    pub omissions: Vec<String>,
 }
 
 /// Writes the scenario for these objects.
@@ -53,7 +53,7 @@ pub fn capture(
     let situation = situation::Situation::find(objects, options)?;
     let content = Content::of(&situation, fits, options);
     let key = |pod: &&Value| (namespace_of(pod).to_owned(), name_of(pod).to_owned());
-    let names = content.fates.iter().map(|(name, _)| name.clone());
+    let names = content.expected.iter().map(|(name, _)| name.clone());
     let nodes = content
         .nodes
         .iter()
@@ -64,6 +64,6 @@ pub fn capture(
         text: content.text(options),
         pods: situation.pods.iter().map(key).zip(names).collect(),
         nodes,
-        left_out: content.left_out,
+        omissions: content.omissions,
     })
 }

@@ -23,8 +23,8 @@ pub(super) enum Kind {
 /// The names assigned so far.
 pub(super) struct Names {
     scrub: bool,
-    given: BTreeMap<(Kind, String), String>,
-    taken: BTreeSet<(Kind, String)>,
+    assigned: BTreeMap<(Kind, String), String>,
+    used: BTreeSet<(Kind, String)>,
     /// Label keys whose values are compared as numbers, and therefore retained.
     numeric: BTreeSet<String>,
 }
@@ -37,15 +37,15 @@ impl Names {
     pub(super) fn new(scrub: bool, nodes: &[&str], numeric: BTreeSet<String>) -> Self {
         let mut names = Names {
             scrub,
-            given: BTreeMap::new(),
-            taken: BTreeSet::new(),
+            assigned: BTreeMap::new(),
+            used: BTreeSet::new(),
             numeric,
         };
         let width = nodes.len().to_string().len();
         for (number, node) in nodes.iter().enumerate() {
             let neutral = format!("node-{:0width$}", number + 1);
             let name = if scrub { neutral } else { (*node).to_owned() };
-            names.give(Kind::Node, node, name);
+            names.assign(Kind::Node, node, name);
         }
         names
     }
@@ -55,14 +55,14 @@ impl Names {
         self.scrub
     }
 
-    fn give(&mut self, kind: Kind, text: &str, name: String) -> String {
-        self.taken.insert((kind, name.clone()));
-        self.given.insert((kind, text.to_owned()), name.clone());
+    fn assign(&mut self, kind: Kind, text: &str, name: String) -> String {
+        self.used.insert((kind, name.clone()));
+        self.assigned.insert((kind, text.to_owned()), name.clone());
         name
     }
 
     fn known(&self, kind: Kind, text: &str) -> Option<String> {
-        self.given.get(&(kind, text.to_owned())).cloned()
+        self.assigned.get(&(kind, text.to_owned())).cloned()
     }
 
     /// The name for something without a namespace.
@@ -75,7 +75,7 @@ impl Names {
         } else {
             text.to_owned()
         };
-        self.give(kind, text, name)
+        self.assign(kind, text, name)
     }
 
     /// The name for something that loses its namespace. If names collide, the namespace is prepended.
@@ -86,27 +86,27 @@ impl Names {
         }
         if self.scrub {
             let name = self.neutral(kind);
-            return self.give(kind, &text, name);
+            return self.assign(kind, &text, name);
         }
         let mut free = name.to_owned();
         let mut number = 1;
-        while self.taken.contains(&(kind, free.clone())) {
+        while self.used.contains(&(kind, free.clone())) {
             free = match number {
                 1 => format!("{namespace}-{name}"),
                 _ => format!("{namespace}-{name}-{number}"),
             };
             number += 1;
         }
-        self.give(kind, &text, free)
+        self.assign(kind, &text, free)
     }
 
     /// Sets a required name, such as that of an ephemeral volume's PVC.
-    pub(super) fn force(&mut self, kind: Kind, namespace: &str, name: &str, forced: String) {
-        self.give(kind, &format!("{namespace}/{name}"), forced);
+    pub(super) fn assign_required(&mut self, kind: Kind, namespace: &str, name: &str, required: String) {
+        self.assign(kind, &format!("{namespace}/{name}"), required);
     }
 
     fn neutral(&self, kind: Kind) -> String {
-        let number = 1 + self.taken.iter().filter(|(other, _)| *other == kind).count();
+        let number = 1 + self.used.iter().filter(|(other, _)| *other == kind).count();
         match kind {
             Kind::Node => format!("node-{number}"),
             Kind::Class => format!("class-{number}"),

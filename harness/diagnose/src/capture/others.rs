@@ -10,9 +10,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSel
 use serde_json::{Value, json};
 
 use super::NAMESPACE;
-use super::decides::{host_ports, priority, priority_class, requests, resources_of, terms};
 use super::names::{Kind, Names};
 use super::pod::pod as reduced;
+use super::pod_fields::{host_ports, priority, priority_class, requests, resources_of, terms};
 use super::situation::{Situation, name_of, namespace_of};
 use capacity_types::pod::{claim_of, claims_of};
 
@@ -30,7 +30,7 @@ pub(super) fn others(situation: &Situation<'_>, resources: &BTreeSet<String>, na
     let mut all = Others::default();
     let mut together: BTreeMap<_, (i64, BTreeMap<String, i128>)> = BTreeMap::new();
     for pod in &situation.others {
-        if decides_alone(situation, pod) {
+        if is_captured_alone(situation, pod) {
             // Its own PVCs have no effect.
             let mut with_shared = (*pod).clone();
             let is_shared = |volume: &Value| {
@@ -72,7 +72,7 @@ pub(super) fn others(situation: &Situation<'_>, resources: &BTreeSet<String>, na
 }
 
 /// Whether a pod affects scheduling by more than its requests.
-fn decides_alone(situation: &Situation<'_>, other: &Value) -> bool {
+fn is_captured_alone(situation: &Situation<'_>, other: &Value) -> bool {
     let claims = claims_of(other);
     situation.pods.iter().any(|pod| {
         let shares_claim =
@@ -90,18 +90,18 @@ fn decides_alone(situation: &Situation<'_>, other: &Value) -> bool {
         let mut wanted = ["podAffinity", "podAntiAffinity"]
             .into_iter()
             .flat_map(|kind| terms(pod, kind));
-        let is_wanted = wanted.any(|term| is_about(situation, term, pod, other));
+        let is_wanted = wanted.any(|term| term_matches(situation, term, pod, other));
         let mut unwanted = terms(other, "podAntiAffinity");
         shares_claim
             || shares_port
             || is_counted
             || is_wanted
-            || unwanted.any(|term| is_about(situation, term, other, pod))
+            || unwanted.any(|term| term_matches(situation, term, other, pod))
     })
 }
 
 /// Whether a term of `pod` matches `other`.
-fn is_about(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Value) -> bool {
+fn term_matches(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Value) -> bool {
     let listed: Vec<&str> = term["namespaces"]
         .as_array()
         .into_iter()

@@ -6,12 +6,12 @@ use capacity_types::{ephemeral_claim_name, ephemeral_volume};
 use serde_json::{Map, Value, json};
 
 use super::NAMESPACE;
-use super::decides::{
-    REQUIRED, container_resources, host_ports, priority, priority_class, requests, requests_as_a_whole,
+use super::names::{Kind, Names};
+use super::pod_fields::{
+    REQUIRED, container_resources, has_pod_level_requests, host_ports, priority, priority_class, requests,
     resources_of, terms,
 };
-use super::names::{Kind, Names};
-use super::reduce::{claim_spec, keep, mark_deleted, matching, quantity};
+use super::reduce::{claim_spec, copy_deletion, copy_fields, quantity, taint_or_toleration};
 use super::situation::{name_of, namespace_of};
 use capacity_types::pod::{claim_of, volumes_of};
 
@@ -35,7 +35,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
             spec.insert(field.to_owned(), reduced.into());
         }
     }
-    if requests_as_a_whole(pod) {
+    if has_pod_level_requests(pod) {
         // Overhead needs a RuntimeClass, and pod-level requests a newer release. Container requests have the same effect.
         let mut amounts = requests(pod);
         amounts.retain(|name, _| resources.contains(name));
@@ -50,7 +50,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     let ports: Vec<Value> = host_ports(pod)
         .map(|port| {
             let mut fields = Map::new();
-            keep(port, &mut fields, &["hostPort", "hostIP", "protocol"]);
+            copy_fields(port, &mut fields, &["hostPort", "hostIP", "protocol"]);
             fields.insert("containerPort".to_owned(), port["hostPort"].clone());
             Value::Object(fields)
         })
@@ -76,7 +76,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         );
     }
     for kind in ["podAffinity", "podAntiAffinity"] {
-        let terms: Vec<Value> = terms(pod, kind).map(|term| near(term, names)).collect();
+        let terms: Vec<Value> = terms(pod, kind).map(|term| pod_term(term, names)).collect();
         if !terms.is_empty() {
             affinity.insert(kind.to_owned(), json!({REQUIRED: terms}));
         }
@@ -91,9 +91,9 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     let constraints: Vec<Value> = constraints
         .filter(|it| it["whenUnsatisfiable"] == "DoNotSchedule")
         .map(|it| {
-            let mut constraint = near(it, names);
+            let mut constraint = pod_term(it, names);
             if let Some(fields) = constraint.as_object_mut() {
-                keep(
+                copy_fields(
                     it,
                     fields,
                     &[
@@ -113,8 +113,8 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     }
     let tolerations = source["tolerations"].as_array().into_iter().flatten();
     let tolerations: Vec<Value> = tolerations
-        .filter(|it| !is_given(it))
-        .map(|it| matching(it, names))
+        .filter(|it| !is_default_toleration(it))
+        .map(|it| taint_or_toleration(it, names))
         .collect();
     if !tolerations.is_empty() {
         spec.insert("tolerations".to_owned(), tolerations.into());
@@ -123,7 +123,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         let gates = (0..gates.len()).map(|number| json!({"name": format!("example.com/gate-{number}")}));
         spec.insert("schedulingGates".to_owned(), gates.collect());
     }
-    if is_for_another(pod) {
+    if uses_another_scheduler(pod) {
         spec.insert("schedulerName".to_owned(), "another-scheduler".into());
     }
     if let Some(node) = source["nodeName"].as_str().filter(|node| !node.is_empty()) {
@@ -137,12 +137,12 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     {
         metadata["labels"] = names.labels(labels);
     }
-    mark_deleted(pod, &mut metadata);
+    copy_deletion(pod, &mut metadata);
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 }
 
 /// Whether a PVC has the name of the pod's ephemeral PVC but is not owned by the pod.
-pub(super) fn is_foreign(pod: &Value, volume: &Value, claim: &Value) -> bool {
+pub(super) fn is_owned_by_another(pod: &Value, volume: &Value, claim: &Value) -> bool {
     let owners = claim["metadata"]["ownerReferences"].as_array();
     let controller = owners
         .into_iter()
@@ -154,7 +154,7 @@ pub(super) fn is_foreign(pod: &Value, volume: &Value, claim: &Value) -> bool {
 
 /// A pod selector with its topology key. Namespaces are omitted: the file has only one, and of unrelated pods it contains only the
 /// requests.
-fn near(term: &Value, names: &mut Names) -> Value {
+fn pod_term(term: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     if !term["labelSelector"].is_null() {
         fields.insert("labelSelector".to_owned(), names.selector(&term["labelSelector"]));
@@ -165,13 +165,13 @@ fn near(term: &Value, names: &mut Names) -> Value {
 }
 
 /// Whether a pod has another scheduler than the default one.
-pub(super) fn is_for_another(pod: &Value) -> bool {
+pub(super) fn uses_another_scheduler(pod: &Value) -> bool {
     let name = pod["spec"]["schedulerName"].as_str();
     !matches!(name, None | Some("" | "default-scheduler"))
 }
 
 /// Whether it is one of the two tolerations that the API server adds to every pod.
-fn is_given(toleration: &Value) -> bool {
+fn is_default_toleration(toleration: &Value) -> bool {
     const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     KEYS.iter().any(|key| toleration["key"] == *key)
         && toleration["operator"] == "Exists"

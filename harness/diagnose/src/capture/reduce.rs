@@ -17,7 +17,7 @@ use capacity_types::segment::as_label;
 const HOSTNAME: &str = "kubernetes.io/hostname";
 /// The annotation with a PVC's selected node.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-const KEPT_ANNOTATIONS: [&str; 2] = [
+const BINDING_ANNOTATIONS: [&str; 2] = [
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
 ];
@@ -31,7 +31,7 @@ const NO_DRIVER: &str = "static.example.com";
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Copies the listed fields that are set.
-pub(super) fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
+pub(super) fn copy_fields(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
         if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
             to.insert((*name).to_owned(), value.clone());
@@ -40,7 +40,7 @@ pub(super) fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
 }
 
 /// Copies the deletion timestamp of an object and adds a finalizer, without which the object would be removed.
-pub(super) fn mark_deleted(from: &Value, metadata: &mut Value) {
+pub(super) fn copy_deletion(from: &Value, metadata: &mut Value) {
     let since = &from["metadata"]["deletionTimestamp"];
     if !since.is_null() {
         metadata["deletionTimestamp"] = since.clone();
@@ -49,8 +49,8 @@ pub(super) fn mark_deleted(from: &Value, metadata: &mut Value) {
 }
 
 /// Copies access modes, and the volume mode unless it is the default.
-fn keep_modes(from: &Value, to: &mut Map<String, Value>) {
-    keep(from, to, &["accessModes", "volumeMode"]);
+fn copy_modes(from: &Value, to: &mut Map<String, Value>) {
+    copy_fields(from, to, &["accessModes", "volumeMode"]);
     to.entry("accessModes")
         .or_insert_with(|| json!(["ReadWriteOnce"]));
     if to.get("volumeMode").is_some_and(|mode| mode == "Filesystem") {
@@ -71,7 +71,7 @@ pub(super) fn quantity(value: &Value) -> Option<String> {
 pub(super) type Registration<'a> = Option<&'a [String]>;
 
 /// What affects a node's free resources.
-pub(super) struct Room<'a> {
+pub(super) struct NodeResources<'a> {
     /// The resources that pods request.
     pub(super) resources: &'a BTreeSet<String>,
     /// Number of the node's pods without a counterpart in the file.
@@ -80,35 +80,35 @@ pub(super) struct Room<'a> {
     pub(super) volume_limits: Option<&'a BTreeMap<String, i64>>,
 }
 
-/// A node in the format of scenarios. `usual`: the driver's topology keys. `needed`: label keys that selectors use.
+/// A node in the format of scenarios. `driver_keys`: the driver's topology keys. `needed`: label keys that selectors use.
 pub(super) fn node(
     node: &Value,
-    room: &Room<'_>,
+    node_resources: &NodeResources<'_>,
     registration: Registration<'_>,
-    usual: &[String],
+    driver_keys: &[String],
     needed: &BTreeSet<String>,
     names: &mut Names,
 ) -> Value {
     let own = names.of(Kind::Node, name_of(node));
     let labels = &node["metadata"]["labels"];
-    let mut told: BTreeMap<String, Value> = BTreeMap::new();
+    let mut explicit: BTreeMap<String, Value> = BTreeMap::new();
     for key in needed {
-        let is_given = key == HOSTNAME || (registration.is_some() && usual.contains(key));
+        let is_implied = key == HOSTNAME || (registration.is_some() && driver_keys.contains(key));
         let value = labels[key.as_str()].as_str().map(|value| names.value(key, value));
         match value {
-            Some(value) if is_given && value == own => {}
-            Some(value) => drop(told.insert(names.key(key), value.into())),
-            None if is_given => drop(told.insert(names.key(key), Value::Null)),
+            Some(value) if is_implied && value == own => {}
+            Some(value) => drop(explicit.insert(names.key(key), value.into())),
+            None if is_implied => drop(explicit.insert(names.key(key), Value::Null)),
             None => {}
         }
     }
     let mut spec = json!({"name": own});
-    if !told.is_empty() {
-        spec["labels"] = json!(told);
+    if !explicit.is_empty() {
+        spec["labels"] = json!(explicit);
     }
     match registration {
         None => spec["registered"] = false.into(),
-        Some(keys) if keys != usual => {
+        Some(keys) if keys != driver_keys => {
             spec["topologyKeys"] = keys.iter().map(|key| names.key(key)).collect();
         }
         Some(_) => {}
@@ -118,10 +118,13 @@ pub(super) fn node(
     }
     let taints = node["spec"]["taints"].as_array();
     if let Some(taints) = taints.filter(|taints| !taints.is_empty()) {
-        spec["taints"] = taints.iter().map(|taint| matching(taint, names)).collect();
+        spec["taints"] = taints
+            .iter()
+            .map(|taint| taint_or_toleration(taint, names))
+            .collect();
     }
-    spec["allocatable"] = allocatable(&node["status"]["allocatable"], room, names);
-    if let Some(limits) = room.volume_limits {
+    spec["allocatable"] = allocatable(&node["status"]["allocatable"], node_resources, names);
+    if let Some(limits) = node_resources.volume_limits {
         let limits = limits
             .iter()
             .map(|(driver, left)| (names.driver(driver), json!(left)));
@@ -131,10 +134,10 @@ pub(super) fn node(
 }
 
 /// Allocatable resources. If the node has none, which means no limit, writes very large amounts.
-fn allocatable(told: &Value, room: &Room<'_>, names: &mut Names) -> Value {
-    if told.is_null() {
+fn allocatable(allocatable: &Value, node_resources: &NodeResources<'_>, names: &mut Names) -> Value {
+    if allocatable.is_null() {
         let plenty = |name: &String| (resource(name, names), Value::from("1Ei"));
-        let mut all: Map<String, Value> = room.resources.iter().map(plenty).collect();
+        let mut all: Map<String, Value> = node_resources.resources.iter().map(plenty).collect();
         all.extend([
             ("cpu".to_owned(), "1M".into()),
             ("memory".to_owned(), "1Ei".into()),
@@ -145,17 +148,17 @@ fn allocatable(told: &Value, room: &Room<'_>, names: &mut Names) -> Value {
     let of_resource = |name: &String| {
         Some((
             resource(name, names),
-            Value::String(quantity(&told[name.as_str()])?),
+            Value::String(quantity(&allocatable[name.as_str()])?),
         ))
     };
-    let mut all: Map<String, Value> = room.resources.iter().filter_map(of_resource).collect();
-    let pods = quantity(&told["pods"]).map(|text| {
+    let mut all: Map<String, Value> = node_resources.resources.iter().filter_map(of_resource).collect();
+    let pods = quantity(&allocatable["pods"]).map(|text| {
         let whole = text
             .parse()
             .ok()
             .map(|pods: Quantity| pods.bytes(Arithmetic::Exact));
-        match whole.filter(|_| room.missing > 0) {
-            Some(pods) => (pods - i128::from(room.missing)).max(0).to_string(),
+        match whole.filter(|_| node_resources.missing > 0) {
+            Some(pods) => (pods - i128::from(node_resources.missing)).max(0).to_string(),
             None => text,
         }
     });
@@ -172,9 +175,9 @@ pub(super) fn resource(name: &str, names: &mut Names) -> String {
 }
 
 /// Renames a taint or toleration.
-pub(super) fn matching(value: &Value, names: &mut Names) -> Value {
+pub(super) fn taint_or_toleration(value: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
-    keep(
+    copy_fields(
         value,
         &mut fields,
         &["key", "operator", "value", "effect", "tolerationSeconds"],
@@ -241,7 +244,7 @@ fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
 /// A CSIDriver other than the scenario's.
 pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
     let mut spec = Map::from_iter([("attachRequired".to_owned(), false.into())]);
-    keep(&driver["spec"], &mut spec, &["storageCapacity"]);
+    copy_fields(&driver["spec"], &mut spec, &["storageCapacity"]);
     json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver",
         "metadata": {"name": names.driver(name_of(driver))}, "spec": spec,
@@ -344,7 +347,7 @@ pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Nam
 pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     let mut annotations = Map::new();
     let all = &claim["metadata"]["annotations"];
-    keep(all, &mut annotations, &KEPT_ANNOTATIONS);
+    copy_fields(all, &mut annotations, &BINDING_ANNOTATIONS);
     if let Some(node) = all[SELECTED_NODE].as_str() {
         annotations.insert(SELECTED_NODE.to_owned(), names.text(node).into());
     }
@@ -363,7 +366,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     if !annotations.is_empty() {
         object["metadata"]["annotations"] = annotations.into();
     }
-    mark_deleted(claim, &mut object["metadata"]);
+    copy_deletion(claim, &mut object["metadata"]);
     if let Some(phase) = claim["status"]["phase"].as_str() {
         object["status"] = json!({"phase": phase});
     }
@@ -373,7 +376,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
 /// The spec of a PVC in that namespace, or of a PVC template.
 pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> Map<String, Value> {
     let mut spec = Map::new();
-    keep_modes(&claim["spec"], &mut spec);
+    copy_modes(&claim["spec"], &mut spec);
     let size = quantity(&claim["spec"]["resources"]["requests"]["storage"]);
     spec.insert(
         "resources".to_owned(),
@@ -394,7 +397,7 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
     {
         spec.insert("selector".to_owned(), names.selector(selector));
     }
-    keep_attributes_class(&claim["spec"], &mut spec, names);
+    copy_attributes_class(&claim["spec"], &mut spec, names);
     if let Some((field, source)) = data_source(claim) {
         let name = source["name"].as_str().unwrap_or_default();
         let name = match source["kind"] == "PersistentVolumeClaim" {
@@ -402,14 +405,14 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
             false => names.text(name),
         };
         let mut kept = Map::from_iter([("name".to_owned(), name.into())]);
-        keep(source, &mut kept, &["apiGroup", "kind"]);
+        copy_fields(source, &mut kept, &["apiGroup", "kind"]);
         spec.insert(field.to_owned(), kept.into());
     }
     spec
 }
 
 /// Copies `volumeAttributesClassName`, which must be equal in PVC and volume.
-fn keep_attributes_class(from: &Value, to: &mut Map<String, Value>, names: &mut Names) {
+fn copy_attributes_class(from: &Value, to: &mut Map<String, Value>, names: &mut Names) {
     const FIELD: &str = "volumeAttributesClassName";
     if let Some(class) = from[FIELD].as_str().filter(|class| !class.is_empty()) {
         to.insert(FIELD.to_owned(), names.text(class).into());
@@ -433,7 +436,7 @@ pub(super) fn volume(
 ) -> Value {
     let own = names.of(Kind::Volume, name_of(volume));
     let mut spec = Map::new();
-    keep_modes(&volume["spec"], &mut spec);
+    copy_modes(&volume["spec"], &mut spec);
     let size = quantity(&volume["spec"]["capacity"]["storage"]).unwrap_or_else(|| "1".to_owned());
     spec.insert("capacity".to_owned(), json!({"storage": size}));
     // The volume must not be deleted together with its PVC.
@@ -441,7 +444,7 @@ pub(super) fn volume(
     let driver = volume["spec"]["csi"]["driver"].as_str();
     let driver = driver.map_or_else(|| NO_DRIVER.to_owned(), |driver| names.driver(driver));
     spec.insert("csi".to_owned(), json!({"driver": driver, "volumeHandle": own}));
-    keep_attributes_class(&volume["spec"], &mut spec, names);
+    copy_attributes_class(&volume["spec"], &mut spec, names);
     if let Some(class) = class_of(volume) {
         spec.insert("storageClassName".to_owned(), of_class(class, names).into());
     }
@@ -465,7 +468,7 @@ pub(super) fn volume(
     if !labels.is_empty() {
         object["metadata"]["labels"] = labels.into();
     }
-    mark_deleted(volume, &mut object["metadata"]);
+    copy_deletion(volume, &mut object["metadata"]);
     if let Some(phase) = volume["status"]["phase"].as_str() {
         object["status"] = json!({"phase": phase});
     }
@@ -479,14 +482,14 @@ fn claim_reference(reference: &Value, claims: &[&Value], names: &mut Names) -> O
     let claim = claims
         .iter()
         .find(|claim| name_of(claim) == name && namespace_of(claim) == namespace);
-    let mut told = json!({
+    let mut reduced = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": NAMESPACE,
         "name": names.in_namespace(Kind::Claim, namespace, name),
     });
     let uid = reference["uid"].as_str().filter(|uid| !uid.is_empty());
     let fits = uid.is_none_or(|uid| claim.is_some_and(|claim| claim["metadata"]["uid"] == uid));
     if !fits {
-        told["uid"] = STALE_UID.into();
+        reduced["uid"] = STALE_UID.into();
     }
-    Some(told)
+    Some(reduced)
 }

@@ -59,7 +59,7 @@ impl<'a> Situation<'a> {
                 let pod = cluster.of("Pod").find(|pod| is(pod, namespace, name));
                 vec![pod.ok_or_else(|| CaptureError::NoPod(namespace.clone(), name.clone()))?]
             }
-            None => cluster.of("Pod").filter(|pod| waits(pod)).collect(),
+            None => cluster.of("Pod").filter(|pod| is_pending(pod)).collect(),
         };
         let driver = match &options.driver {
             Some(driver) => cluster.check_driver(driver)?,
@@ -105,7 +105,7 @@ impl<'a> Situation<'a> {
             claims,
             others: cluster
                 .of("Pod")
-                .filter(|pod| is_there(pod) && !pods.iter().any(|it| std::ptr::eq(*it, *pod)))
+                .filter(|pod| uses_node_resources(pod) && !pods.iter().any(|it| std::ptr::eq(*it, *pod)))
                 .collect(),
             namespaces: cluster.named("Namespace"),
             attachments: cluster.of("VolumeAttachment").collect(),
@@ -166,8 +166,8 @@ impl<'a> Cluster<'a> {
         let provisions = self
             .of("StorageClass")
             .any(|class| class["provisioner"] == driver);
-        let is_there = self.of("CSIDriver").any(|object| name_of(object) == driver);
-        match provisions || is_there {
+        let has_object = self.of("CSIDriver").any(|object| name_of(object) == driver);
+        match provisions || has_object {
             true => Ok(driver.to_owned()),
             false => Err(CaptureError::NoDriver(driver.to_owned())),
         }
@@ -291,13 +291,13 @@ pub(super) fn data_source(claim: &Value) -> Option<(&'static str, &Value)> {
 }
 
 /// Whether the pod is pending.
-fn waits(pod: &Value) -> bool {
+fn is_pending(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or("Pending");
     pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && phase == "Pending"
 }
 
 /// Whether the pod uses resources of a node.
-fn is_there(pod: &Value) -> bool {
+fn uses_node_resources(pod: &Value) -> bool {
     let has_ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
     !pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && !has_ended
 }

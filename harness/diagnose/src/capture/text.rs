@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::content::{Content, Fate};
+use super::content::{Content, ExpectedResult};
 use super::options::CaptureOptions;
 use capacity_types::flow::{flow, scalar};
 
@@ -26,10 +26,10 @@ impl Content {
         let mut out = format!(
             "# Captured from a cluster. It runs with `{program} repro FILE`, and `{program} up FILE` serves it to kubectl.\n{HEAD}"
         );
-        for sentence in &self.left_out {
+        for sentence in &self.omissions {
             let _ = writeln!(out, "# Left out: {sentence}.");
         }
-        let subject = match self.fates.as_slice() {
+        let subject = match self.expected.as_slice() {
             [(pod, _)] => pod.clone(),
             _ => self.driver["name"].as_str().unwrap_or_default().to_owned(),
         };
@@ -72,24 +72,24 @@ impl Content {
 
     fn expectations(&self, out: &mut String) {
         out.push_str("    expect:\n");
-        for (pod, (fate, why)) in &self.fates {
+        for (pod, (result, why)) in &self.expected {
             let pod = scalar(pod);
-            let expected = match fate {
-                Fate::On(node) => format!("placement: {{{pod}: {}}}", scalar(node)),
-                Fate::Placed => format!("placement: {{{pod}: any}}"),
-                Fate::Refused => format!("placement: {{{pod}: none}}"),
-                Fate::Untried => format!(
+            let expected = match result {
+                ExpectedResult::OnNode(node) => format!("placement: {{{pod}: {}}}", scalar(node)),
+                ExpectedResult::Placed => format!("placement: {{{pod}: any}}"),
+                ExpectedResult::Unschedulable => format!("placement: {{{pod}: none}}"),
+                ExpectedResult::NotAttempted => format!(
                     "objects: [{{resource: pods, name: {pod}, fields: {{spec: {{nodeName: null}}}}}}]"
                 ),
             };
             let _ = writeln!(out, "      - {expected}");
             // A pending pod may be placed a moment later; a placed one remains where it is.
-            if let Fate::Refused | Fate::Untried = fate {
+            if let ExpectedResult::Unschedulable | ExpectedResult::NotAttempted = result {
                 let _ = writeln!(out, "        stays: {UNPLACED_FOR}");
             }
             let _ = writeln!(out, "        why: {}", scalar(why));
         }
-        if self.fates.is_empty() {
+        if self.expected.is_empty() {
             let expected = match self.published.is_null() {
                 true => format!(
                     "objects: [{{resource: csistoragecapacities, count: {}}}]",

@@ -20,7 +20,8 @@ use crate::snapshot::{Error, Snapshot};
 pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<Captured, Error> {
     let rules = Options::default().rules()?;
     let objects = cluster.objects();
-    let fits = |namespace: &str, name: &str| has_node(&objects, &cluster.inventory, &rules, namespace, name);
+    let fits =
+        |namespace: &str, name: &str| fits_any_node(&objects, &cluster.inventory, &rules, namespace, name);
     capture(&objects, &fits, options).map_err(|error| match &error {
         CaptureError::NoPod(namespace, _) => format!("{error}{}", cluster.hint_at(namespace)).into(),
         _ => error.into(),
@@ -37,12 +38,12 @@ pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>)
         return Vec::new();
     };
     let differing = |((namespace, name), own): &((String, String), String)| {
-        let before = nodes(
+        let before = node_verdicts(
             &cluster.inventory,
             &rules,
             &ObjectKey::namespaced(namespace, name),
         )?;
-        let after = nodes(&file.inventory, &rules, &ObjectKey::namespaced(NAMESPACE, own))?;
+        let after = node_verdicts(&file.inventory, &rules, &ObjectKey::namespaced(NAMESPACE, own))?;
         let after: BTreeMap<&String, &NodeView> = after.iter().map(|node| (&node.node, node)).collect();
         let mut pairs = before.iter().filter_map(|node| {
             let own = captured.nodes.get(&node.node)?;
@@ -64,7 +65,7 @@ pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>)
 }
 
 /// The verdict for each node, sorted by node name. `None`: the pod cannot be explained.
-fn nodes(inventory: &Inventory, rules: &Rules, pod: &ObjectKey) -> Option<Vec<NodeView>> {
+fn node_verdicts(inventory: &Inventory, rules: &Rules, pod: &ObjectKey) -> Option<Vec<NodeView>> {
     let detail = Detail {
         node: None,
         objects: 0,
@@ -107,7 +108,13 @@ fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
 }
 
 /// Whether a node fits a pod, with preemption if needed, once its ephemeral PVCs and its volumes with Immediate binding exist.
-fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
+fn fits_any_node(
+    objects: &[Value],
+    inventory: &Inventory,
+    rules: &Rules,
+    namespace: &str,
+    name: &str,
+) -> bool {
     let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
         return false;
     };
@@ -142,5 +149,5 @@ fn has_node(objects: &[Value], inventory: &Inventory, rules: &Rules, namespace: 
     };
     // A pod that cannot be explained, for example because a PVC is missing, fits no node.
     explain::pod(snapshot, rules, &pod, &detail)
-        .is_ok_and(|told| told.preemption.is_some() || told.nodes.iter().any(|node| node.fits))
+        .is_ok_and(|explained| explained.preemption.is_some() || explained.nodes.iter().any(|node| node.fits))
 }

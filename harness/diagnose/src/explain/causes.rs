@@ -11,29 +11,29 @@ use capacity_scheduler::snapshot::Snapshot;
 /// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 /// Maximum number of listed nodes.
-const NAMED: usize = 3;
+const LISTED_MAX: usize = 3;
 
 /// The namespace of kube-controller-manager and kube-scheduler, and of their Leases.
 const SYSTEM: &str = "kube-system";
 /// A running leader renews its Lease several times per `leaseDurationSeconds`. After this many durations without a renewal it has stopped.
-const DURATIONS: i64 = 4;
+const LEASE_DURATIONS: i64 = 4;
 
 /// The causes from the pod's PVCs, in volume order, then why no scheduler has tried the pod.
 pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
     let volumes = pod.volumes.iter();
     let mut causes: Vec<String> = volumes
         .flat_map(|volume| match snapshot.claims.get(&volume.claim) {
-            Some(claim) => of_claim(snapshot, pod, volume, claim),
-            None => vec![missing(volume)],
+            Some(claim) => claim_causes(snapshot, pod, volume, claim),
+            None => vec![missing_claim(volume)],
         })
         .collect();
-    causes.extend(untried(snapshot, pod));
+    causes.extend(not_attempted(snapshot, pod));
     let mut known = std::collections::BTreeSet::new();
     causes.retain(|cause| known.insert(cause.clone()));
     causes
 }
 
-fn missing(PodVolume { claim, ephemeral }: &PodVolume) -> String {
+fn missing_claim(PodVolume { claim, ephemeral }: &PodVolume) -> String {
     match ephemeral {
         true => format!(
             "claim {claim} does not exist yet: the ephemeral volume controller of kube-controller-manager creates it; check that it runs, and see \
@@ -43,7 +43,7 @@ fn missing(PodVolume { claim, ephemeral }: &PodVolume) -> String {
     }
 }
 
-fn of_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume, claim: &Claim) -> Vec<String> {
+fn claim_causes(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume, claim: &Claim) -> Vec<String> {
     let key = &claim.key;
     if volume.ephemeral && claim.controller.as_ref() != Some(&pod.uid) {
         return vec![format!(
@@ -56,7 +56,7 @@ fn of_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume, claim: &Claim) -
         )];
     }
     let Some(name) = &claim.volume else {
-        return unbound(snapshot, pod, claim);
+        return unbound_claim_causes(snapshot, pod, claim);
     };
     match snapshot.volume(name) {
         None => vec![format!(
@@ -69,7 +69,7 @@ fn of_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume, claim: &Claim) -
     }
 }
 
-fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
+fn unbound_claim_causes(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     let key = &claim.key;
     if claim.class.is_empty() {
         return vec![format!(
@@ -85,22 +85,22 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
     let provisioner = &class.provisioner;
     let mut causes = Vec::new();
     if provisioner != NO_PROVISIONER {
-        causes.extend(of_driver(snapshot, class));
+        causes.extend(driver_causes(snapshot, class));
     }
-    causes.extend(of_source(snapshot, pod, claim));
+    causes.extend(data_source_cause(snapshot, pod, claim));
     let is_due = !class.delayed || claim.selected_node.is_some();
     if is_due && !claim.handed_over && provisioner != NO_PROVISIONER {
         causes.push(format!(
             "claim {key} has no annotation volume.kubernetes.io/storage-provisioner, with which the PersistentVolume controller requests a volume from \
              {provisioner}: check that kube-controller-manager runs{}",
-            expired(snapshot, "kube-controller-manager", |lease| lease.key.namespace == SYSTEM).unwrap_or_default()
+            expired_lease(snapshot, "kube-controller-manager", |lease| lease.key.namespace == SYSTEM).unwrap_or_default()
         ));
     } else if !class.delayed {
         causes.push(format!(
             "claim {key} is not bound, and class {} is Immediate: {provisioner} must create its volume before a pod is scheduled; see the claim's \
              events and the log of the driver's controller{}",
             class.key.name,
-            controller(snapshot, provisioner)
+            stopped_controller(snapshot, provisioner)
         ));
     } else if let (Some(node), None) = (&pod.node, &claim.selected_node) {
         causes.push(format!(
@@ -111,18 +111,18 @@ fn unbound(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<String> {
         causes.push(format!(
             "node {node} is selected for claim {key}, and {provisioner} has not created its volume yet; see the claim's events and the log of the \
              driver's controller{}",
-            controller(snapshot, provisioner)
+            stopped_controller(snapshot, provisioner)
         ));
     }
     causes
 }
 
 /// Sentence ending if the driver's controller seems not to run (an expired Lease, or no ready external-provisioner pod). Empty otherwise.
-fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
+fn stopped_controller(snapshot: &Snapshot, provisioner: &str) -> String {
     // csi-lib-utils derives the name of external-provisioner's Lease from the driver's name.
     let is_plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = provisioner.chars().map(is_plain).collect();
-    if let Some(expired) = expired(snapshot, &name, |_| true) {
+    if let Some(expired) = expired_lease(snapshot, &name, |_| true) {
         return expired;
     }
     let provisioners: Vec<&Pod> = snapshot
@@ -139,26 +139,26 @@ fn controller(snapshot: &Snapshot, provisioner: &str) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     format!(
         "; no pod with an external-provisioner is ready, see {}",
-        named(&names)
+        first_names(&names)
     )
 }
 
 /// Sentence ending with the last renewal of the Lease, if it has expired. The latest `renewTime` of all Leases is used as the time at which
 /// the objects were listed.
-fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -> Option<String> {
+fn expired_lease(snapshot: &Snapshot, name: &str, matches: impl Fn(&Lease) -> bool) -> Option<String> {
     let mut times: Vec<i64> = snapshot.leases.iter().filter_map(|lease| lease.renewed).collect();
     times.sort_unstable();
     // Of several, use the second latest: the clock of one node may be ahead.
     let now = *times.iter().rev().nth(usize::from(times.len() > 2))?;
-    let meant = snapshot
+    let matching = snapshot
         .leases
         .iter()
-        .filter(|lease| lease.key.name == name && is_meant(lease));
-    let last = meant
+        .filter(|lease| lease.key.name == name && matches(lease));
+    let last = matching
         .filter_map(|lease| Some((lease.renewed?, lease)))
         .max_by_key(|(renewed, _)| *renewed);
     let (renewed, lease) = last?;
-    (now - renewed > DURATIONS * lease.seconds.max(1)).then(|| {
+    (now - renewed > LEASE_DURATIONS * lease.seconds.max(1)).then(|| {
         format!(
             "; its Lease {} was last renewed {} seconds before other Leases, so it has no leader",
             lease.key,
@@ -167,28 +167,28 @@ fn expired(snapshot: &Snapshot, name: &str, is_meant: impl Fn(&Lease) -> bool) -
     })
 }
 
-/// A sentence if Leases or younger pods show that the pod's scheduler is not running.
-fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
+/// A sentence if Leases or newer pods show that the pod's scheduler is not running.
+fn not_attempted(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
     if pod.node.is_some() || pod.gated || pod.deleting || pod.scheduled_condition().is_some() {
         return None;
     }
     let scheduler = &pod.scheduler_name;
     if *scheduler == Options::default().scheduler_name {
-        let expired = expired(snapshot, "kube-scheduler", |lease| lease.key.namespace == SYSTEM)?;
+        let expired = expired_lease(snapshot, "kube-scheduler", |lease| lease.key.namespace == SYSTEM)?;
         return Some(format!(
             "no scheduler has attempted the pod: check that kube-scheduler runs{expired}"
         ));
     }
-    let younger = |other: &&Arc<Pod>| pod.created.is_some() && other.created > pod.created;
-    let placed: Vec<&Arc<Pod>> = snapshot
+    let newer = |other: &&Arc<Pod>| pod.created.is_some() && other.created > pod.created;
+    let newer_pods: Vec<&Arc<Pod>> = snapshot
         .pods
         .iter()
         .map(|(_, other)| other)
-        .filter(younger)
+        .filter(newer)
         .collect();
-    let other = placed
+    let other = newer_pods
         .first()
-        .filter(|_| placed.iter().all(|other| other.scheduler_name != *scheduler))?;
+        .filter(|_| newer_pods.iter().all(|other| other.scheduler_name != *scheduler))?;
     Some(format!(
         "scheduler {scheduler} has neither attempted the pod nor placed a newer one, while the newer pod {} of another scheduler has a \
          node: check that {scheduler} runs, or recreate the pod with the spec.schedulerName of a running scheduler",
@@ -197,7 +197,7 @@ fn untried(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
 }
 
 /// Why a volume cannot be created from the PVC's `dataSource`, which the scheduler does not check.
-fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
+fn data_source_cause(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     let key = &claim.key;
     let (kind, name, namespace) = claim.source.as_ref()?;
     if kind != "PersistentVolumeClaim" {
@@ -216,25 +216,25 @@ fn of_source(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
             "claim {key} is a clone of claim {source}, which is not bound yet: the clone waits until it is"
         ));
     };
-    let is_far = |node: &&Arc<Node>| !volume.admits(&node.labels);
-    let far: Vec<&str> = snapshot
+    let is_inaccessible = |node: &&Arc<Node>| !volume.admits(&node.labels);
+    let inaccessible: Vec<&str> = snapshot
         .nodes
         .iter()
-        .filter(is_far)
+        .filter(is_inaccessible)
         .map(|node| node.name())
         .collect();
-    (pod.node.is_none() && !far.is_empty()).then(|| {
+    (pod.node.is_none() && !inaccessible.is_empty()).then(|| {
         format!(
             "claim {key} is a clone of claim {source}, whose volume {} is not accessible from node {}; the scheduler does not check this, \
              and a driver that clones only within a topology segment fails there: restrict the pod to the nodes of that volume",
             volume.key,
-            named(&far)
+            first_names(&inaccessible)
         )
     })
 }
 
 /// What a driver lacks for provisioning.
-fn of_driver(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
+fn driver_causes(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
     let driver = driver_of(&class.provisioner);
     // A dump without any CSINode has no information about them.
     if snapshot.csi_nodes.is_empty() {
@@ -278,16 +278,20 @@ fn of_driver(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
             causes.push(format!(
                 "node {} has no label {key}, although its CSINode lists that topology key of driver {driver}, so its topology segment is unknown; \
                  restart the driver's pod there, so that the kubelet sets the label again",
-                named(&lacking)
+                first_names(&lacking)
             ));
         }
     }
     causes
 }
 
-fn named(nodes: &[&str]) -> String {
-    match nodes.len() {
-        ..=NAMED => nodes.join(", "),
-        count => format!("{} and {} more", nodes[..NAMED].join(", "), count - NAMED),
+fn first_names(names: &[&str]) -> String {
+    match names.len() {
+        ..=LISTED_MAX => names.join(", "),
+        count => format!(
+            "{} and {} more",
+            names[..LISTED_MAX].join(", "),
+            count - LISTED_MAX
+        ),
     }
 }

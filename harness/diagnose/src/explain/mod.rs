@@ -31,7 +31,7 @@ use capacity_scheduler::rules::Rules;
 use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::store::Collection;
 
-pub use self::objects::{ObjectView, Seen};
+pub use self::objects::{ObjectVerdict, ObjectView};
 
 /// The extent of an explanation.
 #[derive(Clone, Debug)]
@@ -159,7 +159,7 @@ pub fn pod(
             pod.not_modelled.join(" and ")
         ),
     };
-    if let Some(verdict) = untried(pod) {
+    if let Some(verdict) = not_attempted(pod) {
         return Ok(Explanation {
             verdict,
             subject,
@@ -178,12 +178,12 @@ pub fn pod(
         .filter(|condition| condition.status == "False");
     explained.condition = condition
         .and_then(|condition| condition.message.clone())
-        .filter(|message| in_short(message) != in_short(&explained.verdict));
+        .filter(|message| without_suffixes(message) != without_suffixes(&explained.verdict));
     Ok(explained)
 }
 
 /// The reasons of a condition without release-specific suffixes.
-fn in_short(message: &str) -> String {
+fn without_suffixes(message: &str) -> String {
     let reasons = message.split(" preemption:").next().unwrap_or_default();
     let reasons = reasons
         .strip_suffix(" no new claims to deallocate,")
@@ -200,16 +200,16 @@ fn in_short(message: &str) -> String {
 }
 
 /// Why the default scheduler does not attempt the pod.
-fn untried(pod: &Pod) -> Option<String> {
+fn not_attempted(pod: &Pod) -> Option<String> {
     let ours = Options::default().scheduler_name;
     match &pod.node {
         Some(node) => Some(format!(
             "is already on node {node}; a scheduled pod is never moved"
         )),
         None if pod.deleting => Some("is being deleted: no scheduler attempts it".to_owned()),
-        None if pod.gated => {
-            Some("has scheduling gates: no scheduler attempts it until spec.schedulingGates is empty".to_owned())
-        }
+        None if pod.gated => Some(
+            "has scheduling gates: no scheduler attempts it until spec.schedulingGates is empty".to_owned(),
+        ),
         None if pod.scheduler_name != ours => Some(format!(
             "has spec.schedulerName {}: {ours} does not attempt it",
             pod.scheduler_name
@@ -315,12 +315,12 @@ fn explain(
         true => {
             let preemption = preempt(snapshot, rules, pod, &assessment.refused);
             let verdict = cycle::refusal(&assessment.refused, rules, &preemption);
-            (verdict, eviction(snapshot, &preemption))
+            (verdict, eviction_text(snapshot, &preemption))
         }
-        false => (fits(rules, &assessment), None),
+        false => (fits_text(rules, &assessment), None),
     };
-    let scored = rules.shape.is_some() && assessment.feasible.len() > 1;
-    let of_claims: Vec<_> = claims
+    let has_scores = rules.shape.is_some() && assessment.feasible.len() > 1;
+    let considered: Vec<_> = claims
         .selected
         .iter()
         .chain(&claims.open)
@@ -329,10 +329,12 @@ fn explain(
     let feasible = assessment.feasible.iter().map(|feasible| NodeView {
         node: feasible.node.name().to_owned(),
         fits: true,
-        score: scored.then_some(feasible.score),
+        score: has_scores.then_some(feasible.score),
         reasons: Vec::new(),
         obstacles: Vec::new(),
-        claims: node_claims(&of_claims, &feasible.node, |claim| plan_of(feasible, claim)),
+        claims: node_claims(&considered, &feasible.node, |claim| {
+            planned_outcome(feasible, claim)
+        }),
     });
     let refused = assessment.refused.iter().map(|refused| NodeView {
         node: refused.node.name().to_owned(),
@@ -345,7 +347,9 @@ fn explain(
             .map(Cow::into_owned)
             .collect(),
         obstacles: obstacle::obstacles(snapshot, pod, refused),
-        claims: node_claims(&of_claims, &refused.node, |claim| refusal_of(refused, claim)),
+        claims: node_claims(&considered, &refused.node, |claim| {
+            rejection_outcome(refused, claim)
+        }),
     });
     let is_wanted = |view: &NodeView| detail.node.as_ref().is_none_or(|node| *node == view.node);
     let mut nodes: Vec<_> = feasible.chain(refused).filter(is_wanted).collect();
@@ -357,15 +361,19 @@ fn explain(
 }
 
 /// Lists the feasible nodes. Other scores are unknown, so the choice among them is open.
-fn fits(rules: &Rules, assessment: &Assessment) -> String {
+fn fits_text(rules: &Rules, assessment: &Assessment) -> String {
     /// Maximum number of listed nodes.
-    const NAMED: usize = 4;
+    const LISTED_MAX: usize = 4;
     let feasible = &assessment.feasible;
     let names: Vec<_> = feasible.iter().map(|feasible| feasible.node.name()).collect();
     let all = feasible.len() + assessment.refused.len();
     let named = match names.len() {
-        ..=NAMED => names.join(", "),
-        count => format!("{} and {} more", names[..NAMED - 1].join(", "), count + 1 - NAMED),
+        ..=LISTED_MAX => names.join(", "),
+        count => format!(
+            "{} and {} more",
+            names[..LISTED_MAX - 1].join(", "),
+            count + 1 - LISTED_MAX
+        ),
     };
     let mut text = format!("fits {} of {all} nodes: {named}", feasible.len());
     let best = feasible.iter().map(|feasible| feasible.score).max();
@@ -377,7 +385,7 @@ fn fits(rules: &Rules, assessment: &Assessment) -> String {
     text
 }
 
-fn eviction(snapshot: &Snapshot, preemption: &Preemption) -> Option<String> {
+fn eviction_text(snapshot: &Snapshot, preemption: &Preemption) -> Option<String> {
     let Preemption::Evicts(candidate) = preemption else {
         return None;
     };
@@ -390,7 +398,9 @@ fn eviction(snapshot: &Snapshot, preemption: &Preemption) -> Option<String> {
         0 if snapshot.budgets.is_empty() => "; no PodDisruptionBudget is known".to_owned(),
         0 => String::new(),
         count => {
-            format!("; {count} of them in violation of their PodDisruptionBudgets, because no node has better victims")
+            format!(
+                "; {count} of them in violation of their PodDisruptionBudgets, because no node has better victims"
+            )
         }
     };
     Some(format!(
@@ -481,7 +491,7 @@ fn node_claims(
         let (objects, more) = considered.on(node);
         NodeClaim {
             claim: claim.key.to_string(),
-            outcome: outcome(&claim.key).unwrap_or_else(|| alone(considered, node)),
+            outcome: outcome(&claim.key).unwrap_or_else(|| evaluate_alone(considered, node)),
             objects,
             more,
         }
@@ -490,7 +500,7 @@ fn node_claims(
 }
 
 /// What the plan of a feasible node contains for a PVC.
-fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
+fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     let binding = feasible.plan.bindings.iter().find(|it| it.claim.key == *claim);
     if let Some(binding) = binding {
         return Some(format!("is bound to volume {}, which exists", binding.volume.key));
@@ -516,7 +526,7 @@ fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
 }
 
 /// The reason of a node that concerns a PVC.
-fn refusal_of(refused: &Refused, claim: &ObjectKey) -> Option<String> {
+fn rejection_outcome(refused: &Refused, claim: &ObjectKey) -> Option<String> {
     let Cause::Volumes(refusals) = &refused.cause else {
         return None;
     };
@@ -530,7 +540,7 @@ fn refusal_of(refused: &Refused, claim: &ObjectKey) -> Option<String> {
 }
 
 /// Checks the PVC by itself if an earlier filter rejected the node.
-fn alone(considered: &Considered<'_>, node: &Node) -> String {
+fn evaluate_alone(considered: &Considered<'_>, node: &Node) -> String {
     let Delayed { demand, class, .. } = considered.delayed;
     if !class.admits(&node.labels) {
         return BindConflict::TopologyNotAllowed.to_string();

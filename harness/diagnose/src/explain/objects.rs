@@ -31,7 +31,7 @@ pub struct ObjectView {
     /// `maximumVolumeSize`.
     pub maximum_volume_size: Option<String>,
     /// Whether it suffices, or why not, for programs.
-    pub seen: Seen,
+    pub seen: ObjectVerdict,
     /// The same as text.
     pub why: String,
 }
@@ -39,7 +39,7 @@ pub struct ObjectView {
 /// The result for an object, a PVC and a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Seen {
+pub enum ObjectVerdict {
     /// It is large enough and accessible.
     Suffices,
     /// Neither capacity nor maximumVolumeSize is set.
@@ -65,11 +65,16 @@ pub(super) struct Considered<'a> {
     pub(super) delayed: &'a Delayed,
     /// The objects of the class by descending size.
     ranked: Vec<&'a Arc<Capacity>>,
-    most: usize,
+    objects_max: usize,
 }
 
 impl<'a> Considered<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, rules: &'a Rules, delayed: &'a Delayed, most: usize) -> Self {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        rules: &'a Rules,
+        delayed: &'a Delayed,
+        objects_max: usize,
+    ) -> Self {
         let class = &delayed.class.key.name;
         let objects = snapshot.capacities.iter();
         let mut ranked: Vec<_> = objects.filter(|object| object.class == *class).collect();
@@ -79,7 +84,7 @@ impl<'a> Considered<'a> {
             rules,
             delayed,
             ranked,
-            most,
+            objects_max,
         }
     }
 
@@ -92,7 +97,7 @@ impl<'a> Considered<'a> {
             .iter()
             .copied()
             .chain(others.copied())
-            .take(self.most)
+            .take(self.objects_max)
             .collect();
         let more = self.ranked.len() - of_class.len();
         let mut views: Vec<_> = of_class.iter().map(|object| self.view(object, node)).collect();
@@ -131,33 +136,39 @@ impl<'a> Considered<'a> {
                 .max_by_key(|object| object.limit().map(Quantity::nanos))
         });
         largest
-            .take(self.most)
+            .take(self.objects_max)
             .map(|object| {
                 let why = format!("large enough, but for StorageClass {}", object.class);
-                self.object_view(object, Seen::OtherClass, why)
+                self.object_view(object, ObjectVerdict::OtherClass, why)
             })
             .collect()
     }
 
     fn view(&self, object: &Capacity, node: &Node) -> ObjectView {
         let (seen, why) = match &self.delayed.demand {
-            Demand::Request(request) => self.judge(
+            Demand::Request(request) => self.evaluate(
                 object,
                 node,
                 shortcoming(self.rules, object, *request, &node.labels),
             ),
-            Demand::Unchecked(_) | Demand::Unknown(_) => {
-                (Seen::NotRead, "is ignored: capacity is not checked".to_owned())
-            }
+            Demand::Unchecked(_) | Demand::Unknown(_) => (
+                ObjectVerdict::NotRead,
+                "is ignored: capacity is not checked".to_owned(),
+            ),
         };
         self.object_view(object, seen, why)
     }
 
-    fn judge(&self, object: &Capacity, node: &Node, found: Option<Shortcoming>) -> (Seen, String) {
+    fn evaluate(
+        &self,
+        object: &Capacity,
+        node: &Node,
+        found: Option<Shortcoming>,
+    ) -> (ObjectVerdict, String) {
         let field = self.limit_field(object);
         match found {
-            None => (Seen::Suffices, format!("{field} is large enough")),
-            Some(Shortcoming::NoLimit) => (Seen::NoLimit, format!("{field} is unset")),
+            None => (ObjectVerdict::Suffices, format!("{field} is large enough")),
+            Some(Shortcoming::NoLimit) => (ObjectVerdict::NoLimit, format!("{field} is unset")),
             Some(Shortcoming::TooSmall { limit, request }) => {
                 let elsewhere = if object.topology.admits(&node.labels) {
                     ""
@@ -169,11 +180,14 @@ impl<'a> Considered<'a> {
                     format_bytes(limit),
                     format_bytes(request)
                 );
-                (Seen::TooSmall, why)
+                (ObjectVerdict::TooSmall, why)
             }
-            Some(Shortcoming::NoTopology) => (Seen::NoTopology, "nodeTopology is unset, so it matches no node".to_owned()),
-            Some(Shortcoming::InvalidTopology(error)) => (Seen::InvalidTopology, error.to_string()),
-            Some(Shortcoming::OtherTopology) => (Seen::OtherTopology, miss(object, node)),
+            Some(Shortcoming::NoTopology) => (
+                ObjectVerdict::NoTopology,
+                "nodeTopology is unset, so it matches no node".to_owned(),
+            ),
+            Some(Shortcoming::InvalidTopology(error)) => (ObjectVerdict::InvalidTopology, error.to_string()),
+            Some(Shortcoming::OtherTopology) => (ObjectVerdict::OtherTopology, unmatched_label(object, node)),
         }
     }
 
@@ -187,7 +201,7 @@ impl<'a> Considered<'a> {
         }
     }
 
-    fn object_view(&self, object: &Capacity, seen: Seen, why: String) -> ObjectView {
+    fn object_view(&self, object: &Capacity, seen: ObjectVerdict, why: String) -> ObjectView {
         let text = |quantity: Option<Quantity>| {
             quantity.map(|quantity| format_bytes(quantity.bytes(Arithmetic::Exact)))
         };
@@ -204,7 +218,7 @@ impl<'a> Considered<'a> {
 }
 
 /// The label that excludes a node from a topology.
-fn miss(object: &Capacity, node: &Node) -> String {
+fn unmatched_label(object: &Capacity, node: &Node) -> String {
     let NodeTopology::Matching(selector) = &object.topology else {
         return String::new();
     };

@@ -15,21 +15,21 @@ use capacity_scheduler::snapshot::Snapshot;
 pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Refused) -> Vec<String> {
     let node = &*refused.node;
     match &refused.cause {
-        Cause::Unfit(unfit) => of_node(pod, node, unfit),
+        Cause::Unfit(unfit) => node_obstacles(pod, node, unfit),
         Cause::Volumes(refusals) => refusals
             .iter()
-            .filter_map(|refusal| of_volume(snapshot, node, refusal))
+            .filter_map(|refusal| volume_obstacles(snapshot, node, refusal))
             .flatten()
             .collect(),
         Cause::Extender { .. } => Vec::new(),
     }
 }
 
-fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
+fn node_obstacles(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
     let sentence = match unfit {
-        Unfit::Tainted(_) => return tolerance(pod, node),
-        Unfit::NotNamed | Unfit::LabelsDiffer => return labels(pod, node),
-        Unfit::Full(short) => return short.iter().map(amounts).collect(),
+        Unfit::Tainted(_) => return untolerated_taints(pod, node),
+        Unfit::NotNamed | Unfit::LabelsDiffer => return unmet_labels(pod, node),
+        Unfit::Full(short) => return short.iter().map(insufficient_resource).collect(),
         Unfit::Cordoned => "the node is cordoned: spec.unschedulable is true".to_owned(),
         Unfit::PortTaken(port) => format!("a pod on the node has host port {port}"),
         Unfit::DiskInUse(disk) => format!("a pod on the node uses {disk}"),
@@ -47,7 +47,7 @@ fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
         Unfit::OtherZone { volume, key } => {
             format!(
                 "volume {volume} has another value of label {key}; the node has {}",
-                has(&node.labels, key)
+                label_text(&node.labels, key)
             )
         }
         Unfit::NoSpreadLabel(key) => {
@@ -65,25 +65,25 @@ fn of_node(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
         Unfit::NoPodNear(key) => match node.labels.contains_key(key) {
             true => format!(
                 "no pod that the pod's affinity selects is on a node with {}",
-                has(&node.labels, key)
+                label_text(&node.labels, key)
             ),
             false => format!("the node has no label {key}, which the pod's affinity uses"),
         },
         Unfit::PodNear { pod: other, key } => format!(
             "pod {other}, which the pod's anti-affinity selects, is on a node with {}",
-            has(&node.labels, key)
+            label_text(&node.labels, key)
         ),
         Unfit::Repelled { pod: other, key } => format!(
             "pod {other}, whose anti-affinity selects this pod, is on a node with {}",
-            has(&node.labels, key)
+            label_text(&node.labels, key)
         ),
     };
     vec![sentence]
 }
 
 /// Every taint that the pod does not tolerate. The reason only covers the first one.
-fn tolerance(pod: &Pod, node: &Node) -> Vec<String> {
-    let repelling = node
+fn untolerated_taints(pod: &Pod, node: &Node) -> Vec<String> {
+    let untolerated = node
         .taints
         .iter()
         .filter(|taint| !taint.is_tolerated(&pod.tolerations));
@@ -97,21 +97,21 @@ fn tolerance(pod: &Pod, node: &Node) -> Vec<String> {
             taint.key, taint.effect
         )
     };
-    repelling.map(sentence).collect()
+    untolerated.map(sentence).collect()
 }
 
-fn labels(pod: &Pod, node: &Node) -> Vec<String> {
+fn unmet_labels(pod: &Pod, node: &Node) -> Vec<String> {
     let mut found: Vec<String> = pod
         .node_selector
         .iter()
         .filter(|(key, value)| node.labels.get(key.as_str()) != Some(*value))
         .map(|(key, value)| {
-            let has = has(&node.labels, key);
-            format!("the pod's nodeSelector requires {key}={value}; the node has {has}")
+            let present = label_text(&node.labels, key);
+            format!("the pod's nodeSelector requires {key}={value}; the node has {present}")
         })
         .collect();
     if let Some(affinity) = &pod.affinity {
-        found.extend(unmet(
+        found.extend(unmet_requirements(
             affinity,
             node.name(),
             &node.labels,
@@ -121,17 +121,22 @@ fn labels(pod: &Pod, node: &Node) -> Vec<String> {
     found
 }
 
-fn of_volume(snapshot: &Snapshot, node: &Node, refusal: &Refusal) -> Option<Vec<String>> {
+fn volume_obstacles(snapshot: &Snapshot, node: &Node, refusal: &Refusal) -> Option<Vec<String>> {
     let Refusal::NodeConflict { claim, volume } = refusal else {
         return None;
     };
     let affinity = snapshot.volume(volume)?.affinity.as_ref()?;
-    let who = format!("the node affinity of volume {volume}, to which claim {claim} is bound,");
-    Some(unmet(affinity, "", &node.labels, &who))
+    let selector_name = format!("the node affinity of volume {volume}, to which claim {claim} is bound,");
+    Some(unmet_requirements(affinity, "", &node.labels, &selector_name))
 }
 
 /// The unmet requirements of a selector: one sentence per term, of which one must match.
-fn unmet(selector: &NodeSelector, name: &str, labels: &Labels, who: &str) -> Vec<String> {
+fn unmet_requirements(
+    selector: &NodeSelector,
+    name: &str,
+    labels: &Labels,
+    selector_name: &str,
+) -> Vec<String> {
     let terms = selector.unmet(name, labels);
     // If one term matches, the selector matches.
     if terms.iter().any(Vec::is_empty) {
@@ -139,28 +144,28 @@ fn unmet(selector: &NodeSelector, name: &str, labels: &Labels, who: &str) -> Vec
     }
     if terms.is_empty() {
         return vec![format!(
-            "{who} has no term that can be evaluated, so it matches no node"
+            "{selector_name} has no term that can be evaluated, so it matches no node"
         )];
     }
     let one = |requirements: &Vec<(String, Option<String>)>| {
         let each = requirements.iter().map(|(requirement, key)| match key {
             None => requirement.clone(),
-            Some(key) => format!("{requirement} (the node has {})", has(labels, key)),
+            Some(key) => format!("{requirement} (the node has {})", label_text(labels, key)),
         });
         each.collect::<Vec<_>>().join(" and ")
     };
     let terms: Vec<String> = terms.iter().map(one).collect();
-    vec![format!("{who} requires {}", terms.join(", or "))]
+    vec![format!("{selector_name} requires {}", terms.join(", or "))]
 }
 
-fn has(labels: &Labels, key: &str) -> String {
+fn label_text(labels: &Labels, key: &str) -> String {
     match labels.get(key) {
         Some(value) => format!("{key}={value}"),
         None => format!("no label {key}"),
     }
 }
 
-fn amounts(short: &Short) -> String {
+fn insufficient_resource(short: &Short) -> String {
     let Short {
         resource,
         requested,
@@ -175,7 +180,7 @@ fn amounts(short: &Short) -> String {
     if resource == "pods" {
         return format!("the node already has the {allocatable} pods that it allows");
     }
-    let left = allocatable.saturating_sub(*used);
-    let [requested, left, all] = [*requested, left, *allocatable].map(text);
-    format!("the pod requests {requested} of {resource}; {left} of {all} are left")
+    let free = allocatable.saturating_sub(*used);
+    let [requested, free, all] = [*requested, free, *allocatable].map(text);
+    format!("the pod requests {requested} of {resource}; {free} of {all} are free")
 }

@@ -33,14 +33,14 @@ impl fmt::Display for Explanation {
             )?;
         }
         let is_wide = f.alternate();
-        for nodes in alike(&self.nodes, NodeView::verdict) {
+        for nodes in group_by(&self.nodes, NodeView::verdict) {
             match nodes.as_slice() {
-                [first, .., _] if !is_wide && nodes.len() > ALIKE => group(f, first, &nodes)?,
+                [first, .., _] if !is_wide && nodes.len() > LISTED_MAX => write_group(f, first, &nodes)?,
                 nodes => nodes.iter().try_for_each(|node| node.fmt(f))?,
             }
         }
-        for findings in alike(&self.findings, |finding| (finding.code, finding.class.clone())) {
-            let shown = if is_wide { findings.len() } else { ALIKE };
+        for findings in group_by(&self.findings, |finding| (finding.code, finding.class.clone())) {
+            let shown = if is_wide { findings.len() } else { LISTED_MAX };
             findings
                 .iter()
                 .take(shown)
@@ -59,15 +59,15 @@ impl fmt::Display for Explanation {
 }
 
 /// Maximum number of similar nodes or findings that are listed individually.
-const ALIKE: usize = 4;
+const LISTED_MAX: usize = 4;
 
 /// Groups items by key, in the order of each key's first item.
 fn alike<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
-    let mut places = BTreeMap::new();
+    let mut indices = BTreeMap::new();
     let mut groups: Vec<Vec<&T>> = Vec::new();
     for item in items {
-        let place = *places.entry(key(item)).or_insert(groups.len());
-        match groups.get_mut(place) {
+        let index = *indices.entry(key(item)).or_insert(groups.len());
+        match groups.get_mut(index) {
             Some(group) => group.push(item),
             None => groups.push(vec![item]),
         }
@@ -76,7 +76,7 @@ fn alike<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
 }
 
 /// Writes a group of nodes with the same verdict, and the obstacles of the first.
-fn group(f: &mut fmt::Formatter<'_>, first: &NodeView, nodes: &[&NodeView]) -> fmt::Result {
+fn write_group(f: &mut fmt::Formatter<'_>, first: &NodeView, nodes: &[&NodeView]) -> fmt::Result {
     writeln!(f, "\n{} nodes  {}", nodes.len(), first.verdict())?;
     writeln!(
         f,
@@ -118,7 +118,7 @@ impl fmt::Display for NodeClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  {}: {}", self.claim, self.outcome)?;
         if !self.objects.is_empty() {
-            objects(f, &self.objects)?;
+            write_objects(f, &self.objects)?;
         }
         if self.more > 0 {
             writeln!(f, "    and {} more of the class", self.more)?;
@@ -135,7 +135,7 @@ impl fmt::Display for Finding {
 }
 
 /// Truncates a text to the column width unless `is_wide`.
-fn cut(text: &str, is_wide: bool) -> String {
+fn truncate(text: &str, is_wide: bool) -> String {
     /// Column width in characters.
     const WIDTH: usize = 44;
     match is_wide || text.chars().count() <= WIDTH {
@@ -144,16 +144,16 @@ fn cut(text: &str, is_wide: bool) -> String {
     }
 }
 
-fn objects(f: &mut fmt::Formatter<'_>, objects: &[ObjectView]) -> fmt::Result {
+fn write_objects(f: &mut fmt::Formatter<'_>, objects: &[ObjectView]) -> fmt::Result {
     let is_wide = f.alternate();
     let row = |object: &ObjectView| {
-        let figure = |figure: &Option<String>| figure.clone().unwrap_or_else(|| UNSET.to_owned());
+        let text_or_dash = |quantity: &Option<String>| quantity.clone().unwrap_or_else(|| UNSET.to_owned());
         [
             object.object.clone(),
             object.class.clone(),
-            cut(&object.topology, is_wide),
-            figure(&object.capacity),
-            figure(&object.maximum_volume_size),
+            truncate(&object.topology, is_wide),
+            text_or_dash(&object.capacity),
+            text_or_dash(&object.maximum_volume_size),
             object.why.clone(),
         ]
     };

@@ -20,22 +20,22 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     let views = observed.inventory.snapshot.drivers.iter();
     let mut all = Vec::new();
     let findings = lint(&observed.inventory.snapshot);
-    for view in views.map(|driver| View::of(observed, driver)) {
-        all.push(view.use_of_it());
+    for view in views.map(|driver| DriverView::of(observed, driver)) {
+        all.push(view.usage());
         if view.driver.tracks_capacity || view.objects > 0 {
             all.extend(view.health(&findings));
         }
     }
     if all.is_empty() {
-        let told = "there is no CSIDriver object".to_owned();
-        all.push(Indicator::new(Question::InUse, "cluster", State::Good, told));
+        let message = "there is no CSIDriver object".to_owned();
+        all.push(Indicator::new(Question::InUse, "cluster", State::Good, message));
     }
     all.extend(of_publishers(observed));
     all
 }
 
 /// One driver.
-struct View<'a> {
+struct DriverView<'a> {
     observed: &'a Observed<'a>,
     driver: &'a Driver,
     /// Its classes for which capacity is checked.
@@ -46,7 +46,7 @@ struct View<'a> {
     nodes: Vec<&'a Arc<Node>>,
 }
 
-impl<'a> View<'a> {
+impl<'a> DriverView<'a> {
     fn of(observed: &'a Observed<'a>, driver: &'a Driver) -> Self {
         let snapshot = &observed.inventory.snapshot;
         let name = &driver.key.name;
@@ -71,13 +71,18 @@ impl<'a> View<'a> {
         }
     }
 
-    fn indicator(&self, question: Question, state: State, told: String) -> Indicator {
-        Indicator::new(question, &format!("driver {}", self.driver.key.name), state, told)
+    fn indicator(&self, question: Question, state: State, message: String) -> Indicator {
+        Indicator::new(
+            question,
+            &format!("driver {}", self.driver.key.name),
+            state,
+            message,
+        )
     }
 
-    fn use_of_it(&self) -> Indicator {
+    fn usage(&self) -> Indicator {
         let count = self.objects;
-        let (state, told) = match (self.driver.tracks_capacity, count) {
+        let (state, message) = match (self.driver.tracks_capacity, count) {
             (true, 0) if self.classes.is_empty() => (
                 State::Good,
                 "storageCapacity is true, but none of its classes is WaitForFirstConsumer".to_owned(),
@@ -97,25 +102,25 @@ impl<'a> View<'a> {
                 format!("prepared: {count} objects, which take effect once storageCapacity is true"),
             ),
         };
-        self.indicator(Question::InUse, state, told)
+        self.indicator(Question::InUse, state, message)
     }
 
     fn health(&self, findings: &[Finding]) -> Vec<Indicator> {
         let mut all = vec![self.registration(), self.pods()];
         all.extend(self.classes.iter().map(|class| self.class(class)));
-        all.push(self.doubtful(findings));
+        all.push(self.lint_findings(findings));
         all
     }
 
     fn registration(&self) -> Indicator {
         let (on, of) = (self.nodes.len(), self.observed.inventory.snapshot.nodes.len());
-        let told = format!("registered on {on} of {of} nodes");
+        let message = format!("registered on {on} of {of} nodes");
         let state = match (on, of) {
             (_, 0) => State::Unknown,
             (0, _) => State::Bad,
             _ => State::Good,
         };
-        self.indicator(Question::Health, state, told)
+        self.indicator(Question::Health, state, message)
     }
 
     /// The state of the driver's and publisher's pods. Ignores those on nodes that are not ready or being deleted.
@@ -124,30 +129,30 @@ impl<'a> View<'a> {
         let nodes: BTreeMap<&str, &Value> = nodes
             .filter_map(|node| Some((node["metadata"]["name"].as_str()?, node)))
             .collect();
-        let settled = |pod: &Value| {
+        let on_ready_node = |pod: &Value| {
             let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
             pod["metadata"]["deletionTimestamp"].is_null()
-                && nodes.get(node).is_some_and(|node| is_settled(node))
+                && nodes.get(node).is_some_and(|node| is_ready_node(node))
         };
         let owners = self.owners();
         let pods = self.observed.pods().filter(|pod| self.is_own(pod, &owners));
         let pods: Vec<Value> = pods
             .filter(|pod| pod["status"]["phase"] != "Succeeded")
-            .filter(settled)
+            .filter(on_ready_node)
             .collect();
-        let lame: Vec<&str> = pods
+        let unready: Vec<&str> = pods
             .iter()
             .filter(|pod| !is_ready(pod))
             .filter_map(|pod| pod["metadata"]["name"].as_str())
             .collect();
-        let (ready, all) = (pods.len() - lame.len(), pods.len());
-        let (state, mut told) = match (all, ready) {
+        let (ready, all) = (pods.len() - unready.len(), pods.len());
+        let (state, mut message) = match (all, ready) {
             (0, _) => (
                 State::Unknown,
                 "its pods are unknown: no pod owns its objects or mounts its kubelet directory".to_owned(),
             ),
             _ => (
-                match (lame.is_empty(), ready) {
+                match (unready.is_empty(), ready) {
                     (true, _) => State::Good,
                     (false, 0) => State::Bad,
                     (false, _) => State::Risk,
@@ -155,10 +160,10 @@ impl<'a> View<'a> {
                 format!("{ready} of its {all} pods are ready"),
             ),
         };
-        if !lame.is_empty() {
-            told.push_str(&format!("; not {}", names(lame)));
+        if !unready.is_empty() {
+            message.push_str(&format!("; not {}", names(unready)));
         }
-        self.indicator(Question::Health, state, told)
+        self.indicator(Question::Health, state, message)
     }
 
     /// The owners of the objects of the driver's classes, by namespace and UID.
@@ -204,44 +209,44 @@ impl<'a> View<'a> {
         let namespace = metadata["namespace"].as_str().unwrap_or_default();
         let mut own = owners.iter().filter(|((of_owner, _), _)| *of_owner == namespace);
         let mut volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
-        let mounts_folder = |volume: &Value| {
+        let mounts_directory = |volume: &Value| {
             let path = volume["hostPath"]["path"].as_str().unwrap_or_default();
             path.split('/').any(|part| part == self.driver.key.name)
         };
-        volumes.any(mounts_folder) || own.any(|(_, owner)| owns(owner))
+        volumes.any(mounts_directory) || own.any(|(_, owner)| owns(owner))
     }
 
     /// Whether the nodes with the driver that the class allows have objects. Some have none if the publisher omits zero capacity.
     fn class(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
-        let is_reached = |node: &Node| objects.reaching(&class.key.name, &node.labels).next().is_some();
+        let has_object = |node: &Node| objects.reaching(&class.key.name, &node.labels).next().is_some();
         let allowed: Vec<_> = self
             .nodes
             .iter()
             .filter(|node| class.admits(&node.labels))
             .collect();
-        let lacking = allowed.iter().filter(|node| !is_reached(node));
-        let lacking: Vec<&str> = lacking.map(|node| node.key.name.as_str()).collect();
-        let (has, of) = (allowed.len() - lacking.len(), allowed.len());
-        let mut told = format!("class {}: {has} of {of} nodes have an object", class.key.name);
-        if !lacking.is_empty() {
-            told.push_str(&format!("; not {}", names(lacking)));
+        let without_object = allowed.iter().filter(|node| !has_object(node));
+        let without_object: Vec<&str> = without_object.map(|node| node.key.name.as_str()).collect();
+        let (has, of) = (allowed.len() - without_object.len(), allowed.len());
+        let mut message = format!("class {}: {has} of {of} nodes have an object", class.key.name);
+        if !without_object.is_empty() {
+            message.push_str(&format!("; not {}", names(without_object)));
         }
         let blocks = self.driver.tracks_capacity && has == 0 && of > 0;
-        self.indicator(Question::Health, good_unless(blocks), told)
+        self.indicator(Question::Health, good_unless(blocks), message)
     }
 
-    fn doubtful(&self, findings: &[Finding]) -> Indicator {
+    fn lint_findings(&self, findings: &[Finding]) -> Indicator {
         let is_own = |class: &str| self.classes.iter().any(|own| own.key.name == class);
         let own: Vec<_> = findings.iter().filter(|finding| is_own(&finding.class)).collect();
         let worst = own.iter().map(|finding| severity(finding.code));
         let state = worst.min_by_key(|state| SEVERITIES.iter().position(|it| it == state));
-        let told = match own.len() {
+        let message = match own.len() {
             0 => "no findings about its objects".to_owned(),
             1 => "1 finding about its objects; see `why objects`".to_owned(),
             count => format!("{count} findings about its objects; see `why objects`"),
         };
-        self.indicator(Question::Health, state.unwrap_or(State::Good), told)
+        self.indicator(Question::Health, state.unwrap_or(State::Good), message)
     }
 }
 
@@ -249,7 +254,7 @@ impl<'a> View<'a> {
 const SEVERITIES: [State; 3] = [State::Bad, State::Risk, State::Untidy];
 
 /// Whether a node is Ready and not being deleted.
-fn is_settled(node: &Value) -> bool {
+fn is_ready_node(node: &Value) -> bool {
     let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
     let mut ready = conditions.filter(|it| it["type"] == "Ready");
     node["metadata"]["deletionTimestamp"].is_null() && ready.all(|it| it["status"] == "True")
@@ -272,8 +277,8 @@ fn severity(code: &str) -> State {
 /// Indicators from metrics of publishers.
 fn of_publishers(observed: &Observed<'_>) -> Vec<Indicator> {
     let count = observed.inventory.snapshot.capacities.len();
-    let indicator = |question, (state, told)| Indicator::new(question, "publisher", state, told);
-    let goal = match observed.told.goal {
+    let indicator = |question, (state, message)| Indicator::new(question, "publisher", state, message);
+    let goal = match observed.reported.goal {
         None => (
             State::Unknown,
             "the number of desired objects is unknown: no metrics of a publisher were read".to_owned(),
@@ -283,7 +288,7 @@ fn of_publishers(observed: &Observed<'_>) -> Vec<Indicator> {
             format!("{goal} objects are desired, and {count} exist"),
         ),
     };
-    let calls = match observed.told.calls {
+    let calls = match observed.reported.calls {
         None => (
             State::Unknown,
             "the results of GetCapacity calls are unknown: no metrics of a CSI sidecar were read".to_owned(),

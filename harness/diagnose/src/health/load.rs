@@ -15,28 +15,28 @@ const FAILURES: f64 = 0.05;
 
 /// Indicators for changes per object, recreated objects and failed requests.
 pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
-    let indicator = |(state, told)| Indicator::new(Question::Load, "API server", state, told);
-    let Some(requests) = observed.told.requests else {
-        let told = "the metrics of the API server were not read".to_owned();
-        return vec![indicator((State::Unknown, told))];
+    let indicator = |(state, message)| Indicator::new(Question::Load, "API server", state, message);
+    let Some(requests) = observed.reported.requests else {
+        let message = "the metrics of the API server were not read".to_owned();
+        return vec![indicator((State::Unknown, message))];
     };
     let objects = observed.inventory.snapshot.capacities.len();
     // Each existing object was created once. Requests of deleted objects remain counted, so use at least one object.
     let replaced = (requests.creations - f64::from(u32::try_from(objects).unwrap_or(u32::MAX))).max(0.0);
-    let of_each = |number: f64| {
+    let per_object_and_minute = |number: f64| {
         let minutes = requests.over.filter(|over| !over.is_zero())?.as_secs_f64() / 60.0;
         Some(number / minutes / u32::try_from(objects.max(1)).map_or(f64::INFINITY, f64::from))
     };
-    let rated = |what: String, number: f64, limit: f64| match of_each(number) {
+    let rate_indicator = |what: String, number: f64, limit: f64| match per_object_and_minute(number) {
         Some(rate) => {
-            let told = format!(
+            let message = format!(
                 "{rate:.2} {what} per object and minute ({objects} objects); more than {limit} are unusual"
             );
-            (good_unless(rate > limit), told)
+            (good_unless(rate > limit), message)
         }
         None => {
-            let told = format!("{number} {what} of {objects} objects in an unknown period");
-            (State::Unknown, told)
+            let message = format!("{number} {what} of {objects} objects in an unknown period");
+            (State::Unknown, message)
         }
     };
     let deleted = format!(
@@ -44,20 +44,20 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
         requests.creations, requests.deletions
     );
     vec![
-        indicator(rated(
+        indicator(rate_indicator(
             "changes".to_owned(),
             requests.updates + requests.deletions + replaced,
             CHANGES,
         )),
-        indicator(rated(deleted, replaced, REPLACEMENTS)),
+        indicator(rate_indicator(deleted, replaced, REPLACEMENTS)),
         indicator(failures(requests)),
     ]
 }
 
 fn failures(requests: Requests) -> (State, String) {
-    let told = format!(
+    let message = format!(
         "{} of {} requests failed with status 429 or 5xx",
         requests.failed, requests.all
     );
-    (good_unless(requests.failed > requests.all * FAILURES), told)
+    (good_unless(requests.failed > requests.all * FAILURES), message)
 }

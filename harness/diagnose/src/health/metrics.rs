@@ -5,7 +5,7 @@ use std::time::Duration;
 use capacity_types::capacity_api::RESOURCE;
 use capacity_types::exposition::{Sample, Series, samples};
 
-use super::{Calls, Requests, Told};
+use super::{Calls, ReportedValues, Requests};
 
 /// external-provisioner: number of desired objects.
 const GOAL: &str = "csistoragecapacities_desired_goal";
@@ -16,15 +16,15 @@ const REQUESTS: &str = "apiserver_request_total";
 /// Every Go program: start time in seconds since 1970.
 const STARTED: &str = "process_start_time_seconds";
 
-impl Told {
+impl ReportedValues {
     /// Values from exposition texts of one program each. `now`: since the Unix epoch.
     pub fn of_metrics(texts: &[String], now: Duration) -> Self {
-        let mut told = Told::default();
+        let mut reported = ReportedValues::default();
         let read: Vec<Sample> = texts.iter().flat_map(|text| samples(text)).collect();
         let of = |name: &str| -> Vec<&Sample> { read.iter().filter(|it| it.series.name == name).collect() };
         let goals = of(GOAL);
         if !goals.is_empty() {
-            told.goal = Some(sum(&goals, |_| true));
+            reported.goal = Some(sum(&goals, |_| true));
         }
         let is_capacity = |series: &Series| has(series, "method_name", |it| it.ends_with("/GetCapacity"));
         let calls: Vec<&Sample> = of(CALLS)
@@ -32,19 +32,19 @@ impl Told {
             .filter(|it| is_capacity(&it.series))
             .collect();
         if !calls.is_empty() {
-            told.calls = Some(Calls {
+            reported.calls = Some(Calls {
                 all: sum(&calls, |_| true),
                 failed: sum(&calls, |series| has(series, "grpc_status_code", |it| it != "OK")),
             });
         }
         let requests = of(REQUESTS);
         if !requests.is_empty() {
-            told.requests = Some(Requests {
+            reported.requests = Some(Requests {
                 over: texts.iter().find_map(|text| uptime(text, now)),
                 ..counted(&requests)
             });
         }
-        told
+        reported
     }
 }
 
@@ -100,11 +100,11 @@ fn uptime(text: &str, now: Duration) -> Option<Duration> {
     now.checked_sub(Duration::try_from_secs_f64(started).ok()?)
 }
 
-fn has(series: &Series, label: &str, is_meant: impl FnOnce(&str) -> bool) -> bool {
-    series.labels.get(label).is_some_and(|value| is_meant(value))
+fn has(series: &Series, label: &str, matches: impl FnOnce(&str) -> bool) -> bool {
+    series.labels.get(label).is_some_and(|value| matches(value))
 }
 
-fn sum(samples: &[&Sample], is_meant: impl Fn(&Series) -> bool) -> f64 {
-    let meant = samples.iter().filter(|sample| is_meant(&sample.series));
-    meant.fold(0.0, |sum, sample| sum + sample.value)
+fn sum(samples: &[&Sample], matches: impl Fn(&Series) -> bool) -> f64 {
+    let matching = samples.iter().filter(|sample| matches(&sample.series));
+    matching.fold(0.0, |sum, sample| sum + sample.value)
 }

@@ -30,14 +30,14 @@ pub struct Observed<'a> {
     /// The same objects as the scheduler uses them.
     pub inventory: &'a Inventory,
     /// Values reported by programs.
-    pub told: &'a Told,
+    pub reported: &'a ReportedValues,
 }
 
 /// Values reported by programs. `None`: not reported.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ReportedValues {
     /// The drivers' last GetCapacity values.
-    pub answers: Option<Vec<Answer>>,
+    pub driver_capacities: Option<Vec<DriverCapacity>>,
     /// Statistics of GetCapacity calls.
     pub calls: Option<Calls>,
     /// Number of objects that publishers desire.
@@ -48,7 +48,7 @@ pub struct Told {
 
 /// The last value that a driver returned for a segment and parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct DriverCapacity {
     /// The driver.
     pub driver: String,
     /// The segment. Empty: the whole cluster.
@@ -125,7 +125,8 @@ pub struct Indicator {
     /// The state.
     pub state: State,
     /// The observation and its consequence.
-    pub told: String,
+    #[serde(rename = "told")]
+    pub message: String,
 }
 
 impl<'a> Observed<'a> {
@@ -154,19 +155,19 @@ impl<'a> Observed<'a> {
 }
 
 impl Indicator {
-    fn new(question: Question, subject: &str, state: State, told: String) -> Self {
+    fn new(question: Question, subject: &str, state: State, message: String) -> Self {
         Self {
             question,
             subject: subject.to_owned(),
             state,
-            told,
+            message,
         }
     }
 }
 
 impl Question {
     /// The question as text.
-    pub fn words(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Question::InUse => "Is storage capacity tracking in use?",
             Question::Health => "Is it healthy?",

@@ -6,7 +6,7 @@ use capacity_types::segment::contains;
 use capacity_types::{Arithmetic, Labels, SIDECAR_PREFIX, quantity::format_bytes};
 use serde_json::Value;
 
-use super::{Answer, Indicator, Observed, Question, State};
+use super::{DriverCapacity, Indicator, Observed, Question, State};
 use crate::explain::{self, Detail};
 use capacity_scheduler::filter::NOT_ENOUGH_SPACE;
 use capacity_scheduler::objects::{Claim, Node, ObjectKey, Pod};
@@ -15,32 +15,34 @@ use capacity_scheduler::rules::Rules;
 /// One indicator for each rejected pod, or one that reports that there is none.
 pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicator> {
     let pods = observed.inventory.pods.values();
-    let refused = pods.filter(|pod| is_refused(pod));
-    let mut all: Vec<_> = refused.map(|pod| indicator(observed, rules, pod)).collect();
+    let unschedulable = pods.filter(|pod| is_unschedulable(pod));
+    let mut all: Vec<_> = unschedulable.map(|pod| indicator(observed, rules, pod)).collect();
     if all.is_empty() {
-        let told = "no pod is unschedulable for lack of storage".to_owned();
-        all.push(Indicator::new(Question::Refusals, "pods", State::Good, told));
+        let message = "no pod is unschedulable for lack of storage".to_owned();
+        all.push(Indicator::new(Question::Refusals, "pods", State::Good, message));
     }
     all
 }
 
-fn is_refused(pod: &Pod) -> bool {
+fn is_unschedulable(pod: &Pod) -> bool {
     let condition = pod.scheduled_condition().filter(|it| it.status == "False");
     let message = condition.and_then(|it| it.message.as_deref());
     pod.node.is_none() && message.is_some_and(|message| message.contains(NOT_ENOUGH_SPACE))
 }
 
 fn indicator(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Indicator {
-    let (state, told) = match (fitting(observed, rules, pod), hidden(observed, pod)) {
+    let (state, message) = match (fitting_node(observed, rules, pod), unpublished(observed, pod)) {
         (Some(node), _) => (
             State::Bad,
             format!(
                 "unschedulable for lack of storage, but it fits {node} according to the published capacity: the scheduler has not observed that yet, or another scheduler is responsible"
             ),
         ),
-        (None, Some(Some(hidden))) => (
+        (None, Some(Some(unpublished))) => (
             State::Bad,
-            format!("unschedulable for lack of storage, but {hidden}: the publisher has not updated the objects"),
+            format!(
+                "unschedulable for lack of storage, but {unpublished}: the publisher has not updated the objects"
+            ),
         ),
         (None, Some(None)) => (
             State::Good,
@@ -51,11 +53,11 @@ fn indicator(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Indicator {
             "unschedulable for lack of storage; the capacity of the drivers is unknown".to_owned(),
         ),
     };
-    Indicator::new(Question::Refusals, &format!("pod {}", pod.key), state, told)
+    Indicator::new(Question::Refusals, &format!("pod {}", pod.key), state, message)
 }
 
 /// A node that fits the pod according to the existing objects.
-fn fitting(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<String> {
+fn fitting_node(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<String> {
     let snapshot = &observed.inventory.snapshot;
     let explained = explain::pod(snapshot, rules, pod, &Detail::default()).ok()?;
     let mut nodes = explained.nodes.into_iter();
@@ -63,32 +65,36 @@ fn fitting(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<String> 
 }
 
 /// Unpublished capacity of a driver for a PVC of the pod. Outer `None`: driver responses are unknown.
-fn hidden(observed: &Observed<'_>, pod: &Pod) -> Option<Option<String>> {
-    let answers = observed.told.answers.as_ref()?;
+fn unpublished(observed: &Observed<'_>, pod: &Pod) -> Option<Option<String>> {
+    let driver_capacities = observed.reported.driver_capacities.as_ref()?;
     let claims = pod.volumes.iter();
     let claims = claims.filter_map(|volume| observed.inventory.snapshot.claims.get(&volume.claim));
     let mut open = claims.filter(|claim| claim.volume.is_none());
-    Some(open.find_map(|claim| of_claim(observed, claim, answers)))
+    Some(open.find_map(|claim| unpublished_for_claim(observed, claim, driver_capacities)))
 }
 
-fn of_claim(observed: &Observed<'_>, claim: &Claim, answers: &[Answer]) -> Option<String> {
+fn unpublished_for_claim(
+    observed: &Observed<'_>,
+    claim: &Claim,
+    driver_capacities: &[DriverCapacity],
+) -> Option<String> {
     let wanted = claim.request?.bytes(Arithmetic::Exact);
     let class = observed.inventory.snapshot.class(&claim.class)?;
     let parameters = parameters(observed, &class.key);
-    let meant = answers.iter().filter(|answer| {
-        let is_own = answer.driver == class.provisioner && answer.parameters == parameters;
-        is_own && i128::from(answer.bytes) >= wanted
+    let sufficient = driver_capacities.iter().filter(|capacity| {
+        let is_own = capacity.driver == class.provisioner && capacity.parameters == parameters;
+        is_own && i128::from(capacity.bytes) >= wanted
     });
-    let places: BTreeSet<(&str, i64)> = meant
-        .flat_map(|answer| {
+    let nodes: BTreeSet<(&str, i64)> = sufficient
+        .flat_map(|capacity| {
             let nodes = observed.inventory.snapshot.nodes.iter();
-            let reached = nodes.filter(|node| contains(&node.labels, &answer.segment));
-            reached
-                .filter(|node| published(observed, &claim.class, node) < wanted)
-                .map(|node| (node.key.name.as_str(), answer.bytes))
+            let accessible = nodes.filter(|node| contains(&node.labels, &capacity.segment));
+            accessible
+                .filter(|node| published_limit(observed, &claim.class, node) < wanted)
+                .map(|node| (node.key.name.as_str(), capacity.bytes))
         })
         .collect();
-    let (node, bytes) = places.first()?;
+    let (node, bytes) = nodes.first()?;
     let bytes = format_bytes(i128::from(*bytes));
     Some(format!(
         "the driver has {bytes} for class {} on node {node}, which is not published",
@@ -96,8 +102,8 @@ fn of_claim(observed: &Observed<'_>, claim: &Claim, answers: &[Answer]) -> Optio
     ))
 }
 
-/// The largest volume that objects offer on a node. -1 if there is no object.
-fn published(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
+/// The largest volume that the published objects allow on a node. -1 if there is no object.
+fn published_limit(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
     let objects = &observed.inventory.snapshot.capacities;
     let reaching = objects.reaching(class, &node.labels);
     let limits = reaching.filter_map(|object| object.limit());

@@ -1,6 +1,6 @@
 //! Tests of explanations and of the lint.
 
-use capacity_diagnose::explain::{self, Detail, ExplainError, Explanation, Seen};
+use capacity_diagnose::explain::{self, Detail, ExplainError, Explanation, ObjectVerdict};
 use capacity_diagnose::inventory::Inventory;
 use capacity_diagnose::lint;
 use capacity_scheduler::objects::ObjectKey;
@@ -111,7 +111,7 @@ fn pvcs_contain_why_capacity_is_not_checked() {
             "{}",
             explained.claims[0].state
         );
-        let read = explained.nodes[0].claims[0].objects[0].seen != Seen::NotRead;
+        let read = explained.nodes[0].claims[0].objects[0].seen != ObjectVerdict::NotRead;
         assert_eq!(read, tracks == json!(true));
     }
 }
@@ -282,7 +282,7 @@ nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In,
 ";
     let mut inventory = Inventory::default();
     inventory.add_text(text.as_bytes()).unwrap();
-    assert_eq!(inventory.passed_over["Secret"], 1);
+    assert_eq!(inventory.skipped_kinds["Secret"], 1);
     let pod = &inventory.pods[&ObjectKey::namespaced("prod", "app")];
     let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
     assert!(
@@ -495,7 +495,7 @@ fn resources_used_by_other_pods_count() {
 ";
     assert_eq!(
         obstacles(text, "n1"),
-        ["the pod requests 1000m of cpu; 500m of 2000m are left"]
+        ["the pod requests 1000m of cpu; 500m of 2000m are free"]
     );
 }
 

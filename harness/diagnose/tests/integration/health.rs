@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capacity_diagnose::health::{Answer, Calls, Indicator, Observed, Question, Requests, State, Told};
+use capacity_diagnose::health::{
+    Calls, DriverCapacity, Indicator, Observed, Question, ReportedValues, Requests, State,
+};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
 use serde_json::{Value, json};
@@ -54,7 +56,7 @@ fn refused(size: &str) -> [Value; 2] {
     ]
 }
 
-fn indicators(objects: &[Value], told: &Told) -> Vec<Indicator> {
+fn indicators(objects: &[Value], reported: &ReportedValues) -> Vec<Indicator> {
     let mut inventory = Inventory::default();
     objects
         .iter()
@@ -64,22 +66,22 @@ fn indicators(objects: &[Value], told: &Told) -> Vec<Indicator> {
         objects,
         pods: &[],
         inventory: &inventory,
-        told,
+        reported,
     };
     observed.indicators(&Options::default().rules().unwrap())
 }
 
 /// Questions and subjects of the indicators that are not good.
-fn bad(objects: &[Value], told: &Told) -> Vec<(Question, String)> {
-    let all = indicators(objects, told).into_iter();
+fn bad(objects: &[Value], reported: &ReportedValues) -> Vec<(Question, String)> {
+    let all = indicators(objects, reported).into_iter();
     all.filter(|it| matches!(it.state, State::Bad | State::Risk))
-        .map(|it| (it.question, it.told))
+        .map(|it| (it.question, it.message))
         .collect()
 }
 
 /// The only indicator that is not good.
-fn only(objects: &[Value], told: &Told) -> (Question, String) {
-    let mut all = bad(objects, told);
+fn only(objects: &[Value], reported: &ReportedValues) -> (Question, String) {
+    let mut all = bad(objects, reported);
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)
 }
@@ -95,77 +97,80 @@ fn changed(kind: &str, change: impl Fn(&mut Value)) -> Vec<Value> {
 
 #[test]
 fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
-    let word = |objects: &[Value], told: &Told| {
-        let all = indicators(objects, told);
+    let word = |objects: &[Value], reported: &ReportedValues| {
+        let all = indicators(objects, reported);
         let of_driver = all
             .into_iter()
             .find(|it| it.subject == format!("driver {DRIVER}"));
-        of_driver.expect("the driver has an indicator").told
+        of_driver.expect("the driver has an indicator").message
     };
-    let untold = Told::default();
-    assert!(word(&cluster(), &untold).starts_with("in use: storageCapacity is true, 2 objects"));
+    let none_reported = ReportedValues::default();
+    assert!(word(&cluster(), &none_reported).starts_with("in use: storageCapacity is true, 2 objects"));
     let off = changed("CSIDriver", |it| it["spec"]["storageCapacity"] = json!(false));
-    assert!(word(&off, &untold).starts_with("prepared: 2 objects"));
+    assert!(word(&off, &none_reported).starts_with("prepared: 2 objects"));
     let mut none = off;
     none.retain(|object| object["kind"] != "CSIStorageCapacity");
     none.extend(refused("1Gi"));
     assert!(
-        word(&none, &untold).starts_with("not in use"),
+        word(&none, &none_reported).starts_with("not in use"),
         "pods are not evidence of use"
     );
     let mut unpublished = cluster();
     unpublished.retain(|object| object["kind"] != "CSIStorageCapacity");
-    let (question, told) = bad(&unpublished, &untold).remove(0);
+    let (question, message) = bad(&unpublished, &none_reported).remove(0);
     assert_eq!(question, Question::InUse);
-    assert!(told.contains("there are no objects"), "{told}");
-    let goal = Told {
+    assert!(message.contains("there are no objects"), "{message}");
+    let goal = ReportedValues {
         goal: Some(2.0),
-        ..Told::default()
+        ..ReportedValues::default()
     };
     let of_publisher = |it: &Indicator| it.question == Question::InUse && it.subject == "publisher";
     let all = indicators(&cluster(), &goal);
-    let told = &all
+    let message = &all
         .iter()
         .find(|it| of_publisher(it))
         .expect("the publisher has an indicator")
-        .told;
-    assert_eq!(told, "2 objects are desired, and 2 exist");
+        .message;
+    assert_eq!(message, "2 objects are desired, and 2 exist");
 }
 
 #[test]
 fn each_failing_component_is_reported() {
-    let untold = Told::default();
-    assert_eq!(bad(&cluster(), &untold), []);
-    let lame = changed("Pod", |it| {
+    let none_reported = ReportedValues::default();
+    assert_eq!(bad(&cluster(), &none_reported), []);
+    let unready = changed("Pod", |it| {
         it["status"]["conditions"][0]["status"] = json!("False");
     });
-    let (question, told) = only(&lame, &untold);
+    let (question, message) = only(&unready, &none_reported);
     assert_eq!(
-        (question, told.as_str()),
+        (question, message.as_str()),
         (Question::Health, "0 of its 1 pods are ready; not driver-0")
     );
     let gone = changed("CSINode", |it| it["spec"]["drivers"] = json!([]));
     assert!(
-        bad(&gone, &untold)
+        bad(&gone, &none_reported)
             .iter()
-            .any(|(_, told)| told == "registered on 0 of 2 nodes")
+            .any(|(_, message)| message == "registered on 0 of 2 nodes")
     );
     let wrong = changed("CSIStorageCapacity", |it| {
         it.as_object_mut()
             .expect("the object is a map")
             .remove("nodeTopology");
     });
-    let told: Vec<String> = bad(&wrong, &untold).into_iter().map(|(_, told)| told).collect();
-    assert_eq!(told[0], "class fast: 0 of 2 nodes have an object; not n1, n2");
-    assert!(told[1].contains("findings about its objects"), "{told:?}");
-    let calls = |failed| Told {
+    let messages: Vec<String> = bad(&wrong, &none_reported)
+        .into_iter()
+        .map(|(_, message)| message)
+        .collect();
+    assert_eq!(messages[0], "class fast: 0 of 2 nodes have an object; not n1, n2");
+    assert!(messages[1].contains("findings about its objects"), "{messages:?}");
+    let calls = |failed| ReportedValues {
         calls: Some(Calls { all: 10.0, failed }),
-        ..Told::default()
+        ..ReportedValues::default()
     };
     assert_eq!(bad(&cluster(), &calls(1.0)), []);
-    let (question, told) = only(&cluster(), &calls(2.0));
+    let (question, message) = only(&cluster(), &calls(2.0));
     assert_eq!(
-        (question, told.as_str()),
+        (question, message.as_str()),
         (Question::Health, "2 of 10 GetCapacity calls failed")
     );
 }
@@ -174,41 +179,44 @@ fn each_failing_component_is_reported() {
 fn a_rejection_is_bad_if_there_is_capacity() {
     let mut objects = cluster();
     objects.extend(refused("20Gi"));
-    let answered = |bytes: i64, raid: &str| Told {
-        answers: Some(vec![Answer {
+    let answered = |bytes: i64, raid: &str| ReportedValues {
+        driver_capacities: Some(vec![DriverCapacity {
             driver: DRIVER.to_owned(),
             segment: BTreeMap::from([(format!("{DRIVER}/node"), "n2".to_owned())]),
             parameters: BTreeMap::from([("raid".to_owned(), raid.to_owned())]),
             bytes,
         }]),
-        ..Told::default()
+        ..ReportedValues::default()
     };
     // A real shortage, and one with unknown driver responses.
     assert_eq!(bad(&objects, &answered(20 * GIB - 1, "none")), []);
     assert_eq!(bad(&objects, &answered(20 * GIB, "mirror")), []);
-    assert_eq!(bad(&objects, &Told::default()), []);
-    let unknown = indicators(&objects, &Told::default());
+    assert_eq!(bad(&objects, &ReportedValues::default()), []);
+    let unknown = indicators(&objects, &ReportedValues::default());
     let of_pod = unknown
         .iter()
         .find(|it| it.question == Question::Refusals)
         .expect("a pod is rejected");
     assert_eq!(of_pod.state, State::Unknown);
-    let (question, told) = only(&objects, &answered(20 * GIB, "none"));
+    let (question, message) = only(&objects, &answered(20 * GIB, "none"));
     assert_eq!(question, Question::Refusals);
     assert!(
-        told.contains("the driver has 20Gi for class fast on node n2, which is not published"),
-        "{told}"
+        message.contains("the driver has 20Gi for class fast on node n2, which is not published"),
+        "{message}"
     );
     let mut fits = cluster();
     fits.extend(refused("10Gi"));
-    let (question, told) = only(&fits, &Told::default());
+    let (question, message) = only(&fits, &ReportedValues::default());
     assert_eq!(question, Question::Refusals);
-    assert!(told.contains("it fits n1 according to the published capacity"), "{told}");
+    assert!(
+        message.contains("it fits n1 according to the published capacity"),
+        "{message}"
+    );
 }
 
 #[test]
 fn excessive_changes_and_failing_requests_are_reported() {
-    let requests = |changes: f64, failed: f64, over: Option<u64>| Told {
+    let requests = |changes: f64, failed: f64, over: Option<u64>| ReportedValues {
         requests: Some(Requests {
             all: 100.0,
             updates: changes,
@@ -216,7 +224,7 @@ fn excessive_changes_and_failing_requests_are_reported() {
             over: over.map(Duration::from_secs),
             ..Requests::default()
         }),
-        ..Told::default()
+        ..ReportedValues::default()
     };
     // With two objects in one minute, four changes are tolerated.
     assert_eq!(bad(&cluster(), &requests(4.0, 5.0, Some(60))), []);
@@ -225,25 +233,22 @@ fn excessive_changes_and_failing_requests_are_reported() {
         [],
         "the period is unknown"
     );
-    let (question, told) = only(&cluster(), &requests(5.0, 0.0, Some(60)));
+    let (question, message) = only(&cluster(), &requests(5.0, 0.0, Some(60)));
     assert_eq!(question, Question::Load);
     assert!(
-        told.starts_with("2.50 changes per object and minute (2 objects)"),
-        "{told}"
+        message.starts_with("2.50 changes per object and minute (2 objects)"),
+        "{message}"
     );
-    let (question, told) = only(&cluster(), &requests(0.0, 6.0, Some(60)));
+    let (question, message) = only(&cluster(), &requests(0.0, 6.0, Some(60)));
     assert_eq!(
-        (question, told.as_str()),
-        (
-            Question::Load,
-            "6 of 100 requests failed with status 429 or 5xx"
-        )
+        (question, message.as_str()),
+        (Question::Load, "6 of 100 requests failed with status 429 or 5xx")
     );
 }
 
 #[test]
 fn recreated_objects_are_reported() {
-    let told = |creations: f64, deletions: f64| Told {
+    let requests = |creations: f64, deletions: f64| ReportedValues {
         requests: Some(Requests {
             all: creations + deletions,
             creations,
@@ -251,15 +256,15 @@ fn recreated_objects_are_reported() {
             over: Some(Duration::from_mins(112)),
             ..Requests::default()
         }),
-        ..Told::default()
+        ..ReportedValues::default()
     };
     assert_eq!(
-        bad(&cluster(), &told(2.0, 0.0)),
+        bad(&cluster(), &requests(2.0, 0.0)),
         [],
         "each of the two objects was created once"
     );
-    let shown = bad(&cluster(), &told(238.0, 236.0));
-    let texts: Vec<&str> = shown.iter().map(|(_, told)| told.as_str()).collect();
+    let shown = bad(&cluster(), &requests(238.0, 236.0));
+    let texts: Vec<&str> = shown.iter().map(|(_, message)| message.as_str()).collect();
     assert_eq!(
         texts,
         [
@@ -319,7 +324,7 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
         ("zero published", zero),
         ("zero left out", left_out),
     ] {
-        assert_eq!(bad(&objects, &Told::default()), [], "{what}");
+        assert_eq!(bad(&objects, &ReportedValues::default()), [], "{what}");
     }
     // Similar changes that must be reported.
     let mistyped = changed("StorageClass", |it| {
@@ -337,8 +342,8 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
             "1 of its 2 pods are ready; not driver-1",
         ),
     ] {
-        let (question, told) = only(&objects, &Told::default());
+        let (question, message) = only(&objects, &ReportedValues::default());
         assert_eq!(question, Question::Health, "{what}");
-        assert!(told.starts_with(expected), "{what}: {told}");
+        assert!(message.starts_with(expected), "{what}: {message}");
     }
 }

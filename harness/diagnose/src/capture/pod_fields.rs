@@ -51,7 +51,7 @@ pub(super) fn requests(pod: &Value) -> BTreeMap<String, i128> {
 }
 
 /// Whether the pod's requests exceed those of its containers (overhead or pod-level requests).
-pub(super) fn requests_as_a_whole(pod: &Value) -> bool {
+pub(super) fn has_pod_level_requests(pod: &Value) -> bool {
     !pod["spec"]["overhead"].is_null() || !pod["spec"]["resources"]["requests"].is_null()
 }
 
