@@ -68,13 +68,13 @@ impl RealApiCase for Case {
     }
 
     fn quiet(&self) -> BoxFuture<'_, ()> {
-        self.answered().boxed()
+        self.idle().boxed()
     }
 
     fn end(&self) -> BoxFuture<'_, Vec<String>> {
         async move {
             self.stop().await;
-            let mut left = Vec::new();
+            let mut remaining = Vec::new();
             let objects = self.attribution.objects();
             for kind in self.kinds() {
                 let own = objects.iter().filter(|(key, _)| *key.resource == *kind.resource);
@@ -83,17 +83,17 @@ impl RealApiCase for Case {
                         let uid = &object["metadata"]["uid"];
                         match &key.namespace {
                             Some(namespace) => {
-                                json!({"metadata": {"name": key.name, "namespace": self.names.theirs(namespace), "uid": uid}})
+                                json!({"metadata": {"name": key.name, "namespace": self.names.server_name(namespace), "uid": uid}})
                             }
-                            None => json!({"metadata": {"name": self.names.theirs(&key.name), "uid": uid}}),
+                            None => json!({"metadata": {"name": self.names.server_name(&key.name), "uid": uid}}),
                         }
                     })
                     .collect();
                 if !own.is_empty() {
-                    left.extend(remove(&self.upstream, kind, own).await);
+                    remaining.extend(remove(&self.upstream, kind, own).await);
                 }
             }
-            left
+            remaining
         }
         .boxed()
     }

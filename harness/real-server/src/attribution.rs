@@ -20,7 +20,7 @@ use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 const SERVER: &str = "apiserver";
 
 /// Timeout of a change that waits for its write, and of a response that waits for its change; afterwards they are recorded as they are.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Identity of an object: resource, namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ impl Key {
 
 /// A change reported by the server's watch, with the names of the case.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedChange {
     pub(crate) change: Change,
     pub(crate) resource: Arc<str>,
     pub(crate) object: Value,
@@ -52,7 +52,7 @@ pub(crate) struct Seen {
 
 /// Objects that a write may change; without a name, any object of that resource and namespace.
 #[derive(Debug, Clone)]
-pub(crate) struct Touch {
+pub(crate) struct WriteTarget {
     pub(crate) resource: Arc<str>,
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
@@ -60,13 +60,13 @@ pub(crate) struct Touch {
 
 /// Result of a write.
 #[derive(Debug)]
-pub(crate) enum Made {
+pub(crate) enum WriteResult {
     /// The object has this revision now.
     Revision(u64),
     /// The object was deleted.
-    Gone(Key),
+    Deleted(Key),
     /// The object changed, with an unknown revision.
-    Something(Key),
+    Changed(Key),
 }
 
 /// Records the changes of one case.
@@ -74,7 +74,7 @@ pub(crate) struct Attribution {
     sink: FactSink,
     state: Mutex<State>,
     /// Notifies waiting tasks of changes of the state.
-    moved: watch::Sender<u64>,
+    changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -82,12 +82,12 @@ struct State {
     /// Newest recorded revision, by resource.
     newest: BTreeMap<Arc<str>, u64>,
     objects: BTreeMap<Key, Arc<Value>>,
-    open: BTreeMap<u64, Touch>,
-    last: u64,
+    open_writes: BTreeMap<u64, WriteTarget>,
+    last_number: u64,
     /// Client of each revision.
-    made: BTreeMap<(Arc<str>, u64), Arc<str>>,
+    clients: BTreeMap<(Arc<str>, u64), Arc<str>>,
     /// Writes without a known revision: the object, whether it was deleted, and the client.
-    done: Vec<(Key, bool, Arc<str>)>,
+    without_revision: Vec<(Key, bool, Arc<str>)>,
 }
 
 /// A write that has been announced and not yet completed.
@@ -103,7 +103,7 @@ impl Attribution {
         Attribution {
             sink,
             state: Mutex::default(),
-            moved: watch::Sender::new(0),
+            changed: watch::Sender::new(0),
         }
     }
 
@@ -113,11 +113,11 @@ impl Attribution {
     }
 
     /// Announces a write; it is open until the returned guard is dropped.
-    pub(crate) fn announce(&self, client: &Arc<str>, touch: Touch) -> OpenWrite<'_> {
+    pub(crate) fn announce(&self, client: &Arc<str>, target: WriteTarget) -> OpenWrite<'_> {
         let mut state = self.state.lock();
-        state.last += 1;
-        let (number, resource) = (state.last, touch.resource.clone());
-        state.open.insert(number, touch);
+        state.last_number += 1;
+        let (number, resource) = (state.last_number, target.resource.clone());
+        state.open_writes.insert(number, target);
         OpenWrite {
             attribution: self,
             number,
@@ -127,42 +127,42 @@ impl Attribution {
     }
 
     /// Records a change as soon as its client is known. Returns the previous state of the object.
-    pub(crate) async fn see(&self, mut seen: Seen) -> Option<Arc<Value>> {
-        let key = Key::of(&seen.resource, &seen.object);
-        let revision = revision(&seen.object);
-        let is_known = seen.change != Change::Deleted && self.has(&key, revision);
+    pub(crate) async fn record(&self, mut observed: ObservedChange) -> Option<Arc<Value>> {
+        let key = Key::of(&observed.resource, &observed.object);
+        let revision = revision(&observed.object);
+        let is_known = observed.change != Change::Deleted && self.has_recorded(&key, revision);
         if is_known {
             return None;
         }
-        let client = self.author(&key, revision, &seen).await;
-        if let Some(metadata) = seen.object["metadata"].as_object_mut() {
+        let client = self.client_of(&key, revision, &observed).await;
+        if let Some(metadata) = observed.object["metadata"].as_object_mut() {
             metadata.remove("managedFields");
         }
-        let told = Arc::new(without_protection(&seen.object));
-        let object = Arc::new(seen.object);
+        let recorded = Arc::new(without_protection(&observed.object));
+        let object = Arc::new(observed.object);
         let before = {
             let mut state = self.state.lock();
             self.sink.put(What::Commit(CommitFact {
                 client,
-                change: seen.change,
-                resource: seen.resource.clone(),
+                change: observed.change,
+                resource: observed.resource.clone(),
                 namespace: key.namespace.clone(),
                 name: key.name.clone(),
                 revision,
-                object: told,
+                object: recorded,
             }));
-            let newest = state.newest.entry(seen.resource.clone()).or_default();
+            let newest = state.newest.entry(observed.resource.clone()).or_default();
             *newest = revision.max(*newest);
-            match seen.change {
+            match observed.change {
                 Change::Deleted => state.objects.remove(&key),
                 Change::Added | Change::Modified => state.objects.insert(key, object),
             }
         };
-        self.move_on();
+        self.notify();
         before
     }
 
-    fn has(&self, key: &Key, at: u64) -> bool {
+    fn has_recorded(&self, key: &Key, at: u64) -> bool {
         let state = self.state.lock();
         state
             .objects
@@ -171,61 +171,62 @@ impl Attribution {
     }
 
     /// The client of a change.
-    async fn author(&self, key: &Key, revision: u64, seen: &Seen) -> Arc<str> {
-        let is_gone = seen.change == Change::Deleted;
+    async fn client_of(&self, key: &Key, revision: u64, observed: &ObservedChange) -> Arc<str> {
+        let is_deleted = observed.change == Change::Deleted;
         // A deletion may set the deletionTimestamp first, and then remove the object: both changes have the same client.
-        let is_marked = seen.object["metadata"]["deletionTimestamp"].is_string();
-        let known = self.when(|state| {
-            if let Some(client) = state.made.remove(&(key.resource.clone(), revision)) {
+        let is_terminating = observed.object["metadata"]["deletionTimestamp"].is_string();
+        let known = self.wait_until(|state| {
+            if let Some(client) = state.clients.remove(&(key.resource.clone(), revision)) {
                 return Some(Some(client));
             }
             // While a write that covers the object is open, the client is unknown.
-            if state.open.values().any(|touch| touch.covers(key)) {
+            if state.open_writes.values().any(|target| target.covers(key)) {
                 return None;
             }
-            let done = |(of, was_gone, _): &(Key, bool, Arc<str>)| of == key && *was_gone == is_gone;
-            if let Some(at) = state.done.iter().position(done) {
-                return Some(Some(state.done.remove(at).2));
+            let matches =
+                |(of, was_deleted, _): &(Key, bool, Arc<str>)| of == key && *was_deleted == is_deleted;
+            if let Some(at) = state.without_revision.iter().position(matches) {
+                return Some(Some(state.without_revision.remove(at).2));
             }
-            let mut done = state
-                .done
+            let mut deletions = state
+                .without_revision
                 .iter()
-                .filter(|(of, was_gone, _)| of == key && *was_gone && is_marked);
-            Some(done.next().map(|(.., client)| client.clone()))
+                .filter(|(of, was_deleted, _)| of == key && *was_deleted && is_terminating);
+            Some(deletions.next().map(|(.., client)| client.clone()))
         });
         known.await.flatten().unwrap_or_else(|| SERVER.into())
     }
 
     /// Waits until a revision of a resource is in the journal.
-    pub(crate) async fn seen(&self, resource: &str, revision: u64) {
+    pub(crate) async fn wait_for_revision(&self, resource: &str, revision: u64) {
         let newest = |state: &mut State| {
             let newest = state.newest.get(resource).copied().unwrap_or_default();
             (newest >= revision).then_some(())
         };
-        self.when(newest).await;
+        self.wait_until(newest).await;
     }
 
     /// Waits until the recorded state of an object meets a condition.
-    pub(crate) async fn seen_of(&self, key: &Key, is_it: impl Fn(Option<&Value>) -> bool) {
-        self.when(|state| is_it(state.objects.get(key).map(|object| &**object)).then_some(()))
+    pub(crate) async fn wait_for_object(&self, key: &Key, condition: impl Fn(Option<&Value>) -> bool) {
+        self.wait_until(|state| condition(state.objects.get(key).map(|object| &**object)).then_some(()))
             .await;
     }
 
-    /// The first result of `answer`; `None` after the timeout.
-    async fn when<T>(&self, mut answer: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
-        let mut moved = self.moved.subscribe();
+    /// The first result of `condition`; `None` after the timeout.
+    async fn wait_until<T>(&self, mut condition: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
+        let mut changed = self.changed.subscribe();
         let waiting = async {
             loop {
-                moved.mark_unchanged();
-                let found = answer(&mut self.state.lock());
+                changed.mark_unchanged();
+                let found = condition(&mut self.state.lock());
                 if found.is_some() {
                     return found;
                 }
                 // `self` owns the sender, so the wait cannot fail.
-                let _ = moved.changed().await;
+                let _ = changed.changed().await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.ok().flatten()
+        tokio::time::timeout(TIMEOUT, waiting).await.ok().flatten()
     }
 
     /// The recorded state of an object.
@@ -253,12 +254,12 @@ impl Attribution {
             .unwrap_or_default()
     }
 
-    fn move_on(&self) {
-        self.moved.send_modify(|count| *count += 1);
+    fn notify(&self) {
+        self.changed.send_modify(|count| *count += 1);
     }
 }
 
-impl Touch {
+impl WriteTarget {
     fn covers(&self, key: &Key) -> bool {
         self.resource == key.resource
             && (self.namespace.is_none() || self.namespace == key.namespace)
@@ -268,27 +269,27 @@ impl Touch {
 
 impl OpenWrite<'_> {
     /// Reports the result of the write.
-    pub(crate) fn made(&self, made: Made) {
+    pub(crate) fn complete(&self, result: WriteResult) {
         let mut state = self.attribution.state.lock();
-        match made {
-            Made::Revision(revision) => {
+        match result {
+            WriteResult::Revision(revision) => {
                 // A write that changed nothing causes no change that needs a client.
                 let newest = state.newest.get(&self.resource).copied().unwrap_or_default();
                 if revision > newest {
                     let key = (self.resource.clone(), revision);
-                    state.made.insert(key, self.client.clone());
+                    state.clients.insert(key, self.client.clone());
                 }
             }
-            Made::Gone(key) => state.done.push((key, true, self.client.clone())),
-            Made::Something(key) => state.done.push((key, false, self.client.clone())),
+            WriteResult::Deleted(key) => state.without_revision.push((key, true, self.client.clone())),
+            WriteResult::Changed(key) => state.without_revision.push((key, false, self.client.clone())),
         }
     }
 }
 
 impl Drop for OpenWrite<'_> {
     fn drop(&mut self) {
-        self.attribution.state.lock().open.remove(&self.number);
-        self.attribution.move_on();
+        self.attribution.state.lock().open_writes.remove(&self.number);
+        self.attribution.notify();
     }
 }
 
@@ -320,17 +321,17 @@ mod tests {
     use harness::journal::Journal;
     use serde_json::json;
 
-    fn pod(change: Change, revision: u64) -> Seen {
+    fn pod(change: Change, revision: u64) -> ObservedChange {
         let metadata = json!({"name": "p", "namespace": "default", "resourceVersion": revision.to_string()});
-        Seen {
+        ObservedChange {
             change,
             resource: "pods".into(),
             object: json!({"metadata": metadata}),
         }
     }
 
-    fn touch() -> Touch {
-        Touch {
+    fn target() -> WriteTarget {
+        WriteTarget {
             resource: "pods".into(),
             namespace: Some("default".to_owned()),
             name: None,
@@ -353,17 +354,17 @@ mod tests {
     async fn change_waits_for_the_write_that_caused_it() {
         let journal = Journal::default();
         let attribution = Arc::new(attribution(&journal));
-        let write = attribution.announce(&"publisher".into(), touch());
-        let seeing = tokio::spawn({
+        let write = attribution.announce(&"publisher".into(), target());
+        let recording = tokio::spawn({
             let attribution = attribution.clone();
-            async move { attribution.see(pod(Change::Added, 5)).await }
+            async move { attribution.record(pod(Change::Added, 5)).await }
         });
         tokio::task::yield_now().await;
         assert!(authors(&journal).is_empty());
-        write.made(Made::Revision(5));
+        write.complete(WriteResult::Revision(5));
         drop(write);
-        seeing.await.unwrap();
-        attribution.seen("pods", 5).await;
+        recording.await.unwrap();
+        attribution.wait_for_revision("pods", 5).await;
         assert_eq!(authors(&journal), ["publisher"]);
     }
 
@@ -371,16 +372,16 @@ mod tests {
     async fn change_without_a_write_is_attributed_to_the_server() {
         let journal = Journal::default();
         let attribution = attribution(&journal);
-        attribution.see(pod(Change::Added, 5)).await;
+        attribution.record(pod(Change::Added, 5)).await;
         // A repeated object, as after a relist, is not a change.
-        attribution.see(pod(Change::Added, 5)).await;
-        let write = attribution.announce(&"harness".into(), touch());
-        write.made(Made::Gone(Key::of(
+        attribution.record(pod(Change::Added, 5)).await;
+        let write = attribution.announce(&"harness".into(), target());
+        write.complete(WriteResult::Deleted(Key::of(
             &"pods".into(),
             &pod(Change::Deleted, 6).object,
         )));
         drop(write);
-        attribution.see(pod(Change::Deleted, 6)).await;
+        attribution.record(pod(Change::Deleted, 6)).await;
         assert_eq!(authors(&journal), ["apiserver", "harness"]);
     }
 }

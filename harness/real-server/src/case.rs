@@ -14,7 +14,7 @@ use crate::faults::Faults;
 use crate::kinds::Kind;
 use crate::names::Names;
 use crate::upstream::Upstream;
-use crate::watch_hub::{News, WatchHub};
+use crate::watch_hub::{HubEvent, WatchHub};
 
 /// State of one case.
 pub(crate) struct Case {
@@ -26,9 +26,9 @@ pub(crate) struct Case {
     /// Client names by token.
     pub(crate) clients: Mutex<BTreeMap<String, Arc<str>>>,
     /// Number of requests in flight, excluding watches.
-    busy: watch::Sender<usize>,
-    is_over: AtomicBool,
-    following: Mutex<Option<JoinHandle<()>>>,
+    in_flight: watch::Sender<usize>,
+    has_ended: AtomicBool,
+    follow_task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Case {
@@ -41,20 +41,20 @@ impl Case {
             faults: Arc::new(Faults::new(sink.clone())),
             hub,
             clients: Mutex::default(),
-            busy: watch::Sender::new(0),
-            is_over: AtomicBool::new(false),
-            following: Mutex::default(),
+            in_flight: watch::Sender::new(0),
+            has_ended: AtomicBool::new(false),
+            follow_task: Mutex::default(),
         })
     }
 
     /// Starts to receive changes of its objects from the watch hub.
-    pub(crate) fn join(&self) -> mpsc::Receiver<News> {
-        self.hub.join(self.names.case())
+    pub(crate) fn subscribe(&self) -> mpsc::Receiver<HubEvent> {
+        self.hub.subscribe(self.names.case())
     }
 
     /// Stores the task that follows the objects; it ends with the case.
-    pub(crate) fn keep_following(&self, task: JoinHandle<()>) {
-        *self.following.lock() = Some(task);
+    pub(crate) fn set_follow_task(&self, task: JoinHandle<()>) {
+        *self.follow_task.lock() = Some(task);
     }
 
     /// Client name of a token.
@@ -68,40 +68,42 @@ impl Case {
     }
 
     /// Resolves when no request is in flight.
-    pub(crate) async fn answered(&self) {
-        let mut busy = self.busy.subscribe();
+    pub(crate) async fn idle(&self) {
+        let mut in_flight = self.in_flight.subscribe();
         // `self` owns the sender, so the wait cannot fail.
-        let _ = busy.wait_for(|count| *count == 0).await;
+        let _ = in_flight.wait_for(|count| *count == 0).await;
     }
 
     /// Counts a request as in flight until the returned guard is dropped.
-    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
-        self.busy.send_modify(|count| *count += 1);
-        Busy(self.clone())
+    pub(crate) fn begin_request(self: &Arc<Self>) -> RequestGuard {
+        self.in_flight.send_modify(|count| *count += 1);
+        RequestGuard(self.clone())
     }
 
     /// Whether the case has ended, so that it may create nothing.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
     }
 
     /// Ends the case, so that it creates nothing more; resolves when the last request has been answered.
     pub(crate) async fn stop(&self) {
-        self.is_over.store(true, Ordering::Release);
-        self.answered().await;
-        self.hub.leave(self.names.case());
-        let following = self.following.lock().take();
-        if let Some(following) = following {
-            following.abort();
+        self.has_ended.store(true, Ordering::Release);
+        self.idle().await;
+        self.hub.unsubscribe(self.names.case());
+        let follow_task = self.follow_task.lock().take();
+        if let Some(follow_task) = follow_task {
+            follow_task.abort();
         }
     }
 }
 
 /// A request in flight.
-pub(crate) struct Busy(Arc<Case>);
+pub(crate) struct RequestGuard(Arc<Case>);
 
-impl Drop for Busy {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.busy.send_modify(|count| *count = count.saturating_sub(1));
+        self.0
+            .in_flight
+            .send_modify(|count| *count = count.saturating_sub(1));
     }
 }

@@ -8,25 +8,25 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::kinds::Kind;
-use crate::upstream::{Lost, Upstream};
+use crate::upstream::{Upstream, UpstreamError};
 
 /// Maximum concurrent deletions.
-const AT_ONCE: usize = 8;
+const CONCURRENT_MAX: usize = 8;
 
 /// Deletes objects of one kind, given with the server's names. Returns those that still exist, with the reason.
 pub(crate) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>) -> Vec<String> {
     let removals = objects.into_iter().map(|object| async move {
         let metadata = &object["metadata"];
         let name = metadata["name"].as_str().unwrap_or_default().to_owned();
-        let place = match metadata["namespace"].as_str() {
+        let label = match metadata["namespace"].as_str() {
             Some(namespace) => format!("{} {namespace}/{name}", kind.resource),
             None => format!("{} {name}", kind.resource),
         };
         let path = path(kind, metadata["namespace"].as_str(), &name);
         let removed = remove_one(upstream, kind, &path, &metadata["uid"]).await;
-        removed.err().map(|why| format!("{place}: {why}"))
+        removed.err().map(|why| format!("{label}: {why}"))
     });
-    let removals = futures::stream::iter(removals).buffer_unordered(AT_ONCE);
+    let removals = futures::stream::iter(removals).buffer_unordered(CONCURRENT_MAX);
     removals.filter_map(|left| async move { left }).collect().await
 }
 
@@ -42,7 +42,7 @@ fn path(kind: Kind, namespace: Option<&str>, name: &str) -> String {
     }
 }
 
-async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) -> Result<(), Lost> {
+async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) -> Result<(), UpstreamError> {
     let options = json!({
         "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0,
         "propagationPolicy": "Background", "preconditions": {"uid": uid},
@@ -52,15 +52,15 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
         // The object was deleted, or another object has its name.
         404 => return Ok(()),
         409 if kind.resource != "namespaces" => return Ok(()),
-        _ if answer.is_good() || answer.code == 409 => {}
-        _ => return Err(Lost(answer.message())),
+        _ if answer.is_success() || answer.code == 409 => {}
+        _ => return Err(UpstreamError(answer.message())),
     }
     if answer.json()["kind"] == "Status" && kind.resource != "namespaces" {
         return Ok(());
     }
-    let there = upstream.send(Method::GET, path, None).await?;
-    let mut object = there.json();
-    if there.code == 404 || object["metadata"]["uid"] != *uid {
+    let current = upstream.send(Method::GET, path, None).await?;
+    let mut object = current.json();
+    if current.code == 404 || object["metadata"]["uid"] != *uid {
         return Ok(());
     }
     let released = if kind.resource == "namespaces" {
@@ -75,7 +75,10 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
     };
     match released.code {
         404 => Ok(()),
-        _ if released.is_good() => Ok(()),
-        _ => Err(Lost(format!("its finalizers stay: {}", released.message()))),
+        _ if released.is_success() => Ok(()),
+        _ => Err(UpstreamError(format!(
+            "its finalizers could not be removed: {}",
+            released.message()
+        ))),
     }
 }

@@ -11,19 +11,19 @@ use serde_json::Value;
 use crate::attribution::Key;
 use crate::case::Case;
 use crate::message::{ClientRequest, Reply};
-use crate::proxy::answer;
+use crate::proxy::handle;
 
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 pub(crate) const VOLUMES: &str = "persistentvolumes";
 
 /// The path of an object; `None` if its resource is unknown.
 pub(crate) fn path_of(key: &Key) -> Option<String> {
-    let (collection, _) = ResourceRef::by_plural(&key.resource)?;
-    let place = match &key.namespace {
-        Some(namespace) => collection.namespace(namespace),
-        None => collection,
+    let (resource, _) = ResourceRef::by_plural(&key.resource)?;
+    let collection = match &key.namespace {
+        Some(namespace) => resource.namespace(namespace),
+        None => resource,
     };
-    place.name(&key.name).path()
+    collection.name(&key.name).path()
 }
 
 /// Sends a request as a client and returns the response. A patch is a JSON merge patch.
@@ -34,38 +34,41 @@ pub(crate) async fn call(
     path: &str,
     body: Option<Value>,
 ) -> Result<Value, Refused> {
-    let media = match method {
+    let content_type = match method {
         Method::PATCH => "application/merge-patch+json",
         _ => "application/json",
     };
-    call_with(case, client, method, path, media, body).await
+    call_with(case, client, method, path, content_type, body).await
 }
 
-/// Like [`call`], with a body of the given media type.
+/// Like [`call`], with a body of the given content_type type.
 pub(crate) async fn call_with(
     case: &Arc<Case>,
     client: &str,
     method: Method,
     path: &str,
-    media: &'static str,
+    content_type: &'static str,
     body: Option<Value>,
 ) -> Result<Value, Refused> {
-    let mut incoming = ClientRequest::ours(client);
+    let mut incoming = ClientRequest::internal(client);
     incoming
         .headers
-        .insert(CONTENT_TYPE, HeaderValue::from_static(media));
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     incoming.method = method;
     incoming.path = path.to_owned();
     incoming.body = body.map(|body| body.to_string().into()).unwrap_or_default();
-    match answer(case, incoming).await {
-        Reply::Whole(whole) if whole.code < 300 => Ok(whole.value()),
-        Reply::Whole(whole) => Err(Refused {
-            code: whole.code,
-            message: whole.value()["message"].as_str().unwrap_or_default().to_owned(),
+    match handle(case, incoming).await {
+        Reply::Full(response) if response.code < 300 => Ok(response.value()),
+        Reply::Full(response) => Err(Refused {
+            code: response.code,
+            message: response.value()["message"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
         }),
         Reply::Events(_) | Reply::Cut => Err(Refused {
             code: 503,
-            message: "the API server did not answer".to_owned(),
+            message: "the API server did not respond".to_owned(),
         }),
     }
 }
@@ -77,7 +80,7 @@ impl Case {
         let path = self.names.path(&target);
         let answer = self.upstream.send(Method::GET, &path, None).await.ok()?;
         let mut object = answer.json();
-        self.names.receive(&mut object);
+        self.names.to_case(&mut object);
         Some((answer.code, object))
     }
 }

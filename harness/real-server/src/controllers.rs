@@ -29,7 +29,7 @@ pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     if !owned && !is_gone && !is_protected {
         return;
     }
-    let (case, busy) = (case.clone(), case.busy());
+    let (case, guard) = (case.clone(), case.begin_request());
     tokio::spawn(async move {
         if is_gone {
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
                 release(&case, key, value).await;
             }
         }
-        drop(busy);
+        drop(guard);
     });
 }
 

@@ -20,30 +20,30 @@ pub(crate) struct Faults {
     sink: FactSink,
     state: Mutex<State>,
     /// Notifies waiting watches of changes.
-    moved: watch::Sender<u64>,
+    changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
     rules: Rules,
     /// Simulated compactions: what they match, and the newest revision by resource at that time.
-    forgotten: Vec<(Match, BTreeMap<String, u64>)>,
-    watches: BTreeMap<u64, Open>,
-    last: u64,
+    compactions: Vec<(Match, BTreeMap<String, u64>)>,
+    watches: BTreeMap<u64, OpenWatch>,
+    last_number: u64,
 }
 
 /// An open watch.
-struct Open {
+struct OpenWatch {
     client: Arc<str>,
     path: ResourcePath,
     /// Rules that hold it, each with its end.
     held: BTreeMap<RuleId, Option<Instant>>,
     /// Number of events to deliver before it is closed; `None`: no limit.
-    left: Option<u32>,
+    remaining: Option<u32>,
 }
 
 /// An open watch as its task sees it; dropping it closes it.
-pub(crate) struct Watched {
+pub(crate) struct WatchGuard {
     faults: Arc<Faults>,
     number: u64,
 }
@@ -53,7 +53,7 @@ impl Faults {
         Faults {
             sink,
             state: Mutex::default(),
-            moved: watch::Sender::new(0),
+            changed: watch::Sender::new(0),
         }
     }
 
@@ -67,25 +67,25 @@ impl Faults {
                 if let Some(fault) = state.rules.acted(id) {
                     self.sink.fault(fault);
                 }
-                state.forgotten.push((on, newest));
+                state.compactions.push((on, newest));
             }
-            Effect::EndWatch { .. } | Effect::HoldWatch { .. } => self.meet_open(&mut state, id),
+            Effect::EndWatch { .. } | Effect::HoldWatch { .. } => self.apply_to_open(&mut state, id),
             _ => {}
         }
         drop(state);
-        self.move_on();
+        self.notify();
         Ok(id)
     }
 
-    fn meet_open(&self, state: &mut State, id: RuleId) {
+    fn apply_to_open(&self, state: &mut State, id: RuleId) {
         let State { rules, watches, .. } = state;
         for open in watches.values_mut() {
-            let asked = open.asked();
-            let Some((fate, fault)) = rules.meet_open(id, &asked) else {
+            let request = open.as_request();
+            let Some((fate, fault)) = rules.meet_open(id, &request) else {
                 continue;
             };
             self.sink.fault(fault);
-            open.suffer(&fate);
+            open.apply(&fate);
         }
     }
 
@@ -97,67 +97,67 @@ impl Faults {
             open.held.remove(&id);
         }
         drop(state);
-        self.move_on();
+        self.notify();
     }
 
     /// Returns the effect of the rules on a request, and records it.
-    pub(crate) fn meet(
+    pub(crate) fn apply(
         &self,
         client: &Arc<str>,
         verb: Verb,
         resource: Option<&ResourcePath>,
         revision: &str,
     ) -> Fate {
-        let asked = Asked {
+        let request = Asked {
             client,
             verb,
             resource,
             revision,
         };
-        let (fate, applied) = self.state.lock().rules.meet(&asked);
+        let (fate, applied) = self.state.lock().rules.meet(&request);
         applied.into_iter().for_each(|fault| self.sink.fault(fault));
         fate
     }
 
     /// Whether this revision was compacted by a rule.
-    pub(crate) fn has_forgotten(&self, path: &ResourcePath, revision: &str) -> bool {
+    pub(crate) fn is_compacted(&self, path: &ResourcePath, revision: &str) -> bool {
         let Some(from) = revision.parse::<u64>().ok().filter(|from| *from > 0) else {
             return false;
         };
         let state = self.state.lock();
-        state.forgotten.iter().any(|(on, newest)| {
+        state.compactions.iter().any(|(on, newest)| {
             on.matches_path(Some(path)) && newest.get(&path.resource).is_some_and(|newest| from < *newest)
         })
     }
 
     /// Registers a new watch.
-    pub(crate) fn begin_watch(self: &Arc<Self>, client: &Arc<str>, path: &ResourcePath) -> Watched {
+    pub(crate) fn begin_watch(self: &Arc<Self>, client: &Arc<str>, path: &ResourcePath) -> WatchGuard {
         let mut state = self.state.lock();
-        let mut open = Open {
+        let mut open = OpenWatch {
             client: client.clone(),
             path: path.clone(),
             held: BTreeMap::new(),
-            left: None,
+            remaining: None,
         };
-        let (fates, applied) = state.rules.meet_watch(&open.asked());
+        let (fates, applied) = state.rules.meet_watch(&open.as_request());
         applied.into_iter().for_each(|fault| self.sink.fault(fault));
-        fates.iter().for_each(|fate| open.suffer(fate));
-        state.last += 1;
-        let number = state.last;
+        fates.iter().for_each(|fate| open.apply(fate));
+        state.last_number += 1;
+        let number = state.last_number;
         state.watches.insert(number, open);
-        Watched {
+        WatchGuard {
             faults: self.clone(),
             number,
         }
     }
 
-    fn move_on(&self) {
-        self.moved.send_modify(|count| *count += 1);
+    fn notify(&self) {
+        self.changed.send_modify(|count| *count += 1);
     }
 }
 
-impl Open {
-    fn asked(&self) -> Asked<'_> {
+impl OpenWatch {
+    fn as_request(&self) -> Asked<'_> {
         Asked {
             client: &self.client,
             verb: Verb::Watch,
@@ -166,9 +166,9 @@ impl Open {
         }
     }
 
-    fn suffer(&mut self, fate: &WatchFate) {
+    fn apply(&mut self, fate: &WatchFate) {
         match fate {
-            WatchFate::EndAfter(events) => self.left = Some(*events),
+            WatchFate::EndAfter(events) => self.remaining = Some(*events),
             WatchFate::Hold(rule, time) => {
                 let until = time.map(|time| Instant::now() + time);
                 self.held.insert(*rule, until);
@@ -177,62 +177,66 @@ impl Open {
     }
 
     /// How long it is still held; `None` if it is not held.
-    fn wait(&mut self) -> Option<Duration> {
+    fn remaining_hold(&mut self) -> Option<Duration> {
         let now = Instant::now();
         self.held.retain(|_, until| until.is_none_or(|until| until > now));
         const LONG: Duration = Duration::from_secs(3600);
-        let left = |until: &Option<Instant>| until.map_or(LONG, |until| until - now);
-        self.held.values().map(left).max()
+        let remaining = |until: &Option<Instant>| until.map_or(LONG, |until| until - now);
+        self.held.values().map(remaining).max()
     }
 }
 
-impl Watched {
+impl WatchGuard {
     /// Whether it may continue.
-    fn goes_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         let state = self.faults.state.lock();
         let open = state.watches.get(&self.number);
-        open.is_some_and(|open| open.left != Some(0))
+        open.is_some_and(|open| open.remaining != Some(0))
     }
 
     /// Resolves when it must be closed.
-    pub(crate) async fn ended(&self) {
-        let mut moved = self.faults.moved.subscribe();
-        while self.goes_on() {
+    pub(crate) async fn closed(&self) {
+        let mut changed = self.faults.changed.subscribe();
+        while self.may_continue() {
             // `self` owns the sender, so the wait cannot fail.
-            let _ = moved.changed().await;
+            let _ = changed.changed().await;
         }
     }
 
     /// Resolves when no rule holds it.
-    pub(crate) async fn free(&self) {
-        let mut moved = self.faults.moved.subscribe();
+    pub(crate) async fn released(&self) {
+        let mut changed = self.faults.changed.subscribe();
         loop {
-            moved.mark_unchanged();
+            changed.mark_unchanged();
             let wait = self
                 .faults
                 .state
                 .lock()
                 .watches
                 .get_mut(&self.number)
-                .and_then(Open::wait);
+                .and_then(OpenWatch::remaining_hold);
             let Some(wait) = wait else { return };
             // Until the hold expires or its rule changes.
-            let _ = tokio::time::timeout(wait, moved.changed()).await;
+            let _ = tokio::time::timeout(wait, changed.changed()).await;
         }
     }
 
     /// Counts a delivered event.
     pub(crate) fn delivered(&self) {
         let mut state = self.faults.state.lock();
-        if let Some(Open { left: Some(left), .. }) = state.watches.get_mut(&self.number) {
-            *left = left.saturating_sub(1);
+        if let Some(OpenWatch {
+            remaining: Some(remaining),
+            ..
+        }) = state.watches.get_mut(&self.number)
+        {
+            *remaining = remaining.saturating_sub(1);
         }
         drop(state);
-        self.faults.move_on();
+        self.faults.notify();
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchGuard {
     fn drop(&mut self) {
         self.faults.state.lock().watches.remove(&self.number);
     }

@@ -6,58 +6,58 @@ use harness::journal::Change;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::attribution::{Key, Seen};
+use crate::attribution::{Key, ObservedChange};
 use crate::case::Case;
 use crate::controllers;
-use crate::watch_hub::News;
+use crate::watch_hub::HubEvent;
 
 /// Starts to follow the objects of a case.
 pub(crate) fn start(case: &Arc<Case>) {
-    let news = case.join();
-    let task = tokio::spawn(case.clone().follow(news));
-    case.keep_following(task);
+    let events = case.subscribe();
+    let task = tokio::spawn(case.clone().follow(events));
+    case.set_follow_task(task);
 }
 
 impl Case {
-    async fn follow(self: Arc<Self>, mut news: mpsc::Receiver<News>) {
-        while let Some(news) = news.recv().await {
-            match news {
-                News::Change(change, resource, mut object) => {
-                    self.names.receive(&mut object);
-                    self.take(Seen {
+    async fn follow(self: Arc<Self>, mut events: mpsc::Receiver<HubEvent>) {
+        while let Some(event) = events.recv().await {
+            match event {
+                HubEvent::Change(change, resource, mut object) => {
+                    self.names.to_case(&mut object);
+                    self.process(ObservedChange {
                         change,
                         resource,
                         object,
                     })
                     .await;
                 }
-                News::All(resource, objects) => self.catch_up(&resource, objects).await,
+                HubEvent::All(resource, objects) => self.process_list(&resource, objects).await,
             }
         }
     }
 
-    async fn take(self: &Arc<Self>, seen: Seen) {
-        let key = Key::of(&seen.resource, &seen.object);
-        let (change, object) = (seen.change, seen.object.clone());
-        self.attribution.see(seen).await;
-        if !self.is_over() {
+    async fn process(self: &Arc<Self>, observed: ObservedChange) {
+        let key = Key::of(&observed.resource, &observed.object);
+        let (change, object) = (observed.change, observed.object.clone());
+        self.attribution.record(observed).await;
+        if !self.has_ended() {
             controllers::react(self, key, change, object);
         }
     }
 
     /// Records the difference between a new list and the recorded objects, after lost events.
-    async fn catch_up(self: &Arc<Self>, resource: &Arc<str>, objects: Vec<Value>) {
-        let mut there = Vec::new();
+    async fn process_list(self: &Arc<Self>, resource: &Arc<str>, objects: Vec<Value>) {
+        let mut listed = Vec::new();
         for mut object in objects {
-            self.names.receive(&mut object);
+            self.names.to_case(&mut object);
             let key = Key::of(resource, &object);
             let change = match self.attribution.object(&key) {
                 Some(_) => Change::Modified,
                 None => Change::Added,
             };
-            there.push(key);
+            listed.push(key);
             let resource = resource.clone();
-            self.take(Seen {
+            self.process(ObservedChange {
                 change,
                 resource,
                 object,
@@ -65,8 +65,8 @@ impl Case {
             .await;
         }
         for (key, object) in self.attribution.objects() {
-            if key.resource == *resource && !there.contains(&key) {
-                self.take(Seen {
+            if key.resource == *resource && !listed.contains(&key) {
+                self.process(ObservedChange {
                     change: Change::Deleted,
                     resource: resource.clone(),
                     object: (*object).clone(),

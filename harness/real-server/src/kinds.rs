@@ -69,7 +69,7 @@ pub(crate) const KINDS: [Kind; 29] = [
 ];
 
 /// Review resources, which are never stored.
-const QUESTIONS: [&str; 6] = [
+const REVIEWS: [&str; 6] = [
     "localsubjectaccessreviews",
     "selfsubjectaccessreviews",
     "selfsubjectreviews",
@@ -84,11 +84,11 @@ pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
 pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
 /// The watched resource with this plural name.
-pub(crate) fn followed(resource: &str) -> Option<&'static Kind> {
+pub(crate) fn watched_kind(resource: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.resource == resource)
 }
 
 /// Whether a resource is a review, which is never stored.
-pub(crate) fn is_question(resource: &str) -> bool {
-    QUESTIONS.contains(&resource)
+pub(crate) fn is_review(resource: &str) -> bool {
+    REVIEWS.contains(&resource)
 }

@@ -30,11 +30,11 @@ mod kinds;
 mod listen;
 mod message;
 mod names;
-mod note;
 mod outcome;
 mod outgoing;
 mod proxy;
 mod random;
+mod request_fact;
 mod skips;
 mod stream;
 mod upstream;
@@ -71,7 +71,7 @@ struct Shared {
     run: String,
     cases: AtomicU64,
     running: Mutex<Vec<std::sync::Weak<Case>>>,
-    is_over: AtomicBool,
+    has_ended: AtomicBool,
     version: String,
     minor: u8,
 }
@@ -88,9 +88,9 @@ impl RealServer {
         let (hub, tasks) =
             WatchHub::start(upstream.clone(), &run)
                 .await
-                .map_err(|lost| ConnectError::Unreachable {
+                .map_err(|error| ConnectError::Unreachable {
                     path: PathBuf::from(kubeconfig),
-                    why: lost.0,
+                    why: error.0,
                 })?;
         let minor = version["minor"].as_str().unwrap_or_default();
         let minor = minor
@@ -104,7 +104,7 @@ impl RealServer {
             run,
             cases: AtomicU64::new(0),
             running: Mutex::default(),
-            is_over: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
             version: version["gitVersion"].as_str().unwrap_or_default().to_owned(),
             minor,
         })))
@@ -123,22 +123,22 @@ impl RealServer {
     /// Ends the run: no case can create anything more, and objects with the run's label are deleted. Returns objects that could not be
     /// deleted, each with the reason.
     pub async fn finish(&self) -> Vec<String> {
-        self.0.is_over.store(true, Ordering::Release);
+        self.0.has_ended.store(true, Ordering::Release);
         let running: Vec<_> = self.0.running.lock().drain(..).collect();
         for case in running.iter().filter_map(std::sync::Weak::upgrade) {
             case.stop().await;
         }
-        let mut left = Vec::new();
+        let mut remaining = Vec::new();
         for kind in self.0.hub.served() {
             match self.0.hub.list(kind).await {
                 Ok(Some((objects, _))) => {
-                    left.extend(clean::remove(&self.0.upstream, kind, objects).await);
+                    remaining.extend(clean::remove(&self.0.upstream, kind, objects).await);
                 }
                 Ok(None) => {}
-                Err(lost) => left.push(format!("{}: {}", kind.resource, lost.0)),
+                Err(error) => remaining.push(format!("{}: {}", kind.resource, error.0)),
             }
         }
-        left
+        remaining
     }
 }
 
@@ -151,8 +151,8 @@ impl RealApiServer for RealServer {
         follow::start(&case);
         {
             let mut running = self.0.running.lock();
-            if self.0.is_over.load(Ordering::Acquire) {
-                return Err("the run is over".to_owned());
+            if self.0.has_ended.load(Ordering::Acquire) {
+                return Err("the run has ended".to_owned());
             }
             running.retain(|case| case.strong_count() > 0);
             running.push(Arc::downgrade(&case));
@@ -161,7 +161,7 @@ impl RealApiServer for RealServer {
     }
 
     fn skips(&self, plan: &Plan) -> Option<String> {
-        skips::skips(self.0.minor, plan)
+        skips::skip_reason(self.0.minor, plan)
     }
 }
 

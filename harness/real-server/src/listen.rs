@@ -14,8 +14,8 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 
 use crate::case::Case;
-use crate::message::{ClientRequest, Reply, Whole};
-use crate::proxy::answer;
+use crate::message::{ClientRequest, FullResponse, Reply};
+use crate::proxy::handle;
 
 type Body = UnsyncBoxBody<Bytes, Cut>;
 
@@ -40,23 +40,31 @@ async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<B
         .and_then(|value| value.to_str().ok());
     let token = token.and_then(|text| text.strip_prefix("Bearer "));
     let Some(client) = token.and_then(|token| case.client(token)) else {
-        return Ok(whole(Whole::failure(401, "Unauthorized", "Unauthorized")));
+        return Ok(to_hyper(FullResponse::failure(
+            401,
+            "Unauthorized",
+            "Unauthorized",
+        )));
     };
     let Ok(body) = Limited::new(body, BODY_MAX).collect().await else {
-        let text = "the request is larger than an API server takes";
-        return Ok(whole(Whole::failure(413, "RequestEntityTooLarge", text)));
+        let text = "the request body is too large";
+        return Ok(to_hyper(FullResponse::failure(
+            413,
+            "RequestEntityTooLarge",
+            text,
+        )));
     };
     let incoming = ClientRequest {
         client,
-        is_ours: false,
+        is_internal: false,
         method: head.method,
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
         headers: head.headers,
         body: body.to_bytes(),
     };
-    match answer(&case, incoming).await {
-        Reply::Whole(answered) => Ok(whole(answered)),
+    match handle(&case, incoming).await {
+        Reply::Full(full) => Ok(to_hyper(full)),
         Reply::Cut => Err(Cut),
         Reply::Events(events) => {
             let frames = events.into_stream().map(|line| Ok(Frame::data(line)));
@@ -68,10 +76,10 @@ async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<B
     }
 }
 
-fn whole(answered: Whole) -> Response<Body> {
-    let mut response = Response::new(uncut(Full::new(answered.body)));
-    *response.status_mut() = StatusCode::from_u16(answered.code).unwrap_or(StatusCode::BAD_GATEWAY);
-    *response.headers_mut() = answered.headers;
+fn to_hyper(full: FullResponse) -> Response<Body> {
+    let mut response = Response::new(uncut(Full::new(full.body)));
+    *response.status_mut() = StatusCode::from_u16(full.code).unwrap_or(StatusCode::BAD_GATEWAY);
+    *response.headers_mut() = full.headers;
     response
 }
 

@@ -10,7 +10,7 @@ use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTE
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::upstream::Answer;
+use crate::upstream::ServerResponse;
 
 /// Media type of all responses of the harness.
 pub(crate) const JSON: &str = "application/json";
@@ -20,7 +20,7 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) struct ClientRequest {
     pub(crate) client: Arc<str>,
     /// Whether the harness itself sent it.
-    pub(crate) is_ours: bool,
+    pub(crate) is_internal: bool,
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) query: String,
@@ -32,7 +32,7 @@ impl Default for ClientRequest {
     fn default() -> Self {
         ClientRequest {
             client: "".into(),
-            is_ours: false,
+            is_internal: false,
             method: Method::GET,
             path: String::new(),
             query: String::new(),
@@ -44,10 +44,10 @@ impl Default for ClientRequest {
 
 impl ClientRequest {
     /// A request of the harness itself, as a client; fault rules do not apply to it.
-    pub(crate) fn ours(client: &str) -> ClientRequest {
+    pub(crate) fn internal(client: &str) -> ClientRequest {
         ClientRequest {
             client: client.into(),
-            is_ours: true,
+            is_internal: true,
             ..ClientRequest::default()
         }
     }
@@ -69,7 +69,7 @@ impl ClientRequest {
 /// Response to a client.
 pub(crate) enum Reply {
     /// A complete response.
-    Whole(Whole),
+    Full(FullResponse),
     /// The events of a watch.
     Events(Events),
     /// No response: the connection is cut.
@@ -77,18 +77,18 @@ pub(crate) enum Reply {
 }
 
 /// A complete response.
-pub(crate) struct Whole {
+pub(crate) struct FullResponse {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Whole {
+impl FullResponse {
     /// A JSON response.
     pub(crate) fn json(code: u16, body: &Value) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        Whole {
+        FullResponse {
             code,
             headers,
             body: body.to_string().into(),
@@ -101,7 +101,7 @@ impl Whole {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": message, "reason": reason, "code": code,
         });
-        Whole::json(code, &status)
+        FullResponse::json(code, &status)
     }
 
     /// The body, parsed as JSON.
@@ -111,7 +111,7 @@ impl Whole {
 }
 
 /// A request for a resource.
-pub(crate) struct Wanted {
+pub(crate) struct ResourceRequest {
     pub(crate) incoming: ClientRequest,
     pub(crate) verb: Verb,
     pub(crate) path: ResourcePath,
@@ -131,7 +131,7 @@ impl Events {
 }
 
 /// A watch with a single ERROR event.
-pub(crate) fn only_error(status: &Value) -> Events {
+pub(crate) fn error_events(status: &Value) -> Events {
     let (sender, receiver) = mpsc::channel(1);
     let event = json!({"type": "ERROR", "object": status});
     // Cannot fail: the channel has capacity 1, and the receiver exists.
@@ -150,14 +150,14 @@ pub(crate) fn line(event: &Value) -> Bytes {
 }
 
 /// A response of the server, as forwarded to the client.
-pub(crate) fn passed_on(answer: Answer) -> Whole {
+pub(crate) fn forwarded(answer: ServerResponse) -> FullResponse {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {
         for value in answer.head.headers.get_all(&name) {
             headers.append(name.clone(), value.clone());
         }
     }
-    Whole {
+    FullResponse {
         code: answer.code,
         headers,
         body: answer.body,

@@ -71,7 +71,7 @@ impl Names {
     }
 
     /// Converts a name to the server's name.
-    pub(crate) fn theirs(&self, name: &str) -> String {
+    pub(crate) fn server_name(&self, name: &str) -> String {
         if name.is_empty() || name.ends_with(&self.suffix) {
             return name.to_owned();
         }
@@ -85,14 +85,14 @@ impl Names {
             group => format!("/apis/{group}/{}", target.version),
         };
         if let Some(namespace) = &target.namespace {
-            path.push_str(&format!("/namespaces/{}", self.theirs(namespace)));
+            path.push_str(&format!("/namespaces/{}", self.server_name(namespace)));
         }
         path.push('/');
         path.push_str(&target.resource);
         if let Some(name) = &target.name {
             path.push('/');
-            match is_cluster_wide(target) {
-                true => path.push_str(&self.theirs(name)),
+            match is_cluster_scoped(target) {
+                true => path.push_str(&self.server_name(name)),
                 false => path.push_str(name),
             }
         }
@@ -105,14 +105,14 @@ impl Names {
 
     /// Query of a request to the server: collections are restricted to the case.
     pub(crate) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
-        let mut own = None;
+        let mut selector = None;
         if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
-            own = Some(format!("{CASE_LABEL}={}", self.case));
+            selector = Some(format!("{CASE_LABEL}={}", self.case));
         }
         let mut pairs = Serializer::new(String::new());
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*key {
-                "labelSelector" => match own.take() {
+                "labelSelector" => match selector.take() {
                     Some(own) if value.is_empty() => drop(pairs.append_pair(&key, &own)),
                     Some(own) => drop(pairs.append_pair(&key, &format!("{value},{own}"))),
                     None => drop(pairs.append_pair(&key, &value)),
@@ -126,7 +126,7 @@ impl Names {
                 _ => drop(pairs.append_pair(&key, &value)),
             }
         }
-        if let Some(own) = own {
+        if let Some(own) = selector {
             pairs.append_pair("labelSelector", &own);
         }
         if verb == Verb::Watch {
@@ -140,14 +140,18 @@ impl Names {
         let is_name = |key: &str| {
             key == "spec.nodeName"
                 || key.to_ascii_lowercase().ends_with("namespace")
-                || (key == "metadata.name" && is_cluster_wide(target))
+                || (key == "metadata.name" && is_cluster_scoped(target))
         };
         let terms = selector.split(',').map(|term| {
             let cut = term.find(['=', '!']).unwrap_or(term.len());
             let (key, rest) = term.split_at(cut);
             let value = rest.trim_start_matches(['=', '!']);
             match is_name(key) && !value.is_empty() {
-                true => format!("{key}{}{}", &rest[..rest.len() - value.len()], self.theirs(value)),
+                true => format!(
+                    "{key}{}{}",
+                    &rest[..rest.len() - value.len()],
+                    self.server_name(value)
+                ),
                 false => term.to_owned(),
             }
         });
@@ -155,19 +159,19 @@ impl Names {
     }
 
     /// Converts the body of a request for the server, and adds labels to complete objects.
-    pub(crate) fn send(&self, verb: Verb, target: &ResourcePath, applies: bool, body: &mut Value) {
-        if is_cluster_wide(target)
+    pub(crate) fn to_server(&self, verb: Verb, target: &ResourcePath, is_apply: bool, body: &mut Value) {
+        if is_cluster_scoped(target)
             && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
         {
-            self.name_itself(verb, metadata);
+            self.set_own_name(verb, metadata);
         }
-        self.forward(body);
-        let is_whole = match verb {
+        self.add_suffixes(body);
+        let is_complete = match verb {
             Verb::Create => target.subresource.is_none(),
             Verb::Update => !matches!(target.subresource.as_deref(), Some("scale")),
-            _ => applies,
+            _ => is_apply,
         };
-        if is_whole && body.is_object() {
+        if is_complete && body.is_object() {
             let labels = &mut body["metadata"]["labels"];
             if !labels.is_object() {
                 *labels = Map::new().into();
@@ -178,30 +182,30 @@ impl Names {
     }
 
     /// Sets the name of a cluster-scoped object. A generated name is generated here, because the server would append it after the suffix.
-    fn name_itself(&self, verb: Verb, metadata: &mut Map<String, Value>) {
+    fn set_own_name(&self, verb: Verb, metadata: &mut Map<String, Value>) {
         let text = |metadata: &Map<String, Value>, key: &str| {
             let text = metadata.get(key).and_then(Value::as_str).unwrap_or_default();
             text.to_owned()
         };
         let (name, generate) = (text(metadata, "name"), text(metadata, "generateName"));
         if !name.is_empty() {
-            metadata.insert("name".to_owned(), self.theirs(&name).into());
+            metadata.insert("name".to_owned(), self.server_name(&name).into());
         } else if verb == Verb::Create && !generate.is_empty() {
-            let name = self.theirs(&format!("{generate}{}", crate::random::random(5)));
+            let name = self.server_name(&format!("{generate}{}", crate::random::random(5)));
             metadata.insert("name".to_owned(), name.into());
         }
     }
 
     /// Adds the suffix to all names in an object.
-    fn forward(&self, value: &mut Value) {
+    fn add_suffixes(&self, value: &mut Value) {
         match value {
-            Value::Array(list) => list.iter_mut().for_each(|each| self.forward(each)),
-            Value::Object(fields) => self.forward_fields(fields),
+            Value::Array(list) => list.iter_mut().for_each(|each| self.add_suffixes(each)),
+            Value::Object(fields) => self.add_suffixes_to_fields(fields),
             _ => {}
         }
     }
 
-    fn forward_fields(&self, fields: &mut Map<String, Value>) {
+    fn add_suffixes_to_fields(&self, fields: &mut Map<String, Value>) {
         let is_reference = fields
             .get("kind")
             .and_then(Value::as_str)
@@ -216,26 +220,26 @@ impl Names {
                 || (key.ends_with("-secret-namespace"));
             match value {
                 // Templates such as `${pvc.name}` are expanded later, from names that have the suffix.
-                Value::String(name) if is_name && !name.contains("${") => *name = self.theirs(name),
+                Value::String(name) if is_name && !name.contains("${") => *name = self.server_name(name),
                 Value::Array(names) if key == "values" && is_field => {
                     for name in names {
                         if let Value::String(name) = name {
-                            *name = self.theirs(name);
+                            *name = self.server_name(name);
                         }
                     }
                 }
                 // Data of ConfigMaps and Secrets contains no names.
                 _ if key == "data" || key == "stringData" || key == "binaryData" => {}
-                value => self.forward(value),
+                value => self.add_suffixes(value),
             }
         }
     }
 
     /// Converts objects from the server: removes suffixes and the harness's labels.
-    pub(crate) fn receive(&self, value: &mut Value) {
+    pub(crate) fn to_case(&self, value: &mut Value) {
         match value {
             Value::String(text) if text.contains(&self.suffix) => *text = text.replace(&self.suffix, ""),
-            Value::Array(list) => list.iter_mut().for_each(|each| self.receive(each)),
+            Value::Array(list) => list.iter_mut().for_each(|each| self.to_case(each)),
             Value::Object(fields) => {
                 if let Some(Value::Object(labels)) = fields.get_mut("labels")
                     && labels.remove(CASE_LABEL).is_some()
@@ -245,7 +249,7 @@ impl Names {
                         fields.remove("labels");
                     }
                 }
-                fields.values_mut().for_each(|each| self.receive(each));
+                fields.values_mut().for_each(|each| self.to_case(each));
             }
             _ => {}
         }
@@ -253,7 +257,7 @@ impl Names {
 }
 
 /// Whether the name in a path is that of a cluster-scoped object.
-fn is_cluster_wide(target: &ResourcePath) -> bool {
+fn is_cluster_scoped(target: &ResourcePath) -> bool {
     target.namespace.is_none()
         && ResourceRef::by_plural(&target.resource).is_none_or(|(_, namespaced)| !namespaced)
 }
@@ -273,7 +277,7 @@ mod tests {
 
     fn sent(method: &str, path: &str, mut body: Value) -> Value {
         let (verb, target) = target(method, path);
-        names().send(verb, &target, false, &mut body);
+        names().to_server(verb, &target, false, &mut body);
         body
     }
 
@@ -286,14 +290,14 @@ mod tests {
                 "csi": {"driver": "disk.example.com", "volumeHandle": "v"},
             },
         });
-        let mut there = sent("POST", "/api/v1/persistentvolumes", volume.clone());
-        assert_eq!(there["metadata"]["name"], "pvc-1-xabc0007");
-        assert_eq!(there["metadata"]["labels"][RUN_LABEL], "abc");
-        assert_eq!(there["spec"]["claimRef"]["namespace"], "default-xabc0007");
-        assert_eq!(there["spec"]["claimRef"]["name"], "data");
-        assert_eq!(there["spec"]["csi"]["driver"], "disk.example.com-xabc0007");
-        names().receive(&mut there);
-        assert_eq!(there, volume);
+        let mut on_server = sent("POST", "/api/v1/persistentvolumes", volume.clone());
+        assert_eq!(on_server["metadata"]["name"], "pvc-1-xabc0007");
+        assert_eq!(on_server["metadata"]["labels"][RUN_LABEL], "abc");
+        assert_eq!(on_server["spec"]["claimRef"]["namespace"], "default-xabc0007");
+        assert_eq!(on_server["spec"]["claimRef"]["name"], "data");
+        assert_eq!(on_server["spec"]["csi"]["driver"], "disk.example.com-xabc0007");
+        names().to_case(&mut on_server);
+        assert_eq!(on_server, volume);
     }
 
     #[test]
@@ -321,14 +325,14 @@ mod tests {
     fn references_get_the_suffix_and_other_names_do_not() {
         let binding = json!({"kind": "Binding", "metadata": {"name": "p", "namespace": "default"},
             "target": {"kind": "Node", "name": "n1"}});
-        let there = sent("POST", "/api/v1/namespaces/default/pods/p/binding", binding);
-        assert_eq!(there["target"]["name"], "n1-xabc0007");
-        assert_eq!(there["metadata"]["name"], "p");
-        assert!(there["metadata"]["labels"].is_null(), "{there}");
+        let on_server = sent("POST", "/api/v1/namespaces/default/pods/p/binding", binding);
+        assert_eq!(on_server["target"]["name"], "n1-xabc0007");
+        assert_eq!(on_server["metadata"]["name"], "p");
+        assert!(on_server["metadata"]["labels"].is_null(), "{on_server}");
         let node = json!({"spec": {"drivers": [{"name": "d", "nodeID": "n1"}]}});
-        let there = sent("PATCH", "/apis/storage.k8s.io/v1/csinodes/n1", node);
+        let on_server = sent("PATCH", "/apis/storage.k8s.io/v1/csinodes/n1", node);
         assert_eq!(
-            there["spec"]["drivers"][0],
+            on_server["spec"]["drivers"][0],
             json!({"name": "d-xabc0007", "nodeID": "n1"})
         );
     }

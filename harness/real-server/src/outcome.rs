@@ -6,100 +6,107 @@ use std::sync::Arc;
 use fake_apiserver::Verb;
 use serde_json::Value;
 
-use crate::attribution::{Key, Made, OpenWrite, Touch, revision};
+use crate::attribution::{Key, OpenWrite, WriteResult, WriteTarget, revision};
 use crate::case::Case;
-use crate::kinds::is_question;
-use crate::message::{Wanted, Whole, passed_on};
-use crate::upstream::Answer;
+use crate::kinds::is_review;
+use crate::message::{FullResponse, ResourceRequest, forwarded};
+use crate::upstream::ServerResponse;
 
 /// Announces a write.
-pub(crate) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
-    let path = &wanted.path;
-    let touch = Touch {
+pub(crate) fn announce<'c>(case: &'c Case, resource_request: &ResourceRequest) -> OpenWrite<'c> {
+    let path = &resource_request.path;
+    let target = WriteTarget {
         resource: path.resource.as_str().into(),
         namespace: path.namespace.clone(),
         name: path.name.clone(),
     };
-    case.attribution.announce(&wanted.incoming.client, touch)
+    case.attribution
+        .announce(&resource_request.incoming.client, target)
 }
 
 /// Processes a response: reports the result of a write, and waits until its change is recorded.
-pub(crate) async fn settle(
+pub(crate) async fn process_response(
     case: &Case,
-    wanted: &Wanted,
-    answer: Answer,
+    resource_request: &ResourceRequest,
+    answer: ServerResponse,
     open: Option<OpenWrite<'_>>,
-) -> Whole {
-    let is_good = answer.is_good();
-    let mut whole = passed_on(answer);
-    let mut value = whole.value();
+) -> FullResponse {
+    let is_success = answer.is_success();
+    let mut response = forwarded(answer);
+    let mut value = response.value();
     if value.is_null() {
-        return whole;
+        return response;
     }
-    case.names.receive(&mut value);
-    whole.body = value.to_string().into();
-    let is_dry = wanted.incoming.parameter("dryRun") == "All"
-        || serde_json::from_slice::<Value>(&wanted.incoming.body).is_ok_and(|body| !body["dryRun"].is_null());
+    case.names.to_case(&mut value);
+    response.body = value.to_string().into();
+    let is_dry = resource_request.incoming.parameter("dryRun") == "All"
+        || serde_json::from_slice::<Value>(&resource_request.incoming.body)
+            .is_ok_and(|body| !body["dryRun"].is_null());
     if let Some(open) = open
-        && is_good
+        && is_success
         && !is_dry
-        && !is_question(&wanted.path.resource)
+        && !is_review(&resource_request.path.resource)
     {
-        attribute(case, wanted, &value, open).await;
+        attribute(case, resource_request, &value, open).await;
     }
-    whole
+    response
 }
 
-async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<'_>) {
-    let path = &wanted.path;
+async fn attribute(case: &Case, resource_request: &ResourceRequest, value: &Value, open: OpenWrite<'_>) {
+    let path = &resource_request.path;
     let resource: Arc<str> = path.resource.as_str().into();
     let key = match path.is_bindings() {
-        true => bound_pod(wanted),
+        true => bound_pod(resource_request),
         false => Key {
             resource: resource.clone(),
             namespace: path.namespace.clone(),
             name: path.name.clone().unwrap_or_default(),
         },
     };
-    let is_there = value["kind"] != "Status";
-    match (wanted.verb, path.subresource.as_deref()) {
+    let is_object = value["kind"] != "Status";
+    match (resource_request.verb, path.subresource.as_deref()) {
         (Verb::Create, part) if part == Some("binding") || path.is_bindings() => {
-            open.made(Made::Something(key.clone()));
+            open.complete(WriteResult::Changed(key.clone()));
             drop(open);
             let is_bound = |pod: Option<&Value>| pod.is_none_or(|pod| pod["spec"]["nodeName"].is_string());
-            case.attribution.seen_of(&key, is_bound).await;
+            case.attribution.wait_for_object(&key, is_bound).await;
         }
-        (Verb::Create, Some("eviction")) => gone(case, key, open).await,
+        (Verb::Create, Some("eviction")) => wait_for_deletion(case, key, open).await,
         (Verb::Create, Some(_)) => {}
-        (Verb::Delete, _) if !is_there || !waits(value) => gone(case, key, open).await,
+        (Verb::Delete, _) if !is_object || !has_finalizers(value) => wait_for_deletion(case, key, open).await,
         (Verb::DeleteCollection, _) => {
             let items = value["items"].as_array().into_iter().flatten();
             let keys: Vec<Key> = items
-                .filter(|item| !waits(item))
+                .filter(|item| !has_finalizers(item))
                 .map(|item| Key::of(&resource, item))
                 .collect();
-            keys.iter().for_each(|key| open.made(Made::Gone(key.clone())));
+            keys.iter()
+                .for_each(|key| open.complete(WriteResult::Deleted(key.clone())));
             drop(open);
             for key in keys {
-                case.attribution.seen_of(&key, |object| object.is_none()).await;
+                case.attribution
+                    .wait_for_object(&key, |object| object.is_none())
+                    .await;
             }
         }
-        (Verb::Update | Verb::Patch, _) if is_there && is_over(value) => gone(case, key, open).await,
+        (Verb::Update | Verb::Patch, _) if is_object && is_last_state(value) => {
+            wait_for_deletion(case, key, open).await
+        }
         _ => {
             let revision = revision(value);
-            open.made(Made::Revision(revision));
+            open.complete(WriteResult::Revision(revision));
             drop(open);
-            case.attribution.seen(&resource, revision).await;
+            case.attribution.wait_for_revision(&resource, revision).await;
         }
     }
 }
 
 /// The pod of a Binding.
-fn bound_pod(wanted: &Wanted) -> Key {
-    let binding: Value = serde_json::from_slice(&wanted.incoming.body).unwrap_or_default();
+fn bound_pod(resource_request: &ResourceRequest) -> Key {
+    let binding: Value = serde_json::from_slice(&resource_request.incoming.body).unwrap_or_default();
     Key {
         resource: "pods".into(),
-        namespace: wanted.path.namespace.clone(),
+        namespace: resource_request.path.namespace.clone(),
         name: binding["metadata"]["name"]
             .as_str()
             .unwrap_or_default()
@@ -107,20 +114,22 @@ fn bound_pod(wanted: &Wanted) -> Key {
     }
 }
 
-async fn gone(case: &Case, key: Key, open: OpenWrite<'_>) {
-    open.made(Made::Gone(key.clone()));
+async fn wait_for_deletion(case: &Case, key: Key, open: OpenWrite<'_>) {
+    open.complete(WriteResult::Deleted(key.clone()));
     drop(open);
-    case.attribution.seen_of(&key, |object| object.is_none()).await;
+    case.attribution
+        .wait_for_object(&key, |object| object.is_none())
+        .await;
 }
 
 /// Whether a deleted object waits for a finalizer.
-fn waits(object: &Value) -> bool {
+fn has_finalizers(object: &Value) -> bool {
     object["metadata"]["finalizers"]
         .as_array()
         .is_some_and(|list| !list.is_empty())
 }
 
 /// Whether this state of an object is its last.
-fn is_over(object: &Value) -> bool {
-    object["metadata"]["deletionTimestamp"].is_string() && !waits(object)
+fn is_last_state(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string() && !has_finalizers(object)
 }

@@ -7,18 +7,21 @@ use kube::client::Body;
 use serde_json::json;
 
 use crate::case::Case;
-use crate::message::{JSON, Wanted, Whole};
+use crate::message::{FullResponse, JSON, ResourceRequest};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// The request for the server.
-pub(crate) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box<Whole>> {
-    let Wanted { incoming, verb, path } = wanted;
-    let accepted = accepted(incoming.header(&ACCEPT)).ok_or_else(|| {
-        Whole::failure(
+pub(crate) fn server_request(
+    case: &Case,
+    resource_request: &ResourceRequest,
+) -> Result<Request<Body>, Box<FullResponse>> {
+    let ResourceRequest { incoming, verb, path } = resource_request;
+    let accept = accept_header(incoming.header(&ACCEPT)).ok_or_else(|| {
+        FullResponse::failure(
             406,
             "NotAcceptable",
-            "the harness answers in JSON alone before a real API server",
+            "the harness supports only JSON responses with a real API server",
         )
     })?;
     let mut uri = case.names.path(path);
@@ -26,13 +29,13 @@ pub(crate) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box
     if !query.is_empty() {
         uri = format!("{uri}?{query}");
     }
-    let (media, body) = body(case, wanted)?;
+    let (content_type, body) = body(case, resource_request)?;
     let mut request = Request::builder()
         .method(incoming.method.clone())
         .uri(uri)
-        .header(ACCEPT, accepted);
-    if !media.is_empty() {
-        request = request.header(CONTENT_TYPE, media);
+        .header(ACCEPT, accept);
+    if !content_type.is_empty() {
+        request = request.header(CONTENT_TYPE, content_type);
     }
     // The server derives default field managers from the user agent.
     if let Some(agent) = incoming.headers.get(USER_AGENT) {
@@ -40,11 +43,11 @@ pub(crate) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box
     }
     request
         .body(Body::from(body))
-        .map_err(|error| Box::new(Whole::failure(400, "BadRequest", &error.to_string())))
+        .map_err(|error| Box::new(FullResponse::failure(400, "BadRequest", &error.to_string())))
 }
 
 /// The `Accept` header for the server: only the client's JSON clauses. `None` if the client does not accept JSON.
-fn accepted(accept: &str) -> Option<String> {
+fn accept_header(accept: &str) -> Option<String> {
     let clauses: Vec<String> = accept
         .split(',')
         .map(str::trim)
@@ -61,35 +64,34 @@ fn accepted(accept: &str) -> Option<String> {
 }
 
 /// The media type and body for the server.
-fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Box<Whole>> {
-    let Wanted { incoming, verb, path } = wanted;
-    let removes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
-    if incoming.body.is_empty() && !removes {
+fn body(case: &Case, resource_request: &ResourceRequest) -> Result<(String, Vec<u8>), Box<FullResponse>> {
+    let ResourceRequest { incoming, verb, path } = resource_request;
+    let is_delete = matches!(verb, Verb::Delete | Verb::DeleteCollection);
+    if incoming.body.is_empty() && !is_delete {
         return Ok((String::new(), Vec::new()));
     }
-    let wrong = |why: String| Whole::failure(400, "BadRequest", &why);
-    let media = incoming.header(&CONTENT_TYPE).to_owned();
-    let applies = media.contains("apply-patch");
+    let bad_request = |why: String| FullResponse::failure(400, "BadRequest", &why);
+    let content_type = incoming.header(&CONTENT_TYPE).to_owned();
+    let is_apply = content_type.contains("apply-patch");
     let mut value = match () {
         () if incoming.body.is_empty() => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
-        () if media.starts_with(PROTOBUF) => {
-            json_of_protobuf(&incoming.body).map_err(|status| Whole::json(status.code, &status.to_value()))?
-        }
-        () if media.contains("yaml") => serde_saphyr::from_slice(&incoming.body)
-            .map_err(|error| wrong(format!("the body is no YAML: {error}")))?,
+        () if content_type.starts_with(PROTOBUF) => json_of_protobuf(&incoming.body)
+            .map_err(|status| FullResponse::json(status.code, &status.to_value()))?,
+        () if content_type.contains("yaml") => serde_saphyr::from_slice(&incoming.body)
+            .map_err(|error| bad_request(format!("the body is not valid YAML: {error}")))?,
         () => serde_json::from_slice(&incoming.body)
-            .map_err(|error| wrong(format!("the body is no JSON: {error}")))?,
+            .map_err(|error| bad_request(format!("the body is not valid JSON: {error}")))?,
     };
-    if removes && path.resource == "pods" {
+    if is_delete && path.resource == "pods" {
         // No kubelet runs that would confirm the termination of pods.
         value["gracePeriodSeconds"] = 0.into();
     }
-    case.names.send(*verb, path, applies, &mut value);
-    let media = match media.as_str() {
-        patch if *verb == Verb::Patch && !patch.is_empty() => media,
+    case.names.to_server(*verb, path, is_apply, &mut value);
+    let content_type = match content_type.as_str() {
+        patch if *verb == Verb::Patch && !patch.is_empty() => content_type,
         _ => JSON.to_owned(),
     };
-    Ok((media, value.to_string().into_bytes()))
+    Ok((content_type, value.to_string().into_bytes()))
 }
 
 #[cfg(test)]
@@ -99,15 +101,15 @@ mod tests {
     #[test]
     fn accept_header_keeps_only_json_clauses() {
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-        assert_eq!(accepted("").as_deref(), Some(JSON));
+        assert_eq!(accept_header("").as_deref(), Some(JSON));
         assert_eq!(
-            accepted("application/vnd.kubernetes.protobuf, */*").as_deref(),
+            accept_header("application/vnd.kubernetes.protobuf, */*").as_deref(),
             Some(JSON)
         );
         assert_eq!(
-            accepted(&format!("{table},application/json")),
+            accept_header(&format!("{table},application/json")),
             Some(format!("{table}, {JSON}"))
         );
-        assert_eq!(accepted(PROTOBUF), None);
+        assert_eq!(accept_header(PROTOBUF), None);
     }
 }

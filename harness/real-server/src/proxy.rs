@@ -11,83 +11,83 @@ use kube::client::Body;
 use serde_json::Value;
 
 use crate::case::Case;
-use crate::kinds::{followed, is_question};
-use crate::message::{ClientRequest, Reply, Wanted, Whole, only_error, passed_on};
-use crate::note::{Noted, note};
-use crate::outcome::{announce, settle};
-use crate::outgoing::request;
+use crate::kinds::{is_review, watched_kind};
+use crate::message::{ClientRequest, FullResponse, Reply, ResourceRequest, error_events, forwarded};
+use crate::outcome::{announce, process_response};
+use crate::outgoing::server_request;
+use crate::request_fact::{RecordedResponse, record_request};
 use crate::stream;
 
 /// Answers a request. A write is completed even if the client disconnects, because its result must be recorded.
-pub(crate) async fn answer(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
+pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let resource = ResourcePath::of_request(incoming.method.as_str(), &incoming.path, &incoming.query);
     let Some((verb, path)) = resource else {
-        return aside(case, incoming).await;
+        return non_resource(case, incoming).await;
     };
-    let mut loses_answer = false;
-    if !incoming.is_ours {
+    let mut loses_response = false;
+    if !incoming.is_internal {
         let version = incoming.parameter("resourceVersion");
-        let fate = case.faults.meet(&incoming.client, verb, Some(&path), &version);
+        let fate = case.faults.apply(&incoming.client, verb, Some(&path), &version);
         if !fate.delay.is_zero() {
             tokio::time::sleep(fate.delay).await;
         }
         match fate.blow {
             Some(Blow::Refuse(status)) if verb == Verb::Watch && status.code == 410 => {
-                note(
+                record_request(
                     case,
                     &incoming.client,
                     verb,
                     &path,
-                    Noted::of(200, None, &Value::Null),
+                    RecordedResponse::of(200, None, &Value::Null),
                 );
-                return Reply::Events(only_error(&status.to_value()));
+                return Reply::Events(error_events(&status.to_value()));
             }
             Some(Blow::Refuse(status)) => {
-                let mut whole = Whole::json(status.code, &status.to_value());
+                let mut response = FullResponse::json(status.code, &status.to_value());
                 let wait = status
                     .details
                     .as_ref()
                     .map_or(0, |details| details.retry_after_seconds);
                 if wait > 0 {
-                    whole.headers.insert(RETRY_AFTER, wait.into());
+                    response.headers.insert(RETRY_AFTER, wait.into());
                 }
-                note(
+                record_request(
                     case,
                     &incoming.client,
                     verb,
                     &path,
-                    Noted::injected(status.code, status.message),
+                    RecordedResponse::injected(status.code, status.message),
                 );
-                return Reply::Whole(whole);
+                return Reply::Full(response);
             }
             Some(Blow::Disconnect) => return Reply::Cut,
-            Some(Blow::LoseAnswer) => loses_answer = true,
+            Some(Blow::LoseAnswer) => loses_response = true,
             // Unsupported by a proxy: cases with stale reads are skipped.
             Some(Blow::Stale(_)) | None => {}
         }
     }
-    let wanted = Wanted { incoming, verb, path };
+    let resource_request = ResourceRequest { incoming, verb, path };
     if verb == Verb::Watch {
-        return stream::begin(case, wanted).await;
+        return stream::begin(case, resource_request).await;
     }
-    let busy = case.busy();
+    let guard = case.begin_request();
     let work = tokio::spawn({
         let case = case.clone();
         async move {
-            let whole = exchange(&case, wanted).await;
-            drop(busy);
-            whole
+            let response = handle_resource(&case, resource_request).await;
+            drop(guard);
+            response
         }
     });
     match work.await {
-        Ok(_) if loses_answer => Reply::Cut,
-        Ok(whole) => Reply::Whole(whole),
+        Ok(_) if loses_response => Reply::Cut,
+        Ok(response) => Reply::Full(response),
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
     }
 }
 
 /// Handles non-resource paths (version, health, discovery, OpenAPI); forwards them unchanged.
-async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
+async fn non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let segments: Vec<&str> = incoming
         .path
         .split('/')
@@ -101,26 +101,26 @@ async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
             | ["apis", _]
             | ["apis", _, _]
     );
-    let fate = match incoming.is_ours {
+    let fate = match incoming.is_internal {
         true => Default::default(),
-        false => case.faults.meet(&incoming.client, Verb::Get, None, ""),
+        false => case.faults.apply(&incoming.client, Verb::Get, None, ""),
     };
     if !fate.delay.is_zero() {
         tokio::time::sleep(fate.delay).await;
     }
-    let whole = match fate.blow {
+    let response = match fate.blow {
         Some(Blow::Disconnect | Blow::LoseAnswer) => return Reply::Cut,
-        Some(Blow::Refuse(status)) => Whole::json(status.code, &status.to_value()),
-        _ if !is_open || incoming.method != Method::GET => Whole::failure(
+        Some(Blow::Refuse(status)) => FullResponse::json(status.code, &status.to_value()),
+        _ if !is_open || incoming.method != Method::GET => FullResponse::failure(
             404,
             "NotFound",
             &format!(
-                "the server could not find the requested resource: {} {}; the harness passes on only kinds that it follows",
+                "the server could not find the requested resource: {} {}; the harness forwards only requests for resources that it watches",
                 incoming.method, incoming.path
             ),
         ),
         _ => {
-            let _busy = case.busy();
+            let _guard = case.begin_request();
             let uri = match incoming.query.as_str() {
                 "" => incoming.path.clone(),
                 query => format!("{}?{query}", incoming.path),
@@ -129,11 +129,11 @@ async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
                 .header(ACCEPT, incoming.header(&ACCEPT))
                 .body(Body::empty());
             match request {
-                Ok(request) => match case.upstream.whole(request).await {
-                    Ok(answer) => passed_on(answer),
-                    Err(lost) => return lost_reply(&lost.0),
+                Ok(request) => match case.upstream.request(request).await {
+                    Ok(answer) => forwarded(answer),
+                    Err(error) => return cut_reply(&error.0),
                 },
-                Err(error) => Whole::failure(400, "BadRequest", &error.to_string()),
+                Err(error) => FullResponse::failure(400, "BadRequest", &error.to_string()),
             }
         }
     };
@@ -145,71 +145,81 @@ async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
         namespace: None,
         name: None,
     };
-    note(
+    record_request(
         case,
         &incoming.client,
         Verb::Get,
         &path,
-        Noted::of(whole.code, refusal_of(&whole), &Value::Null),
+        RecordedResponse::of(response.code, error_message(&response), &Value::Null),
     );
-    Reply::Whole(whole)
+    Reply::Full(response)
 }
 
 /// The server did not respond: cuts the connection, as the server would.
-fn lost_reply(why: &str) -> Reply {
-    tracing::warn!(why, "the API server did not answer");
+fn cut_reply(why: &str) -> Reply {
+    tracing::warn!(why, "the API server did not respond");
     Reply::Cut
 }
 
 /// Handles a resource request other than a watch.
-async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
-    let Wanted { incoming, verb, path } = &wanted;
-    let whole = match refusal(case, &wanted) {
+async fn handle_resource(case: &Arc<Case>, resource_request: ResourceRequest) -> FullResponse {
+    let ResourceRequest { incoming, verb, path } = &resource_request;
+    let response = match rejection(case, &resource_request) {
         Some(refused) => refused,
-        None => match request(case, &wanted) {
+        None => match server_request(case, &resource_request) {
             Ok(request) => {
-                let open = (!is_reading(*verb)).then(|| announce(case, &wanted));
-                match case.upstream.whole(request).await {
-                    Ok(answer) => settle(case, &wanted, answer, open).await,
-                    Err(lost) => Whole::failure(
+                let open = (!is_reading(*verb)).then(|| announce(case, &resource_request));
+                match case.upstream.request(request).await {
+                    Ok(answer) => process_response(case, &resource_request, answer, open).await,
+                    Err(error) => FullResponse::failure(
                         503,
                         "ServiceUnavailable",
-                        &format!("the API server did not answer: {}", lost.0),
+                        &format!("the API server did not respond: {}", error.0),
                     ),
                 }
             }
             Err(refused) => *refused,
         },
     };
-    let (value, message) = (whole.value(), refusal_of(&whole));
-    note(
+    let (value, message) = (response.value(), error_message(&response));
+    record_request(
         case,
         &incoming.client,
         *verb,
         path,
-        Noted::of(whole.code, message, &value),
+        RecordedResponse::of(response.code, message, &value),
     );
-    whole
+    response
 }
 
 /// Message of an error response.
-fn refusal_of(whole: &Whole) -> Option<String> {
-    (whole.code >= 400).then(|| whole.value()["message"].as_str().unwrap_or_default().to_owned())
+fn error_message(response: &FullResponse) -> Option<String> {
+    (response.code >= 400).then(|| {
+        response.value()["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    })
 }
 
 /// Rejects requests that the harness does not forward.
-fn refusal(case: &Case, wanted: &Wanted) -> Option<Whole> {
-    let (resource, verb) = (wanted.path.resource.as_str(), wanted.verb);
-    if is_reading(verb) || is_question(resource) {
+fn rejection(case: &Case, resource_request: &ResourceRequest) -> Option<FullResponse> {
+    let (resource, verb) = (resource_request.path.resource.as_str(), resource_request.verb);
+    if is_reading(verb) || is_review(resource) {
         return None;
     }
-    if case.is_over() {
-        return Some(Whole::failure(503, "ServiceUnavailable", "the case is over"));
+    if case.has_ended() {
+        return Some(FullResponse::failure(
+            503,
+            "ServiceUnavailable",
+            "the case has ended",
+        ));
     }
-    if followed(resource).is_none() {
-        let text =
-            format!("{resource} can't be written through the harness, which would not know how to clean up");
-        return Some(Whole::failure(403, "Forbidden", &text));
+    if watched_kind(resource).is_none() {
+        let text = format!(
+            "{resource} cannot be written through the harness, because it could not delete them afterwards"
+        );
+        return Some(FullResponse::failure(403, "Forbidden", &text));
     }
     None
 }

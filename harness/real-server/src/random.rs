@@ -2,7 +2,7 @@
 
 /// Random lower-case letters and digits.
 pub(crate) fn random(length: usize) -> String {
-    const SIGNS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let sign = |_| char::from(SIGNS[rand::random_range(0..SIGNS.len())]);
-    (0..length).map(sign).collect()
+    const CHARACTERS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let character = |_| char::from(CHARACTERS[rand::random_range(0..CHARACTERS.len())]);
+    (0..length).map(character).collect()
 }

@@ -7,63 +7,62 @@ use serde_json::Value;
 
 use crate::names::SUFFIX_MAX;
 
-/// Why a case cannot run against a server of release 1.`has`; `None` if it can.
-pub(crate) fn skips(has: u8, plan: &Plan) -> Option<String> {
-    let wants_another = plan.release != Release::default() && plan.release.minor() != has;
-    if wants_another {
+/// Why a case cannot run against a server of release 1.`minor`; `None` if it can.
+pub(crate) fn skip_reason(minor: u8, plan: &Plan) -> Option<String> {
+    let requires_another_release = plan.release != Release::default() && plan.release.minor() != minor;
+    if requires_another_release {
         return Some(format!(
-            "it wants an API server of release {}, and this one is 1.{has}",
+            "it requires an API server of release {}, but this one is 1.{minor}",
             plan.release
         ));
     }
     if !plan.gates.is_empty() {
         return Some(
-            "it sets feature gates of the API server, and those of a real one are set when it is started"
-                .to_owned(),
+            "it sets feature gates of the API server, which cannot be changed on a running one".to_owned(),
         );
     }
     if !plan.grants.is_empty() {
         return Some(
-            "it says what each program may do, and all are one user before a real API server".to_owned(),
+            "it restricts the permissions of programs, but with a real API server all programs are the same user".to_owned(),
         );
     }
     if !plan.driver.snapshots.is_empty() {
         return Some(
-            "its driver has snapshots, whose kinds a real API server serves with external-snapshotter alone"
+            "its driver has snapshots, whose resources a real API server serves only with the CRDs of external-snapshotter"
                 .to_owned(),
         );
     }
     if plan.reads_metrics_of(Speaker::Server) {
         return Some(
-            "it reads metrics of the API server, and a real one counts what others do as well".to_owned(),
+            "it reads metrics of the API server, which include requests of other clients on a real one"
+                .to_owned(),
         );
     }
-    if let Some(name) = plan.objects.iter().find_map(too_long) {
+    if let Some(name) = plan.objects.iter().find_map(too_long_name) {
         return Some(format!(
-            "the name `{name}` and the suffix of the case are longer than the {NAME_MAX} characters of a name"
+            "the name `{name}` with the suffix of the case exceeds {NAME_MAX} characters"
         ));
     }
-    plan.actions().find_map(reason)
+    plan.actions().find_map(action_skip_reason)
 }
 
 /// Maximum length of a DNS subdomain, in characters.
 const NAME_MAX: usize = 253;
 
 /// The name of a cluster-scoped object, if it is too long for the suffix of a case.
-fn too_long(object: &Value) -> Option<&str> {
+fn too_long_name(object: &Value) -> Option<&str> {
     let name = object["metadata"]["name"].as_str()?;
     let has_suffix = object["metadata"]["namespace"].is_null();
     (has_suffix && name.len() + SUFFIX_MAX > NAME_MAX).then_some(name)
 }
 
-fn reason(action: &Action) -> Option<String> {
+fn action_skip_reason(action: &Action) -> Option<String> {
     match action {
-        Action::Release(..) => Some("it makes another release of the API server while it runs".to_owned()),
-        Action::Fault { rule, .. } if matches!(rule.effect, Effect::Stale { .. }) => Some(
-            "it makes the API server answer with an old state, which only one with several replicas does"
-                .to_owned(),
-        ),
-        Action::Attempt(action) => reason(action),
+        Action::Release(..) => Some("it changes the release of the API server during the run".to_owned()),
+        Action::Fault { rule, .. } if matches!(rule.effect, Effect::Stale { .. }) => {
+            Some("it makes the API server return stale data, which a single replica never does".to_owned())
+        }
+        Action::Attempt(action) => action_skip_reason(action),
         _ => None,
     }
 }

@@ -12,100 +12,106 @@ use tokio::sync::mpsc;
 
 use crate::attribution::revision;
 use crate::case::Case;
-use crate::faults::Watched;
-use crate::message::{Events, Reply, Wanted, Whole, line, only_error};
-use crate::note::{Noted, note};
-use crate::outgoing::request;
+use crate::faults::WatchGuard;
+use crate::message::{Events, FullResponse, Reply, ResourceRequest, error_events, line};
+use crate::outgoing::server_request;
+use crate::request_fact::{RecordedResponse, record_request};
 
 /// Events buffered for a client before the server's stream is not read further.
-const BEHIND: usize = 64;
+const BUFFERED_EVENTS: usize = 64;
 
 /// Starts a watch.
-pub(crate) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
-    let Wanted { incoming, verb, path } = &wanted;
-    let busy = case.busy();
-    if !incoming.is_ours
+pub(crate) async fn begin(case: &Arc<Case>, resource_request: ResourceRequest) -> Reply {
+    let ResourceRequest { incoming, verb, path } = &resource_request;
+    let guard = case.begin_request();
+    if !incoming.is_internal
         && case
             .faults
-            .has_forgotten(path, &incoming.parameter("resourceVersion"))
+            .is_compacted(path, &incoming.parameter("resourceVersion"))
     {
-        let status = Whole::failure(
+        let status = FullResponse::failure(
             410,
             "Expired",
             "too old resource version: the history was compacted",
         );
-        note(
+        record_request(
             case,
             &incoming.client,
             *verb,
             path,
-            Noted::of(200, None, &Value::Null),
+            RecordedResponse::of(200, None, &Value::Null),
         );
-        return Reply::Events(only_error(&status.value()));
+        return Reply::Events(error_events(&status.value()));
     }
-    let request = match request(case, &wanted) {
+    let request = match server_request(case, &resource_request) {
         Ok(request) => request,
-        Err(refused) => return Reply::Whole(*refused),
+        Err(refused) => return Reply::Full(*refused),
     };
-    let Ok(response) = case.upstream.begin(request).await else {
+    let Ok(response) = case.upstream.start(request).await else {
         return Reply::Cut;
     };
     let code = response.status().as_u16();
     if code != 200 {
-        return Reply::Whole(refused(case, &wanted, code, response).await);
+        return Reply::Full(refused(case, &resource_request, code, response).await);
     }
     let from = incoming.parameter("resourceVersion");
-    let told = json!({"metadata": {"resourceVersion": from}});
-    note(case, &incoming.client, *verb, path, Noted::of(code, None, &told));
-    let watched = case.faults.begin_watch(&incoming.client, path);
-    let (sender, receiver) = mpsc::channel(BEHIND);
-    let carrier = Carrier {
+    let recorded = json!({"metadata": {"resourceVersion": from}});
+    record_request(
+        case,
+        &incoming.client,
+        *verb,
+        path,
+        RecordedResponse::of(code, None, &recorded),
+    );
+    let watch_guard = case.faults.begin_watch(&incoming.client, path);
+    let (sender, receiver) = mpsc::channel(BUFFERED_EVENTS);
+    let forwarder = WatchForwarder {
         case: case.clone(),
         client: incoming.client.clone(),
         path: path.clone(),
-        watched,
+        watch_guard,
         sender,
     };
-    tokio::spawn(carrier.carry(Box::pin(lines(response.into_body()))));
-    drop(busy);
+    tokio::spawn(forwarder.run(Box::pin(lines(response.into_body()))));
+    drop(guard);
     Reply::Events(Events(receiver))
 }
 
 async fn refused(
     case: &Case,
-    wanted: &Wanted,
+    resource_request: &ResourceRequest,
     code: u16,
     response: hyper::Response<kube::client::Body>,
-) -> Whole {
+) -> FullResponse {
     let bytes = response.into_body().collect_bytes().await.unwrap_or_default();
     let mut value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    case.names.receive(&mut value);
+    case.names.to_case(&mut value);
     let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
-    note(
+    record_request(
         case,
-        &wanted.incoming.client,
-        wanted.verb,
-        &wanted.path,
-        Noted::of(code, Some(text("message")), &Value::Null),
+        &resource_request.incoming.client,
+        resource_request.verb,
+        &resource_request.path,
+        RecordedResponse::of(code, Some(text("message")), &Value::Null),
     );
-    Whole::failure(code, &text("reason"), &text("message"))
+    FullResponse::failure(code, &text("reason"), &text("message"))
 }
 
 /// Forwards the events of one watch.
-struct Carrier {
+struct WatchForwarder {
     case: Arc<Case>,
     client: Arc<str>,
     path: ResourcePath,
-    watched: Watched,
+    watch_guard: WatchGuard,
     sender: mpsc::Sender<Bytes>,
 }
 
-impl Carrier {
-    async fn carry(self, mut lines: impl Stream<Item = Result<Bytes, Broken>> + Unpin) {
+impl WatchForwarder {
+    async fn run(self, mut lines: impl Stream<Item = Result<Bytes, Broken>> + Unpin) {
         loop {
             let next = tokio::select! {
                 biased;
-                () = self.watched.ended() => return,
+                () = self.watch_guard.closed() => return,
                 () = self.sender.closed() => return,
                 next = lines.next() => next,
             };
@@ -115,9 +121,9 @@ impl Carrier {
             };
             tokio::select! {
                 biased;
-                () = self.watched.ended() => return,
+                () = self.watch_guard.closed() => return,
                 () = self.sender.closed() => return,
-                () = self.watched.free() => {}
+                () = self.watch_guard.released() => {}
             }
             if !self.deliver(event).await {
                 return;
@@ -127,7 +133,7 @@ impl Carrier {
 
     /// Sends one event; returns false if the client has disconnected.
     async fn deliver(&self, mut event: Value) -> bool {
-        self.case.names.receive(&mut event);
+        self.case.names.to_case(&mut event);
         let change = match event["type"].as_str() {
             Some("ADDED") => Some(Change::Added),
             Some("MODIFIED") => Some(Change::Modified),
@@ -135,23 +141,26 @@ impl Carrier {
             _ => None,
         };
         if let Some(change) = change {
-            self.tell(change, &event["object"]).await;
+            self.record_delivery(change, &event["object"]).await;
         }
         let sent = self.sender.send(line(&event)).await.is_ok();
         if change.is_some() {
-            self.watched.delivered();
+            self.watch_guard.delivered();
         }
         sent
     }
 
-    async fn tell(&self, change: Change, object: &Value) {
+    async fn record_delivery(&self, change: Change, object: &Value) {
         // For a Table, the object of its first row.
         let object = match &object["rows"] {
             Value::Array(rows) => rows.first().map_or(object, |row| &row["object"]),
             _ => object,
         };
         let revision = revision(object);
-        self.case.attribution.seen(&self.path.resource, revision).await;
+        self.case
+            .attribution
+            .wait_for_revision(&self.path.resource, revision)
+            .await;
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         self.case.attribution.sink().put(What::Delivery(DeliveryFact {
             client: self.client.clone(),

@@ -19,7 +19,7 @@ use tower::{BoxError, ServiceBuilder};
 use crate::kinds::KINDS;
 
 /// Maximum size of a response, in bytes.
-const ANSWER_MAX: usize = 64 << 20;
+const RESPONSE_BYTES_MAX: usize = 64 << 20;
 
 /// Why the API server cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum ConnectError {
     },
     /// No server responds.
     #[error(
-        "the API server of {path} can't be reached: {why}; start it, or correct `server` and the certificates in the file"
+        "the API server of {path} cannot be reached: {why}; start it, or correct `server` and the certificates in the file"
     )]
     Unreachable {
         /// The kubeconfig.
@@ -43,7 +43,7 @@ pub enum ConnectError {
         why: String,
     },
     /// The server rejects the credentials.
-    #[error("the API server of {path} refuses the credentials: {why}; renew them")]
+    #[error("the API server of {path} rejects the credentials: {why}; renew them")]
     Credentials {
         /// The kubeconfig.
         path: PathBuf,
@@ -52,9 +52,9 @@ pub enum ConnectError {
     },
     /// The user lacks permissions that cases need.
     #[error(
-        "the user of {path} lacks rights: {why}; take a user who may do everything, as that of envtest may"
+        "the user of {path} lacks permissions: {why}; use a cluster administrator, such as the user of envtest"
     )]
-    Rights {
+    MissingPermissions {
         /// The kubeconfig.
         path: PathBuf,
         /// Missing permissions.
@@ -62,10 +62,10 @@ pub enum ConnectError {
     },
     /// Controllers of the cluster would act on the objects of cases.
     #[error(
-        "{program} is at work in the cluster of {path} ({lease}): it would act on the objects of the cases as the harness's own \
-             controllers and the systems under test do; take an API server without it, as envtest starts one"
+        "{program} is active in the cluster of {path} ({lease}) and would interfere with the harness's own controllers and the systems \
+             under test; use an API server without it, such as that of envtest"
     )]
-    Busy {
+    ControllersActive {
         /// The kubeconfig.
         path: PathBuf,
         /// The active program.
@@ -81,26 +81,26 @@ pub(crate) struct Upstream {
     client: Client,
 }
 
-/// A request that got no response.
+/// A request that got no response, or an unexpected one.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Lost(pub(crate) String);
+pub(crate) struct UpstreamError(pub(crate) String);
 
 /// A completely read response.
-pub(crate) struct Answer {
+pub(crate) struct ServerResponse {
     pub(crate) code: u16,
     pub(crate) head: hyper::http::response::Parts,
     pub(crate) body: Bytes,
 }
 
-impl Answer {
+impl ServerResponse {
     /// The body as JSON; null if it is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
     /// Whether the request succeeded.
-    pub(crate) fn is_good(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.code)
     }
 
@@ -121,36 +121,36 @@ impl Upstream {
             why,
         };
         let config = Kubeconfig::read_from(path)
-            .map_err(|error| file(format!("{}; name a kubeconfig file", chain(&error))))?;
-        if let Some(name) = runs_a_program(&config) {
+            .map_err(|error| file(format!("{}; use a kubeconfig file", with_causes(&error))))?;
+        if let Some(name) = user_with_external_credentials(&config) {
             return Err(file(format!(
-                "user `{name}` gets credentials from a program (`exec` or `auth-provider`), which the harness does not start; take \
+                "user `{name}` gets credentials from a program (`exec` or `auth-provider`), which is not supported; use \
                  a user with a client certificate or a token"
             )));
         }
         let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await
-            .map_err(|error| file(format!("{}; correct it", chain(&error))))?;
+            .map_err(|error| file(format!("{}; correct it", with_causes(&error))))?;
         if config.proxy_url.is_some() {
-            let why = "`proxy-url` is not supported; name the server as it is reached without one";
+            let why = "`proxy-url` is not supported; remove it, and use a `server` address that is reachable without a proxy";
             return Err(file(why.to_owned()));
         }
-        let client = client(&config).map_err(|error| file(format!("{}; correct it", chain(&error))))?;
+        let client = client(&config).map_err(|error| file(format!("{}; correct it", with_causes(&error))))?;
         Ok(Upstream { client })
     }
 
     /// Sends a request and returns the response head; the body may still be incomplete.
-    pub(crate) async fn begin(&self, request: Request<Body>) -> Result<Response<Body>, Lost> {
+    pub(crate) async fn start(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
         let sent = self.client.send(request).await;
-        sent.map_err(|error| Lost(chain(&error)))
+        sent.map_err(|error| UpstreamError(with_causes(&error)))
     }
 
     /// Sends a request and reads the complete response.
-    pub(crate) async fn whole(&self, request: Request<Body>) -> Result<Answer, Lost> {
-        let (head, body) = self.begin(request).await?.into_parts();
-        let body = Limited::new(body, ANSWER_MAX).collect().await;
-        let body = body.map_err(|error| Lost(error.to_string()))?.to_bytes();
-        Ok(Answer {
+    pub(crate) async fn request(&self, request: Request<Body>) -> Result<ServerResponse, UpstreamError> {
+        let (head, body) = self.start(request).await?.into_parts();
+        let body = Limited::new(body, RESPONSE_BYTES_MAX).collect().await;
+        let body = body.map_err(|error| UpstreamError(error.to_string()))?.to_bytes();
+        Ok(ServerResponse {
             code: head.status.as_u16(),
             head,
             body,
@@ -163,8 +163,8 @@ impl Upstream {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Answer, Lost> {
-        let media = match method {
+    ) -> Result<ServerResponse, UpstreamError> {
+        let content_type = match method {
             Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
         };
@@ -173,52 +173,55 @@ impl Upstream {
             .method(method)
             .uri(path)
             .header(ACCEPT, "application/json")
-            .header(CONTENT_TYPE, media)
+            .header(CONTENT_TYPE, content_type)
             .body(Body::from(bytes))
-            .map_err(|error| Lost(error.to_string()))?;
-        self.whole(request).await
+            .map_err(|error| UpstreamError(error.to_string()))?;
+        self.request(request).await
     }
 
     /// Returns the server's version, after checking that it is reachable and accepts the credentials.
     pub(crate) async fn check(&self, path: &Path) -> Result<Value, ConnectError> {
-        let lost = |lost: Lost| ConnectError::Unreachable {
+        let unreachable = |error: UpstreamError| ConnectError::Unreachable {
             path: path.to_owned(),
-            why: lost.0,
+            why: error.0,
         };
-        let version = self.send(Method::GET, "/version", None).await.map_err(lost)?;
+        let version = self
+            .send(Method::GET, "/version", None)
+            .await
+            .map_err(unreachable)?;
         let nodes = self
             .send(Method::GET, "/api/v1/nodes?limit=1", None)
             .await
-            .map_err(lost)?;
+            .map_err(unreachable)?;
         if version.code == 401 || nodes.code == 401 {
             return Err(ConnectError::Credentials {
                 path: path.to_owned(),
                 why: nodes.message(),
             });
         }
-        let told = version.json();
-        if !version.is_good() || !told["gitVersion"].is_string() {
+        let version_info = version.json();
+        if !version.is_success() || !version_info["gitVersion"].is_string() {
             return Err(ConnectError::Unreachable {
                 path: path.to_owned(),
-                why: format!("GET /version is answered with {}, and no version", version.code),
+                why: format!("GET /version returned status {} without a version", version.code),
             });
         }
-        self.check_rights(path).await?;
-        self.check_peace(path).await?;
-        Ok(told)
+        self.check_permissions(path).await?;
+        self.check_no_controllers(path).await?;
+        Ok(version_info)
     }
 
     /// Whether the user has all permissions that the systems of a case may need.
-    async fn check_rights(&self, path: &Path) -> Result<(), ConnectError> {
+    async fn check_permissions(&self, path: &Path) -> Result<(), ConnectError> {
         let everything = json!({"verb": "*", "group": "*", "resource": "*"});
-        if self.may(path, &everything).await? {
+        if self.is_allowed(path, &everything).await? {
             return Ok(());
         }
         let mut missing = Vec::new();
         for kind in KINDS {
             for verb in ["list", "watch", "create", "update", "patch", "delete"] {
                 let attributes = json!({"verb": verb, "group": kind.group, "resource": kind.resource});
-                if !self.may(path, &attributes).await? {
+                if !self.is_allowed(path, &attributes).await? {
                     missing.push(format!("{verb} {}", kind.resource));
                 }
             }
@@ -226,45 +229,46 @@ impl Upstream {
         if missing.is_empty() {
             return Ok(());
         }
-        Err(ConnectError::Rights {
+        Err(ConnectError::MissingPermissions {
             path: path.to_owned(),
             why: missing.join(", "),
         })
     }
 
-    async fn may(&self, path: &Path, attributes: &Value) -> Result<bool, ConnectError> {
+    async fn is_allowed(&self, path: &Path, attributes: &Value) -> Result<bool, ConnectError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": attributes},
         });
-        let place = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-        let answer = self.send(Method::POST, place, Some(&review)).await;
-        let answer = answer.map_err(|lost| ConnectError::Unreachable {
+        let resource_path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let answer = self.send(Method::POST, resource_path, Some(&review)).await;
+        let answer = answer.map_err(|error| ConnectError::Unreachable {
             path: path.to_owned(),
-            why: lost.0,
+            why: error.0,
         })?;
-        match answer.is_good() {
+        match answer.is_success() {
             true => Ok(answer.json()["status"]["allowed"] == true),
-            false => Err(ConnectError::Rights {
+            false => Err(ConnectError::MissingPermissions {
                 path: path.to_owned(),
-                why: format!("its rights can't be asked for: {}", answer.message()),
+                why: format!("SelfSubjectAccessReview failed: {}", answer.message()),
             }),
         }
     }
 
     /// Whether no controllers or scheduler are active in the cluster: active ones renew a Lease.
-    async fn check_peace(&self, path: &Path) -> Result<(), ConnectError> {
+    async fn check_no_controllers(&self, path: &Path) -> Result<(), ConnectError> {
         for program in ["kube-controller-manager", "kube-scheduler"] {
-            let place = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{program}");
-            let Ok(answer) = self.send(Method::GET, &place, None).await else {
+            let resource_path =
+                format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{program}");
+            let Ok(answer) = self.send(Method::GET, &resource_path, None).await else {
                 continue;
             };
             let lease = answer.json();
-            if let Some(held) = held(&lease["spec"]) {
-                return Err(ConnectError::Busy {
+            if let Some(holder) = active_holder(&lease["spec"]) {
+                return Err(ConnectError::ControllersActive {
                     path: path.to_owned(),
                     program,
-                    lease: held,
+                    lease: holder,
                 });
             }
         }
@@ -273,7 +277,7 @@ impl Upstream {
 }
 
 /// Holder of a Lease that was renewed recently.
-fn held(spec: &Value) -> Option<String> {
+fn active_holder(spec: &Value) -> Option<String> {
     let holder = spec["holderIdentity"]
         .as_str()
         .filter(|holder| !holder.is_empty())?;
@@ -306,7 +310,7 @@ fn client(config: &kube::Config) -> Result<Client, kube::Error> {
 }
 
 /// User of the current context, if its credentials come from an external program.
-fn runs_a_program(config: &Kubeconfig) -> Option<String> {
+fn user_with_external_credentials(config: &Kubeconfig) -> Option<String> {
     let current = config.current_context.as_ref()?;
     let context = config.contexts.iter().find(|context| context.name == *current)?;
     let user = context.context.as_ref()?.user.as_ref()?;
@@ -316,7 +320,7 @@ fn runs_a_program(config: &Kubeconfig) -> Option<String> {
 }
 
 /// An error with all its causes: the outermost alone often lacks the reason.
-fn chain(error: &dyn std::error::Error) -> String {
+fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -340,9 +344,9 @@ mod tests {
             let renewed = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(age);
             json!({"holderIdentity": "m_1", "leaseDurationSeconds": 15, "renewTime": renewed.to_string()})
         };
-        assert!(held(&lease(3)).unwrap().contains("m_1"));
-        assert_eq!(held(&lease(60)), None);
-        assert_eq!(held(&json!({"holderIdentity": ""})), None);
-        assert_eq!(held(&Value::Null), None);
+        assert!(active_holder(&lease(3)).unwrap().contains("m_1"));
+        assert_eq!(active_holder(&lease(60)), None);
+        assert_eq!(active_holder(&json!({"holderIdentity": ""})), None);
+        assert_eq!(active_holder(&Value::Null), None);
     }
 }

@@ -18,17 +18,17 @@ use tokio::sync::mpsc;
 use crate::attribution::revision;
 use crate::kinds::{KINDS, Kind};
 use crate::names::{CASE_LABEL, RUN_LABEL};
-use crate::upstream::{Lost, Upstream};
+use crate::upstream::{Upstream, UpstreamError};
 
 /// Events buffered for a case before the distribution to all cases blocks.
-const BEHIND: usize = 4096;
+const BUFFERED_EVENTS: usize = 4096;
 
 /// Delay before a failed watch is restarted.
-const AGAIN: Duration = Duration::from_millis(100);
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Event for a case, with the server's names.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum HubEvent {
     /// A change of an object.
     Change(Change, Arc<str>, Value),
     /// All objects of a resource, after events were lost.
@@ -39,7 +39,7 @@ pub(crate) enum News {
 pub(crate) struct WatchHub {
     upstream: Upstream,
     run: String,
-    cases: Mutex<BTreeMap<String, mpsc::Sender<News>>>,
+    cases: Mutex<BTreeMap<String, mpsc::Sender<HubEvent>>>,
     /// The watched resources that the server serves.
     served: Mutex<BTreeSet<&'static str>>,
 }
@@ -49,7 +49,7 @@ impl WatchHub {
     pub(crate) async fn start(
         upstream: Upstream,
         run: &str,
-    ) -> Result<(Arc<Self>, Vec<tokio::task::AbortHandle>), Lost> {
+    ) -> Result<(Arc<Self>, Vec<tokio::task::AbortHandle>), UpstreamError> {
         let hub = Arc::new(WatchHub {
             upstream,
             run: run.to_owned(),
@@ -79,26 +79,30 @@ impl WatchHub {
     }
 
     /// Starts to send events of a case to the returned receiver.
-    pub(crate) fn join(&self, case: &str) -> mpsc::Receiver<News> {
-        let (sender, receiver) = mpsc::channel(BEHIND);
+    pub(crate) fn subscribe(&self, case: &str) -> mpsc::Receiver<HubEvent> {
+        let (sender, receiver) = mpsc::channel(BUFFERED_EVENTS);
         self.cases.lock().insert(case.to_owned(), sender);
         receiver
     }
 
     /// Stops sending events of a case.
-    pub(crate) fn leave(&self, case: &str) {
+    pub(crate) fn unsubscribe(&self, case: &str) {
         self.cases.lock().remove(case);
     }
 
     /// The objects of the run, and the resourceVersion of the list; `None` if the server does not serve the resource.
-    pub(crate) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, Lost> {
+    pub(crate) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, UpstreamError> {
         let path = format!("{}?labelSelector={RUN_LABEL}%3D{}", kind.path(), self.run);
         let answer = self.upstream.send(Method::GET, &path, None).await?;
         if answer.code == 404 {
             return Ok(None);
         }
-        if !answer.is_good() {
-            return Err(Lost(format!("list {}: {}", kind.resource, answer.message())));
+        if !answer.is_success() {
+            return Err(UpstreamError(format!(
+                "list {}: {}",
+                kind.resource,
+                answer.message()
+            )));
         }
         let mut list = answer.json();
         let from = revision(&list);
@@ -112,20 +116,20 @@ impl WatchHub {
     async fn follow(self: Arc<Self>, kind: Kind, mut from: u64) {
         let resource: Arc<str> = kind.resource.into();
         loop {
-            let is_lost = self.watch(kind, &resource, &mut from).await.is_err();
-            if !is_lost {
+            let has_failed = self.watch(kind, &resource, &mut from).await.is_err();
+            if !has_failed {
                 continue;
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
             if let Ok(Some((items, at))) = self.list(kind).await {
                 from = at;
-                self.tell_all(&resource, items).await;
+                self.send_list(&resource, items).await;
             }
         }
     }
 
     /// Runs one watch until it ends; an error means that events may be lost.
-    async fn watch(&self, kind: Kind, resource: &Arc<str>, from: &mut u64) -> Result<(), Lost> {
+    async fn watch(&self, kind: Kind, resource: &Arc<str>, from: &mut u64) -> Result<(), UpstreamError> {
         let query = format!(
             "watch=true&allowWatchBookmarks=true&resourceVersion={from}&labelSelector={RUN_LABEL}%3D{}",
             self.run
@@ -133,42 +137,45 @@ impl WatchHub {
         let request = Request::get(format!("{}?{query}", kind.path())).body(Body::empty());
         let response = self
             .upstream
-            .begin(request.map_err(|error| Lost(error.to_string()))?)
+            .start(request.map_err(|error| UpstreamError(error.to_string()))?)
             .await?;
         if !response.status().is_success() {
-            return Err(Lost(response.status().to_string()));
+            return Err(UpstreamError(response.status().to_string()));
         }
         let mut lines = std::pin::pin!(lines(response.into_body()));
         while let Some(Ok(line)) = lines.next().await {
-            let mut event: Value = serde_json::from_slice(&line).map_err(|error| Lost(error.to_string()))?;
+            let mut event: Value =
+                serde_json::from_slice(&line).map_err(|error| UpstreamError(error.to_string()))?;
             let object = event["object"].take();
             let change = match event["type"].as_str() {
                 Some("ADDED") => Some(Change::Added),
                 Some("MODIFIED") => Some(Change::Modified),
                 Some("DELETED") => Some(Change::Deleted),
                 Some("BOOKMARK") => None,
-                _ => return Err(Lost(object.to_string())),
+                _ => return Err(UpstreamError(object.to_string())),
             };
             *from = revision(&object).max(*from);
             if let Some(change) = change {
-                self.tell(change, resource, object).await;
+                self.send_change(change, resource, object).await;
             }
         }
         Ok(())
     }
 
-    async fn tell(&self, change: Change, resource: &Arc<str>, object: Value) {
+    async fn send_change(&self, change: Change, resource: &Arc<str>, object: Value) {
         let case = object["metadata"]["labels"][CASE_LABEL]
             .as_str()
             .unwrap_or_default();
         let sender = self.cases.lock().get(case).cloned();
         if let Some(sender) = sender {
             // Fails only if the case has ended.
-            let _ = sender.send(News::Change(change, resource.clone(), object)).await;
+            let _ = sender
+                .send(HubEvent::Change(change, resource.clone(), object))
+                .await;
         }
     }
 
-    async fn tell_all(&self, resource: &Arc<str>, items: Vec<Value>) {
+    async fn send_list(&self, resource: &Arc<str>, items: Vec<Value>) {
         let mut by_case: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for item in items {
             let case = item["metadata"]["labels"][CASE_LABEL]
@@ -179,7 +186,7 @@ impl WatchHub {
         let senders: Vec<_> = self.cases.lock().clone().into_iter().collect();
         for (case, sender) in senders {
             let own = by_case.remove(&case).unwrap_or_default();
-            let _ = sender.send(News::All(resource.clone(), own)).await;
+            let _ = sender.send(HubEvent::All(resource.clone(), own)).await;
         }
     }
 }

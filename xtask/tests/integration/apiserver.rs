@@ -261,11 +261,11 @@ fn invalid_kubeconfigs_and_unreachable_servers_have_different_exit_codes() {
     assert!(told.contains("from a program"), "{told}");
     // Port 1 is privileged, and no server listens there.
     let told = run(3, Some(&config("http://127.0.0.1:1", "token: t")));
-    assert!(told.contains("can't be reached"), "{told}");
+    assert!(told.contains("cannot be reached"), "{told}");
     let theirs = Theirs::start();
     let good = std::fs::read_to_string(theirs.kubeconfig()).unwrap();
     let told = run(3, Some(&with_token(&good, "wrong")));
-    assert!(told.contains("refuses the credentials"), "{told}");
+    assert!(told.contains("rejects the credentials"), "{told}");
 }
 
 /// The kubeconfig with another token.
@@ -289,7 +289,7 @@ async fn a_cluster_with_its_own_controllers_is_rejected() {
     create(&client, "coordination.k8s.io", "Lease", "leases", lease).await;
     let (_, told) = theirs.run(3, &["e2e", "scheduler/filter/limit"]);
     assert!(
-        told.contains("kube-controller-manager is at work") && told.contains("control-plane_1"),
+        told.contains("kube-controller-manager is active") && told.contains("control-plane_1"),
         "{told}"
     );
 }

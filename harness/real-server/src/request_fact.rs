@@ -11,7 +11,7 @@ use crate::attribution::revision;
 use crate::case::Case;
 
 /// The recorded part of a response.
-pub(crate) struct Noted<'a> {
+pub(crate) struct RecordedResponse<'a> {
     code: u16,
     message: Option<String>,
     value: &'a Value,
@@ -19,10 +19,10 @@ pub(crate) struct Noted<'a> {
     injected: bool,
 }
 
-impl<'a> Noted<'a> {
+impl<'a> RecordedResponse<'a> {
     /// For a response of the server, or of the harness in its place.
     pub(crate) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
-        Noted {
+        RecordedResponse {
             code,
             message,
             value,
@@ -32,7 +32,7 @@ impl<'a> Noted<'a> {
 
     /// For an error that a fault of the case injected.
     pub(crate) fn injected(code: u16, message: String) -> Self {
-        Noted {
+        RecordedResponse {
             code,
             message: Some(message),
             value: &Value::Null,
@@ -42,13 +42,19 @@ impl<'a> Noted<'a> {
 }
 
 /// Records a request.
-pub(crate) fn note(case: &Case, client: &Arc<str>, verb: Verb, path: &ResourcePath, answer: Noted<'_>) {
-    let Noted {
+pub(crate) fn record_request(
+    case: &Case,
+    client: &Arc<str>,
+    verb: Verb,
+    path: &ResourcePath,
+    response: RecordedResponse<'_>,
+) {
+    let RecordedResponse {
         code,
         message,
         value,
         injected,
-    } = answer;
+    } = response;
     let made = || value["metadata"]["name"].as_str().map(str::to_owned);
     let name = match (verb, &path.name) {
         (Verb::Create, None) if code < 300 => made(),
