@@ -17,18 +17,18 @@ pub fn connection(bytes: &[u8]) {
         let driver = FakeDriver::new(DriverSpec::new("disk.example.com"), None);
         let (client, server) = duplex(1 << 16);
         let running = driver.serve(tokio_stream::once(server), None);
-        let (mut answers, mut requests) = tokio::io::split(client);
-        let mut answered = Vec::new();
-        let conversation = async {
+        let (mut responses, mut requests) = tokio::io::split(client);
+        let mut received = Vec::new();
+        let exchange = async {
             // The server may close the connection before it has read all bytes.
             let send = async {
                 let _ = requests.write_all(bytes).await;
                 let _ = requests.shutdown().await;
             };
-            let (_, read) = tokio::join!(send, answers.read_to_end(&mut answered));
+            let (_, read) = tokio::join!(send, responses.read_to_end(&mut received));
             read
         };
-        let ended = tokio::time::timeout(Duration::from_secs(10), conversation).await;
+        let ended = tokio::time::timeout(Duration::from_secs(10), exchange).await;
         assert!(ended.is_ok(), "the server did not close the connection");
         running.stop().await;
         driver.quiet().await;

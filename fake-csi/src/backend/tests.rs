@@ -45,7 +45,7 @@ fn group(size: u64, kind: &str) -> Device {
     }
 }
 
-fn machine(node: &str, devices: &[(&str, Device)]) -> Pool {
+fn node_pool(node: &str, devices: &[(&str, Device)]) -> Pool {
     Pool {
         segment: on(node),
         parameters: BTreeMap::new(),
@@ -186,7 +186,7 @@ fn filesystem_pool_reports_its_remaining_space_as_capacity_and_maximum() {
 #[test]
 fn disks_add_up_to_the_capacity_and_bound_the_volume_size() {
     let mut backend = backend([
-        machine(
+        node_pool(
             "n1",
             &[
                 ("a", disk(300, "SSD")),
@@ -195,7 +195,7 @@ fn disks_add_up_to_the_capacity_and_bound_the_volume_size() {
                 ("d", disk(900, "HDD")),
             ],
         ),
-        machine("n2", &[("a", disk(7000, "SSD"))]),
+        node_pool("n2", &[("a", disk(7000, "SSD"))]),
     ]);
     let ssd = pairs(&[("storageType", "SSD")]);
     let capacity = |backend: &Backend| tuple(backend.capacity(Some(&on("n1")), requirements(&ssd), true));
@@ -227,7 +227,7 @@ fn disks_add_up_to_the_capacity_and_bound_the_volume_size() {
 #[test]
 fn smallest_volume_of_a_group_is_ten_mebibytes() {
     const MIB: u64 = 1 << 20;
-    let mut backend = backend([machine("n1", &[("vg", group(25 * MIB, "HDDLVG"))])]);
+    let mut backend = backend([node_pool("n1", &[("vg", group(25 * MIB, "HDDLVG"))])]);
     let class = pairs(&[("storageType", "HDDLVG")]);
     let capacity = |backend: &Backend| tuple(backend.capacity(None, requirements(&class), true));
     assert_eq!(capacity(&backend), (25 * MIB, Some(25 * MIB), Some(10 * MIB)));
@@ -245,7 +245,10 @@ fn smallest_volume_of_a_group_is_ten_mebibytes() {
 #[test]
 fn limit_below_the_smallest_volume_is_out_of_range() {
     let none = pairs(&[]);
-    let mut backend = backend([machine("n1", &[("a", disk(100, "SSD")), ("b", disk(200, "SSD"))])]);
+    let mut backend = backend([node_pool(
+        "n1",
+        &[("a", disk(100, "SSD")), ("b", disk(200, "SSD"))],
+    )]);
     let mut limited = |limit| {
         let size = SizeRange {
             required: None,
@@ -268,7 +271,7 @@ fn device_serves_only_its_supported_access_types() {
         access: Access::Block,
         ..disk(100, "SSD")
     };
-    let backend = backend([machine("n1", &[("a", raw_only), ("b", disk(10, "SSD"))])]);
+    let backend = backend([node_pool("n1", &[("a", raw_only), ("b", disk(10, "SSD"))])]);
     let available = |blocks: &[bool]| {
         backend
             .capacity(
@@ -341,7 +344,7 @@ mod reservations {
     #[test]
     fn device_is_reserved_on_every_node_until_the_volume_is_created() {
         let mut backend = backend(
-            ["n1", "n2"].map(|node| machine(node, &[("a", disk(100, "SSD")), ("b", disk(50, "SSD"))])),
+            ["n1", "n2"].map(|node| node_pool(node, &[("a", disk(100, "SSD")), ("b", disk(50, "SSD"))])),
         );
         let reserved = backend
             .reserve(&reservation("r", &["n1", "n2"], &[("app-0", 60)]))
@@ -374,7 +377,7 @@ mod reservations {
 
     #[test]
     fn reserved_device_is_used_even_if_a_smaller_one_fits() {
-        let mut backend = backend([machine("n1", &[("a", disk(50, "SSD")), ("b", disk(60, "SSD"))])]);
+        let mut backend = backend([node_pool("n1", &[("a", disk(50, "SSD")), ("b", disk(60, "SSD"))])]);
         let blocker = allocate(&mut backend, &pairs(&[]), 50).unwrap();
         let reserved = backend
             .reserve(&reservation("r", &["n1"], &[("app-0", 40)]))
@@ -387,8 +390,8 @@ mod reservations {
     #[test]
     fn nodes_without_devices_for_all_volumes_are_not_reserved() {
         let mut backend = backend([
-            machine("n1", &[("a", disk(100, "SSD"))]),
-            machine("n2", &[("a", disk(100, "SSD")), ("b", disk(30, "SSD"))]),
+            node_pool("n1", &[("a", disk(100, "SSD"))]),
+            node_pool("n2", &[("a", disk(100, "SSD")), ("b", disk(30, "SSD"))]),
         ]);
         let both = reservation("r", &["n1", "n2"], &[("app-0", 20), ("app-1", 80)]);
         let reserved = backend.reserve(&both).unwrap();
@@ -405,11 +408,11 @@ mod reservations {
 
     #[test]
     fn reservation_of_a_volume_without_a_holder_is_rejected() {
-        let mut nobody = reservation("r", &["n1"], &[("app-0", 1)]);
-        nobody.volumes[0].holder.clear();
-        let mut backend = backend([machine("n1", &[("a", disk(100, "SSD"))])]);
+        let mut without_holder = reservation("r", &["n1"], &[("app-0", 1)]);
+        without_holder.volumes[0].holder.clear();
+        let mut backend = backend([node_pool("n1", &[("a", disk(100, "SSD"))])]);
         assert_eq!(
-            backend.reserve(&nobody),
+            backend.reserve(&without_holder),
             Err(ReserveError::NoHolder("r".to_owned()))
         );
     }

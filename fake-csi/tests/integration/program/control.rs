@@ -159,12 +159,12 @@ async fn extender_reserves_devices_and_cancels() {
     let (program, control) = start();
     let mut client = ControllerClient::new(connect(&program.path("csi")).await);
     let body = r#"{"name": "app", "segments": [{"zone": "a"}], "volumes": [{"holder": {"claim": "mine"}, "size": 150}]}"#;
-    let held = json!([{"reservation": "app", "segment": {"zone": "a"}, "device": "d2", "holder": {"claim": "mine"}}]);
+    let reserved = json!([{"reservation": "app", "segment": {"zone": "a"}, "device": "d2", "holder": {"claim": "mine"}}]);
     assert_eq!(
         control.request("POST", "/v1/reservations", body),
-        (201, held.clone())
+        (201, reserved.clone())
     );
-    assert_eq!(control.get("/v1/reservations"), held);
+    assert_eq!(control.get("/v1/reservations"), reserved);
     assert_eq!(
         control.request("POST", "/v1/reservations", body).0,
         409,

@@ -167,8 +167,8 @@ async fn modify_changes_named_parameters_and_leaves_others() {
     assert_eq!(event.secrets, ["password"], "the key, never the value");
     assert_eq!(modify(&world, &made.volume_id, "2").await, Ok(()));
     assert_eq!(world.last_event().method, Method::ControllerModifyVolume);
-    let kept = &world.driver.volumes()[0].mutable_parameters;
-    assert_eq!(*kept, pairs(&[("iops", "2"), ("tier", "gold")]));
+    let parameters = &world.driver.volumes()[0].mutable_parameters;
+    assert_eq!(*parameters, pairs(&[("iops", "2"), ("tier", "gold")]));
     assert_eq!(modify(&world, "nothing", "2").await, Err(Code::NotFound));
 }
 
@@ -189,6 +189,6 @@ async fn unknown_mutable_parameters_are_rejected() {
     };
     let refused = world.controller.clone().controller_modify_volume(request).await;
     assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
-    let kept = &world.driver.volumes()[0].mutable_parameters;
-    assert!(kept.is_empty(), "nothing must be set: {kept:?}");
+    let parameters = &world.driver.volumes()[0].mutable_parameters;
+    assert!(parameters.is_empty(), "nothing must be set: {parameters:?}");
 }

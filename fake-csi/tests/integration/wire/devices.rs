@@ -16,7 +16,7 @@ fn device(size: u64, kind: &str, group: bool, access: Access) -> Device {
 }
 
 /// Three SSDs, one of them block-only, an HDD and a volume group.
-fn machine(name: &str) -> Pool {
+fn node_pool(name: &str) -> Pool {
     let devices = [
         ("ssd-1", device(100 * GIB, "SSD", false, Access::Any)),
         ("ssd-2", device(200 * GIB, "SSD", false, Access::Any)),
@@ -33,8 +33,8 @@ fn machine(name: &str) -> Pool {
 
 async fn world() -> World {
     let world = World::new().await;
-    world.driver.set_pool(machine("a"));
-    world.driver.set_pool(machine("b"));
+    world.driver.set_pool(node_pool("a"));
+    world.driver.set_pool(node_pool("b"));
     world
 }
 
@@ -173,8 +173,8 @@ async fn reserved_disks_serve_only_their_claim_on_all_nodes() {
             parameters: pairs(&[("storageType", "HDD")]),
         }],
     };
-    let held = world.driver.reserve(&reservation).unwrap();
-    assert_eq!(held.len(), 2, "one disk in each zone");
+    let reserved = world.driver.reserve(&reservation).unwrap();
+    assert_eq!(reserved.len(), 2, "one disk in each zone");
     let of_claim = |claim: &str| CreateVolumeRequest {
         parameters: pairs(&[("storageType", "HDD"), (CLAIM, claim)]),
         ..volume(claim, 3000 * GIB)
@@ -210,7 +210,7 @@ async fn driver_may_exclude_reserved_devices_from_capacity() {
         ..spec()
     })
     .await;
-    world.driver.set_pool(machine("a"));
+    world.driver.set_pool(node_pool("a"));
     let ssd = [("storageType", "SSD")];
     let before = world.get_capacity(None, &ssd).await.unwrap();
     let reservation = Reservation {
@@ -222,12 +222,12 @@ async fn driver_may_exclude_reserved_devices_from_capacity() {
             parameters: pairs(&ssd),
         }],
     };
-    let held = world.driver.reserve(&reservation).unwrap();
+    let reserved = world.driver.reserve(&reservation).unwrap();
     let response = world.get_capacity(None, &ssd).await.unwrap();
     assert_eq!(
         before.available_capacity - response.available_capacity,
         signed(100 * GIB),
-        "without {held:?}"
+        "without {reserved:?}"
     );
     assert_eq!(
         response.minimum_volume_size,
@@ -243,7 +243,7 @@ async fn driver_of_an_old_csi_release_reports_only_available_capacity() {
         ..spec()
     })
     .await;
-    world.driver.set_pool(machine("a"));
+    world.driver.set_pool(node_pool("a"));
     let response = world.get_capacity(None, &[("storageType", "SSD")]).await.unwrap();
     assert_eq!(
         (

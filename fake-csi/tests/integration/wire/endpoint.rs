@@ -87,12 +87,12 @@ async fn stale_socket_is_replaced_and_any_other_file_is_not() {
 #[tokio::test]
 async fn socket_in_use_is_not_replaced() {
     let world = World::new().await;
-    let taken = world
+    let error = world
         .driver
         .listen(socket(&world.running), None)
         .await
         .unwrap_err();
-    assert_eq!(taken.kind(), std::io::ErrorKind::AddrInUse);
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
     assert!(
         world.get_capacity(None, &[]).await.is_ok(),
         "the owner still serves"

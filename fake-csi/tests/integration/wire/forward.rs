@@ -12,15 +12,15 @@ use super::{GIB, Record, World, connect, pairs, pool, signed, socket, volume, wi
 use csi_proto::v1::controller_client::ControllerClient;
 
 /// A driver with one pool, and a recording proxy before it with its own observer.
-struct Before {
+struct ProxiedDriver {
     world: World,
     forwarder: Forwarder,
     record: Arc<Record>,
     running: Running,
 }
 
-impl Before {
-    async fn new() -> Before {
+impl ProxiedDriver {
+    async fn new() -> ProxiedDriver {
         let world = World::new().await;
         world.driver.set_pool(pool("a", 10 * GIB, Some(4 * GIB)));
         let record = Arc::new(Record::default());
@@ -33,7 +33,7 @@ impl Before {
         let running = forwarder
             .listen(&world.directory.path().join("before"))
             .expect("the socket can be bound");
-        Before {
+        ProxiedDriver {
             world,
             forwarder,
             record,
@@ -58,7 +58,7 @@ impl Before {
 }
 
 /// An event without what legitimately differs: client, endpoint and duration.
-fn alike(event: Event) -> Event {
+fn without_client_data(event: Event) -> Event {
     Event {
         node: None,
         peer: fake_csi::Peer::default(),
@@ -69,15 +69,15 @@ fn alike(event: Event) -> Event {
 
 #[tokio::test]
 async fn events_equal_those_of_the_driver_itself() {
-    let before = Before::new().await;
-    let mut controller = before.controller().await;
+    let proxied = ProxiedDriver::new().await;
+    let mut controller = proxied.controller().await;
     let same = |what: &str| {
         assert_eq!(
-            alike(before.last_event()),
-            alike(before.world.last_event()),
+            without_client_data(proxied.last_event()),
+            without_client_data(proxied.world.last_event()),
             "{what}"
         );
-        assert_eq!(before.last_event().node.as_deref(), Some("n1"), "{what}");
+        assert_eq!(proxied.last_event().node.as_deref(), Some("n1"), "{what}");
     };
     let mut request = within(volume("v", GIB), &["a"], &["a"]);
     request.parameters = pairs(&[("kind", "striped")]);
@@ -87,7 +87,7 @@ async fn events_equal_those_of_the_driver_itself() {
         segment: Some(zone("a")),
         parameters: pairs(&[("kind", "striped")]),
     };
-    let response = before.client().call(request).await;
+    let response = proxied.client().call(request).await;
     same("capacity");
     assert_eq!(
         response.values["available"],
@@ -98,14 +98,14 @@ async fn events_equal_those_of_the_driver_itself() {
     assert_eq!(refused.code(), Code::ResourceExhausted);
     assert_eq!(
         refused.message(),
-        before.last_event().outcome.unwrap_err().message
+        proxied.last_event().outcome.unwrap_err().message
     );
     same("refusal");
     let id = made.volume.unwrap().volume_id;
-    let deleted = before.client().call(CsiRequest::Delete { id }).await;
+    let deleted = proxied.client().call(CsiRequest::Delete { id }).await;
     assert_eq!(deleted.code, "OK");
     same("deletion");
-    before.forwarder.quiet().await;
+    proxied.forwarder.quiet().await;
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn calls_are_unavailable_until_the_driver_starts() {
 
 #[tokio::test]
 async fn hanging_call_times_out_and_is_reported_as_cancelled() {
-    let before = Before::new().await;
+    let proxied = ProxiedDriver::new().await;
     let rule = Rule {
         method: Method::Probe,
         segment: None,
@@ -139,21 +139,21 @@ async fn hanging_call_times_out_and_is_reported_as_cancelled() {
         times: None,
         effect: Effect::Hang,
     };
-    before.world.driver.add_rule(rule).unwrap();
+    proxied.world.driver.add_rule(rule).unwrap();
     let client = CsiClient::new(
-        channel(socket(&before.running)).expect("the path is UTF-8"),
+        channel(socket(&proxied.running)).expect("the path is UTF-8"),
         Duration::from_millis(50),
     );
     let reply = client.call(CsiRequest::Probe).await;
     assert_eq!(reply.code, "DEADLINE_EXCEEDED");
-    before.forwarder.quiet().await;
-    assert_eq!(before.last_event().outcome.unwrap_err().code, "CANCELLED");
+    proxied.forwarder.quiet().await;
+    assert_eq!(proxied.last_event().outcome.unwrap_err().code, "CANCELLED");
 }
 
 #[tokio::test]
 async fn response_values_have_the_documented_names() {
-    let before = Before::new().await;
-    let client = before.client();
+    let proxied = ProxiedDriver::new().await;
+    let client = proxied.client();
     let number = |reply: &CsiResponse, name: &str| reply.values.get(name).cloned();
     let info = client.call(CsiRequest::PluginInfo).await;
     assert_eq!(
@@ -187,5 +187,5 @@ async fn response_values_have_the_documented_names() {
     };
     let made = client.call(create).await;
     assert_eq!(number(&made, "bytes"), Some(ResponseValue::Number(signed(GIB))));
-    assert!(matches!(before.last_event().outcome, Ok(Answer::Volume { .. })));
+    assert!(matches!(proxied.last_event().outcome, Ok(Answer::Volume { .. })));
 }

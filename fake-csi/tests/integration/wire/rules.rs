@@ -227,9 +227,12 @@ async fn lost_response_keeps_the_volume_and_the_retry_returns_it() {
     assert!(world.create(volume("v", 30)).await.is_err());
     let event = world.last_event();
     assert!(event.lost && event.outcome.is_ok(), "{event:?}");
-    let kept = world.driver.volumes();
-    assert_eq!(kept.len(), 1);
-    assert_eq!(world.create(volume("v", 30)).await.unwrap().volume_id, kept[0].id);
+    let volumes = world.driver.volumes();
+    assert_eq!(volumes.len(), 1);
+    assert_eq!(
+        world.create(volume("v", 30)).await.unwrap().volume_id,
+        volumes[0].id
+    );
     assert_eq!(
         world.get_capacity(None, &[]).await.unwrap().available_capacity,
         70

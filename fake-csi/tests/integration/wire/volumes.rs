@@ -15,24 +15,24 @@ async fn volume_is_created_in_preferred_then_requisite_segments_only() {
     for name in ["a", "b", "c"] {
         world.driver.set_pool(pool(name, 10, None));
     }
-    let place = async |name: &str, requisite: &[&str], preferred: &[&str]| {
+    let create_in = async |name: &str, requisite: &[&str], preferred: &[&str]| {
         let made = world.create(within(volume(name, 10), requisite, preferred)).await;
         made.map(|made| made.accessible_topology[0].segments["zone"].clone())
             .map_err(|status| status.code())
     };
-    assert_eq!(place("1", &["a", "b"], &["b", "a"]).await, Ok("b".to_owned()));
+    assert_eq!(create_in("1", &["a", "b"], &["b", "a"]).await, Ok("b".to_owned()));
     assert_eq!(
-        place("2", &["a", "b"], &["b"]).await,
+        create_in("2", &["a", "b"], &["b"]).await,
         Ok("a".to_owned()),
         "the preferred segment is full, so the requisite one is used"
     );
     assert_eq!(
-        place("3", &["a", "b"], &["b"]).await,
+        create_in("3", &["a", "b"], &["b"]).await,
         Err(Code::ResourceExhausted),
         "c has capacity, but is not requisite"
     );
     assert_eq!(
-        place("4", &[], &["b"]).await,
+        create_in("4", &[], &["b"]).await,
         Ok("c".to_owned()),
         "without requisite terms any segment is allowed"
     );
@@ -65,8 +65,11 @@ async fn volume_allocates_exactly_its_cost_and_releases_it() {
     });
     let made = world.create(request).await.unwrap();
     assert_eq!(made.capacity_bytes, 4);
-    let kept = &world.driver.volumes()[0];
-    assert_eq!((kept.bytes, kept.raw_bytes, &kept.name), (4, 8, &"v".to_owned()));
+    let stored = &world.driver.volumes()[0];
+    assert_eq!(
+        (stored.bytes, stored.raw_bytes, &stored.name),
+        (4, 8, &"v".to_owned())
+    );
     world.delete(&made.volume_id).await.unwrap();
     assert!(world.driver.volumes().is_empty());
     assert_eq!(world.create(volume("w", 9)).await.unwrap().capacity_bytes, 9);
