@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::ExponentialBuilder;
-use capacity_client::ExponentialBackoff;
 use kube::Resource;
 use kube::runtime::watcher::{Event, ExponentialBackoff};
 use tracing::warn;
@@ -70,7 +69,7 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> WatchEvent<T>) ->
 }
 
 /// Backoff before a failed watch is restarted.
-pub(super) const WATCH_PACE: ExponentialBackoff = ExponentialBackoff {
+pub(super) const WATCH_PACE: capacity_client::ExponentialBackoff = capacity_client::ExponentialBackoff {
     start: Duration::from_millis(50),
     max: Duration::from_secs(5),
 };
