@@ -47,7 +47,7 @@ pub enum Cause {
         /// The reason that the extender returned.
         reason: String,
         /// Preemption on the node would not help (`failedAndUnresolvableNodes`).
-        is_final: bool,
+        is_unresolvable: bool,
     },
 }
 
@@ -75,9 +75,9 @@ pub enum Blocker {
     /// Nodes: none exist, no labels match, or all are cordoned or tainted.
     Nodes,
     /// Resources or claims that other pods use. A pod that is deleted may help.
-    Room,
+    Resources,
     /// Inter-pod affinity or topology spread. A pod that is added or deleted may help.
-    Company,
+    OtherPods,
     /// An extender. The scheduler does not know which change would help.
     Extender,
 }
@@ -175,11 +175,11 @@ pub(crate) fn undecidable(claims: &PodClaims) -> Option<FilterError> {
 
 impl Cause {
     /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
-    pub fn is_final(&self) -> bool {
+    pub fn is_unresolvable(&self) -> bool {
         match self {
-            Self::Unfit(unfit) => unfit.is_final(),
+            Self::Unfit(unfit) => unfit.is_unresolvable(),
             Self::Volumes(_) => true,
-            Self::Extender { is_final, .. } => *is_final,
+            Self::Extender { is_unresolvable, .. } => *is_unresolvable,
         }
     }
 
@@ -192,12 +192,12 @@ impl Cause {
         }
     }
 
-    pub(crate) fn note_blockers(&self, rules: &Rules, blockers: &mut BTreeSet<Blocker>) {
+    pub(crate) fn add_blockers(&self, rules: &Rules, blockers: &mut BTreeSet<Blocker>) {
         let refusals = match self {
             Self::Unfit(unfit) => {
                 blockers.insert(match unfit {
-                    Unfit::Skewed(_) | Unfit::NoPodNear(_) => Blocker::Company,
-                    unfit if unfit.depends_on_pods() => Blocker::Room,
+                    Unfit::Skewed(_) | Unfit::NoPodNear(_) => Blocker::OtherPods,
+                    unfit if unfit.depends_on_pods() => Blocker::Resources,
                     _ => Blocker::Nodes,
                 });
                 return;

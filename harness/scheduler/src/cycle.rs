@@ -111,7 +111,7 @@ pub fn choose(
 fn unschedulable(snapshot: &Snapshot, refused: Vec<Refused>, rules: &Rules, pod: &Pod) -> Decision {
     let mut blockers = BTreeSet::new();
     for refused in &refused {
-        refused.cause.note_blockers(rules, &mut blockers);
+        refused.cause.add_blockers(rules, &mut blockers);
     }
     let preemption = preempt(snapshot, rules, pod, &refused);
     Decision::Unschedulable {

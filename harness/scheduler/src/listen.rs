@@ -35,7 +35,7 @@ pub fn connections(listener: TcpListener) -> Connections {
 }
 
 /// Serves every connection until the stream ends.
-pub(crate) async fn answer_all<F>(
+pub(crate) async fn serve_connections<F>(
     mut connections: Connections,
     respond: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
 ) where
@@ -58,8 +58,8 @@ pub(crate) async fn answer_all<F>(
         tokio::spawn(async move {
             let _permit = permit;
             let service = service_fn(move |request| {
-                let answer = respond(request);
-                async move { Ok::<_, Infallible>(answer.await) }
+                let response = respond(request);
+                async move { Ok::<_, Infallible>(response.await) }
             });
             let connection = hyper::server::conn::http1::Builder::new();
             if let Err(error) = connection.serve_connection(TokioIo::new(socket), service).await {

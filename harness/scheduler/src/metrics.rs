@@ -20,13 +20,13 @@ use prometheus_client::registry::Registry;
 use crate::listen::{self, Connections};
 
 /// The Content-Type of the response.
-const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The plugin whose calls are timed.
 const PLUGIN: &str = "VolumeBinding";
 
 /// Histograms by label set.
-type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
+type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Result of a scheduling attempt (label `result`).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,8 +102,8 @@ pub struct Metrics(Arc<Families>);
 struct Families {
     registry: Registry,
     attempts: Family<AttemptLabels, Counter>,
-    attempt_durations: Timed<AttemptLabels>,
-    plugins: Timed<PluginLabels>,
+    attempt_durations: Durations<AttemptLabels>,
+    plugins: Durations<PluginLabels>,
     pending: Family<QueueLabels, Gauge>,
     attempts_per_pod: Histogram,
 }
@@ -117,14 +117,14 @@ impl Default for Metrics {
             "Number of attempts to schedule pods, by the result",
             attempts.clone(),
         );
-        let attempt_durations: Timed<AttemptLabels> =
+        let attempt_durations: Durations<AttemptLabels> =
             Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 15)));
         registry.register(
             "scheduling_attempt_duration_seconds",
             "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
             attempt_durations.clone(),
         );
-        let plugins: Timed<PluginLabels> =
+        let plugins: Durations<PluginLabels> =
             Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.000_01, 1.5, 20)));
         registry.register(
             "plugin_execution_duration_seconds",
@@ -156,33 +156,36 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Records a finished attempt.
-    pub(crate) fn attempted(&self, profile: &str, result: AttemptResult, took: Duration) {
+    pub(crate) fn record_attempt(&self, profile: &str, result: AttemptResult, duration: Duration) {
         let labels = AttemptLabels {
             profile: profile.to_owned(),
             result: result.as_str(),
         };
         self.0.attempts.get_or_create(&labels).inc();
-        let duration = self.0.attempt_durations.get_or_create(&labels);
-        duration.observe(took.as_secs_f64());
+        let histogram = self.0.attempt_durations.get_or_create(&labels);
+        histogram.observe(duration.as_secs_f64());
     }
 
     /// Records how many attempts a scheduled pod took.
-    pub(crate) fn scheduled(&self, attempts: u32) {
+    pub(crate) fn record_scheduled(&self, attempts: u32) {
         self.0.attempts_per_pod.observe(attempts.into());
     }
 
     /// Records one call of the plugin for all nodes of an attempt.
-    pub(crate) fn ran(&self, point: ExtensionPoint, succeeded: bool, took: Duration) {
+    pub(crate) fn record_plugin_call(&self, point: ExtensionPoint, succeeded: bool, duration: Duration) {
         let labels = PluginLabels {
             plugin: PLUGIN,
             extension_point: point.as_str(),
             status: if succeeded { "Success" } else { "Unschedulable" },
         };
-        self.0.plugins.get_or_create(&labels).observe(took.as_secs_f64());
+        self.0
+            .plugins
+            .get_or_create(&labels)
+            .observe(duration.as_secs_f64());
     }
 
     /// Sets the numbers of pending pods.
-    pub(crate) fn pending(&self, pending: Pending) {
+    pub(crate) fn set_pending(&self, pending: Pending) {
         // Always 0: pods with scheduling gates are not queued.
         let numbers = [
             ("active", pending.active),
@@ -204,27 +207,30 @@ impl Metrics {
         text
     }
 
-    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         let (code, body) = match (request.method(), request.uri().path()) {
             (&Method::GET, "/metrics") => (StatusCode::OK, self.text()),
-            (&Method::GET, _) => (StatusCode::NOT_FOUND, "ask GET /metrics\n".to_owned()),
-            _ => (StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n".to_owned()),
+            (&Method::GET, _) => (StatusCode::NOT_FOUND, "not found: use GET /metrics\n".to_owned()),
+            _ => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method not allowed: use GET\n".to_owned(),
+            ),
         };
-        let mut answer = Response::new(Full::from(body));
-        *answer.status_mut() = code;
+        let mut response = Response::new(Full::from(body));
+        *response.status_mut() = code;
         if code == StatusCode::OK {
-            answer
+            response
                 .headers_mut()
-                .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA));
+                .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         }
-        answer
+        response
     }
 }
 
 /// Serves `/metrics` on every connection until the stream ends.
 pub async fn serve_metrics(metrics: Metrics, connections: Connections) {
-    let respond = move |request: Request<Incoming>| std::future::ready(metrics.answer(&request));
-    listen::answer_all(connections, respond).await;
+    let respond = move |request: Request<Incoming>| std::future::ready(metrics.respond(&request));
+    listen::serve_connections(connections, respond).await;
 }
 
 #[cfg(test)]
@@ -234,12 +240,12 @@ mod tests {
     #[test]
     fn series_have_the_names_of_kube_scheduler() {
         let metrics = Metrics::default();
-        let took = Duration::from_millis(3);
-        metrics.attempted("default-scheduler", AttemptResult::Unschedulable, took);
-        metrics.attempted("default-scheduler", AttemptResult::Scheduled, took);
-        metrics.scheduled(2);
-        metrics.ran(ExtensionPoint::Score, true, took);
-        metrics.pending(Pending {
+        let duration = Duration::from_millis(3);
+        metrics.record_attempt("default-scheduler", AttemptResult::Unschedulable, duration);
+        metrics.record_attempt("default-scheduler", AttemptResult::Scheduled, duration);
+        metrics.record_scheduled(2);
+        metrics.record_plugin_call(ExtensionPoint::Score, true, duration);
+        metrics.set_pending(Pending {
             unschedulable: 1,
             ..Pending::default()
         });
@@ -253,7 +259,10 @@ mod tests {
             "scheduler_pending_pods{queue=\"gated\"} 0",
             "scheduler_pod_scheduling_attempts_bucket{le=\"2.0\"} 1",
         ] {
-            assert!(text.lines().any(|told| told == line), "{line} is not in\n{text}");
+            assert!(
+                text.lines().any(|found| found == line),
+                "{line} is not in\n{text}"
+            );
         }
     }
 }

@@ -195,7 +195,7 @@ impl Options {
             ties: self.ties,
             refusals: self.refusals,
             static_only: !self.scoring,
-            sleeps_through_flag: has(Deviation::Flag),
+            ignores_driver_updates: has(Deviation::Flag),
             form: release.form(),
             taint_words: release.taint_words(),
             choice: if has(Deviation::Choice) {

@@ -53,7 +53,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused
     if pod.never_preempts {
         return Preemption::Never;
     }
-    let open = refused.iter().filter(|refused| !refused.cause.is_final());
+    let open = refused.iter().filter(|refused| !refused.cause.is_unresolvable());
     let hopeless = refused.len() - open.clone().count();
     let mut reasons: Vec<Cow<'static, str>> = vec![NOT_HELPFUL.into(); hopeless];
     // `classify` errors are reported before any node is filtered, so they cannot occur here.

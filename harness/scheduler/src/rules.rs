@@ -24,7 +24,7 @@ pub struct Rules {
     /// Only static bindings are scored (KEP-1845, `VolumeCapacityPriority`).
     pub static_only: bool,
     /// Turning off a driver's `storageCapacity` requeues no pod, as upstream since queueing hints.
-    pub sleeps_through_flag: bool,
+    pub ignores_driver_updates: bool,
     /// The wording of messages.
     pub form: Form,
     /// The wording of an untolerated taint.

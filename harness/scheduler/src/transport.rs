@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 
 /// Large enough for a response that contains every node object.
-const ANSWER_BYTES_MAX: usize = 128 << 20;
+const MAX_RESPONSE_BYTES: usize = 128 << 20;
 
 /// A transport for extender requests.
 pub trait Transport: fmt::Debug + Send + Sync {
@@ -47,13 +47,15 @@ impl<C: Connect + Clone + fmt::Debug + Send + Sync + 'static> Transport for Http
                 .header(CONTENT_TYPE, "application/json")
                 .body(Full::from(body))
                 .map_err(|error| format!("Post \"{url}\": {error}"))?;
-            let answer = self.0.request(request).await.map_err(|error| {
+            let response = self.0.request(request).await.map_err(|error| {
                 let cause = error.source().map(ToString::to_string);
                 format!("Post \"{url}\": {}", cause.unwrap_or_else(|| error.to_string()))
             })?;
-            let code = answer.status().as_u16();
-            let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
-            let body = body.map_err(|error| format!("the answer of {url} cannot be read: {error}"))?;
+            let code = response.status().as_u16();
+            let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES)
+                .collect()
+                .await;
+            let body = body.map_err(|error| format!("the response of {url} cannot be read: {error}"))?;
             Ok((code, body.to_bytes()))
         })
     }

@@ -56,26 +56,26 @@ pub(super) enum VolumesError {
     #[error("context deadline exceeded")]
     Timeout,
     #[error("pod does not exist any more: pod \"{0}\" not found")]
-    PodGone(String),
+    PodDeleted(String),
     #[error("failed to get node \"{0}\": node \"{0}\" not found")]
-    NodeGone(String),
+    NodeDeleted(String),
     #[error("failed to check binding: persistentvolume \"{0}\" not found")]
-    VolumeGone(String),
+    VolumeDeleted(String),
     #[error("ClaimRef got reset for pv \"{0}\"")]
-    ReservationLost(String),
+    ClaimRefCleared(String),
     #[error("failed to check provisioning pvc: persistentvolumeclaims \"{0}\" not found")]
-    ClaimGone(ObjectKey),
+    ClaimDeleted(ObjectKey),
     #[error("selectedNode annotation reset for PVC \"{0}\"")]
-    AnnotationsGone(String),
+    AnnotationsRemoved(String),
     #[error("provisioning failed for PVC \"{0}\"")]
-    SelectionLost(String),
+    SelectedNodeCleared(String),
     #[error("pv \"{volume}\" node affinity doesn't match node \"{node}\": no matching NodeSelectorTerms")]
-    OutOfReach { volume: String, node: String },
+    NodeAffinityMismatch { volume: String, node: String },
 }
 
 /// Resource versions before this scheduler's writes. A cached object with one of these versions is outdated.
 #[derive(Debug, Default)]
-struct Written {
+struct WrittenVersions {
     volumes: BTreeMap<ObjectKey, String>,
     claims: BTreeMap<ObjectKey, String>,
 }
@@ -111,7 +111,7 @@ impl BindJob {
         let written = self
             .write()
             .await
-            .map_err(|error| BindError::Write(reason(&error)))?;
+            .map_err(|error| BindError::Write(server_message(&error)))?;
         let limit = self.timeout;
         let waited = timeout(limit, self.all_bound(&written)).await;
         waited.unwrap_or(Err(VolumesError::Timeout))?;
@@ -120,12 +120,12 @@ impl BindJob {
         }
         self.bind_pod()
             .await
-            .map_err(|error| BindError::Pod(reason(&error)))
+            .map_err(|error| BindError::Pod(server_message(&error)))
     }
 
     /// Reserves the chosen PersistentVolumes, then requests provisioning with the selected-node annotation.
-    async fn write(&self) -> Result<Written, ClientError> {
-        let mut written = Written::default();
+    async fn write(&self) -> Result<WrittenVersions, ClientError> {
+        let mut written = WrittenVersions::default();
         let volumes: Api<PersistentVolume> = Api::all(self.client.clone());
         for Binding { claim, volume } in &self.decision.plan.bindings {
             if is_reserved(volume, claim) {
@@ -165,11 +165,11 @@ impl BindJob {
     }
 
     /// Waits until everything is bound, rechecking after each change. Fails once that is impossible.
-    async fn all_bound(&self, written: &Written) -> Result<(), VolumesError> {
+    async fn all_bound(&self, written: &WrittenVersions) -> Result<(), VolumesError> {
         // Register before the first check, so that no later change is missed.
-        let waiting = self.waits.enter(&self.pod, &self.decision);
+        let registration = self.waits.register(&self.pod, &self.decision);
         while !check(&self.cache.lock(), &self.pod, &self.decision, written)? {
-            waiting.change().await;
+            registration.change().await;
         }
         Ok(())
     }
@@ -199,18 +199,23 @@ impl BindJob {
 }
 
 /// Whether everything is bound. An error if that has become impossible.
-fn check(cache: &Cache, pod: &Pod, decision: &Feasible, written: &Written) -> Result<bool, VolumesError> {
+fn check(
+    cache: &Cache,
+    pod: &Pod,
+    decision: &Feasible,
+    written: &WrittenVersions,
+) -> Result<bool, VolumesError> {
     let plan = &decision.plan;
     if plan.is_empty() {
         return Ok(true);
     }
-    if !cache.awaits(pod) {
-        return Err(VolumesError::PodGone(pod.key.name.clone()));
+    if !cache.is_pending(pod) {
+        return Err(VolumesError::PodDeleted(pod.key.name.clone()));
     }
     let snapshot = &cache.snapshot;
     let node = decision.node.name();
     if snapshot.nodes.stored(&decision.node.key).is_none() {
-        return Err(VolumesError::NodeGone(node.to_owned()));
+        return Err(VolumesError::NodeDeleted(node.to_owned()));
     }
     let mut all = true;
     for binding in &plan.bindings {
@@ -226,19 +231,19 @@ fn check_binding(
     snapshot: &Snapshot,
     decision: &Feasible,
     binding: &Binding,
-    written: &Written,
+    written: &WrittenVersions,
 ) -> Result<bool, VolumesError> {
     let key = &binding.volume.key;
     let name = || key.name.clone();
     let Some(volume) = snapshot.volumes.stored(key) else {
-        return Err(VolumesError::VolumeGone(name()));
+        return Err(VolumesError::VolumeDeleted(name()));
     };
     if written.volumes.get(key) == Some(&volume.version) {
         return Ok(false);
     }
-    check_reach(snapshot, decision, volume)?;
+    check_node_affinity(snapshot, decision, volume)?;
     if volume.claim.as_ref().is_none_or(|claim| claim.uid.is_none()) {
-        return Err(VolumesError::ReservationLost(name()));
+        return Err(VolumesError::ClaimRefCleared(name()));
     }
     let claim = snapshot.claims.stored(&binding.claim.key);
     Ok(claim.is_some_and(|claim| claim.is_fully_bound()))
@@ -248,32 +253,36 @@ fn check_provision(
     snapshot: &Snapshot,
     decision: &Feasible,
     key: &ObjectKey,
-    written: &Written,
+    written: &WrittenVersions,
 ) -> Result<bool, VolumesError> {
     let Some(claim) = snapshot.claims.stored(key) else {
-        return Err(VolumesError::ClaimGone(key.clone()));
+        return Err(VolumesError::ClaimDeleted(key.clone()));
     };
     if written.claims.get(key) == Some(&claim.version) {
         return Ok(false);
     }
     if !claim.annotated {
-        return Err(VolumesError::AnnotationsGone(key.name.clone()));
+        return Err(VolumesError::AnnotationsRemoved(key.name.clone()));
     }
     if claim.selected_node.as_deref() != Some(decision.node.name()) {
-        return Err(VolumesError::SelectionLost(key.name.clone()));
+        return Err(VolumesError::SelectedNodeCleared(key.name.clone()));
     }
     if let Some(name) = &claim.volume {
         // The watch of PersistentVolumes may lag behind that of PVCs.
         let Some(volume) = snapshot.volumes.stored(&ObjectKey::cluster(name)) else {
             return Ok(false);
         };
-        check_reach(snapshot, decision, volume)?;
+        check_node_affinity(snapshot, decision, volume)?;
     }
     Ok(claim.is_fully_bound())
 }
 
 /// Checks the volume's affinity against the node's current labels.
-fn check_reach(snapshot: &Snapshot, decision: &Feasible, volume: &Volume) -> Result<(), VolumesError> {
+fn check_node_affinity(
+    snapshot: &Snapshot,
+    decision: &Feasible,
+    volume: &Volume,
+) -> Result<(), VolumesError> {
     let node = snapshot
         .nodes
         .stored(&decision.node.key)
@@ -281,7 +290,7 @@ fn check_reach(snapshot: &Snapshot, decision: &Feasible, volume: &Volume) -> Res
     if volume.admits(&node.labels) {
         return Ok(());
     }
-    Err(VolumesError::OutOfReach {
+    Err(VolumesError::NodeAffinityMismatch {
         volume: volume.key.name.clone(),
         node: node.name().to_owned(),
     })
@@ -313,7 +322,7 @@ fn reservation(volume: &Volume, claim: &Claim) -> Value {
 }
 
 /// The server's message without the client's prefix.
-fn reason(error: &ClientError) -> String {
+fn server_message(error: &ClientError) -> String {
     match error {
         ClientError::Api(status) => status.message.clone(),
         other => other.to_string(),

@@ -14,11 +14,11 @@ use crate::objects::{ObjectKey, Pod, Volume};
 
 /// The bindings in progress.
 #[derive(Debug, Default)]
-pub(super) struct BindWaits(Mutex<HashMap<Subject, Vec<Arc<Notify>>>>);
+pub(super) struct BindWaits(Mutex<HashMap<AwaitedObject, Vec<Arc<Notify>>>>);
 
 /// An object that bindings wait for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Subject {
+enum AwaitedObject {
     Pod(ObjectKey),
     Node(ObjectKey),
     Claim(ObjectKey),
@@ -26,63 +26,63 @@ enum Subject {
 }
 
 /// The registration of one binding. Dropping it removes the registration.
-pub(super) struct Waiting<'a> {
+pub(super) struct Registration<'a> {
     waits: &'a BindWaits,
-    subjects: Vec<Subject>,
+    objects: Vec<AwaitedObject>,
     changed: Arc<Notify>,
 }
 
 impl BindWaits {
     /// Registers a binding. Later changes of the objects in the decision are not missed.
-    pub(super) fn enter(&self, pod: &Pod, decision: &Feasible) -> Waiting<'_> {
-        let mut subjects = vec![
-            Subject::Pod(pod.key.clone()),
-            Subject::Node(decision.node.key.clone()),
+    pub(super) fn register(&self, pod: &Pod, decision: &Feasible) -> Registration<'_> {
+        let mut objects = vec![
+            AwaitedObject::Pod(pod.key.clone()),
+            AwaitedObject::Node(decision.node.key.clone()),
         ];
         for binding in &decision.plan.bindings {
-            subjects.push(Subject::Volume(binding.volume.key.clone()));
-            subjects.push(Subject::Claim(binding.claim.key.clone()));
+            objects.push(AwaitedObject::Volume(binding.volume.key.clone()));
+            objects.push(AwaitedObject::Claim(binding.claim.key.clone()));
         }
         let provisions = decision.plan.provisions.iter();
-        subjects.extend(provisions.map(|provision| Subject::Claim(provision.claim.key.clone())));
+        objects.extend(provisions.map(|provision| AwaitedObject::Claim(provision.claim.key.clone())));
         let changed = Arc::new(Notify::new());
-        let mut by_subject = self.0.lock();
-        for subject in &subjects {
-            let waiting = by_subject.entry(subject.clone()).or_default();
+        let mut by_object = self.0.lock();
+        for object in &objects {
+            let waiting = by_object.entry(object.clone()).or_default();
             waiting.push(Arc::clone(&changed));
         }
-        Waiting {
+        Registration {
             waits: self,
-            subjects,
+            objects,
             changed,
         }
     }
 
     /// Notifies the bindings that a change affects.
-    pub(super) fn signal(&self, change: &Change) {
+    pub(super) fn notify(&self, change: &Change) {
         match change {
             Change::Pod(delta) => {
                 // Old and new have the same key.
                 let pod = delta.new.as_ref().or(delta.old.as_ref());
-                self.wake(pod.map(|pod| Subject::Pod(pod.key.clone())));
+                self.notify_waiting(pod.map(|pod| AwaitedObject::Pod(pod.key.clone())));
             }
             Change::Node(delta) => {
                 let node = delta.new.as_ref().or(delta.old.as_ref());
-                self.wake(node.map(|node| Subject::Node(node.key.clone())));
+                self.notify_waiting(node.map(|node| AwaitedObject::Node(node.key.clone())));
             }
             Change::Claim(delta) => {
                 let claim = delta.new.as_ref().or(delta.old.as_ref());
-                self.wake(claim.map(|claim| Subject::Claim(claim.key.clone())));
+                self.notify_waiting(claim.map(|claim| AwaitedObject::Claim(claim.key.clone())));
             }
             Change::Volume(delta) => {
                 for volume in [&delta.old, &delta.new].into_iter().flatten() {
-                    self.wake([Subject::Volume(volume.key.clone())]);
+                    self.notify_waiting([AwaitedObject::Volume(volume.key.clone())]);
                     // The name of a volume yet to be provisioned is unknown, so look it up by PVC.
-                    self.wake(claim_of(volume));
+                    self.notify_waiting(claim_of(volume));
                 }
             }
-            Change::PodCame
-            | Change::PodLeft
+            Change::AssignedPodAdded
+            | Change::AssignedPodRemoved
             | Change::Attachment(_)
             | Change::Namespace
             | Change::CsiNode(_)
@@ -92,37 +92,35 @@ impl BindWaits {
         }
     }
 
-    fn wake(&self, subjects: impl IntoIterator<Item = Subject>) {
-        let by_subject = self.0.lock();
-        let waiting = subjects
-            .into_iter()
-            .filter_map(|subject| by_subject.get(&subject));
+    fn notify_waiting(&self, objects: impl IntoIterator<Item = AwaitedObject>) {
+        let by_object = self.0.lock();
+        let waiting = objects.into_iter().filter_map(|object| by_object.get(&object));
         waiting.flatten().for_each(|changed| changed.notify_one());
     }
 }
 
-fn claim_of(volume: &Volume) -> Option<Subject> {
+fn claim_of(volume: &Volume) -> Option<AwaitedObject> {
     let claim = volume.claim.as_ref()?;
-    Some(Subject::Claim(claim.key.clone()))
+    Some(AwaitedObject::Claim(claim.key.clone()))
 }
 
-impl Waiting<'_> {
+impl Registration<'_> {
     /// Completes after the next change, or at once if one happened since the last call.
     pub(super) async fn change(&self) {
         self.changed.notified().await;
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        let mut by_subject = self.waits.0.lock();
-        for subject in &self.subjects {
-            let Some(waiting) = by_subject.get_mut(subject) else {
+        let mut by_object = self.waits.0.lock();
+        for object in &self.objects {
+            let Some(waiting) = by_object.get_mut(object) else {
                 continue;
             };
             waiting.retain(|other| !Arc::ptr_eq(other, &self.changed));
             if waiting.is_empty() {
-                by_subject.remove(subject);
+                by_object.remove(object);
             }
         }
     }

@@ -50,9 +50,9 @@ pub(super) enum Change {
     /// A pod that is or was pending for this scheduler.
     Pod(Delta<Pod>),
     /// A pod was added to a node, or its labels changed there.
-    PodCame,
+    AssignedPodAdded,
     /// A pod was removed from a node, or its requests shrank, or its labels changed there.
-    PodLeft,
+    AssignedPodRemoved,
     Attachment(Delta<VolumeAttachment>),
     Namespace,
     CsiNode(Delta<CsiNode>),
@@ -104,14 +104,14 @@ impl Cache {
     }
 
     /// Whether this pod, with the same UID, is still pending for this scheduler.
-    pub(super) fn awaits(&self, pod: &Pod) -> bool {
+    pub(super) fn is_pending(&self, pod: &Pod) -> bool {
         self.pods
             .stored(&pod.key)
-            .is_some_and(|found| found.uid == pod.uid && awaits_node(&self.scheduler_name, found))
+            .is_some_and(|found| found.uid == pod.uid && is_pending_for(&self.scheduler_name, found))
     }
 
     /// Applies an event and returns the changes.
-    pub(super) fn learn(&mut self, update: Update) -> Vec<Change> {
+    pub(super) fn apply(&mut self, update: Update) -> Vec<Change> {
         let Self {
             snapshot,
             scheduler_name,
@@ -121,10 +121,10 @@ impl Cache {
         match update {
             Update::Pod(event) => {
                 let deltas = lists.pods.apply(pods, event);
-                let on_nodes = &mut snapshot.pods;
+                let node_pods = &mut snapshot.pods;
                 deltas
                     .into_iter()
-                    .flat_map(|delta| pod_changes(on_nodes, scheduler_name, delta))
+                    .flat_map(|delta| pod_changes(node_pods, scheduler_name, delta))
                     .collect()
             }
             Update::CsiNode(event) => changes(
@@ -147,11 +147,11 @@ impl Cache {
             }
             Update::Class(event) => changes(lists.classes.apply(&mut snapshot.classes, event), Change::Class),
             Update::Driver(event) => {
-                note_unreadable(&mut snapshot.unreadable_drivers, &event);
+                update_unreadable(&mut snapshot.unreadable_drivers, &event);
                 changes(lists.drivers.apply(&mut snapshot.drivers, event), Change::Driver)
             }
             Update::Capacity(event) => {
-                note_unreadable(&mut snapshot.unreadable_capacities, &event);
+                update_unreadable(&mut snapshot.unreadable_capacities, &event);
                 let deltas = lists.capacities.apply(&mut snapshot.capacities, event);
                 changes(deltas, Change::Capacity)
             }
@@ -164,19 +164,19 @@ fn changes<T>(deltas: Vec<Delta<T>>, wrap: fn(Delta<T>) -> Change) -> Vec<Change
 }
 
 /// Updates the pods on nodes and returns the changes for pending pods.
-fn pod_changes(on_nodes: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
+fn pod_changes(node_pods: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
     let Delta { old, new } = delta;
     if let Some(gone) = &old
         && new.as_ref().is_none_or(|new| new.uid != gone.uid)
     {
-        on_nodes.remove(&gone.uid);
+        node_pods.remove(&gone.uid);
     }
     if let Some(new) = &new {
-        on_nodes.see(new);
+        node_pods.see(new);
     }
     let mut changes = Vec::new();
     let on_node = |pod: &Option<Arc<Pod>>| pod.clone().filter(|pod| pod.node.is_some());
-    let (came, left) = match (on_node(&old), on_node(&new)) {
+    let (added, removed) = match (on_node(&old), on_node(&new)) {
         (None, None) => (false, false),
         (None, Some(_)) => (true, false),
         (Some(_), None) => (false, true),
@@ -185,14 +185,14 @@ fn pod_changes(on_nodes: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>)
             (differs, differs || before.requests.exceeds(&after.requests))
         }
     };
-    if came {
-        changes.push(Change::PodCame);
+    if added {
+        changes.push(Change::AssignedPodAdded);
     }
-    if left {
-        changes.push(Change::PodLeft);
+    if removed {
+        changes.push(Change::AssignedPodRemoved);
     }
-    let awaiting = |pod: Option<Arc<Pod>>| pod.filter(|pod| awaits_node(scheduler_name, pod));
-    let (old, new) = (awaiting(old), awaiting(new));
+    let pending = |pod: Option<Arc<Pod>>| pod.filter(|pod| is_pending_for(scheduler_name, pod));
+    let (old, new) = (pending(old), pending(new));
     if old.is_some() || new.is_some() {
         changes.push(Change::Pod(Delta { old, new }));
     }
@@ -200,18 +200,18 @@ fn pod_changes(on_nodes: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>)
 }
 
 /// Updates the set of existing objects that cannot be parsed.
-fn note_unreadable<T: Object>(unreadable: &mut Unreadable, event: &WatchEvent<T>) {
+fn update_unreadable<T: Object>(unreadable: &mut Unreadable, event: &WatchEvent<T>) {
     match event {
         // The new list reports again those that still exist.
         WatchEvent::ListBegins => unreadable.clear(),
         WatchEvent::Listed(object) | WatchEvent::Changed(object) => drop(unreadable.remove(object.key())),
-        WatchEvent::Gone(key) => drop(unreadable.remove(key)),
+        WatchEvent::Deleted(key) => drop(unreadable.remove(key)),
         WatchEvent::Unreadable(key, problem) => drop(unreadable.insert(key.clone(), problem.clone())),
         WatchEvent::ListEnds => {}
     }
 }
 
-fn awaits_node(scheduler_name: &str, pod: &Pod) -> bool {
+fn is_pending_for(scheduler_name: &str, pod: &Pod) -> bool {
     pod.scheduler_name == scheduler_name
         && pod.node.is_none()
         && !pod.deleting
@@ -223,7 +223,7 @@ fn awaits_node(scheduler_name: &str, pod: &Pod) -> bool {
 #[derive(Debug, Default)]
 struct List {
     /// Keys seen so far in the current list. `None` outside a list.
-    named: Option<BTreeSet<ObjectKey>>,
+    seen_keys: Option<BTreeSet<ObjectKey>>,
     was_complete: bool,
 }
 
@@ -231,23 +231,23 @@ impl List {
     fn apply<T: Object>(&mut self, objects: &mut impl Collection<T>, event: WatchEvent<T>) -> Vec<Delta<T>> {
         match event {
             WatchEvent::ListBegins => {
-                self.named = Some(BTreeSet::new());
+                self.seen_keys = Some(BTreeSet::new());
                 Vec::new()
             }
             WatchEvent::Listed(object) => {
-                if let Some(named) = &mut self.named {
-                    named.insert(object.key().clone());
+                if let Some(seen_keys) = &mut self.seen_keys {
+                    seen_keys.insert(object.key().clone());
                 }
                 vec![put(objects, object)]
             }
             WatchEvent::Changed(object) => vec![put(objects, object)],
-            WatchEvent::Gone(key) | WatchEvent::Unreadable(key, _) => {
+            WatchEvent::Deleted(key) | WatchEvent::Unreadable(key, _) => {
                 take(objects, &key).into_iter().collect()
             }
             WatchEvent::ListEnds => {
                 self.was_complete = true;
-                let named = self.named.take().unwrap_or_default();
-                let gone = objects.keys().into_iter().filter(|key| !named.contains(key));
+                let seen_keys = self.seen_keys.take().unwrap_or_default();
+                let gone = objects.keys().into_iter().filter(|key| !seen_keys.contains(key));
                 gone.collect::<Vec<_>>()
                     .iter()
                     .filter_map(|key| take(objects, key))
@@ -292,8 +292,8 @@ mod tests {
         let name = |pod: &Option<Arc<Pod>>| pod.as_ref().map_or_else(String::new, |pod| pod.key.name.clone());
         let named = changes.iter().map(|change| match change {
             Change::Pod(delta) => format!("{}>{}", name(&delta.old), name(&delta.new)),
-            Change::PodCame => "came".to_owned(),
-            Change::PodLeft => "left".to_owned(),
+            Change::AssignedPodAdded => "added".to_owned(),
+            Change::AssignedPodRemoved => "removed".to_owned(),
             other => panic!("unexpected {other:?}"),
         });
         named.collect()
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn a_second_list_removes_objects_that_it_does_not_contain() {
         let mut cache = Cache::new("ours");
-        let mut deliver = |event| cache.learn(Update::Pod(event));
+        let mut deliver = |event| cache.apply(Update::Pod(event));
         deliver(WatchEvent::ListBegins);
         deliver(WatchEvent::Listed(pod("a", "ours", None)));
         deliver(WatchEvent::Listed(pod("b", "ours", None)));
@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn only_pods_pending_for_this_scheduler_are_reported() {
         let mut cache = Cache::new("ours");
-        let mut deliver = |pod| cache.learn(Update::Pod(WatchEvent::Changed(pod)));
+        let mut deliver = |pod| cache.apply(Update::Pod(WatchEvent::Changed(pod)));
         assert!(deliver(pod("a", "another", None)).is_empty());
-        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["came"]);
-        assert_eq!(names(&deliver(pod("a", "ours", None))), ["left", ">a"]);
-        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["came", "a>"]);
+        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["added"]);
+        assert_eq!(names(&deliver(pod("a", "ours", None))), ["removed", ">a"]);
+        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["added", "a>"]);
     }
 }

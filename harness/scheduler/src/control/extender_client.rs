@@ -29,7 +29,7 @@ pub(super) struct Extenders {
 }
 
 /// Pod and nodes as sent to extenders.
-struct Subject {
+struct RequestObjects {
     pod: Value,
     /// All nodes by name, if an extender needs full objects.
     nodes: BTreeMap<String, Value>,
@@ -45,14 +45,18 @@ impl Extenders {
     }
 
     /// Whether an extender filters or scores nodes for the pod.
-    pub(super) fn concern(&self, pod: &Pod) -> bool {
+    pub(super) fn apply_to(&self, pod: &Pod) -> bool {
         self.interested(pod)
             .any(|extender| extender.filter_verb.is_some() || extender.prioritize_verb.is_some())
     }
 
     /// Removes the nodes that extenders reject and adds the extenders' scores. An error aborts the attempt.
-    pub(super) async fn extend(&self, pod: &Pod, mut assessment: Assessment) -> Result<Assessment, String> {
-        let subject = self.subject(pod).await?;
+    pub(super) async fn filter_and_score(
+        &self,
+        pod: &Pod,
+        mut assessment: Assessment,
+    ) -> Result<Assessment, String> {
+        let objects = self.request_objects(pod).await?;
         for extender in self.interested(pod) {
             let Some(verb) = &extender.filter_verb else {
                 continue;
@@ -60,18 +64,18 @@ impl Extenders {
             if assessment.feasible.is_empty() {
                 break;
             }
-            let answer = self.filter(extender, verb, &subject, names(&assessment)).await;
-            match answer {
+            let response = self.filter(extender, verb, &objects, names(&assessment)).await;
+            match response {
                 Ok(result) => result.apply(extender, &mut assessment),
                 Err(error) if extender.ignorable => {
-                    warn!(%error, pod = %pod.key, "going on without an extender");
+                    warn!(%error, pod = %pod.key, "failed extender ignored");
                 }
                 Err(error) => return Err(error),
             }
         }
         if assessment.feasible.len() > 1 {
             for extender in self.interested(pod) {
-                self.prioritize(extender, &subject, &mut assessment.feasible)
+                self.prioritize(extender, &objects, &mut assessment.feasible)
                     .await;
             }
         }
@@ -85,8 +89,8 @@ impl Extenders {
         let args = json!({
             "PodName": pod.key.name, "PodNamespace": pod.key.namespace, "PodUID": pod.uid, "Node": node,
         });
-        let answer = self.post(extender, verb, "bind", &args).await;
-        Some(answer.and_then(|answer| error_in(&answer).map_or(Ok(()), Err)))
+        let response = self.post(extender, verb, "bind", &args).await;
+        Some(response.and_then(|response| error_in(&response).map_or(Ok(()), Err)))
     }
 
     fn interested<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Extender> {
@@ -95,12 +99,12 @@ impl Extenders {
         })
     }
 
-    async fn subject(&self, pod: &Pod) -> Result<Subject, String> {
+    async fn request_objects(&self, pod: &Pod) -> Result<RequestObjects, String> {
         let pods: Api<ApiPod> = Api::namespaced(self.api.clone(), &pod.key.namespace);
         let found = pods.get(&pod.key.name).await;
         let found = found.map_err(|error| format!("the pod cannot be read for the extenders: {error}"))?;
         if found.metadata.uid.as_deref() != Some(pod.uid.as_str()) {
-            return Err(format!("pod \"{}\" was made anew meanwhile", pod.key));
+            return Err(format!("pod \"{}\" was recreated meanwhile", pod.key));
         }
         let want_nodes = self.interested(pod).any(|extender| !extender.node_cache_capable);
         let nodes: Api<ApiNode> = Api::all(self.api.clone());
@@ -118,7 +122,7 @@ impl Extenders {
             let name = node.metadata.name.clone().unwrap_or_default();
             (name, json!(node))
         });
-        Ok(Subject {
+        Ok(RequestObjects {
             pod: json!(found),
             nodes: by_name.collect(),
         })
@@ -128,27 +132,27 @@ impl Extenders {
         &self,
         extender: &Extender,
         verb: &str,
-        subject: &Subject,
+        objects: &RequestObjects,
         names: Vec<String>,
     ) -> Result<FilterResult, String> {
-        let args = subject.args(extender, &names);
-        let answer = self.post(extender, verb, "filter", &args).await?;
-        FilterResult::read(extender, &answer, &names)
+        let args = objects.args(extender, &names);
+        let response = self.post(extender, verb, "filter", &args).await?;
+        FilterResult::read(extender, &response, &names)
     }
 
     /// As upstream, a failed call adds no score, whether the extender is ignorable or not.
-    async fn prioritize(&self, extender: &Extender, subject: &Subject, feasible: &mut [Feasible]) {
+    async fn prioritize(&self, extender: &Extender, objects: &RequestObjects, feasible: &mut [Feasible]) {
         let Some(verb) = &extender.prioritize_verb else {
             return;
         };
         let names: Vec<String> = feasible.iter().map(|it| it.node.name().to_owned()).collect();
-        let args = subject.args(extender, &names);
-        let answer = match self.post(extender, verb, "prioritize", &args).await {
-            Ok(answer) => answer,
-            Err(error) => return warn!(%error, "an extender's scores are left out"),
+        let args = objects.args(extender, &names);
+        let response = match self.post(extender, verb, "prioritize", &args).await {
+            Ok(response) => response,
+            Err(error) => return warn!(%error, "scores of a failed extender ignored"),
         };
         let mut points: BTreeMap<String, i64> = BTreeMap::new();
-        for score in answer.as_array().into_iter().flatten() {
+        for score in response.as_array().into_iter().flatten() {
             if let (Some(host), Some(score)) = (field(score, "Host").as_str(), field(score, "Score").as_i64())
             {
                 let sum = points.entry(host.to_owned()).or_default();
@@ -170,14 +174,15 @@ impl Extenders {
         args: &Value,
     ) -> Result<Value, String> {
         let url = format!("{}/{}", extender.url_prefix, verb.trim_start_matches('/'));
-        let answered = self.transport.post(&url, args.to_string());
-        let in_time = timeout(extender.timeout, answered).await;
-        let answer = in_time.unwrap_or_else(|_| Err(format!("Post \"{url}\": context deadline exceeded")));
-        let (code, body) = answer?;
+        let sent = self.transport.post(&url, args.to_string());
+        let in_time = timeout(extender.timeout, sent).await;
+        let response = in_time.unwrap_or_else(|_| Err(format!("Post \"{url}\": context deadline exceeded")));
+        let (code, body) = response?;
         if code != 200 {
             return Err(format!("failed {action} with extender at URL {url}, code {code}"));
         }
-        serde_json::from_slice(&body).map_err(|error| format!("the answer of {url} is no JSON: {error}"))
+        serde_json::from_slice(&body)
+            .map_err(|error| format!("the response of {url} is not valid JSON: {error}"))
     }
 }
 
@@ -187,7 +192,7 @@ fn names(assessment: &Assessment) -> Vec<String> {
     feasible.collect()
 }
 
-impl Subject {
+impl RequestObjects {
     /// The request body (ExtenderArgs).
     fn args(&self, extender: &Extender, names: &[String]) -> Value {
         if extender.node_cache_capable {
@@ -200,7 +205,7 @@ impl Subject {
 
 /// A parsed ExtenderFilterResult.
 struct FilterResult {
-    kept: BTreeSet<String>,
+    passed: BTreeSet<String>,
     /// Node → reason.
     failed: BTreeMap<String, String>,
     /// Node → reason, where preemption would not help.
@@ -208,30 +213,30 @@ struct FilterResult {
 }
 
 impl FilterResult {
-    fn read(extender: &Extender, answer: &Value, sent: &[String]) -> Result<Self, String> {
-        if let Some(error) = error_in(answer) {
+    fn read(extender: &Extender, response: &Value, sent: &[String]) -> Result<Self, String> {
+        if let Some(error) = error_in(response) {
             return Err(error);
         }
-        let names = match (field(answer, "NodeNames"), field(answer, "Nodes")) {
+        let names = match (field(response, "NodeNames"), field(response, "Nodes")) {
             (Value::Array(names), _) if extender.node_cache_capable => names,
             (_, nodes) => {
                 let items = nodes["items"].as_array().into_iter().flatten();
                 items.map(|node| node["metadata"]["name"].clone()).collect()
             }
         };
-        let kept: BTreeSet<String> = names
+        let passed: BTreeSet<String> = names
             .iter()
             .filter_map(|name| name.as_str().map(str::to_owned))
             .collect();
         let sent: BTreeSet<&String> = sent.iter().collect();
-        if let Some(stranger) = kept.iter().find(|name| !sent.contains(name)) {
+        if let Some(unknown) = passed.iter().find(|name| !sent.contains(name)) {
             let url = &extender.url_prefix;
             return Err(format!(
-                "extender \"{url}\" claims a filtered node \"{stranger}\" which is not found in the input node list"
+                "extender \"{url}\" claims a filtered node \"{unknown}\" which is not found in the input node list"
             ));
         }
         let reasons = |name: &str| -> BTreeMap<String, String> {
-            let reasons: Map<String, Value> = match field(answer, name) {
+            let reasons: Map<String, Value> = match field(response, name) {
                 Value::Object(reasons) => reasons,
                 _ => Map::new(),
             };
@@ -242,7 +247,7 @@ impl FilterResult {
                 .collect()
         };
         Ok(Self {
-            kept,
+            passed,
             failed: reasons("FailedNodes"),
             unresolvable: reasons("FailedAndUnresolvableNodes"),
         })
@@ -253,18 +258,26 @@ impl FilterResult {
         let feasible = std::mem::take(&mut assessment.feasible);
         for feasible in feasible {
             let name = feasible.node.name();
-            if self.kept.contains(name) {
+            if self.passed.contains(name) {
                 assessment.feasible.push(feasible);
                 continue;
             }
             let unresolvable = self.unresolvable.remove(name);
-            let is_final = unresolvable.is_some();
+            let is_unresolvable = unresolvable.is_some();
             let reason = unresolvable
                 .or_else(|| self.failed.remove(name))
-                .unwrap_or_else(|| format!("node(s) were not kept by the extender {}", extender.url_prefix));
+                .unwrap_or_else(|| {
+                    format!(
+                        "node(s) were not returned by the extender {}",
+                        extender.url_prefix
+                    )
+                });
             assessment.refused.push(Refused {
                 node: feasible.node,
-                cause: Cause::Extender { reason, is_final },
+                cause: Cause::Extender {
+                    reason,
+                    is_unresolvable,
+                },
             });
         }
     }
@@ -278,7 +291,7 @@ fn field(object: &Value, name: &str) -> Value {
 }
 
 /// The error in a response. `None` if it has none.
-fn error_in(answer: &Value) -> Option<String> {
-    let error = field(answer, "Error");
+fn error_in(response: &Value) -> Option<String> {
+    let error = field(response, "Error");
     error.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }

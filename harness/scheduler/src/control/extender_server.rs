@@ -36,7 +36,7 @@ use crate::score;
 /// Large enough for a request that contains every node object.
 const BODY_MAX: usize = 128 << 20;
 /// Timeout for receiving a complete request.
-const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Divisor from a plugin's maximum score, 100, to an extender's, 10.
 const SCORE_STEP: i64 = 10;
 
@@ -51,18 +51,18 @@ pub async fn serve_extender(
         rules: options.rules()?,
         cache: Mutex::new(Cache::new(&options.scheduler_name)),
     });
-    let asked = Arc::clone(&extender);
+    let shared = Arc::clone(&extender);
     let respond = move |request| {
-        let extender = Arc::clone(&asked);
+        let extender = Arc::clone(&shared);
         async move { extender.respond(request).await }
     };
-    let learning = watch::all(&client).for_each(|update| {
-        drop(extender.cache.lock().learn(update));
+    let updating = watch::all(&client).for_each(|update| {
+        drop(extender.cache.lock().apply(update));
         std::future::ready(())
     });
     tokio::select! {
         () = shutdown => {}
-        ((), ()) = futures::future::join(learning, listen::answer_all(listen::connections(listener), respond)) => {}
+        ((), ()) = futures::future::join(updating, listen::serve_connections(listen::connections(listener), respond)) => {}
     }
     Ok(())
 }
@@ -73,13 +73,13 @@ struct Extender {
 }
 
 /// A parsed request.
-struct Question {
+struct ExtenderArgs {
     pod: Pod,
-    nodes: Asked,
+    nodes: RequestedNodes,
 }
 
 /// The nodes of a request. The response uses the same form.
-enum Asked {
+enum RequestedNodes {
     /// Node objects, returned unchanged.
     Objects(Vec<(Arc<Node>, Value)>),
     /// Node names.
@@ -102,43 +102,43 @@ impl Extender {
                     &json!(if ready {
                         "ok"
                     } else {
-                        "the cluster is not known yet"
+                        "the caches are not synced yet"
                     }),
                 )
             }
             (&Method::POST, "/filter" | "/prioritize") => match read(request).await {
-                Ok(question) if path == "/filter" => response(StatusCode::OK, &self.filter(question)),
-                Ok(question) => self.prioritize(&question),
+                Ok(args) if path == "/filter" => response(StatusCode::OK, &self.filter(args)),
+                Ok(args) => self.prioritize(&args),
                 Err(error) => response(StatusCode::BAD_REQUEST, &json!(error)),
             },
             _ => response(
                 StatusCode::NOT_FOUND,
-                &json!("ask POST /filter or POST /prioritize"),
+                &json!("unknown path: use POST /filter or POST /prioritize"),
             ),
         }
     }
 
     /// ExtenderFilterResult. A reason that applies to every node is returned as `Error` only if it is temporary.
-    fn filter(&self, question: Question) -> Value {
-        let verdicts = match self.judge(&question) {
-            Ok(verdicts) => verdicts,
+    fn filter(&self, args: ExtenderArgs) -> Value {
+        let results = match self.check_nodes(&args) {
+            Ok(results) => results,
             Err(error) => return json!({"Error": error}),
         };
-        let fits = |name: &str| verdicts.get(name).is_some_and(Result::is_ok);
-        let failed: BTreeMap<&str, String> = verdicts
+        let fits = |name: &str| results.get(name).is_some_and(Result::is_ok);
+        let failed: BTreeMap<&str, String> = results
             .iter()
-            .filter_map(|(name, verdict)| Some((name.as_str(), verdict.as_ref().err()?.clone())))
+            .filter_map(|(name, result)| Some((name.as_str(), result.as_ref().err()?.clone())))
             .collect();
-        let (asked, refused) = (verdicts.len(), failed.len());
-        debug!(pod = %question.pod.key, asked, refused, "filtered");
+        let (requested, rejected) = (results.len(), failed.len());
+        debug!(pod = %args.pod.key, requested, rejected, "filtered");
         let mut result = json!({"FailedNodes": {}, "FailedAndUnresolvableNodes": failed, "Error": ""});
-        match question.nodes {
-            Asked::Objects(nodes) => {
+        match args.nodes {
+            RequestedNodes::Objects(nodes) => {
                 let left = nodes.into_iter().filter(|(node, _)| fits(node.name()));
                 let items: Vec<_> = left.map(|(_, source)| source).collect();
                 result["Nodes"] = json!({"metadata": {}, "items": items});
             }
-            Asked::Names(names) => {
+            RequestedNodes::Names(names) => {
                 result["NodeNames"] = names.into_iter().filter(|name| fits(name)).collect();
             }
         }
@@ -146,45 +146,48 @@ impl Extender {
     }
 
     /// HostPriorityList: scores of 0 to 10.
-    fn prioritize(&self, question: &Question) -> Response<Full<Bytes>> {
-        let verdicts = match self.judge(question) {
-            Ok(verdicts) => verdicts,
+    fn prioritize(&self, args: &ExtenderArgs) -> Response<Full<Bytes>> {
+        let results = match self.check_nodes(args) {
+            Ok(results) => results,
             Err(error) => return response(StatusCode::SERVICE_UNAVAILABLE, &json!(error)),
         };
-        debug!(pod = %question.pod.key, asked = verdicts.len(), "prioritized");
-        let scores = verdicts.into_iter().map(|(name, verdict)| {
-            let score = verdict.map_or(0, |plan| score::score(&self.rules, &plan));
+        debug!(pod = %args.pod.key, requested = results.len(), "prioritized");
+        let scores = results.into_iter().map(|(name, result)| {
+            let score = result.map_or(0, |plan| score::score(&self.rules, &plan));
             json!({"Host": name, "Score": (score + SCORE_STEP / 2) / SCORE_STEP})
         });
         response(StatusCode::OK, &scores.collect())
     }
 
     /// Each node with its plan, or the reason for rejecting it.
-    fn judge(&self, question: &Question) -> Result<BTreeMap<String, Result<VolumePlan, String>>, String> {
+    fn check_nodes(
+        &self,
+        args: &ExtenderArgs,
+    ) -> Result<BTreeMap<String, Result<VolumePlan, String>>, String> {
         let cache = self.cache.lock();
         if !cache.is_complete() {
-            return Err("the cluster is not known yet, ask again".to_owned());
+            return Err("the caches are not synced yet, retry later".to_owned());
         }
         let snapshot = &cache.snapshot;
-        let claims = claims::classify(snapshot, &self.rules, &question.pod);
+        let claims = claims::classify(snapshot, &self.rules, &args.pod);
         if let Some(error) = claims.as_ref().ok().and_then(undecidable) {
             return Err(error.to_string());
         }
-        let verdict = |node: &Node| match &claims {
+        let check_node = |node: &Node| match &claims {
             Ok(claims) => self.check(&cache, claims, node),
             Err(reason) => Err(reason.to_string()),
         };
-        Ok(match &question.nodes {
-            Asked::Objects(nodes) => nodes
+        Ok(match &args.nodes {
+            RequestedNodes::Objects(nodes) => nodes
                 .iter()
-                .map(|(node, _)| (node.name().to_owned(), verdict(node)))
+                .map(|(node, _)| (node.name().to_owned(), check_node(node)))
                 .collect(),
-            Asked::Names(names) => names
+            RequestedNodes::Names(names) => names
                 .iter()
                 .map(|name| {
                     let node = snapshot.nodes.stored(&ObjectKey::cluster(name));
                     let unknown = || Err(format!("node {name:?} is not known"));
-                    (name.clone(), node.map_or_else(unknown, |node| verdict(node)))
+                    (name.clone(), node.map_or_else(unknown, |node| check_node(node)))
                 })
                 .collect(),
         })
@@ -198,14 +201,14 @@ impl Extender {
     }
 }
 
-async fn read(request: Request<Incoming>) -> Result<Question, String> {
+async fn read(request: Request<Incoming>) -> Result<ExtenderArgs, String> {
     let body = Limited::new(request.into_body(), BODY_MAX).collect();
-    let body = timeout(QUESTION_TIMEOUT, body)
+    let body = timeout(REQUEST_TIMEOUT, body)
         .await
-        .map_err(|_| "the question did not come in time".to_owned())?
-        .map_err(|error| format!("the question cannot be read: {error}"))?;
+        .map_err(|_| "the request body was not received in time".to_owned())?
+        .map_err(|error| format!("the request body cannot be read: {error}"))?;
     let mut source: Value = serde_json::from_slice(&body.to_bytes())
-        .map_err(|error| format!("the question is no JSON: {error}"))?;
+        .map_err(|error| format!("the request body is not valid JSON: {error}"))?;
     // The case of these names differs between releases. Go accepts either.
     let mut field = |name: &str| {
         let fields = source.as_object_mut()?;
@@ -214,19 +217,19 @@ async fn read(request: Request<Incoming>) -> Result<Question, String> {
             .find(|(field, _)| field.eq_ignore_ascii_case(name))?;
         Some(found.1.take()).filter(|value| !value.is_null())
     };
-    let pod = field("pod").ok_or("the question names no pod")?;
+    let pod = field("pod").ok_or("the request contains no pod")?;
     let pod: ApiPod =
         serde_json::from_value(pod).map_err(|error| format!("the pod cannot be read: {error}"))?;
     let pod = Pod::read(&pod).map_err(|error| error.to_string())?;
     let nodes = match (field("nodenames"), field("nodes")) {
-        (Some(names), _) => Asked::Names(
+        (Some(names), _) => RequestedNodes::Names(
             serde_json::from_value(names)
                 .map_err(|error| format!("the node names cannot be read: {error}"))?,
         ),
-        (None, Some(mut nodes)) => Asked::Objects(read_nodes(nodes["items"].take())?),
-        (None, None) => Asked::Names(Vec::new()),
+        (None, Some(mut nodes)) => RequestedNodes::Objects(read_nodes(nodes["items"].take())?),
+        (None, None) => RequestedNodes::Names(Vec::new()),
     };
-    Ok(Question { pod, nodes })
+    Ok(ExtenderArgs { pod, nodes })
 }
 
 fn read_nodes(items: Value) -> Result<Vec<(Arc<Node>, Value)>, String> {

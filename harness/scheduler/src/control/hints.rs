@@ -10,7 +10,7 @@ use std::sync::Arc;
 use capacity_types::NodeTopology;
 
 use super::cache::{Change, Delta};
-use super::unschedulable::Helped;
+use super::unschedulable::Requeue;
 use crate::capacity_check;
 use crate::cycle::Blocker;
 use crate::filters::may_use_any;
@@ -25,7 +25,7 @@ pub(super) struct Hint<'a> {
     snapshot: &'a Snapshot,
     change: &'a Change,
     /// The nodes that can access the changed capacity object. Computed on demand.
-    within: OnceCell<Vec<&'a Arc<Node>>>,
+    accessible_nodes: OnceCell<Vec<&'a Arc<Node>>>,
 }
 
 impl<'a> Hint<'a> {
@@ -34,65 +34,70 @@ impl<'a> Hint<'a> {
             rules,
             snapshot,
             change,
-            within: OnceCell::new(),
+            accessible_nodes: OnceCell::new(),
         }
     }
 
     /// Which pods with this blocker the change may help.
-    pub(super) fn helped(&self, blocker: &Blocker) -> Helped<'_> {
+    pub(super) fn requeue(&self, blocker: &Blocker) -> Requeue<'_> {
         match (self.change, blocker) {
             // Pending pods use no capacity as far as the scheduler knows, and changes of the pod itself are handled elsewhere.
-            (Change::Pod(_), _) => Helped::Nobody,
+            (Change::Pod(_), _) => Requeue::NoPod,
             // It is unknown what an extender waits for. It cannot be a change of a pending pod.
-            (_, Blocker::Extender) => Helped::Everybody,
+            (_, Blocker::Extender) => Requeue::AllPods,
             (Change::Capacity(delta), Blocker::Capacity { class, request }) => match &delta.new {
-                Some(object) if has_room_now(self.rules, delta, class, *request) => {
-                    Helped::Those(Box::new(|pod| self.is_in_reach(object, pod)))
+                Some(object) if has_become_sufficient(self.rules, delta, class, *request) => {
+                    Requeue::Matching(Box::new(|pod| self.may_use_accessible_node(object, pod)))
                 }
-                _ => Helped::Nobody,
+                _ => Requeue::NoPod,
             },
-            (change, blocker) => helped(self.rules, change, blocker),
+            (change, blocker) => requeue_for(self.rules, change, blocker),
         }
     }
 
     /// Whether labels and taints allow the pod on a node in the object's topology segment. Other pods are ignored: they may change without
     /// a call of this function, and thousands of pods may be waiting.
-    fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
+    fn may_use_accessible_node(&self, object: &Capacity, pod: &Pod) -> bool {
         let NodeTopology::Matching(selector) = &object.topology else {
             return false;
         };
-        let within = self.within.get_or_init(|| {
+        let accessible_nodes = self.accessible_nodes.get_or_init(|| {
             let nodes = self.snapshot.nodes.iter();
             nodes.filter(|node| selector.matches(&node.labels)).collect()
         });
-        may_use_any(pod, within.iter().copied())
+        may_use_any(pod, accessible_nodes.iter().copied())
     }
 }
 
 /// The pods that a change other than of a capacity object may help.
-fn helped<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Helped<'a> {
-    let by_capacity = matches!(blocker, Blocker::Capacity { .. });
-    let by_volumes = by_capacity || *blocker == Blocker::Volumes;
+fn requeue_for<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Requeue<'a> {
+    let blocked_by_capacity = matches!(blocker, Blocker::Capacity { .. });
+    let blocked_by_volumes = blocked_by_capacity || *blocker == Blocker::Volumes;
     let helps = match change {
-        Change::Node(delta) => node_may_help(delta) || (*blocker == Blocker::Room && room_grew(delta)),
-        Change::CsiNode(delta) => {
-            (by_volumes && csi_node_may_help(delta)) || (*blocker == Blocker::Room && limits_differ(delta))
+        Change::Node(delta) => {
+            node_may_help(delta) || (*blocker == Blocker::Resources && resources_grew(delta))
         }
-        Change::PodLeft => matches!(blocker, Blocker::Room | Blocker::Company),
-        Change::PodCame | Change::Namespace => *blocker == Blocker::Company,
-        Change::Attachment(delta) => *blocker == Blocker::Room && delta.new.is_none(),
+        Change::CsiNode(delta) => {
+            (blocked_by_volumes && csi_node_may_help(delta))
+                || (*blocker == Blocker::Resources && volume_limits_changed(delta))
+        }
+        Change::AssignedPodRemoved => matches!(blocker, Blocker::Resources | Blocker::OtherPods),
+        Change::AssignedPodAdded | Change::Namespace => *blocker == Blocker::OtherPods,
+        Change::Attachment(delta) => *blocker == Blocker::Resources && delta.new.is_none(),
         Change::Claim(delta) => match &delta.new {
-            Some(claim) if by_volumes => return Helped::UsersOf(vec![&claim.key]),
+            Some(claim) if blocked_by_volumes => return Requeue::UsersOf(vec![&claim.key]),
             _ => false,
         },
-        Change::Volume(delta) => by_volumes && delta.new.is_some(),
-        Change::Class(delta) => by_volumes && class_may_help(delta),
-        Change::Driver(delta) => by_capacity && !rules.sleeps_through_flag && tracking_ended(delta),
+        Change::Volume(delta) => blocked_by_volumes && delta.new.is_some(),
+        Change::Class(delta) => blocked_by_volumes && class_may_help(delta),
+        Change::Driver(delta) => {
+            blocked_by_capacity && !rules.ignores_driver_updates && tracking_ended(delta)
+        }
         Change::Pod(_) | Change::Capacity(_) => false,
     };
     match helps {
-        true => Helped::Everybody,
-        false => Helped::Nobody,
+        true => Requeue::AllPods,
+        false => Requeue::NoPod,
     }
 }
 
@@ -117,7 +122,7 @@ fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
 }
 
 /// The drivers of the CSINode or their volume limits changed.
-fn limits_differ(delta: &Delta<CsiNode>) -> bool {
+fn volume_limits_changed(delta: &Delta<CsiNode>) -> bool {
     match (&delta.old, &delta.new) {
         (Some(old), Some(new)) => old.drivers != new.drivers,
         (old, _) => old.is_some(),
@@ -125,7 +130,7 @@ fn limits_differ(delta: &Delta<CsiNode>) -> bool {
 }
 
 /// The node has more of a resource, or no longer limits resources.
-fn room_grew(delta: &Delta<Node>) -> bool {
+fn resources_grew(delta: &Delta<Node>) -> bool {
     let (Some(old), Some(new)) = (&delta.old, &delta.new) else {
         return false;
     };
@@ -151,7 +156,7 @@ fn tracking_ended(delta: &Delta<Driver>) -> bool {
 }
 
 /// The object is of this class and has become large enough for the request. Upstream requeues a pod for any object of any class that grew.
-fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, class: &str, request: i128) -> bool {
+fn has_become_sufficient(rules: &Rules, delta: &Delta<Capacity>, class: &str, request: i128) -> bool {
     let Some(new) = delta.new.as_ref().filter(|new| new.class == class) else {
         return false;
     };
@@ -185,16 +190,16 @@ mod tests {
         snapshot
     }
 
-    fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
+    fn requeues(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
         let cluster = cluster();
         let hint = Hint::new(rules, &cluster, change);
-        let is_helped = |blocker| match hint.helped(blocker) {
-            Helped::Nobody => false,
-            Helped::Everybody => true,
-            Helped::UsersOf(claims) => claims.iter().any(|claim| pod.uses(claim)),
-            Helped::Those(are_helped) => are_helped(pod),
+        let is_requeued = |blocker| match hint.requeue(blocker) {
+            Requeue::NoPod => false,
+            Requeue::AllPods => true,
+            Requeue::UsersOf(claims) => claims.iter().any(|claim| pod.uses(claim)),
+            Requeue::Matching(matches) => matches(pod),
         };
-        blockers.iter().any(is_helped)
+        blockers.iter().any(is_requeued)
     }
 
     fn object<T: Object>(source: Value) -> Option<Arc<T>>
@@ -225,12 +230,12 @@ mod tests {
         object(source).unwrap()
     }
 
-    fn wakes_when(change: &Change, blocker: Blocker) -> bool {
-        wakes(&Rules::default(), change, &pod(), &[blocker].into())
+    fn requeues_if(change: &Change, blocker: Blocker) -> bool {
+        requeues(&Rules::default(), change, &pod(), &[blocker].into())
     }
 
     /// Blocked on a request of this many bytes of class `s`.
-    fn for_bytes(request: i128) -> Blocker {
+    fn capacity_blocker(request: i128) -> Blocker {
         let class = "s".to_owned();
         Blocker::Capacity { class, request }
     }
@@ -260,18 +265,22 @@ mod tests {
         ] {
             let what = format!("{request}: {old} to {new}");
             let change = Change::Capacity(delta(old, new));
-            assert_eq!(wakes_when(&change, for_bytes(request)), expected, "{what}");
+            assert_eq!(
+                requeues_if(&change, capacity_blocker(request)),
+                expected,
+                "{what}"
+            );
             let other = "t".to_owned();
             let blockers = [
                 Blocker::Nodes,
-                Blocker::Room,
+                Blocker::Resources,
                 Blocker::Capacity {
                     class: other,
                     request,
                 },
             ];
             for blocker in blockers {
-                assert!(!wakes_when(&change, blocker), "{what}");
+                assert!(!requeues_if(&change, blocker), "{what}");
             }
         }
     }
@@ -293,9 +302,9 @@ mod tests {
         ] {
             let what = format!("{new} for {:?}", pod.node_selector);
             let change = Change::Capacity(delta(old, new));
-            let blockers = [for_bytes(1)].into();
+            let blockers = [capacity_blocker(1)].into();
             assert_eq!(
-                wakes(&Rules::default(), &change, &pod, &blockers),
+                requeues(&Rules::default(), &change, &pod, &blockers),
                 expected,
                 "{what}"
             );
@@ -309,7 +318,7 @@ mod tests {
         let nowhere = json!({"metadata": {"name": "x"}, "storageClassName": "s", "capacity": "1"});
         for (object, expected) in [(everywhere, true), (nowhere, false)] {
             let change = Change::Capacity(delta(Value::Null, object));
-            assert_eq!(wakes_when(&change, for_bytes(1)), expected);
+            assert_eq!(requeues_if(&change, capacity_blocker(1)), expected);
         }
     }
 
@@ -324,13 +333,13 @@ mod tests {
             (Value::Null, driver(true), false),
         ] {
             let change = Change::Driver(delta(old, new));
-            assert_eq!(wakes_when(&change, for_bytes(1)), expected);
-            let sleepy = Rules {
-                sleeps_through_flag: true,
+            assert_eq!(requeues_if(&change, capacity_blocker(1)), expected);
+            let compatible = Rules {
+                ignores_driver_updates: true,
                 ..Rules::default()
             };
             assert!(
-                !wakes(&sleepy, &change, &pod(), &[for_bytes(1)].into()),
+                !requeues(&compatible, &change, &pod(), &[capacity_blocker(1)].into()),
                 "with the flag deviation the driver requeues no pod"
             );
         }
@@ -348,7 +357,7 @@ mod tests {
             (node("a", false), Value::Null, false),
         ] {
             assert_eq!(
-                wakes_when(&Change::Node(delta(old, new)), Blocker::Nodes),
+                requeues_if(&Change::Node(delta(old, new)), Blocker::Nodes),
                 expected
             );
         }
@@ -358,37 +367,46 @@ mod tests {
     fn taints_and_csinodes_requeue_all_pods_and_resources_only_pods_that_lack_them() {
         let node = |taint: &str, cpu: &str| json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": taint, "effect": "NoSchedule"}]}, "status": {"allocatable": {"cpu": cpu}}});
         let change = |old, new| Change::Node(delta(old, new));
-        assert!(wakes_when(&change(node("a", "1"), node("b", "1")), for_bytes(1)));
-        let grown = change(node("a", "1"), node("a", "2"));
-        assert!(wakes_when(&grown, Blocker::Room));
-        assert!(!wakes_when(&grown, for_bytes(1)));
-        assert!(!wakes_when(
-            &change(node("a", "2"), node("a", "1")),
-            Blocker::Room
+        assert!(requeues_if(
+            &change(node("a", "1"), node("b", "1")),
+            capacity_blocker(1)
         ));
-        assert!(wakes_when(&Change::PodLeft, Blocker::Room));
-        assert!(!wakes_when(&Change::PodLeft, for_bytes(1)));
+        let grown = change(node("a", "1"), node("a", "2"));
+        assert!(requeues_if(&grown, Blocker::Resources));
+        assert!(!requeues_if(&grown, capacity_blocker(1)));
+        assert!(!requeues_if(
+            &change(node("a", "2"), node("a", "1")),
+            Blocker::Resources
+        ));
+        assert!(requeues_if(&Change::AssignedPodRemoved, Blocker::Resources));
+        assert!(!requeues_if(&Change::AssignedPodRemoved, capacity_blocker(1)));
         let csi_node = json!({"metadata": {"name": "n"}, "spec": {"drivers": []}});
         let change = |old, new| Change::CsiNode(delta(old, new));
-        assert!(wakes_when(&change(Value::Null, csi_node.clone()), for_bytes(1)));
-        assert!(!wakes_when(
-            &change(csi_node.clone(), csi_node.clone()),
-            for_bytes(1)
+        assert!(requeues_if(
+            &change(Value::Null, csi_node.clone()),
+            capacity_blocker(1)
         ));
-        assert!(!wakes_when(&change(csi_node.clone(), Value::Null), for_bytes(1)));
+        assert!(!requeues_if(
+            &change(csi_node.clone(), csi_node.clone()),
+            capacity_blocker(1)
+        ));
+        assert!(!requeues_if(
+            &change(csi_node.clone(), Value::Null),
+            capacity_blocker(1)
+        ));
         let migrated = json!({
             "metadata": {"name": "n", "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}},
             "spec": {"drivers": []},
         });
-        assert!(wakes_when(&change(csi_node, migrated), for_bytes(1)));
+        assert!(requeues_if(&change(csi_node, migrated), capacity_blocker(1)));
     }
 
     #[test]
     fn only_the_pods_own_pvcs_requeue_it() {
         let claim = |name: &str| json!({"metadata": {"name": name, "namespace": "ns"}});
-        let wakes = |name| wakes_when(&Change::Claim(delta(claim(name), claim(name))), Blocker::Volumes);
-        assert!(wakes("c"));
-        assert!(!wakes("other"));
+        let requeues = |name| requeues_if(&Change::Claim(delta(claim(name), claim(name))), Blocker::Volumes);
+        assert!(requeues("c"));
+        assert!(!requeues("other"));
     }
 
     #[test]
@@ -404,7 +422,7 @@ mod tests {
             (class(json!("a")), Value::Null, false),
         ] {
             assert_eq!(
-                wakes_when(&Change::Class(delta(old, new)), Blocker::Volumes),
+                requeues_if(&Change::Class(delta(old, new)), Blocker::Volumes),
                 expected
             );
         }
@@ -432,10 +450,10 @@ mod tests {
             (unlimited(), unlimited(), false),
         ] {
             let what = format!("{old} to {new}");
-            assert_eq!(room_grew(&delta(old, new)), expected, "{what}");
+            assert_eq!(resources_grew(&delta(old, new)), expected, "{what}");
         }
         assert!(
-            !room_grew(&delta(Value::Null, old())),
+            !resources_grew(&delta(Value::Null, old())),
             "a new node is handled separately"
         );
     }

@@ -2,10 +2,10 @@
 //!
 //! Does not know how placement is decided ([`crate::cycle`] does), nor any server beyond the client passed to it.
 
-mod api_version;
 mod bind;
 mod bind_waits;
 mod cache;
+mod capacity_watch;
 mod extender_client;
 mod extender_server;
 mod hints;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::report::Reported;
-use super::unschedulable::{Helped, Unschedulable};
+use super::unschedulable::{Requeue, Unschedulable};
 use crate::cycle::Blocker;
 use crate::metrics::Pending;
 use crate::objects::Pod;
@@ -58,7 +58,7 @@ enum State {
     /// In backoff until this time.
     BackingOff(Instant),
     /// Unschedulable until a relevant event or the flush.
-    Waiting {
+    Unschedulable {
         blockers: BTreeSet<Blocker>,
         /// End of the backoff.
         earliest: Instant,
@@ -66,17 +66,17 @@ enum State {
         flush: Instant,
     },
     /// Assumed on a node, or being attempted.
-    Placed,
+    InFlight,
 }
 
 impl State {
     /// The counter for this state. `None` if the pod is not pending.
-    fn part_of<'p>(&self, pending: &'p mut Pending) -> Option<&'p mut usize> {
+    fn counter_in<'p>(&self, pending: &'p mut Pending) -> Option<&'p mut usize> {
         match self {
             State::Ready(_) => Some(&mut pending.active),
             State::BackingOff(_) => Some(&mut pending.backoff),
-            State::Waiting { .. } => Some(&mut pending.unschedulable),
-            State::Placed => None,
+            State::Unschedulable { .. } => Some(&mut pending.unschedulable),
+            State::InFlight => None,
         }
     }
 }
@@ -97,7 +97,7 @@ impl Queue {
     /// Adds a pod as ready, or updates a known one.
     pub(super) fn put(&mut self, pod: Arc<Pod>) {
         if let Some(entry) = self.entries.get_mut(&pod.uid) {
-            if let State::Waiting { blockers, .. } = &entry.state {
+            if let State::Unschedulable { blockers, .. } = &entry.state {
                 self.unschedulable.remove(&entry.pod, blockers);
                 self.unschedulable.insert(&pod, blockers);
             }
@@ -108,7 +108,7 @@ impl Queue {
         let entry = Entry {
             pod,
             attempts: 0,
-            state: State::Placed,
+            state: State::InFlight,
             has_job: false,
             reported: Reported::default(),
         };
@@ -118,7 +118,7 @@ impl Queue {
 
     /// Removes a pod. A job in progress detects the removal on its own.
     pub(super) fn remove(&mut self, uid: &str) {
-        self.enter(uid, State::Placed);
+        self.set_state(uid, State::InFlight);
         self.entries.remove(uid);
     }
 
@@ -126,10 +126,10 @@ impl Queue {
     pub(super) fn pop(&mut self) -> Option<(Arc<Pod>, Reported)> {
         let (_, _, uid) = self.ready.pop_first()?;
         let entry = self.entries.get_mut(&uid)?;
-        if let Some(number) = entry.state.part_of(&mut self.pending) {
-            *number -= 1;
+        if let Some(count) = entry.state.counter_in(&mut self.pending) {
+            *count -= 1;
         }
-        entry.state = State::Placed;
+        entry.state = State::InFlight;
         entry.attempts = entry.attempts.saturating_add(1);
         entry.has_job = true;
         Some((Arc::clone(&entry.pod), entry.reported.clone()))
@@ -151,12 +151,12 @@ impl Queue {
     }
 
     /// Makes the pod unschedulable until an event helps against one of `blockers`.
-    pub(super) fn wait(&mut self, uid: &str, blockers: BTreeSet<Blocker>, now: Instant) {
+    pub(super) fn add_unschedulable(&mut self, uid: &str, blockers: BTreeSet<Blocker>, now: Instant) {
         let earliest = now + self.backoff(uid);
         let flush = now + self.delays.flush;
-        self.enter(
+        self.set_state(
             uid,
-            State::Waiting {
+            State::Unschedulable {
                 blockers,
                 earliest,
                 flush,
@@ -167,7 +167,7 @@ impl Queue {
     /// Starts the pod's backoff.
     pub(super) fn back_off(&mut self, uid: &str, now: Instant) {
         let until = now + self.backoff(uid);
-        self.enter(uid, State::BackingOff(until));
+        self.set_state(uid, State::BackingOff(until));
     }
 
     /// Ends the pod's job and stores its last report.
@@ -178,22 +178,22 @@ impl Queue {
         entry.has_job = false;
         entry.reported = reported;
         let state = entry.state.clone();
-        self.enter(uid, state);
+        self.set_state(uid, state);
     }
 
     /// Requeues the unschedulable pods that a change may help: as ready, or in backoff until their time is up.
-    pub(super) fn wake<'a>(&mut self, now: Instant, helped: impl Fn(&Blocker) -> Helped<'a>) {
-        let uids = self.unschedulable.helped(helped).into_iter();
-        let woken = uids.filter_map(|uid| match self.entries.get(&uid)?.state {
-            State::Waiting { earliest, .. } => Some((earliest, uid)),
+    pub(super) fn requeue<'a>(&mut self, now: Instant, hint: impl Fn(&Blocker) -> Requeue<'a>) {
+        let uids = self.unschedulable.to_requeue(hint).into_iter();
+        let requeued = uids.filter_map(|uid| match self.entries.get(&uid)?.state {
+            State::Unschedulable { earliest, .. } => Some((earliest, uid)),
             _ => None,
         });
-        let mut woken: Vec<_> = woken.collect();
+        let mut requeued: Vec<_> = requeued.collect();
         // Pods that have waited longest come first.
-        woken.sort();
-        for (earliest, uid) in woken {
+        requeued.sort();
+        for (earliest, uid) in requeued {
             if earliest > now {
-                self.enter(&uid, State::BackingOff(earliest));
+                self.set_state(&uid, State::BackingOff(earliest));
             } else {
                 self.make_ready(&uid);
             }
@@ -217,11 +217,11 @@ impl Queue {
 
     fn make_ready(&mut self, uid: &str) {
         self.sequence += 1;
-        self.enter(uid, State::Ready(self.sequence));
+        self.set_state(uid, State::Ready(self.sequence));
     }
 
     /// Changes a pod's state and updates the sorted sets and counters.
-    fn enter(&mut self, uid: &str, state: State) {
+    fn set_state(&mut self, uid: &str, state: State) {
         let Some(entry) = self.entries.get_mut(uid) else {
             return;
         };
@@ -230,15 +230,15 @@ impl Queue {
                 self.ready
                     .remove(&(Reverse(entry.pod.priority), *sequence, uid.to_owned()));
             }
-            State::BackingOff(at) | State::Waiting { flush: at, .. } => {
+            State::BackingOff(at) | State::Unschedulable { flush: at, .. } => {
                 self.timers.remove(&(*at, uid.to_owned()));
             }
-            State::Placed => {}
+            State::InFlight => {}
         }
-        if let State::Waiting { blockers, .. } = &entry.state {
+        if let State::Unschedulable { blockers, .. } = &entry.state {
             self.unschedulable.remove(&entry.pod, blockers);
         }
-        if let State::Waiting { blockers, .. } = &state {
+        if let State::Unschedulable { blockers, .. } = &state {
             self.unschedulable.insert(&entry.pod, blockers);
         }
         match &state {
@@ -246,16 +246,16 @@ impl Queue {
                 self.ready
                     .insert((Reverse(entry.pod.priority), *sequence, uid.to_owned()));
             }
-            State::BackingOff(at) | State::Waiting { flush: at, .. } => {
+            State::BackingOff(at) | State::Unschedulable { flush: at, .. } => {
                 self.timers.insert((*at, uid.to_owned()));
             }
-            State::Ready(_) | State::Placed => {}
+            State::Ready(_) | State::InFlight => {}
         }
-        if let Some(number) = entry.state.part_of(&mut self.pending) {
-            *number -= 1;
+        if let Some(count) = entry.state.counter_in(&mut self.pending) {
+            *count -= 1;
         }
-        if let Some(number) = state.part_of(&mut self.pending) {
-            *number += 1;
+        if let Some(count) = state.counter_in(&mut self.pending) {
+            *count += 1;
         }
         entry.state = state;
     }
@@ -296,14 +296,14 @@ mod tests {
         Some(pod.uid.clone())
     }
 
-    fn volumes() -> BTreeSet<Blocker> {
+    fn volume_blockers() -> BTreeSet<Blocker> {
         [Blocker::Volumes].into()
     }
 
-    fn against_volumes(blocker: &Blocker) -> Helped<'static> {
+    fn hint_for_volumes(blocker: &Blocker) -> Requeue<'static> {
         match blocker {
-            Blocker::Volumes => Helped::Everybody,
-            _ => Helped::Nobody,
+            Blocker::Volumes => Requeue::AllPods,
+            _ => Requeue::NoPod,
         }
     }
 
@@ -337,21 +337,21 @@ mod tests {
         queue.put(pod("p", 0));
         let now = Instant::now();
         attempt(&mut queue);
-        queue.wait("p", volumes(), now);
-        queue.wake(now, |_| Helped::Nobody);
+        queue.add_unschedulable("p", volume_blockers(), now);
+        queue.requeue(now, |_| Requeue::NoPod);
         assert_eq!(
             queue.next_deadline(),
             Some(now + 300 * SECOND),
             "the pod waits for the flush"
         );
-        queue.wake(now, against_volumes);
+        queue.requeue(now, hint_for_volumes);
         assert_eq!(queue.next_deadline(), Some(now + SECOND));
         queue.tick(now + SECOND);
         assert!(queue.has_ready());
 
         attempt(&mut queue);
-        queue.wait("p", volumes(), now);
-        queue.wake(now + 2 * SECOND, |_| Helped::Everybody);
+        queue.add_unschedulable("p", volume_blockers(), now);
+        queue.requeue(now + 2 * SECOND, |_| Requeue::AllPods);
         assert!(queue.has_ready(), "the backoff is over");
     }
 
@@ -361,7 +361,7 @@ mod tests {
         queue.put(pod("p", 0));
         let now = Instant::now();
         attempt(&mut queue);
-        queue.wait("p", volumes(), now);
+        queue.add_unschedulable("p", volume_blockers(), now);
         queue.tick(now + 299 * SECOND);
         assert!(!queue.has_ready());
         queue.tick(now + 300 * SECOND);
@@ -374,8 +374,8 @@ mod tests {
         queue.put(pod("p", 0));
         let now = Instant::now();
         let (_, reported) = queue.pop().unwrap();
-        queue.wait("p", volumes(), now);
-        queue.wake(now + 2 * SECOND, |_| Helped::Everybody);
+        queue.add_unschedulable("p", volume_blockers(), now);
+        queue.requeue(now + 2 * SECOND, |_| Requeue::AllPods);
         assert!(!queue.has_ready(), "the report is not written yet");
         queue.job_done("p", reported);
         assert!(queue.has_ready(), "the requeue was not lost");
@@ -391,7 +391,7 @@ mod tests {
         for _ in 0..3 {
             queue.pop().unwrap();
         }
-        queue.wait("waiting", volumes(), now);
+        queue.add_unschedulable("waiting", volume_blockers(), now);
         queue.back_off("backing-off", now);
         let pending = |active, backoff, unschedulable| Pending {
             active,
@@ -412,7 +412,7 @@ mod tests {
         let mut queue = queue();
         queue.put(pod("waiting", 0));
         let (_, reported) = queue.pop().unwrap();
-        queue.wait("waiting", volumes(), Instant::now());
+        queue.add_unschedulable("waiting", volume_blockers(), Instant::now());
         queue.put(pod("ready", 0));
         for name in ["waiting", "ready"] {
             queue.remove(name);

@@ -86,7 +86,7 @@ struct Outcome<'a> {
 
 impl Reporter {
     /// Reports a failed attempt.
-    pub(super) async fn failed(&self, pod: &Pod, failure: &Failure, last: Reported) -> Reported {
+    pub(super) async fn report_failure(&self, pod: &Pod, failure: &Failure, last: Reported) -> Reported {
         let outcome = Outcome {
             type_: "Warning",
             reason: "FailedScheduling",
@@ -99,7 +99,7 @@ impl Reporter {
     }
 
     /// Reports that the pod was bound to a node.
-    pub(super) async fn scheduled(&self, pod: &Pod, node: &str) {
+    pub(super) async fn report_scheduled(&self, pod: &Pod, node: &str) {
         let outcome = Outcome {
             type_: "Normal",
             reason: "Scheduled",
@@ -255,7 +255,7 @@ impl Reporter {
         {
             Ok(_) => true,
             Err(error) if is_not_found(&error) => {
-                debug!(pod = %pod.key, "the pod is gone, so its status is not written");
+                debug!(pod = %pod.key, "the pod was deleted, so its status is not written");
                 false
             }
             Err(error) => {

@@ -28,7 +28,7 @@ use super::extender_client::Extenders;
 use super::hints::Hint;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
-use super::unschedulable::Helped;
+use super::unschedulable::Requeue;
 use super::watch;
 use super::watch_event::{Update, WATCH_PACE};
 use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
@@ -50,11 +50,11 @@ pub enum Error {
 }
 
 /// Maximum number of concurrent API requests.
-const REQUESTS_AT_ONCE: usize = 32;
+const MAX_CONCURRENT_REQUESTS: usize = 32;
 /// Maximum number of events applied at once.
-const EVENTS_AT_ONCE: usize = 256;
+const MAX_EVENT_BATCH: usize = 256;
 /// After this number of events an attempt is made even if more events are pending.
-const EVENTS_PER_ATTEMPT: usize = 4096;
+const MAX_EVENTS_BETWEEN_ATTEMPTS: usize = 4096;
 
 /// Schedules pods until `shutdown` completes. Fails if the options are invalid. Errors of the API server are retried. Dropping the future
 /// stops everything at once.
@@ -63,22 +63,22 @@ pub async fn run(
     client: Client,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
-    let client = with_few_requests(client);
+    let client = with_request_limit(client);
     let mut scheduler = Scheduler::new(&options, &client)?;
-    let mut events = watch::all(&client).ready_chunks(EVENTS_AT_ONCE);
+    let mut events = watch::all(&client).ready_chunks(MAX_EVENT_BATCH);
     let mut shutdown = std::pin::pin!(shutdown);
     let mut events_since_attempt = 0;
     loop {
-        scheduler.metrics.pending(scheduler.queue.pending());
+        scheduler.metrics.set_pending(scheduler.queue.pending());
         let can_attempt = scheduler.can_attempt();
         let deadline = scheduler.queue.next_deadline();
         tokio::select! {
             biased;
             () = &mut shutdown => return Ok(()),
-            Some(done) = scheduler.jobs.join_next() => scheduler.finish(done?),
-            Some(updates) = events.next(), if !can_attempt || events_since_attempt < EVENTS_PER_ATTEMPT => {
+            Some(done) = scheduler.jobs.join_next() => scheduler.handle_result(done?),
+            Some(updates) = events.next(), if !can_attempt || events_since_attempt < MAX_EVENTS_BETWEEN_ATTEMPTS => {
                 events_since_attempt += updates.len();
-                scheduler.learn(updates);
+                scheduler.apply_updates(updates);
             }
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 scheduler.queue.tick(Instant::now());
@@ -92,7 +92,7 @@ pub async fn run(
 }
 
 /// The client with a limit on concurrent requests, and pauses between watches that end immediately.
-fn with_few_requests(client: Client) -> Client {
+fn with_request_limit(client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
     let pauses = Arc::new(WatchPauses::new(WATCH_PACE));
     let send = service_fn(move |request: Request<Body>| {
@@ -102,7 +102,7 @@ fn with_few_requests(client: Client) -> Client {
             client.send(request).await
         }
     });
-    Client::new(ConcurrencyLimit::new(send, REQUESTS_AT_ONCE), namespace)
+    Client::new(ConcurrencyLimit::new(send, MAX_CONCURRENT_REQUESTS), namespace)
 }
 
 struct Scheduler {
@@ -110,34 +110,34 @@ struct Scheduler {
     random: StdRng,
     cache: Arc<Mutex<Cache>>,
     queue: Queue,
-    jobs: JoinSet<Done>,
+    jobs: JoinSet<JobResult>,
     reporter: Reporter,
     bind_timeout: std::time::Duration,
     extenders: Arc<Extenders>,
-    extension: Extension,
+    extender_state: ExtenderState,
     metrics: Metrics,
     /// Start of the current or last attempt. Only one runs at a time.
-    began: Instant,
+    started: Instant,
     waits: Arc<BindWaits>,
 }
 
 /// Whether an attempt waits for extenders. As upstream, no other attempt starts until they have responded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Extension {
+enum ExtenderState {
     Idle,
     Running {
         /// The cluster changed meanwhile in a way that may help the pod.
-        missed: bool,
+        cluster_changed: bool,
     },
 }
 
 /// Result of a job.
-enum Done {
+enum JobResult {
     /// The extenders have responded, or an error aborts the attempt.
     Extended {
         pod: Arc<Pod>,
         rules: Arc<Rules>,
-        answer: Result<Assessment, String>,
+        result: Result<Assessment, String>,
         reported: Reported,
     },
     /// A failed attempt was reported.
@@ -160,7 +160,7 @@ enum Done {
 /// An attempt whose pod is being bound.
 #[derive(Clone, Copy)]
 struct Attempt {
-    began: Instant,
+    started: Instant,
     /// The pod's attempt count, including this one.
     number: u32,
 }
@@ -191,39 +191,41 @@ impl Scheduler {
                 options.transport.clone(),
                 client.clone(),
             )),
-            extension: Extension::Idle,
+            extender_state: ExtenderState::Idle,
             metrics: options.metrics.clone(),
-            began: Instant::now(),
+            started: Instant::now(),
             waits: Arc::default(),
         })
     }
 
     fn can_attempt(&self) -> bool {
-        self.extension == Extension::Idle && self.queue.has_ready() && self.cache.lock().is_complete()
+        self.extender_state == ExtenderState::Idle
+            && self.queue.has_ready()
+            && self.cache.lock().is_complete()
     }
 
     /// Applies events and requeues the pods that they may help.
-    fn learn(&mut self, updates: Vec<Update>) {
+    fn apply_updates(&mut self, updates: Vec<Update>) {
         let now = Instant::now();
         for update in updates {
-            let changes = self.cache.lock().learn(update);
+            let changes = self.cache.lock().apply(update);
             for change in changes {
-                self.take_in(&change);
-                if let (Extension::Running { missed }, false) =
-                    (&mut self.extension, matches!(change, Change::Pod(_)))
+                self.update_queue(&change);
+                if let (ExtenderState::Running { cluster_changed }, false) =
+                    (&mut self.extender_state, matches!(change, Change::Pod(_)))
                 {
-                    *missed = true;
+                    *cluster_changed = true;
                 }
                 let cache = self.cache.lock();
                 let hint = Hint::new(&self.rules, &cache.snapshot, &change);
-                self.queue.wake(now, |blocker| hint.helped(blocker));
+                self.queue.requeue(now, |blocker| hint.requeue(blocker));
                 drop(cache);
-                self.waits.signal(&change);
+                self.waits.notify(&change);
             }
         }
     }
 
-    fn take_in(&mut self, change: &Change) {
+    fn update_queue(&mut self, change: &Change) {
         let Change::Pod(delta) = change else {
             return;
         };
@@ -248,51 +250,52 @@ impl Scheduler {
                 ..(*self.rules).clone()
             }),
         };
-        self.began = Instant::now();
-        let judged = cycle::judge(&self.cache.lock().snapshot, &rules, &pod);
-        match self.ranked(judged, &rules, &pod) {
-            Ok(assessment) if !assessment.feasible.is_empty() && self.extenders.concern(&pod) => {
+        self.started = Instant::now();
+        let filtered = cycle::judge(&self.cache.lock().snapshot, &rules, &pod);
+        match self.score_nodes(filtered, &rules, &pod) {
+            Ok(assessment) if !assessment.feasible.is_empty() && self.extenders.apply_to(&pod) => {
                 self.start_extenders(pod, rules, assessment, reported);
             }
             Ok(assessment) => {
                 let cache = self.cache.lock();
                 let decision = cycle::choose(&cache.snapshot, assessment, &rules, &pod, &mut self.random);
                 drop(cache);
-                self.settle(pod, decision, reported);
+                self.execute(pod, decision, reported);
             }
-            Err(decision) => self.settle(pod, decision, reported),
+            Err(decision) => self.execute(pod, decision, reported),
         }
     }
 
     /// Scores the feasible nodes. Records plugin durations, but none for a pod without PVCs.
-    fn ranked(
+    fn score_nodes(
         &self,
-        judged: Result<Assessment, Decision>,
+        filtered: Result<Assessment, Decision>,
         rules: &Rules,
         pod: &Pod,
     ) -> Result<Assessment, Decision> {
-        let mut assessment = judged?;
-        let filtered = Instant::now();
+        let mut assessment = filtered?;
+        let filter_end = Instant::now();
         cycle::rank(&mut assessment, rules);
         let (any, several) = (!assessment.feasible.is_empty(), assessment.feasible.len() > 1);
         if !pod.volumes.is_empty() {
             self.metrics
-                .ran(ExtensionPoint::Filter, any, filtered - self.began);
+                .record_plugin_call(ExtensionPoint::Filter, any, filter_end - self.started);
             // Without a shape, upstream's plugin has no score extension point.
             if several && rules.shape.is_some() {
-                self.metrics.ran(ExtensionPoint::Score, true, filtered.elapsed());
+                self.metrics
+                    .record_plugin_call(ExtensionPoint::Score, true, filter_end.elapsed());
             }
         }
         Ok(assessment)
     }
 
-    fn ended(&self, result: AttemptResult, began: Instant) {
+    fn record_attempt(&self, result: AttemptResult, started: Instant) {
         let profile = &self.reporter.scheduler_name;
-        self.metrics.attempted(profile, result, began.elapsed());
+        self.metrics.record_attempt(profile, result, started.elapsed());
     }
 
     /// Executes a decision.
-    fn settle(&mut self, pod: Arc<Pod>, decision: Decision, reported: Reported) {
+    fn execute(&mut self, pod: Arc<Pod>, decision: Decision, reported: Reported) {
         let now = Instant::now();
         match decision {
             Decision::Place(feasible) => {
@@ -306,8 +309,8 @@ impl Scheduler {
                 evicts,
             } => {
                 log_refusals(&pod, &refused);
-                self.ended(AttemptResult::Unschedulable, self.began);
-                self.queue.wait(&pod.uid, blockers, now);
+                self.record_attempt(AttemptResult::Unschedulable, self.started);
+                self.queue.add_unschedulable(&pod.uid, blockers, now);
                 let failure = Failure {
                     reason: FailureReason::Unschedulable,
                     message,
@@ -316,7 +319,7 @@ impl Scheduler {
                 self.start_report(pod, failure, evicts, reported);
             }
             Decision::Failed { message } => {
-                self.ended(AttemptResult::Error, self.began);
+                self.record_attempt(AttemptResult::Error, self.started);
                 self.queue.back_off(&pod.uid, now);
                 let failure = Failure {
                     reason: FailureReason::SchedulerError,
@@ -335,14 +338,16 @@ impl Scheduler {
         assessment: Assessment,
         reported: Reported,
     ) {
-        self.extension = Extension::Running { missed: false };
+        self.extender_state = ExtenderState::Running {
+            cluster_changed: false,
+        };
         let extenders = Arc::clone(&self.extenders);
-        self.start(async move {
-            let answer = extenders.extend(&pod, assessment).await;
-            Done::Extended {
+        self.spawn(async move {
+            let result = extenders.filter_and_score(&pod, assessment).await;
+            JobResult::Extended {
                 pod,
                 rules,
-                answer,
+                result,
                 reported,
             }
         });
@@ -353,15 +358,18 @@ impl Scheduler {
         &mut self,
         pod: Arc<Pod>,
         rules: &Rules,
-        answer: Result<Assessment, String>,
+        result: Result<Assessment, String>,
         reported: Reported,
     ) {
-        let missed = self.extension == Extension::Running { missed: true };
-        self.extension = Extension::Idle;
-        if !self.cache.lock().awaits(&pod) {
+        let cluster_changed = self.extender_state
+            == ExtenderState::Running {
+                cluster_changed: true,
+            };
+        self.extender_state = ExtenderState::Idle;
+        if !self.cache.lock().is_pending(&pod) {
             return self.queue.job_done(&pod.uid, reported);
         }
-        let decision = match answer {
+        let decision = match result {
             Ok(assessment) => cycle::choose(
                 &self.cache.lock().snapshot,
                 assessment,
@@ -371,10 +379,10 @@ impl Scheduler {
             ),
             Err(message) => Decision::Failed { message },
         };
-        let may_have_missed = missed && matches!(decision, Decision::Unschedulable { .. });
+        let retry = cluster_changed && matches!(decision, Decision::Unschedulable { .. });
         let uid = pod.uid.clone();
-        self.settle(pod, decision, reported);
-        if may_have_missed {
+        self.execute(pod, decision, reported);
+        if retry {
             self.queue.back_off(&uid, Instant::now());
         }
     }
@@ -382,13 +390,13 @@ impl Scheduler {
     fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, evicts: Option<Candidate>, last: Reported) {
         debug!(pod = %pod.key, message = %failure.message, "not scheduled");
         let reporter = self.reporter.clone();
-        self.start(async move {
-            let reported = reporter.failed(&pod, &failure, last).await;
+        self.spawn(async move {
+            let reported = reporter.report_failure(&pod, &failure, last).await;
             if let Some(candidate) = evicts {
                 reporter.evict(&candidate.victims, &pod).await;
             }
             let uid = pod.uid.clone();
-            Done::Reported { uid, reported }
+            JobResult::Reported { uid, reported }
         });
     }
 
@@ -396,7 +404,7 @@ impl Scheduler {
         info!(pod = %pod.key, node = decision.node.name(), score = decision.score, "node chosen");
         let reporter = self.reporter.clone();
         let attempt = Attempt {
-            began: self.began,
+            started: self.started,
             number: self.queue.attempts(&pod.uid),
         };
         let job = BindJob {
@@ -408,7 +416,7 @@ impl Scheduler {
             pod,
             decision,
         };
-        self.start(async move {
+        self.spawn(async move {
             let bound = job.run(&reporter).await;
             let BindJob {
                 pod, decision, cache, ..
@@ -416,8 +424,8 @@ impl Scheduler {
             let uid = pod.uid.clone();
             match bound {
                 Ok(()) => {
-                    reporter.scheduled(&pod, decision.node.name()).await;
-                    Done::Bound {
+                    reporter.report_scheduled(&pod, decision.node.name()).await;
+                    JobResult::Bound {
                         uid,
                         decision,
                         attempt,
@@ -435,8 +443,8 @@ impl Scheduler {
                         message: error.to_string(),
                         nominated: None,
                     };
-                    let reported = reporter.failed(&pod, &failure, last).await;
-                    Done::NotBound {
+                    let reported = reporter.report_failure(&pod, &failure, last).await;
+                    JobResult::NotBound {
                         uid,
                         decision,
                         reported,
@@ -448,52 +456,53 @@ impl Scheduler {
     }
 
     /// Starts a job that logs to the scheduler's subscriber.
-    fn start(&mut self, job: impl Future<Output = Done> + Send + 'static) {
+    fn spawn(&mut self, job: impl Future<Output = JobResult> + Send + 'static) {
         self.jobs.spawn(job.with_current_subscriber());
     }
 
-    fn finish(&mut self, done: Done) {
+    fn handle_result(&mut self, done: JobResult) {
         let now = Instant::now();
         match done {
-            Done::Extended {
+            JobResult::Extended {
                 pod,
                 rules,
-                answer,
+                result,
                 reported,
-            } => self.extended(pod, &rules, answer, reported),
-            Done::Reported { uid, reported } => self.queue.job_done(&uid, reported),
-            Done::Bound {
+            } => self.extended(pod, &rules, result, reported),
+            JobResult::Reported { uid, reported } => self.queue.job_done(&uid, reported),
+            JobResult::Bound {
                 uid,
                 decision,
                 attempt,
             } => {
-                self.ended(AttemptResult::Scheduled, attempt.began);
-                self.metrics.scheduled(attempt.number);
+                self.record_attempt(AttemptResult::Scheduled, attempt.started);
+                self.metrics.record_scheduled(attempt.number);
                 bind::forget(&mut self.cache.lock().snapshot, &decision);
                 self.queue.job_done(&uid, Reported::default());
             }
-            Done::NotBound {
+            JobResult::NotBound {
                 uid,
                 decision,
                 reported,
                 attempt,
             } => {
-                self.ended(AttemptResult::Error, attempt.began);
+                self.record_attempt(AttemptResult::Error, attempt.started);
                 self.queue.back_off(&uid, now);
                 self.queue.job_done(&uid, reported);
-                self.queue.wake(now, |blocker| freed(&decision, blocker));
+                self.queue
+                    .requeue(now, |blocker| requeue_after_failed_binding(&decision, blocker));
             }
         }
     }
 }
 
 /// The pods that undoing the decision may help: it frees volumes and resources for all pods, and PVCs for pods that share them.
-fn freed<'a>(decision: &'a Feasible, blocker: &Blocker) -> Helped<'a> {
-    if matches!(blocker, Blocker::Room | Blocker::Company) || !decision.plan.bindings.is_empty() {
-        return Helped::Everybody;
+fn requeue_after_failed_binding<'a>(decision: &'a Feasible, blocker: &Blocker) -> Requeue<'a> {
+    if matches!(blocker, Blocker::Resources | Blocker::OtherPods) || !decision.plan.bindings.is_empty() {
+        return Requeue::AllPods;
     }
     let provisions = decision.plan.provisions.iter();
-    Helped::UsersOf(provisions.map(|provision| &provision.claim.key).collect())
+    Requeue::UsersOf(provisions.map(|provision| &provision.claim.key).collect())
 }
 
 /// Logs node, PVC, class and size of every rejection by VolumeBinding.

@@ -20,13 +20,13 @@ pub(super) struct Unschedulable {
 }
 
 /// Which pods with one blocker a change may help.
-pub(super) enum Helped<'a> {
-    Nobody,
-    Everybody,
+pub(super) enum Requeue<'a> {
+    NoPod,
+    AllPods,
     /// Pods that use one of these PVCs.
     UsersOf(Vec<&'a ObjectKey>),
     /// Pods for which the predicate holds.
-    Those(Box<dyn Fn(&Pod) -> bool + 'a>),
+    Matching(Box<dyn Fn(&Pod) -> bool + 'a>),
 }
 
 impl Unschedulable {
@@ -61,25 +61,25 @@ impl Unschedulable {
     }
 
     /// The UIDs of all pods that a change may help.
-    pub(super) fn helped<'a>(&self, by: impl Fn(&Blocker) -> Helped<'a>) -> BTreeSet<String> {
-        let mut helped = BTreeSet::new();
+    pub(super) fn to_requeue<'a>(&self, hint: impl Fn(&Blocker) -> Requeue<'a>) -> BTreeSet<String> {
+        let mut uids = BTreeSet::new();
         for (blocker, pods) in &self.by_blocker {
-            match by(blocker) {
-                Helped::Nobody => {}
-                Helped::Everybody => helped.extend(pods.keys().cloned()),
-                Helped::UsersOf(claims) => {
+            match hint(blocker) {
+                Requeue::NoPod => {}
+                Requeue::AllPods => uids.extend(pods.keys().cloned()),
+                Requeue::UsersOf(claims) => {
                     let users = claims
                         .iter()
                         .filter_map(|claim| self.by_claim.get(*claim))
                         .flatten();
-                    helped.extend(users.filter(|uid| pods.contains_key(*uid)).cloned());
+                    uids.extend(users.filter(|uid| pods.contains_key(*uid)).cloned());
                 }
-                Helped::Those(are_helped) => {
-                    let found = pods.iter().filter(|(_, pod)| are_helped(pod));
-                    helped.extend(found.map(|(uid, _)| uid.clone()));
+                Requeue::Matching(matches) => {
+                    let found = pods.iter().filter(|(_, pod)| matches(pod));
+                    uids.extend(found.map(|(uid, _)| uid.clone()));
                 }
             }
         }
-        helped
+        uids
     }
 }

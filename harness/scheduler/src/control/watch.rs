@@ -13,8 +13,8 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::warn;
 
-use super::api_version;
-use super::watch_event::{Update, WatchEvent, read, waits};
+use super::capacity_watch;
+use super::watch_event::{Update, WatchEvent, backoff, read};
 use crate::objects::Object;
 
 /// Excludes terminated pods: there may be many, and none of them is scheduled.
@@ -22,34 +22,34 @@ const NOT_TERMINATED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 
 /// Starts all watches. The stream does not end: a failed watch is restarted.
 pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
-    let everything = watcher::Config::default;
+    let default_config = watcher::Config::default;
     futures::stream::select_all([
-        follow(
-            everywhere(client),
-            everything().fields(NOT_TERMINATED),
+        watch_resource(
+            all_namespaces(client),
+            default_config().fields(NOT_TERMINATED),
             Update::Pod,
         ),
-        follow(Api::all(client.clone()), everything(), Update::Node),
-        follow(everywhere(client), everything(), Update::Claim),
-        follow(Api::all(client.clone()), everything(), Update::Volume),
-        follow(Api::all(client.clone()), everything(), Update::Class),
-        follow(Api::all(client.clone()), everything(), Update::Driver),
-        follow(Api::all(client.clone()), everything(), Update::CsiNode),
-        follow(Api::all(client.clone()), everything(), Update::Attachment),
-        follow(Api::all(client.clone()), everything(), Update::Namespace),
-        api_version::capacities(client),
+        watch_resource(Api::all(client.clone()), default_config(), Update::Node),
+        watch_resource(all_namespaces(client), default_config(), Update::Claim),
+        watch_resource(Api::all(client.clone()), default_config(), Update::Volume),
+        watch_resource(Api::all(client.clone()), default_config(), Update::Class),
+        watch_resource(Api::all(client.clone()), default_config(), Update::Driver),
+        watch_resource(Api::all(client.clone()), default_config(), Update::CsiNode),
+        watch_resource(Api::all(client.clone()), default_config(), Update::Attachment),
+        watch_resource(Api::all(client.clone()), default_config(), Update::Namespace),
+        capacity_watch::capacities(client),
     ])
 }
 
 /// Like `Api::all`, but limited to namespaced kinds, to make the intention explicit.
-fn everywhere<K>(client: &Client) -> Api<K>
+fn all_namespaces<K>(client: &Client) -> Api<K>
 where
     K: k8s_openapi::Resource<Scope = NamespaceResourceScope> + Resource<DynamicType = ()>,
 {
     Api::all(client.clone())
 }
 
-fn follow<T>(
+fn watch_resource<T>(
     api: Api<T::Api>,
     config: watcher::Config,
     wrap: fn(WatchEvent<T>) -> Update,
@@ -58,7 +58,7 @@ where
     T: Object,
     T::Api: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = watcher(api, config).backoff(waits());
+    let events = watcher(api, config).backoff(backoff());
     let parsed = events.filter_map(move |event| {
         let parsed = match event {
             Ok(event) => Some(wrap(read(event))),

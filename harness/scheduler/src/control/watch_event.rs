@@ -25,7 +25,7 @@ pub(super) enum WatchEvent<T> {
     /// An object was added or modified.
     Changed(Arc<T>),
     /// An object was deleted.
-    Gone(ObjectKey),
+    Deleted(ObjectKey),
     /// An object exists but cannot be parsed, with the error.
     Unreadable(ObjectKey, String),
 }
@@ -54,7 +54,7 @@ where
         Event::InitDone => WatchEvent::ListEnds,
         Event::InitApply(source) => read_object(&source, WatchEvent::Listed),
         Event::Apply(source) => read_object(&source, WatchEvent::Changed),
-        Event::Delete(source) => WatchEvent::Gone(ObjectKey::of(source.meta())),
+        Event::Delete(source) => WatchEvent::Deleted(ObjectKey::of(source.meta())),
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) const WATCH_PACE: capacity_client::ExponentialBackoff = capacity_clie
 };
 
 /// The backoff sequence; it restarts after a success.
-pub(super) fn waits() -> ExponentialBackoff {
+pub(super) fn backoff() -> ExponentialBackoff {
     let doubling = ExponentialBuilder::default().with_factor(2.0).without_max_times();
     doubling
         .with_min_delay(WATCH_PACE.start)

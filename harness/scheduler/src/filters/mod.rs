@@ -119,7 +119,7 @@ impl Unfit {
     }
 
     /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
-    pub fn is_final(&self) -> bool {
+    pub fn is_unresolvable(&self) -> bool {
         match self {
             Self::NotNamed
             | Self::Cordoned
@@ -144,7 +144,7 @@ impl Unfit {
 
     /// Whether adding or deleting another pod may change the result.
     pub fn depends_on_pods(&self) -> bool {
-        !self.is_final() || matches!(self, Self::Full(_) | Self::NoPodNear(_))
+        !self.is_unresolvable() || matches!(self, Self::Full(_) | Self::NoPodNear(_))
     }
 }
 

@@ -17,32 +17,30 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, ExponentialBackoff};
 use tracing::{info, warn};
 
-use super::watch_event::{Update, WatchEvent, read, waits};
+use super::watch_event::{Update, WatchEvent, backoff, read};
 use crate::objects::{Capacity, ObjectKey};
 use crate::status::is_type_missing;
 
 /// Watches the objects. The stream does not end.
 pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
-    let following = Following {
+    let watch = CapacityWatch {
         client: client.clone(),
         events: None,
-        waits: waits(),
+        backoff: backoff(),
         failed: false,
         listed: false,
         pending: VecDeque::new(),
     };
-    let updates = stream::unfold(following, |mut following| async {
-        Some((following.next().await, following))
-    });
+    let updates = stream::unfold(watch, |mut watch| async { Some((watch.next().await, watch)) });
     updates.boxed()
 }
 
 /// A watch that switches to another version if the current one is no longer served.
-struct Following {
+struct CapacityWatch {
     client: Client,
     /// The watch of the current version.
     events: Option<BoxStream<'static, watcher::Result<Event<DynamicObject>>>>,
-    waits: ExponentialBackoff,
+    backoff: ExponentialBackoff,
     /// Whether the last attempt failed.
     failed: bool,
     /// Whether a list, possibly empty, was delivered.
@@ -50,7 +48,7 @@ struct Following {
     pending: VecDeque<Update>,
 }
 
-impl Following {
+impl CapacityWatch {
     async fn next(&mut self) -> Update {
         loop {
             if let Some(update) = self.pending.pop_front() {
@@ -62,14 +60,14 @@ impl Following {
             };
             match events.next().await {
                 Some(Ok(event)) => {
-                    self.waits = waits();
+                    self.backoff = backoff();
                     self.failed = false;
                     self.listed |= matches!(event, Event::InitDone);
-                    self.pending.push_back(Update::Capacity(typed(event)));
+                    self.pending.push_back(Update::Capacity(parse_as_v1(event)));
                 }
                 Some(Err(error)) => {
                     warn!(kind = KIND, %error, "watch failed, trying again");
-                    if is_lost(&error) {
+                    if is_version_missing(&error) {
                         self.events = None;
                     }
                 }
@@ -80,7 +78,7 @@ impl Following {
 
     async fn start(&mut self) {
         if self.failed
-            && let Some(wait) = self.waits.next()
+            && let Some(wait) = self.backoff.next()
         {
             tokio::time::sleep(wait).await;
         }
@@ -89,13 +87,13 @@ impl Following {
             Ok(Some(version)) => {
                 info!(version, "the server has CSIStorageCapacity");
                 let api = Api::all_with(self.client.clone(), &resource(version));
-                let events = watcher::watcher(api, watcher::Config::default()).backoff(waits());
+                let events = watcher::watcher(api, watcher::Config::default()).backoff(backoff());
                 self.events = Some(events.boxed());
             }
             Ok(None) if !self.listed => {
                 self.listed = true;
-                let nothing: [WatchEvent<Capacity>; 2] = [WatchEvent::ListBegins, WatchEvent::ListEnds];
-                self.pending.extend(nothing.map(Update::Capacity));
+                let empty_list: [WatchEvent<Capacity>; 2] = [WatchEvent::ListBegins, WatchEvent::ListEnds];
+                self.pending.extend(empty_list.map(Update::Capacity));
             }
             Ok(None) => {}
             Err(error) => warn!(kind = KIND, %error, "cannot discover the served versions, trying again"),
@@ -133,7 +131,7 @@ fn lists_capacities(list: &APIResourceList) -> bool {
 }
 
 /// Whether a watch failed because its version is no longer served.
-fn is_lost(error: &watcher::Error) -> bool {
+fn is_version_missing(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -143,7 +141,7 @@ fn is_lost(error: &watcher::Error) -> bool {
 }
 
 /// Converts an event of any version to v1. An object that cannot be parsed as v1 still exists, so it is reported as unreadable.
-fn typed(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
+fn parse_as_v1(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
     let as_v1 = |mut object: DynamicObject, wrap: fn(CSIStorageCapacity) -> Event<CSIStorageCapacity>| {
         let key = ObjectKey::of(&object.metadata);
         object.types = Some(TypeMeta {
@@ -163,6 +161,6 @@ fn typed(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
         Event::InitDone => WatchEvent::ListEnds,
         Event::InitApply(object) => as_v1(object, Event::InitApply),
         Event::Apply(object) => as_v1(object, Event::Apply),
-        Event::Delete(object) => WatchEvent::Gone(ObjectKey::of(&object.metadata)),
+        Event::Delete(object) => WatchEvent::Deleted(ObjectKey::of(&object.metadata)),
     }
 }
