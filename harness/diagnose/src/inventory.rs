@@ -126,7 +126,7 @@ impl Inventory {
             "Pod" => {
                 let pod: Arc<Pod> = Arc::new(read(kind, object)?);
                 if !pod.terminated {
-                    snapshot.pods.see(&pod);
+                    snapshot.pods.observe(&pod);
                 }
                 self.pods.insert(pod.key.clone(), pod);
                 Ok(())

@@ -238,7 +238,7 @@ fn covers_all(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Opti
 }
 
 fn no_limit(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
-    let none = object.limit().is_none();
+    let none = object.largest_volume().is_none();
     none.then(|| "neither capacity nor maximumVolumeSize is set, so no claim fits".to_owned())
 }
 

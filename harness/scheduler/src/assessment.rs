@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::capacity_check::Demand;
-use crate::claims::{self, PodClaims, Unready};
+use crate::claims::{self, PodClaims, PreFilterReason};
 use crate::filter::{self, VolumePlan};
 use crate::filter_error::FilterError;
-use crate::filters::{NodeFilters, Unfit};
+use crate::filters::{FilterReason, NodeFilters};
 use crate::objects::{Node, Pod};
 use crate::rules::Rules;
 use crate::score;
@@ -28,7 +28,7 @@ pub struct Feasible {
 
 /// A node that a filter rejected.
 #[derive(Clone, Debug)]
-pub struct Refused {
+pub struct Rejected {
     /// The node.
     pub node: Arc<Node>,
     /// Why the node was rejected.
@@ -39,9 +39,9 @@ pub struct Refused {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A filter other than VolumeBinding rejected the node.
-    Unfit(Unfit),
+    Filter(FilterReason),
     /// VolumeBinding rejected the node.
-    Volumes(Vec<filter::Refusal>),
+    Volumes(Vec<filter::ConflictReason>),
     /// An extender rejected the node.
     Extender {
         /// The reason that the extender returned.
@@ -57,7 +57,7 @@ pub struct Assessment {
     /// The nodes that passed.
     pub feasible: Vec<Feasible>,
     /// The nodes that were rejected.
-    pub refused: Vec<Refused>,
+    pub rejected: Vec<Rejected>,
 }
 
 /// What made a pod unschedulable. Only changes to it requeue the pod.
@@ -84,17 +84,17 @@ pub enum Blocker {
 
 /// Why no node was filtered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoAssessment {
+pub enum AssessError {
     /// The pod's PVCs rule out every node.
     #[error(transparent)]
-    Unready(#[from] Unready),
+    PreFilter(#[from] PreFilterReason),
     /// The filter returned an error.
     #[error(transparent)]
     Filter(#[from] FilterError),
 }
 
 /// Filters every node and, if several are feasible, scores them.
-pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
+pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, AssessError> {
     let mut assessment = filter_nodes(snapshot, rules, pod)?;
     rank(&mut assessment, rules);
     Ok(assessment)
@@ -109,11 +109,7 @@ pub fn rank(assessment: &mut Assessment, rules: &Rules) {
     }
 }
 
-pub(crate) fn filter_nodes(
-    snapshot: &Snapshot,
-    rules: &Rules,
-    pod: &Pod,
-) -> Result<Assessment, NoAssessment> {
+pub(crate) fn filter_nodes(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, AssessError> {
     let claims = claims::classify(snapshot, rules, pod)?;
     let filters = NodeFilters::of(snapshot, rules, pod);
     let mut assessment = Assessment::default();
@@ -124,27 +120,27 @@ pub(crate) fn filter_nodes(
                 plan,
                 score: 0,
             }),
-            Err(Refusal::By(cause)) => assessment.refused.push(Refused {
+            Err(NodeFailure::Rejected(cause)) => assessment.rejected.push(Rejected {
                 node: Arc::clone(node),
                 cause,
             }),
-            Err(Refusal::Undecidable(error)) => return Err(error.into()),
+            Err(NodeFailure::Error(error)) => return Err(error.into()),
         }
     }
     Ok(assessment)
 }
 
 /// How filtering one node ended without a plan.
-pub(crate) enum Refusal {
+pub(crate) enum NodeFailure {
     /// A filter rejected the node.
-    By(Cause),
+    Rejected(Cause),
     /// The filter returned an error.
-    Undecidable(FilterError),
+    Error(FilterError),
 }
 
-impl From<Unfit> for Refusal {
-    fn from(unfit: Unfit) -> Self {
-        Self::By(Cause::Unfit(unfit))
+impl From<FilterReason> for NodeFailure {
+    fn from(reason: FilterReason) -> Self {
+        Self::Rejected(Cause::Filter(reason))
     }
 }
 
@@ -154,20 +150,20 @@ pub(crate) fn volumes(
     rules: &Rules,
     claims: &PodClaims,
     node: &Node,
-) -> Result<VolumePlan, Refusal> {
-    if let Some(error) = undecidable(claims) {
-        return Err(Refusal::Undecidable(error));
+) -> Result<VolumePlan, NodeFailure> {
+    if let Some(error) = claim_error(claims) {
+        return Err(NodeFailure::Error(error));
     }
     filter::check_node(snapshot, rules, claims, node)
-        .map_err(|refusals| Refusal::By(Cause::Volumes(refusals)))
+        .map_err(|reasons| NodeFailure::Rejected(Cause::Volumes(reasons)))
 }
 
 /// The error of a PVC whose CSIDriver or capacity objects cannot be read. As upstream, returned only once a node reaches this filter.
-pub(crate) fn undecidable(claims: &PodClaims) -> Option<FilterError> {
-    let delayed = claims.selected.iter().chain(&claims.open);
+pub(crate) fn claim_error(claims: &PodClaims) -> Option<FilterError> {
+    let delayed = claims.to_provision.iter().chain(&claims.to_match);
     delayed
         .filter_map(|delayed| match &delayed.demand {
-            Demand::Unknown(error) => Some(error.clone()),
+            Demand::Unreadable(error) => Some(error.clone()),
             Demand::Request(_) | Demand::Unchecked(_) => None,
         })
         .next()
@@ -177,7 +173,7 @@ impl Cause {
     /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
     pub fn is_unresolvable(&self) -> bool {
         match self {
-            Self::Unfit(unfit) => unfit.is_unresolvable(),
+            Self::Filter(reason) => reason.is_unresolvable(),
             Self::Volumes(_) => true,
             Self::Extender { is_unresolvable, .. } => *is_unresolvable,
         }
@@ -186,18 +182,20 @@ impl Cause {
     /// The reasons in kube-scheduler's wording.
     pub fn reasons(&self, rules: &Rules) -> Vec<Cow<'static, str>> {
         match self {
-            Self::Unfit(unfit) => unfit.reasons(rules),
-            Self::Volumes(refusals) => refusals.iter().map(|refusal| refusal.reason().into()).collect(),
+            Self::Filter(reason) => reason.reasons(rules),
+            Self::Volumes(reasons) => reasons.iter().map(|reason| reason.reason().into()).collect(),
             Self::Extender { reason, .. } => vec![reason.clone().into()],
         }
     }
 
     pub(crate) fn add_blockers(&self, rules: &Rules, blockers: &mut BTreeSet<Blocker>) {
-        let refusals = match self {
-            Self::Unfit(unfit) => {
-                blockers.insert(match unfit {
-                    Unfit::Skewed(_) | Unfit::NoPodNear(_) => Blocker::OtherPods,
-                    unfit if unfit.depends_on_pods() => Blocker::Resources,
+        let reasons = match self {
+            Self::Filter(reason) => {
+                blockers.insert(match reason {
+                    FilterReason::MaxSkewExceeded(_) | FilterReason::AffinityUnsatisfied(_) => {
+                        Blocker::OtherPods
+                    }
+                    reason if reason.depends_on_pods() => Blocker::Resources,
                     _ => Blocker::Nodes,
                 });
                 return;
@@ -206,10 +204,10 @@ impl Cause {
                 blockers.insert(Blocker::Extender);
                 return;
             }
-            Self::Volumes(refusals) => refusals,
+            Self::Volumes(reasons) => reasons,
         };
-        for refusal in refusals {
-            let filter::Refusal::NotEnoughSpace { claim } = refusal else {
+        for reason in reasons {
+            let filter::ConflictReason::NotEnoughSpace { claim } = reason else {
                 blockers.insert(Blocker::Volumes);
                 continue;
             };

@@ -44,11 +44,11 @@ pub enum Unchecked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shortcoming {
     /// Neither `capacity` nor `maximumVolumeSize` is set.
-    NoLimit,
+    NothingSet,
     /// `maximumVolumeSize`, or `capacity` if that is unset, is below the request.
     TooSmall {
         /// The compared value in bytes.
-        limit: i128,
+        largest: i128,
         /// The requested bytes.
         request: i128,
     },
@@ -57,7 +57,7 @@ pub enum Shortcoming {
     /// `nodeTopology` is invalid, so no node has access.
     InvalidTopology(RequirementError),
     /// `nodeTopology` does not match the node's labels.
-    OtherTopology,
+    TopologyMismatch,
 }
 
 /// What to check for one PVC, independent of the node.
@@ -68,18 +68,18 @@ pub enum Demand {
     /// Capacity is not checked.
     Unchecked(Unchecked),
     /// The CSIDriver or a capacity object cannot be read. The filter returns this error instead of a result.
-    Unknown(FilterError),
+    Unreadable(FilterError),
 }
 
 impl Demand {
     /// Computes what to check for the PVC.
     pub fn of(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Self {
         if let Some(error) = snapshot.unreadable_driver(&class.provisioner) {
-            return Self::Unknown(error);
+            return Self::Unreadable(error);
         }
-        match demanded(snapshot, rules, claim, class) {
+        match checked_request(snapshot, rules, claim, class) {
             Ok(request) => match snapshot.unreadable_capacity() {
-                Some(error) => Self::Unknown(error),
+                Some(error) => Self::Unreadable(error),
                 None => Self::Request(request),
             },
             Err(reason) => Self::Unchecked(reason),
@@ -99,7 +99,7 @@ pub fn check(
     let request = match demand {
         Demand::Request(request) => *request,
         Demand::Unchecked(reason) => return Sufficiency::Unchecked(*reason),
-        Demand::Unknown(_) => return Sufficiency::NotEnough,
+        Demand::Unreadable(_) => return Sufficiency::NotEnough,
     };
     let Some(of_class) = snapshot.capacities.of_class(&class.key.name) else {
         return Sufficiency::NotEnough;
@@ -124,7 +124,9 @@ pub fn check(
 
 /// Whether the index order equals the order in which these rules rank objects.
 fn is_ranked(rules: &Rules) -> bool {
-    rules.arithmetic == Arithmetic::Exact && rules.choice == Choice::Largest && !rules.without_maximum
+    rules.arithmetic == Arithmetic::Exact
+        && rules.choice == Choice::Largest
+        && !rules.ignores_maximum_volume_size
 }
 
 /// The group is sorted by size in descending order, so the search ends at the first object that is too small.
@@ -141,8 +143,13 @@ fn first_sufficient<'a>(
 }
 
 /// The size to check, or why capacity is not checked.
-fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
-    if rules.without_capacity {
+fn checked_request(
+    snapshot: &Snapshot,
+    rules: &Rules,
+    claim: &Claim,
+    class: &Class,
+) -> Result<Quantity, Unchecked> {
+    if rules.skips_capacity_check {
         return Err(Unchecked::GateOff);
     }
     let request = claim.request.ok_or(Unchecked::NoRequest)?;
@@ -166,29 +173,32 @@ pub fn shortcoming(
 }
 
 fn too_small(rules: &Rules, object: &Capacity, request: Quantity) -> Option<Shortcoming> {
-    let Some(limit) = limit(rules, object) else {
-        return Some(Shortcoming::NoLimit);
+    let Some(limit) = largest_volume(rules, object) else {
+        return Some(Shortcoming::NothingSet);
     };
     let limit = limit.bytes(rules.arithmetic);
     let request = request.bytes(rules.arithmetic);
-    (limit < request).then_some(Shortcoming::TooSmall { limit, request })
+    (limit < request).then_some(Shortcoming::TooSmall {
+        largest: limit,
+        request,
+    })
 }
 
 fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     match &object.topology {
         NodeTopology::Matching(selector) if selector.matches(labels) => None,
-        NodeTopology::Matching(_) => Some(Shortcoming::OtherTopology),
+        NodeTopology::Matching(_) => Some(Shortcoming::TopologyMismatch),
         NodeTopology::Unset => Some(Shortcoming::NoTopology),
         NodeTopology::Invalid(error) => Some(Shortcoming::InvalidTopology(error.clone())),
     }
 }
 
 /// The value that requests are compared with: `maximumVolumeSize`, else `capacity`.
-pub(crate) fn limit(rules: &Rules, object: &Capacity) -> Option<Quantity> {
-    if rules.without_maximum {
+pub(crate) fn largest_volume(rules: &Rules, object: &Capacity) -> Option<Quantity> {
+    if rules.ignores_maximum_volume_size {
         return object.capacity;
     }
-    object.limit()
+    object.largest_volume()
 }
 
 fn preferred<'a>(
@@ -197,7 +207,7 @@ fn preferred<'a>(
 ) -> Option<&'a Arc<Capacity>> {
     match rules.choice {
         Choice::Largest => objects.min_by_key(|object| {
-            let limit = limit(rules, object).map(|limit| limit.bytes(rules.arithmetic));
+            let limit = largest_volume(rules, object).map(|limit| limit.bytes(rules.arithmetic));
             (Reverse(limit), &object.key)
         }),
         Choice::Any(salt) => objects.min_by_key(|object| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use capacity_types::{Arithmetic, LabelSelector, NodeTopology, Requirement};
 
-use crate::node_labels::{NodeLabels, join, print_of};
+use crate::node_labels::{NodeLabels, combine, fingerprint_of};
 use crate::objects::{Capacity, ObjectKey};
 use crate::store::Collection;
 
@@ -17,18 +17,18 @@ use crate::store::Collection;
 #[derive(Clone, Debug, Default)]
 pub struct CapacityIndex {
     objects: BTreeMap<ObjectKey, Arc<Capacity>>,
-    classes: HashMap<String, OfClass>,
+    classes: HashMap<String, ClassIndex>,
 }
 
 /// The objects of one class.
 #[derive(Clone, Debug, Default)]
-pub struct OfClass {
+pub struct ClassIndex {
     /// Label keys with listed values → those labels → objects. Keys and labels are stored as fingerprints.
     by_keys: BTreeMap<Box<[u64]>, HashMap<u64, Group>>,
     /// Objects whose topology lists no values for any label, such as `{}`.
-    anywhere: Group,
+    any_node: Group,
     /// Objects that no node can access: `nodeTopology` is unset or invalid.
-    nowhere: Group,
+    no_node: Group,
 }
 
 /// Objects with the same class and required labels, by descending size, then by namespace and name.
@@ -40,21 +40,21 @@ pub struct Group(BTreeSet<Ranked>);
 struct Ranked(Arc<Capacity>);
 
 /// Where the index stores an object.
-enum Place {
+enum Slot {
     /// Under these label keys, once per label value.
-    Listed(Box<[u64]>, Vec<u64>),
-    Anywhere,
-    Nowhere,
+    ByLabels(Box<[u64]>, Vec<u64>),
+    AnyNode,
+    NoNode,
 }
 
 impl CapacityIndex {
     /// The objects of a class. `None` if it has none.
-    pub fn of_class(&self, class: &str) -> Option<&OfClass> {
+    pub fn of_class(&self, class: &str) -> Option<&ClassIndex> {
         self.classes.get(class)
     }
 
     /// The objects of a class that a node with these labels can access.
-    pub fn reaching<'a>(
+    pub fn accessible_from<'a>(
         &'a self,
         class: &str,
         labels: &'a NodeLabels,
@@ -87,10 +87,10 @@ impl CapacityIndex {
             return;
         };
         let ranked = Ranked(Arc::clone(object));
-        match Place::of(&object.topology) {
-            Place::Nowhere => drop(of_class.nowhere.0.remove(&ranked)),
-            Place::Anywhere => drop(of_class.anywhere.0.remove(&ranked)),
-            Place::Listed(keys, labels) => of_class.forget_listed(&keys, &labels, &ranked),
+        match Slot::of(&object.topology) {
+            Slot::NoNode => drop(of_class.no_node.0.remove(&ranked)),
+            Slot::AnyNode => drop(of_class.any_node.0.remove(&ranked)),
+            Slot::ByLabels(keys, labels) => of_class.remove_listed(&keys, &labels, &ranked),
         }
         if of_class.is_empty() {
             self.classes.remove(&object.class);
@@ -99,16 +99,16 @@ impl CapacityIndex {
 
     fn link(&mut self, object: &Arc<Capacity>) {
         if !self.classes.contains_key(&object.class) {
-            self.classes.insert(object.class.clone(), OfClass::default());
+            self.classes.insert(object.class.clone(), ClassIndex::default());
         }
         let Some(of_class) = self.classes.get_mut(&object.class) else {
             return;
         };
         let ranked = Ranked(Arc::clone(object));
-        match Place::of(&object.topology) {
-            Place::Nowhere => drop(of_class.nowhere.0.insert(ranked)),
-            Place::Anywhere => drop(of_class.anywhere.0.insert(ranked)),
-            Place::Listed(keys, labels) => {
+        match Slot::of(&object.topology) {
+            Slot::NoNode => drop(of_class.no_node.0.insert(ranked)),
+            Slot::AnyNode => drop(of_class.any_node.0.insert(ranked)),
+            Slot::ByLabels(keys, labels) => {
                 let by_labels = of_class.by_keys.entry(keys).or_default();
                 for label in labels {
                     by_labels.entry(label).or_default().0.insert(ranked.clone());
@@ -118,21 +118,21 @@ impl CapacityIndex {
     }
 }
 
-impl OfClass {
+impl ClassIndex {
     /// Groups that together contain every object accessible from a node with these labels. They may contain inaccessible ones.
     pub fn candidates<'a>(&'a self, labels: &'a NodeLabels) -> impl Iterator<Item = &'a Group> {
         let listed = self
             .by_keys
             .iter()
-            .filter_map(|(keys, by_labels)| by_labels.get(&labels.joined(keys)?));
-        listed.chain([&self.anywhere])
+            .filter_map(|(keys, by_labels)| by_labels.get(&labels.combined(keys)?));
+        listed.chain([&self.any_node])
     }
 
     fn is_empty(&self) -> bool {
-        self.by_keys.is_empty() && self.anywhere.0.is_empty() && self.nowhere.0.is_empty()
+        self.by_keys.is_empty() && self.any_node.0.is_empty() && self.no_node.0.is_empty()
     }
 
-    fn forget_listed(&mut self, keys: &[u64], labels: &[u64], object: &Ranked) {
+    fn remove_listed(&mut self, keys: &[u64], labels: &[u64], object: &Ranked) {
         let Some(by_labels) = self.by_keys.get_mut(keys) else {
             return;
         };
@@ -159,7 +159,10 @@ impl Group {
 
 impl Ranked {
     fn rank(&self) -> (Reverse<Option<i128>>, &ObjectKey) {
-        let limit = self.0.limit().map(|limit| limit.bytes(Arithmetic::Exact));
+        let limit = self
+            .0
+            .largest_volume()
+            .map(|limit| limit.bytes(Arithmetic::Exact));
         (Reverse(limit), &self.0.key)
     }
 }
@@ -184,11 +187,11 @@ impl PartialEq for Ranked {
 
 impl Eq for Ranked {}
 
-impl Place {
+impl Slot {
     fn of(topology: &NodeTopology) -> Self {
         match topology {
-            NodeTopology::Unset | NodeTopology::Invalid(_) => Self::Nowhere,
-            NodeTopology::Matching(selector) => Self::listed(selector).unwrap_or(Self::Anywhere),
+            NodeTopology::Unset | NodeTopology::Invalid(_) => Self::NoNode,
+            NodeTopology::Matching(selector) => Self::listed(selector).unwrap_or(Self::AnyNode),
         }
     }
 
@@ -199,25 +202,31 @@ impl Place {
         let count = |requirement: &&Requirement| requirement.listed().map_or(0, <[String]>::len);
         listed.sort_by(|left, right| (count(left), left.key()).cmp(&(count(right), right.key())));
         let singles = listed.partition_point(|requirement| count(requirement) == 1);
-        let label =
-            |requirement: &Requirement, value: &String| join(0, print_of(&(requirement.key(), value)));
+        let label = |requirement: &Requirement, value: &String| {
+            combine(0, fingerprint_of(&(requirement.key(), value)))
+        };
         if singles == 0 {
             let fewest = listed.first()?;
             let labels = fewest.listed()?.iter().map(|value| label(fewest, value));
-            return Some(Self::Listed([print_of(&fewest.key())].into(), labels.collect()));
+            return Some(Self::ByLabels(
+                [fingerprint_of(&fewest.key())].into(),
+                labels.collect(),
+            ));
         }
         listed.truncate(singles);
         // Two different values for one label match no node. Indexing by the first value is still correct.
         listed.dedup_by_key(|requirement| requirement.key());
-        let keys = listed.iter().map(|requirement| print_of(&requirement.key()));
-        let together = listed.iter().fold(0, |joined, requirement| {
+        let keys = listed
+            .iter()
+            .map(|requirement| fingerprint_of(&requirement.key()));
+        let combined_fingerprint = listed.iter().fold(0, |combined, requirement| {
             let value = requirement.listed().and_then(<[String]>::first);
-            join(
-                joined,
-                print_of(&(requirement.key(), value.map_or("", String::as_str))),
+            combine(
+                combined,
+                fingerprint_of(&(requirement.key(), value.map_or("", String::as_str))),
             )
         });
-        Some(Self::Listed(keys.collect(), vec![together]))
+        Some(Self::ByLabels(keys.collect(), vec![combined_fingerprint]))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::capacity_check::Demand;
 use crate::objects::{Claim, Class, ObjectKey, Pod, PodVolume};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
-use crate::static_match::Suitable;
+use crate::static_match::MatchingVolumes;
 
 /// The PVCs of one pod.
 #[derive(Clone, Debug, Default)]
@@ -18,14 +18,14 @@ pub struct PodClaims {
     /// Fully bound PVCs: only the node affinity of their PersistentVolumes counts.
     pub bound: Vec<Arc<Claim>>,
     /// Delayed PVCs with a selected node from an earlier attempt, in pod order.
-    pub selected: Vec<Delayed>,
+    pub to_provision: Vec<DelayedClaim>,
     /// The other delayed PVCs by ascending size, so that small ones do not take the large PersistentVolumes. Equal sizes keep pod order.
-    pub open: Vec<Delayed>,
+    pub to_match: Vec<DelayedClaim>,
 }
 
 /// An unbound PVC of a WaitForFirstConsumer class. Capacity is checked only for these.
 #[derive(Clone, Debug)]
-pub struct Delayed {
+pub struct DelayedClaim {
     /// The PVC.
     pub claim: Arc<Claim>,
     /// Its StorageClass.
@@ -33,19 +33,19 @@ pub struct Delayed {
     /// What to check against capacity objects.
     pub demand: Demand,
     /// The existing PersistentVolumes that match it on some node.
-    pub suitable: Suitable,
+    pub matching: MatchingVolumes,
 }
 
 impl PodClaims {
     /// Whether the pod uses no PVC.
     pub fn is_empty(&self) -> bool {
-        self.bound.is_empty() && self.selected.is_empty() && self.open.is_empty()
+        self.bound.is_empty() && self.to_provision.is_empty() && self.to_match.is_empty()
     }
 }
 
 /// Why a pod fits no node, independent of the nodes. The wording is kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unready {
+pub enum PreFilterReason {
     /// Each node affinity term requires several node names at once.
     #[error("pod affinity terms conflict")]
     AffinityConflict,
@@ -83,11 +83,11 @@ pub enum Unready {
 }
 
 /// Sorts the PVCs of a pod, or returns why the pod fits no node.
-pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, Unready> {
+pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, PreFilterReason> {
     let affinity = pod.affinity.as_ref();
     let named_nodes = affinity.and_then(|affinity| affinity.named_nodes());
     if named_nodes.is_some_and(|names| names.is_empty()) {
-        return Err(Unready::AffinityConflict);
+        return Err(PreFilterReason::AffinityConflict);
     }
     // VolumeRestrictions looks up the pod's PVCs before VolumeBinding does.
     let named = pod.volumes.iter().filter(|volume| !volume.ephemeral);
@@ -95,7 +95,7 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
         .clone()
         .find(|volume| snapshot.claims.get(&volume.claim).is_none())
     {
-        return Err(Unready::Missing(missing.claim.name.clone()));
+        return Err(PreFilterReason::Missing(missing.claim.name.clone()));
     }
     let found: Result<Vec<_>, _> = pod
         .volumes
@@ -108,34 +108,34 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
             claims.bound.push(claim);
             continue;
         }
-        let Some(class) = delaying_class(snapshot, &claim) else {
-            return Err(Unready::UnboundImmediate);
+        let Some(class) = wait_for_first_consumer_class(snapshot, &claim) else {
+            return Err(PreFilterReason::UnboundImmediate);
         };
-        let delayed = Delayed {
+        let delayed = DelayedClaim {
             demand: Demand::of(snapshot, rules, &claim, class),
             class: Arc::clone(class),
-            suitable: Suitable::default(),
+            matching: MatchingVolumes::default(),
             claim,
         };
         if delayed.claim.selected_node.is_some() {
-            claims.selected.push(delayed);
+            claims.to_provision.push(delayed);
         } else {
-            claims.open.push(delayed);
+            claims.to_match.push(delayed);
         }
     }
-    if rules.form.knows_volume_zone()
+    if rules.wording.has_volume_zone_pre_filter()
         && let Some(missing) = claims
             .bound
             .iter()
             .find_map(|claim| missing_volume(snapshot, claim))
     {
-        return Err(Unready::VolumeMissing(missing.to_owned()));
+        return Err(PreFilterReason::VolumeMissing(missing.to_owned()));
     }
     claims
-        .open
+        .to_match
         .sort_by_key(|delayed| delayed.claim.request.map_or(0, Quantity::nanos));
-    for Delayed { claim, suitable, .. } in &mut claims.open {
-        *suitable = Suitable::find(claim, snapshot.volumes.open_to(claim));
+    for DelayedClaim { claim, matching, .. } in &mut claims.to_match {
+        *matching = MatchingVolumes::find(claim, snapshot.volumes.candidates_for(claim));
     }
     Ok(claims)
 }
@@ -147,35 +147,35 @@ fn missing_volume<'c>(snapshot: &Snapshot, claim: &'c Claim) -> Option<&'c str> 
 }
 
 /// The WaitForFirstConsumer class of an unbound PVC. A PVC whose class object does not exist counts as Immediate.
-fn delaying_class<'a>(snapshot: &'a Snapshot, claim: &Claim) -> Option<&'a Arc<Class>> {
+fn wait_for_first_consumer_class<'a>(snapshot: &'a Snapshot, claim: &Claim) -> Option<&'a Arc<Class>> {
     if claim.volume.is_some() {
         return None;
     }
     snapshot.class(&claim.class).filter(|class| class.delayed)
 }
 
-fn usable_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume) -> Result<Arc<Claim>, Unready> {
+fn usable_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume) -> Result<Arc<Claim>, PreFilterReason> {
     let name = || volume.claim.name.clone();
     let Some(claim) = snapshot.claims.get(&volume.claim) else {
         let missing = if volume.ephemeral {
-            Unready::NotYetCreated
+            PreFilterReason::NotYetCreated
         } else {
-            Unready::Missing
+            PreFilterReason::Missing
         };
         return Err(missing(name()));
     };
     if claim.lost {
         let volume = claim.volume.clone().unwrap_or_default();
-        return Err(Unready::Lost {
+        return Err(PreFilterReason::Lost {
             claim: name(),
             volume,
         });
     }
     if claim.deleting {
-        return Err(Unready::Deleting(name()));
+        return Err(PreFilterReason::Deleting(name()));
     }
     if volume.ephemeral && claim.controller.as_ref() != Some(&pod.uid) {
-        return Err(Unready::NotOwned {
+        return Err(PreFilterReason::NotOwned {
             claim: claim.key.clone(),
             pod: pod.key.clone(),
         });

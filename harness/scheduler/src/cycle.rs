@@ -11,10 +11,10 @@ use crate::assessment::filter_nodes;
 use crate::message;
 use crate::objects::Pod;
 use crate::preemption::{Candidate, NOT_HELPFUL, Preemption, preempt};
-use crate::rules::{Refusals, Rules, Ties};
+use crate::rules::{MessageStyle, Rules, Ties};
 use crate::snapshot::Snapshot;
 
-pub use crate::assessment::{Assessment, Blocker, Cause, Feasible, NoAssessment, Refused, assess, rank};
+pub use crate::assessment::{AssessError, Assessment, Blocker, Cause, Feasible, Rejected, assess, rank};
 
 /// The result of one scheduling attempt.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub enum Decision {
         /// What must change before another attempt can succeed.
         blockers: BTreeSet<Blocker>,
         /// Every node with its reasons. Empty if no node was filtered.
-        refused: Vec<Refused>,
+        rejected: Vec<Rejected>,
         /// The preemption victims and their node. `None` if preemption does not help.
         evicts: Option<Candidate>,
     },
@@ -41,7 +41,7 @@ pub enum Decision {
 
 /// Makes one scheduling decision. Ties between the highest scores are broken with `random`.
 pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
-    match judge(snapshot, rules, pod) {
+    match run_filters(snapshot, rules, pod) {
         Ok(mut assessment) => {
             rank(&mut assessment, rules);
             choose(snapshot, assessment, rules, pod, random)
@@ -52,37 +52,37 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
 
 /// Filters every node. The caller ranks the result with [`rank`], may apply extenders, and passes it to [`choose`]. Returns a decision if
 /// no node needs filtering.
-pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
+pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
         return Err(Decision::Unschedulable {
             message: message::NO_NODES.to_owned(),
             blockers: [Blocker::Nodes, Blocker::Volumes].into(),
-            refused: Vec::new(),
+            rejected: Vec::new(),
             evicts: None,
         });
     }
     filter_nodes(snapshot, rules, pod).map_err(|error| match error {
-        NoAssessment::Unready(reason) => Decision::Unschedulable {
-            message: unready(snapshot, rules, pod, &reason.to_string()),
+        AssessError::PreFilter(reason) => Decision::Unschedulable {
+            message: pre_filter_message(snapshot, rules, pod, &reason.to_string()),
             blockers: [Blocker::Volumes].into(),
-            refused: Vec::new(),
+            rejected: Vec::new(),
             evicts: None,
         },
-        NoAssessment::Filter(error) => Decision::Failed {
+        AssessError::Filter(error) => Decision::Failed {
             message: format!("running \"VolumeBinding\" filter plugin: {error}"),
         },
     })
 }
 
 /// Message for a pod that fits no node whatever the nodes are. Preemption helps on none of them.
-pub fn unready(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
+pub fn pre_filter_message(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
     let nodes = snapshot.nodes.len();
-    let tried = vec![NOT_HELPFUL.into(); nodes];
+    let reasons = vec![NOT_HELPFUL.into(); nodes];
     let preemption = match pod.never_preempts {
-        true => message::Preemption::Never,
-        false => message::Preemption::Tried(&tried),
+        true => message::PreemptionOutcome::Never,
+        false => message::PreemptionOutcome::NotHelpful(&reasons),
     };
-    message::unready(rules.form, nodes, reason, &preemption)
+    message::pre_filter_rejection(rules.wording, nodes, reason, &preemption)
 }
 
 /// Makes the decision from the filter results.
@@ -104,20 +104,20 @@ pub fn choose(
     };
     match chosen {
         Some(chosen) => Decision::Place(chosen.clone()),
-        None => unschedulable(snapshot, assessment.refused, rules, pod),
+        None => unschedulable(snapshot, assessment.rejected, rules, pod),
     }
 }
 
-fn unschedulable(snapshot: &Snapshot, refused: Vec<Refused>, rules: &Rules, pod: &Pod) -> Decision {
+fn unschedulable(snapshot: &Snapshot, rejected: Vec<Rejected>, rules: &Rules, pod: &Pod) -> Decision {
     let mut blockers = BTreeSet::new();
-    for refused in &refused {
-        refused.cause.add_blockers(rules, &mut blockers);
+    for rejected in &rejected {
+        rejected.cause.add_blockers(rules, &mut blockers);
     }
-    let preemption = preempt(snapshot, rules, pod, &refused);
+    let preemption = preempt(snapshot, rules, pod, &rejected);
     Decision::Unschedulable {
-        message: refusal(&refused, rules, &preemption),
+        message: rejection_message(&rejected, rules, &preemption),
         blockers,
-        refused,
+        rejected,
         evicts: match preemption {
             Preemption::Evicts(candidate) => Some(candidate),
             _ => None,
@@ -126,16 +126,16 @@ fn unschedulable(snapshot: &Snapshot, refused: Vec<Refused>, rules: &Rules, pod:
 }
 
 /// Message for a pod that every node rejected.
-pub fn refusal(refused: &[Refused], rules: &Rules, preemption: &Preemption) -> String {
-    let reasons = refused.iter().flat_map(|refused| refused.cause.reasons(rules));
-    if rules.refusals == Refusals::Plain {
+pub fn rejection_message(rejected: &[Rejected], rules: &Rules, preemption: &Preemption) -> String {
+    let reasons = rejected.iter().flat_map(|rejected| rejected.cause.reasons(rules));
+    if rules.message_style == MessageStyle::Plain {
         return message::plain(reasons);
     }
     let preemption = match preemption {
-        Preemption::Never => message::Preemption::Never,
-        Preemption::Waits => message::Preemption::Waits,
-        Preemption::Evicts(_) => message::Preemption::Evicts,
-        Preemption::HelpsNowhere(reasons) => message::Preemption::Tried(reasons),
+        Preemption::Never => message::PreemptionOutcome::Never,
+        Preemption::VictimsTerminating => message::PreemptionOutcome::VictimsTerminating,
+        Preemption::Evicts(_) => message::PreemptionOutcome::Evicts,
+        Preemption::NotHelpful(reasons) => message::PreemptionOutcome::NotHelpful(reasons),
     };
-    message::refused(rules.form, refused.len(), reasons, &preemption)
+    message::rejection(rules.wording, rejected.len(), reasons, &preemption)
 }

@@ -9,7 +9,7 @@ use capacity_types::Arithmetic;
 use capacity_types::quantity::format_bytes;
 
 use crate::capacity_check::{self, Sufficiency};
-use crate::claims::{Delayed, PodClaims};
+use crate::claims::{DelayedClaim, PodClaims};
 use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
@@ -56,7 +56,7 @@ pub const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
 
 /// Why VolumeBinding rejects a node. Variants are in the order in which the reasons are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ConflictReason {
     /// The PersistentVolume of a bound PVC is not accessible from the node.
     NodeConflict {
         /// The bound PVC.
@@ -77,7 +77,7 @@ pub enum Refusal {
         claim: Arc<Claim>,
     },
     /// The PersistentVolume of a bound PVC does not exist.
-    VolumeMissing {
+    VolumeNotFound {
         /// The bound PVC.
         claim: ObjectKey,
         /// The name in `spec.volumeName`.
@@ -99,9 +99,9 @@ pub enum BindConflict {
     TopologyNotAllowed,
 }
 
-impl Refusal {
+impl ConflictReason {
     /// Text that identifies the PVC, with class and size.
-    pub fn about(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::NotEnoughSpace { claim } => {
                 let size = claim
@@ -114,7 +114,7 @@ impl Refusal {
                     size.unwrap_or_default()
                 )
             }
-            Self::NodeConflict { claim, volume } | Self::VolumeMissing { claim, volume } => {
+            Self::NodeConflict { claim, volume } | Self::VolumeNotFound { claim, volume } => {
                 format!("{claim}, bound to {volume}")
             }
             Self::BindConflict { claim, cause } => format!("{claim}: {cause}"),
@@ -127,7 +127,7 @@ impl Refusal {
             Self::NodeConflict { .. } => "node(s) didn't match PersistentVolume's node affinity",
             Self::BindConflict { .. } => "node(s) didn't find available persistent volumes to bind",
             Self::NotEnoughSpace { .. } => NOT_ENOUGH_SPACE,
-            Self::VolumeMissing { .. } => {
+            Self::VolumeNotFound { .. } => {
                 "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
             }
         }
@@ -140,29 +140,29 @@ pub fn check_node(
     rules: &Rules,
     claims: &PodClaims,
     node: &Node,
-) -> Result<VolumePlan, Vec<Refusal>> {
+) -> Result<VolumePlan, Vec<ConflictReason>> {
     let bound = check_bound(snapshot, claims, node);
     let delayed = check_delayed(snapshot, rules, claims, node);
     match (bound, delayed) {
         (None, Ok(plan)) => Ok(plan),
-        (None, Err(refusal)) => Err(vec![refusal]),
-        (Some(refusal), Ok(_)) => Err(vec![refusal]),
+        (None, Err(reason)) => Err(vec![reason]),
+        (Some(reason), Ok(_)) => Err(vec![reason]),
         // As upstream, a missing PersistentVolume is reported last, an inaccessible one first.
-        (Some(bound @ Refusal::VolumeMissing { .. }), Err(delayed)) => Err(vec![delayed, bound]),
+        (Some(bound @ ConflictReason::VolumeNotFound { .. }), Err(delayed)) => Err(vec![delayed, bound]),
         (Some(bound), Err(delayed)) => Err(vec![bound, delayed]),
     }
 }
 
-fn check_bound(snapshot: &Snapshot, claims: &PodClaims, node: &Node) -> Option<Refusal> {
+fn check_bound(snapshot: &Snapshot, claims: &PodClaims, node: &Node) -> Option<ConflictReason> {
     claims.bound.iter().find_map(|claim| {
         let name = claim.volume.clone().unwrap_or_default();
         let key = claim.key.clone();
         match snapshot.volume(&name) {
-            None => Some(Refusal::VolumeMissing {
+            None => Some(ConflictReason::VolumeNotFound {
                 claim: key,
                 volume: name,
             }),
-            Some(volume) if !volume.admits(&node.labels) => Some(Refusal::NodeConflict {
+            Some(volume) if !volume.admits(&node.labels) => Some(ConflictReason::NodeConflict {
                 claim: key,
                 volume: name,
             }),
@@ -176,31 +176,31 @@ fn check_delayed(
     rules: &Rules,
     claims: &PodClaims,
     node: &Node,
-) -> Result<VolumePlan, Refusal> {
-    let selected = |delayed: &Delayed| delayed.claim.selected_node.clone().unwrap_or_default();
-    let elsewhere = |delayed: &&Delayed| delayed.claim.selected_node.as_deref() != Some(node.name());
-    if let Some(delayed) = claims.selected.iter().find(elsewhere) {
+) -> Result<VolumePlan, ConflictReason> {
+    let selected = |delayed: &DelayedClaim| delayed.claim.selected_node.clone().unwrap_or_default();
+    let elsewhere = |delayed: &&DelayedClaim| delayed.claim.selected_node.as_deref() != Some(node.name());
+    if let Some(delayed) = claims.to_provision.iter().find(elsewhere) {
         let cause = BindConflict::OtherNodeSelected(selected(delayed));
-        return Err(conflict(delayed, cause));
+        return Err(bind_conflict(delayed, cause));
     }
-    let (bindings, unmatched) = match_volumes(&claims.open, node);
+    let (bindings, unmatched) = match_volumes(&claims.to_match, node);
     let mut plan = VolumePlan {
         bindings,
         provisions: Vec::new(),
     };
-    for delayed in claims.selected.iter().chain(unmatched) {
+    for delayed in claims.to_provision.iter().chain(unmatched) {
         plan.provisions
             .push(check_provision(snapshot, rules, delayed, node)?);
     }
     Ok(plan)
 }
 
-fn match_volumes<'a>(open: &'a [Delayed], node: &Node) -> (Vec<Binding>, Vec<&'a Delayed>) {
+fn match_volumes<'a>(unbound: &'a [DelayedClaim], node: &Node) -> (Vec<Binding>, Vec<&'a DelayedClaim>) {
     let mut taken = BTreeSet::new();
     let mut bindings = Vec::new();
     let mut unmatched = Vec::new();
-    for delayed in open {
-        let Some(volume) = delayed.suitable.on(&taken, &node.labels) else {
+    for delayed in unbound {
+        let Some(volume) = delayed.matching.choose(&taken, &node.labels) else {
             unmatched.push(delayed);
             continue;
         };
@@ -217,24 +217,24 @@ fn match_volumes<'a>(open: &'a [Delayed], node: &Node) -> (Vec<Binding>, Vec<&'a
 fn check_provision(
     snapshot: &Snapshot,
     rules: &Rules,
-    delayed: &Delayed,
+    delayed: &DelayedClaim,
     node: &Node,
-) -> Result<Provision, Refusal> {
-    let Delayed {
+) -> Result<Provision, ConflictReason> {
+    let DelayedClaim {
         claim, class, demand, ..
     } = delayed;
     if !has_provisioner(class) {
-        return Err(conflict(delayed, BindConflict::NoProvisioner));
+        return Err(bind_conflict(delayed, BindConflict::NoProvisioner));
     }
     if !class.admits(&node.labels) {
-        return Err(conflict(delayed, BindConflict::TopologyNotAllowed));
+        return Err(bind_conflict(delayed, BindConflict::TopologyNotAllowed));
     }
     let capacity = match capacity_check::check(snapshot, rules, demand, class, &node.labels) {
         Sufficiency::Enough(object) => Some(object),
         Sufficiency::Unchecked(_) => None,
         Sufficiency::NotEnough => {
             let claim = Arc::clone(claim);
-            return Err(Refusal::NotEnoughSpace { claim });
+            return Err(ConflictReason::NotEnoughSpace { claim });
         }
     };
     Ok(Provision {
@@ -247,8 +247,8 @@ fn has_provisioner(class: &Class) -> bool {
     !matches!(class.provisioner.as_str(), "" | NO_PROVISIONER)
 }
 
-fn conflict(delayed: &Delayed, cause: BindConflict) -> Refusal {
-    Refusal::BindConflict {
+fn bind_conflict(delayed: &DelayedClaim, cause: BindConflict) -> ConflictReason {
+    ConflictReason::BindConflict {
         claim: delayed.claim.key.clone(),
         cause,
     }

@@ -34,7 +34,7 @@ pub mod snapshot;
 pub mod static_match;
 pub mod status;
 pub mod store;
-pub mod taint_words;
+pub mod taint_wording;
 mod transport;
 pub mod volume_index;
 
@@ -43,6 +43,6 @@ pub use self::listen::{Connections, Socket, connections};
 pub use self::metrics::{Metrics, serve_metrics};
 pub use self::options::{Deviation, Options};
 pub use self::release::Release;
-pub use self::rules::{Refusals, Ties};
+pub use self::rules::{MessageStyle, Ties};
 pub use self::shape::ShapePoint;
 pub use self::transport::{Http, Transport};

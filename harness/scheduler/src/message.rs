@@ -15,59 +15,66 @@ pub const NO_NODES: &str = "no nodes available to schedule pods";
 
 /// The wording of a release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum Wording {
     /// Before 1.24: the reasons only. A reason that applies to every node is counted for each node.
     Plain,
     /// 1.24 and 1.25: adds whether preemption would help (kubernetes/kubernetes#107775).
-    Counted,
+    WithPreemption,
     /// 1.26 to 1.29: a reason for all nodes is written once (#110894), and the text ends with two periods (#123301).
     TwoPeriods,
     /// 1.30 to 1.33, and from 1.37 on: ends with one period.
-    Preemption,
+    OnePeriod,
     /// 1.34 to 1.36: adds the DynamicResources plugin's text, although it has no result.
     #[default]
-    Noisy,
+    DynamicResources,
 }
 
 /// Result of preemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preemption<'a> {
+pub enum PreemptionOutcome<'a> {
     /// The pod has `preemptionPolicy: Never`.
     Never,
     /// The victims of an earlier preemption are still terminating.
-    Waits,
+    VictimsTerminating,
     /// Pods are evicted. The message does not mention it.
     Evicts,
     /// Preemption helps on no node: the reason of each node.
-    Tried(&'a [Cow<'static, str>]),
+    NotHelpful(&'a [Cow<'static, str>]),
 }
 
 /// Message for a pod that fits no node whatever the nodes are.
-pub fn unready(form: Form, nodes: usize, reason: &str, preemption: &Preemption<'_>) -> String {
-    let head = match form {
-        Form::Plain | Form::Counted => format!("0/{nodes} nodes are available: {nodes} {reason}."),
+pub fn pre_filter_rejection(
+    wording: Wording,
+    nodes: usize,
+    reason: &str,
+    preemption: &PreemptionOutcome<'_>,
+) -> String {
+    let prefix = match wording {
+        Wording::Plain | Wording::WithPreemption => {
+            format!("0/{nodes} nodes are available: {nodes} {reason}.")
+        }
         _ => format!("0/{nodes} nodes are available: {reason}."),
     };
-    match form {
-        Form::Noisy => format!("{head} not found"),
-        _ => head + &form.tail(nodes, preemption),
+    match wording {
+        Wording::DynamicResources => format!("{prefix} not found"),
+        _ => prefix + &wording.suffix(nodes, preemption),
     }
 }
 
 /// Message for a pod that every node rejected, from the reasons of each node.
-pub fn refused(
-    form: Form,
+pub fn rejection(
+    wording: Wording,
     nodes: usize,
     reasons: impl IntoIterator<Item = Cow<'static, str>>,
-    preemption: &Preemption<'_>,
+    preemption: &PreemptionOutcome<'_>,
 ) -> String {
     let mut counts: BTreeMap<Cow<'static, str>, usize> = BTreeMap::new();
     for reason in reasons {
         *counts.entry(reason).or_default() += 1;
     }
     let histogram = histogram(counts);
-    let tail = form.tail(nodes, preemption);
-    format!("0/{nodes} nodes are available: {histogram}.{tail}")
+    let suffix = wording.suffix(nodes, preemption);
+    format!("0/{nodes} nodes are available: {histogram}.{suffix}")
 }
 
 /// Message for a pod that every node rejected, without node counts.
@@ -77,38 +84,38 @@ pub fn plain(reasons: impl IntoIterator<Item = Cow<'static, str>>) -> String {
     format!("the pod fits no node: {}", reasons.join("; "))
 }
 
-impl Form {
+impl Wording {
     /// Whether VolumeZone looks up the PersistentVolumes of bound PVCs in PreFilter.
-    pub(crate) fn knows_volume_zone(self) -> bool {
-        !matches!(self, Self::Plain | Self::Counted)
+    pub(crate) fn has_volume_zone_pre_filter(self) -> bool {
+        !matches!(self, Self::Plain | Self::WithPreemption)
     }
 
     /// The text after the reasons.
-    fn tail(self, nodes: usize, preemption: &Preemption<'_>) -> String {
+    fn suffix(self, nodes: usize, preemption: &PreemptionOutcome<'_>) -> String {
         let Some(help) = preemption.text(nodes) else {
             return String::new();
         };
         match self {
             Self::Plain => String::new(),
-            Self::Counted | Self::Preemption => format!(" preemption: {help}"),
+            Self::WithPreemption | Self::OnePeriod => format!(" preemption: {help}"),
             Self::TwoPeriods => format!(" preemption: {help}."),
-            Self::Noisy => format!(" no new claims to deallocate, preemption: {help}"),
+            Self::DynamicResources => format!(" no new claims to deallocate, preemption: {help}"),
         }
     }
 }
 
-impl Preemption<'_> {
+impl PreemptionOutcome<'_> {
     fn text(&self, nodes: usize) -> Option<String> {
-        let tried = match self {
+        let reasons = match self {
             Self::Never => return Some("not eligible due to preemptionPolicy=Never.".to_owned()),
-            Self::Waits => {
+            Self::VictimsTerminating => {
                 return Some("not eligible due to a terminating pod on the nominated node.".to_owned());
             }
             Self::Evicts => return None,
-            Self::Tried(tried) => *tried,
+            Self::NotHelpful(reasons) => *reasons,
         };
         let mut counts: BTreeMap<Cow<'static, str>, usize> = BTreeMap::new();
-        for reason in tried {
+        for reason in reasons {
             *counts.entry(reason.clone()).or_default() += 1;
         }
         Some(format!("0/{nodes} nodes are available: {}.", histogram(counts)))
@@ -147,68 +154,91 @@ mod tests {
     const NO_VICTIMS: Cow<'static, str> = Cow::Borrowed("No preemption victims found for incoming pod");
     const NOT_HELPFUL: Cow<'static, str> = Cow::Borrowed("Preemption is not helpful for scheduling");
 
-    fn refused<const N: usize>(reasons: [&'static str; N]) -> String {
+    fn rejection<const N: usize>(reasons: [&'static str; N]) -> String {
         let tried = [NOT_HELPFUL; N];
-        super::refused(Form::Noisy, N, reasons.map(Cow::from), &Preemption::Tried(&tried))
+        super::rejection(
+            Wording::DynamicResources,
+            N,
+            reasons.map(Cow::from),
+            &PreemptionOutcome::NotHelpful(&tried),
+        )
     }
 
     #[test]
     fn the_same_rejection_is_worded_as_in_each_release() {
-        let text = |form| {
-            super::refused(
-                form,
+        let text = |wording| {
+            super::rejection(
+                wording,
                 3,
                 [Cow::from(SPACE); 1],
-                &Preemption::Tried(&[NO_VICTIMS, NOT_HELPFUL, NOT_HELPFUL]),
+                &PreemptionOutcome::NotHelpful(&[NO_VICTIMS, NOT_HELPFUL, NOT_HELPFUL]),
             )
         };
-        assert_eq!(text(Form::Plain), format!("0/3 nodes are available: 1 {SPACE}."));
         assert_eq!(
-            text(Form::Preemption),
+            text(Wording::Plain),
+            format!("0/3 nodes are available: 1 {SPACE}.")
+        );
+        assert_eq!(
+            text(Wording::OnePeriod),
             format!(
                 "0/3 nodes are available: 1 {SPACE}. preemption: 0/3 nodes are available: \
                  1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
             )
         );
-        assert_eq!(text(Form::Counted), text(Form::Preemption));
-        assert_eq!(text(Form::TwoPeriods), text(Form::Preemption) + ".");
+        assert_eq!(text(Wording::WithPreemption), text(Wording::OnePeriod));
+        assert_eq!(text(Wording::TwoPeriods), text(Wording::OnePeriod) + ".");
     }
 
     #[test]
     fn a_reason_for_all_nodes_is_worded_as_in_each_release() {
         let tried = [NOT_HELPFUL; 3];
-        let unready = |form| unready(form, 3, "x", &Preemption::Tried(&tried));
+        let pre_filter_rejection =
+            |wording| pre_filter_rejection(wording, 3, "x", &PreemptionOutcome::NotHelpful(&tried));
         let no_help = "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
-        assert_eq!(unready(Form::Plain), "0/3 nodes are available: 3 x.");
-        for (form, expected) in [
-            (Form::Counted, format!("0/3 nodes are available: 3 x. {no_help}")),
+        assert_eq!(
+            pre_filter_rejection(Wording::Plain),
+            "0/3 nodes are available: 3 x."
+        );
+        for (wording, expected) in [
             (
-                Form::TwoPeriods,
+                Wording::WithPreemption,
+                format!("0/3 nodes are available: 3 x. {no_help}"),
+            ),
+            (
+                Wording::TwoPeriods,
                 format!("0/3 nodes are available: x. {no_help}."),
             ),
-            (Form::Preemption, format!("0/3 nodes are available: x. {no_help}")),
+            (
+                Wording::OnePeriod,
+                format!("0/3 nodes are available: x. {no_help}"),
+            ),
         ] {
-            assert_eq!(unready(form), expected);
+            assert_eq!(pre_filter_rejection(wording), expected);
         }
     }
 
     #[test]
     fn messages_equal_those_of_kube_scheduler() {
         assert_eq!(
-            refused([SPACE; 3]),
+            rejection([SPACE; 3]),
             "0/3 nodes are available: 3 node(s) did not have enough free storage. no new claims to deallocate, \
              preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
         );
-        let never = super::refused(Form::Noisy, 3, [Cow::from(SPACE); 1], &Preemption::Never);
+        let never = super::rejection(
+            Wording::DynamicResources,
+            3,
+            [Cow::from(SPACE); 1],
+            &PreemptionOutcome::Never,
+        );
         assert!(never.ends_with(
             "storage. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
         ));
         assert_eq!(
-            unready(
-                Form::Noisy,
+            pre_filter_rejection(
+                Wording::DynamicResources,
                 3,
                 "pod has unbound immediate PersistentVolumeClaims",
-                &Preemption::Never
+                &PreemptionOutcome::Never
             ),
             "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
         );
@@ -218,7 +248,7 @@ mod tests {
     fn reasons_are_sorted_as_strings() {
         let mut reasons = [SPACE; 12];
         reasons[10..].fill(CONFLICT);
-        let text = refused(reasons);
+        let text = rejection(reasons);
         assert!(
             text.contains(&format!("available: 10 {SPACE}, 2 {CONFLICT}. no new")),
             "{text}"

@@ -12,38 +12,42 @@ use capacity_types::Labels;
 pub struct NodeLabels {
     labels: Labels,
     /// One entry per label, unordered.
-    prints: Box<[Print]>,
+    fingerprints: Box<[Fingerprint]>,
 }
 
 /// The fingerprints of one label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Print {
+struct Fingerprint {
     key: u64,
     label: u64,
 }
 
 impl NodeLabels {
     /// The fingerprint of the label with this key, if the node has that label.
-    pub(crate) fn print(&self, key: u64) -> Option<u64> {
-        let found = self.prints.iter().find(|print| print.key == key)?;
+    pub(crate) fn fingerprint(&self, key: u64) -> Option<u64> {
+        let found = self
+            .fingerprints
+            .iter()
+            .find(|fingerprint| fingerprint.key == key)?;
         Some(found.label)
     }
 
     /// One fingerprint of all labels with these keys. `None` if the node lacks one of them.
-    pub(crate) fn joined(&self, keys: &[u64]) -> Option<u64> {
-        keys.iter()
-            .try_fold(0, |joined, key| Some(join(joined, self.print(*key)?)))
+    pub(crate) fn combined(&self, keys: &[u64]) -> Option<u64> {
+        keys.iter().try_fold(0, |combined, key| {
+            Some(combine(combined, self.fingerprint(*key)?))
+        })
     }
 }
 
 impl From<Labels> for NodeLabels {
     fn from(labels: Labels) -> Self {
-        let prints = labels.iter().map(|(key, value)| Print {
-            key: print_of(key),
-            label: print_of(&(key, value)),
+        let fingerprints = labels.iter().map(|(key, value)| Fingerprint {
+            key: fingerprint_of(key),
+            label: fingerprint_of(&(key, value)),
         });
         Self {
-            prints: prints.collect(),
+            fingerprints: fingerprints.collect(),
             labels,
         }
     }
@@ -58,13 +62,13 @@ impl Deref for NodeLabels {
 }
 
 /// The fingerprint of a key, or of a key and a value.
-pub(crate) fn print_of(text: &impl Hash) -> u64 {
+pub(crate) fn fingerprint_of(text: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
 }
 
 /// Combines the fingerprint of several labels with that of one more. Order matters.
-pub(crate) fn join(joined: u64, label: u64) -> u64 {
-    joined.rotate_left(23).wrapping_add(label)
+pub(crate) fn combine(combined: u64, label: u64) -> u64 {
+    combined.rotate_left(23).wrapping_add(label)
 }

@@ -9,11 +9,11 @@ use crate::objects::{ObjectKey, Pod, Resources};
 #[derive(Clone, Debug, Default)]
 pub struct NodePods {
     /// By pod UID.
-    pods: HashMap<String, Placed>,
+    pods: HashMap<String, AssignedPod>,
     /// By node name.
-    nodes: HashMap<String, OnNode>,
+    nodes: HashMap<String, NodeInfo>,
     /// Pods with required anti-affinity and their nodes, by UID.
-    repelling: BTreeMap<String, Placed>,
+    with_anti_affinity: BTreeMap<String, AssignedPod>,
     /// Number of pods on nodes that use a PVC.
     users: HashMap<ObjectKey, usize>,
     /// Pending pods with `status.nominatedNodeName`, by UID.
@@ -22,7 +22,7 @@ pub struct NodePods {
 
 /// A pod and its node.
 #[derive(Clone, Debug)]
-struct Placed {
+struct AssignedPod {
     node: String,
     pod: Arc<Pod>,
     /// Assumed: placed by this scheduler, binding not observed yet.
@@ -31,14 +31,14 @@ struct Placed {
 
 /// The pods on one node.
 #[derive(Clone, Debug, Default)]
-pub struct OnNode {
+pub struct NodeInfo {
     /// The sum of the pods' requests.
     pub requested: Resources,
     /// The pods, unordered.
     pub pods: Vec<Arc<Pod>>,
 }
 
-impl OnNode {
+impl NodeInfo {
     /// Adds a pod.
     pub fn add(&mut self, pod: &Arc<Pod>) {
         self.requested.add(&pod.requests);
@@ -56,20 +56,20 @@ impl OnNode {
 
 impl NodePods {
     /// The pods on a node. `None` if it has none.
-    pub fn on(&self, node: &str) -> Option<&OnNode> {
+    pub fn on(&self, node: &str) -> Option<&NodeInfo> {
         self.nodes.get(node)
     }
 
     /// All pods with the names of their nodes.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Pod>)> {
         let nodes = self.nodes.iter();
-        nodes.flat_map(|(node, on)| on.pods.iter().map(|pod| (node.as_str(), pod)))
+        nodes.flat_map(|(node, info)| info.pods.iter().map(|pod| (node.as_str(), pod)))
     }
 
     /// The pods with required anti-affinity and their nodes.
-    pub fn repelling(&self) -> impl Iterator<Item = (&str, &Arc<Pod>)> {
-        let placed = self.repelling.values();
-        placed.map(|placed| (placed.node.as_str(), &placed.pod))
+    pub fn with_anti_affinity(&self) -> impl Iterator<Item = (&str, &Arc<Pod>)> {
+        let assigned = self.with_anti_affinity.values();
+        assigned.map(|assigned| (assigned.node.as_str(), &assigned.pod))
     }
 
     /// Whether a pod on any node uses the PVC.
@@ -83,11 +83,11 @@ impl NodePods {
     }
 
     /// Records a pod from a watch event, on the node in `spec.nodeName` or as pending.
-    pub fn see(&mut self, pod: &Arc<Pod>) {
+    pub fn observe(&mut self, pod: &Arc<Pod>) {
         match &pod.node {
             Some(node) => self.put(pod, node, false),
             None => {
-                self.remove_unless(&pod.uid, |placed| placed.assumed);
+                self.remove_unless(&pod.uid, |assigned| assigned.assumed);
                 self.nominate(pod);
             }
         }
@@ -100,7 +100,7 @@ impl NodePods {
 
     /// Removes an assumed pod after binding failed.
     pub fn forget(&mut self, uid: &str) {
-        self.remove_unless(uid, |placed| !placed.assumed);
+        self.remove_unless(uid, |assigned| !assigned.assumed);
     }
 
     /// Removes a deleted pod.
@@ -119,36 +119,36 @@ impl NodePods {
 
     fn put(&mut self, pod: &Arc<Pod>, node: &str, assumed: bool) {
         self.remove(&pod.uid);
-        let placed = Placed {
+        let assigned = AssignedPod {
             node: node.to_owned(),
             pod: Arc::clone(pod),
             assumed,
         };
-        self.nodes.entry(placed.node.clone()).or_default().add(pod);
+        self.nodes.entry(assigned.node.clone()).or_default().add(pod);
         if !pod.anti_affinity.is_empty() {
-            self.repelling.insert(pod.uid.clone(), placed.clone());
+            self.with_anti_affinity.insert(pod.uid.clone(), assigned.clone());
         }
         for volume in pod.volumes.iter().filter(|volume| !volume.ephemeral) {
             *self.users.entry(volume.claim.clone()).or_default() += 1;
         }
-        self.pods.insert(pod.uid.clone(), placed);
+        self.pods.insert(pod.uid.clone(), assigned);
     }
 
-    fn remove_unless(&mut self, uid: &str, stays: impl Fn(&Placed) -> bool) {
-        if self.pods.get(uid).is_none_or(stays) {
+    fn remove_unless(&mut self, uid: &str, keep: impl Fn(&AssignedPod) -> bool) {
+        if self.pods.get(uid).is_none_or(keep) {
             return;
         }
-        let Some(placed) = self.pods.remove(uid) else {
+        let Some(assigned) = self.pods.remove(uid) else {
             return;
         };
-        if let Some(on) = self.nodes.get_mut(&placed.node) {
-            on.remove(uid);
-            if on.pods.is_empty() {
-                self.nodes.remove(&placed.node);
+        if let Some(info) = self.nodes.get_mut(&assigned.node) {
+            info.remove(uid);
+            if info.pods.is_empty() {
+                self.nodes.remove(&assigned.node);
             }
         }
-        self.repelling.remove(uid);
-        for volume in placed.pod.volumes.iter().filter(|volume| !volume.ephemeral) {
+        self.with_anti_affinity.remove(uid);
+        for volume in assigned.pod.volumes.iter().filter(|volume| !volume.ephemeral) {
             if let Some(users) = self.users.get_mut(&volume.claim) {
                 *users -= 1;
                 if *users == 0 {

@@ -14,7 +14,7 @@ use k8s_openapi::jiff::Timestamp;
 use crate::extender::Extender;
 use crate::metrics::Metrics;
 use crate::release::Release;
-use crate::rules::{Choice, Pooling, Refusals, Rules, Ties};
+use crate::rules::{Choice, MessageStyle, Pooling, Rules, Ties};
 use crate::shape::{Shape, ShapeError, ShapePoint};
 use crate::transport::Transport;
 
@@ -51,7 +51,7 @@ pub struct Options {
     /// How a node is chosen among those of equal score.
     pub ties: Ties,
     /// How messages list reasons.
-    pub refusals: Refusals,
+    pub message_style: MessageStyle,
     /// Extenders in call order.
     pub extenders: Vec<Extender>,
     /// Transport for extender requests. `None`: HTTP over TCP.
@@ -124,7 +124,7 @@ impl Default for Options {
             pooling: Pooling::Once,
             seed: None,
             ties: Ties::default(),
-            refusals: Refusals::default(),
+            message_style: MessageStyle::default(),
             extenders: Vec::new(),
             transport: None,
             metrics: Metrics::default(),
@@ -179,13 +179,13 @@ impl Options {
         let scores = self.scoring || self.priority;
         Ok(Rules {
             arithmetic: if has(Deviation::Arithmetic) {
-                release.deviant_arithmetic()
+                release.upstream_arithmetic()
             } else {
                 Arithmetic::Exact
             },
             shape: scores.then(|| self.effective_shape()).transpose()?,
-            without_capacity: !self.capacity,
-            without_maximum: !release.has_maximum(),
+            skips_capacity_check: !self.capacity,
+            ignores_maximum_volume_size: !release.has_maximum(),
             pooling: self.pooling,
             ignored_resources: self
                 .extenders
@@ -193,11 +193,11 @@ impl Options {
                 .flat_map(|extender| extender.ignored_resources.iter().cloned())
                 .collect(),
             ties: self.ties,
-            refusals: self.refusals,
+            message_style: self.message_style,
             static_only: !self.scoring,
             ignores_driver_updates: has(Deviation::Flag),
-            form: release.form(),
-            taint_words: release.taint_words(),
+            wording: release.wording(),
+            taint_wording: release.taint_wording(),
             choice: if has(Deviation::Choice) {
                 Choice::Any(0)
             } else {

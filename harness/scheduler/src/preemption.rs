@@ -7,16 +7,16 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::assessment::{Refusal, Refused, volumes};
+use crate::assessment::{NodeFailure, Rejected, volumes};
 use crate::claims::{PodClaims, classify};
 use crate::filters::{Counts, NodeFilters};
-use crate::node_pods::OnNode;
+use crate::node_pods::NodeInfo;
 use crate::objects::{Node, ObjectKey, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
 /// As upstream, the search ends after this number of candidates, or a tenth of the nodes if that is more.
-const ENOUGH: usize = 100;
+const MIN_CANDIDATES: usize = 100;
 /// Reason of a node on which evictions would not help.
 pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
@@ -30,11 +30,11 @@ pub enum Preemption {
     /// The pod has `preemptionPolicy: Never`.
     Never,
     /// The victims of an earlier preemption for this pod are still terminating.
-    Waits,
+    VictimsTerminating,
     /// Pods on this node are evicted.
     Evicts(Candidate),
     /// Preemption helps on no node: the reason of each node.
-    HelpsNowhere(Vec<Cow<'static, str>>),
+    NotHelpful(Vec<Cow<'static, str>>),
 }
 
 /// A node that is feasible after the eviction of some pods.
@@ -48,35 +48,41 @@ pub struct Candidate {
     pub violations: usize,
 }
 
-/// Selects victims for a pod. `refused` contains all nodes of the cluster, each with its reason.
-pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused]) -> Preemption {
+/// Selects victims for a pod. `rejected` contains all nodes of the cluster, each with its reason.
+pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, rejected: &[Rejected]) -> Preemption {
     if pod.never_preempts {
         return Preemption::Never;
     }
-    let open = refused.iter().filter(|refused| !refused.cause.is_unresolvable());
-    let hopeless = refused.len() - open.clone().count();
-    let mut reasons: Vec<Cow<'static, str>> = vec![NOT_HELPFUL.into(); hopeless];
+    let resolvable = rejected
+        .iter()
+        .filter(|rejected| !rejected.cause.is_unresolvable());
+    let unresolvable = rejected.len() - resolvable.clone().count();
+    let mut reasons: Vec<Cow<'static, str>> = vec![NOT_HELPFUL.into(); unresolvable];
     // `classify` errors are reported before any node is filtered, so they cannot occur here.
     let Ok(claims) = classify(snapshot, rules, pod) else {
-        return Preemption::HelpsNowhere(reasons);
+        return Preemption::NotHelpful(reasons);
     };
     let filters = NodeFilters::of(snapshot, rules, pod);
-    if open.clone().any(|refused| waits_on(snapshot, pod, &refused.node)) {
-        return Preemption::Waits;
+    if resolvable
+        .clone()
+        .any(|rejected| has_terminating_victims(snapshot, pod, &rejected.node))
+    {
+        return Preemption::VictimsTerminating;
     }
-    let enough = ENOUGH.max(refused.len() / 10);
+    let candidates_max = MIN_CANDIDATES.max(rejected.len() / 10);
     let mut candidates = Vec::new();
-    for Refused { node, .. } in open {
+    for Rejected { node, .. } in resolvable {
         // Take the node from the snapshot: the counts borrow from it.
         let Some(node) = snapshot.nodes.get(&node.key) else {
             continue;
         };
-        match on_trial(snapshot, rules, &claims, &filters, pod, node) {
+        match select_victims_on_node(snapshot, rules, &claims, &filters, pod, node) {
             Ok(candidate) if candidate.victims.is_empty() => {}
             Ok(candidate) => candidates.push(candidate),
-            Err(of_node) => reasons.extend(of_node),
+            Err(node_reasons) => reasons.extend(node_reasons),
         }
-        if candidates.len() >= enough && candidates.iter().any(|candidate| candidate.violations == 0) {
+        if candidates.len() >= candidates_max && candidates.iter().any(|candidate| candidate.violations == 0)
+        {
             break;
         }
     }
@@ -85,13 +91,13 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, refused: &[Refused
         .min_by_key(|candidate| (candidate.violations, rank(candidate)))
     {
         Some(best) => Preemption::Evicts(best),
-        None => Preemption::HelpsNowhere(reasons),
+        None => Preemption::NotHelpful(reasons),
     }
 }
 
 /// Whether victims of an earlier preemption for this pod are still on its nominated node.
-fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
-    let is_leaving = |other: &&Arc<Pod>| {
+fn has_terminating_victims(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
+    let is_terminating_victim = |other: &&Arc<Pod>| {
         let mut conditions = other.conditions.iter();
         other.deleting
             && other.priority < pod.priority
@@ -99,14 +105,14 @@ fn waits_on(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool {
                 condition.type_ == DISRUPTION_TARGET && condition.reason.as_deref() == Some(BY_SCHEDULER)
             })
     };
-    let on = snapshot.pods.on(node.name());
+    let info = snapshot.pods.on(node.name());
     pod.nominated_node.as_deref() == Some(node.name())
-        && on.is_some_and(|on| on.pods.iter().find(is_leaving).is_some())
+        && info.is_some_and(|info| info.pods.iter().find(is_terminating_victim).is_some())
 }
 
 /// The fewest and least important pods of the node without which the pod fits. The error lists why the pod does not fit even after the
 /// eviction of all pods of lower priority.
-fn on_trial<'a>(
+fn select_victims_on_node<'a>(
     snapshot: &'a Snapshot,
     rules: &Rules,
     claims: &PodClaims,
@@ -114,37 +120,37 @@ fn on_trial<'a>(
     pod: &Pod,
     node: &'a Arc<Node>,
 ) -> Result<Candidate, Vec<Cow<'static, str>>> {
-    let fits = |on: &OnNode, counts: &Counts<'a>| {
+    let fits = |info: &NodeInfo, counts: &Counts<'a>| {
         filters
-            .check_with(node, on, counts, || volumes(snapshot, rules, claims, node))
+            .check_with(node, info, counts, || volumes(snapshot, rules, claims, node))
             .map(drop)
     };
-    let there = snapshot.pods.on(node.name());
-    let mut lower: Vec<&'a Arc<Pod>> = there.iter().flat_map(|on| &on.pods).collect();
+    let current = snapshot.pods.on(node.name());
+    let mut lower: Vec<&'a Arc<Pod>> = current.iter().flat_map(|info| &info.pods).collect();
     lower.retain(|other| other.priority < pod.priority);
     if lower.is_empty() {
         return Err(vec![NO_VICTIMS.into()]);
     }
-    let mut on = there.cloned().unwrap_or_default();
+    let mut info = current.cloned().unwrap_or_default();
     let mut counts = filters.counts().clone();
     for other in &lower {
-        on.remove(&other.uid);
+        info.remove(&other.uid);
         filters.remove(&mut counts, other, node);
     }
-    fits(&on, &counts).map_err(|refusal| match refusal {
-        Refusal::By(cause) => cause.reasons(rules),
-        Refusal::Undecidable(error) => vec![error.to_string().into()],
+    fits(&info, &counts).map_err(|failure| match failure {
+        NodeFailure::Rejected(cause) => cause.reasons(rules),
+        NodeFailure::Error(error) => vec![error.to_string().into()],
     })?;
     lower.sort_by_key(|other| importance(other));
-    let (violating, others) = by_budget(snapshot, lower);
+    let (violating, others) = split_by_pdb_violation(snapshot, lower);
     let protected = violating.len();
     let mut violations = 0;
     let mut victims = Vec::new();
     for (number, other) in violating.into_iter().chain(others).enumerate() {
-        on.add(other);
+        info.add(other);
         filters.add(&mut counts, other, node);
-        if fits(&on, &counts).is_err() {
-            on.remove(&other.uid);
+        if fits(&info, &counts).is_err() {
+            info.remove(&other.uid);
             filters.remove(&mut counts, other, node);
             victims.push(Arc::clone(other));
             violations += usize::from(number < protected);
@@ -160,7 +166,10 @@ fn on_trial<'a>(
 
 /// Splits pods into those whose eviction violates a PodDisruptionBudget and the rest (`filterPodsWithPDBViolation` of kube-scheduler). Each
 /// pod uses up its budgets before later pods do.
-fn by_budget<'p>(snapshot: &Snapshot, pods: Vec<&'p Arc<Pod>>) -> (Vec<&'p Arc<Pod>>, Vec<&'p Arc<Pod>>) {
+fn split_by_pdb_violation<'p>(
+    snapshot: &Snapshot,
+    pods: Vec<&'p Arc<Pod>>,
+) -> (Vec<&'p Arc<Pod>>, Vec<&'p Arc<Pod>>) {
     let mut budgets: Vec<_> = snapshot
         .budgets
         .iter()

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use capacity_types::Arithmetic;
 
-use crate::message::Form;
-use crate::taint_words::TaintWords;
+use crate::message::Wording;
+use crate::taint_wording::TaintWording;
 
 /// A Kubernetes release, 1.19 (the first with storage capacity, KEP-1472) to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,28 +107,28 @@ impl Release {
     }
 
     /// The wording of messages.
-    pub fn form(self) -> Form {
+    pub fn wording(self) -> Wording {
         match self.minor {
-            ..24 => Form::Plain,
-            24..=25 => Form::Counted,
-            26..=29 => Form::TwoPeriods,
-            34..=36 => Form::Noisy,
-            _ => Form::Preemption,
+            ..24 => Wording::Plain,
+            24..=25 => Wording::WithPreemption,
+            26..=29 => Wording::TwoPeriods,
+            34..=36 => Wording::DynamicResources,
+            _ => Wording::OnePeriod,
         }
     }
 
     /// The wording of an untolerated taint: shorter since 1.24 (kubernetes/kubernetes#109119), without key and value for confidentiality
     /// since 1.34 (#134740).
-    pub fn taint_words(self) -> TaintWords {
+    pub fn taint_wording(self) -> TaintWording {
         match self.minor {
-            ..24 => TaintWords::Long,
-            24..=33 => TaintWords::Named,
-            _ => TaintWords::Secret,
+            ..24 => TaintWording::Long,
+            24..=33 => TaintWording::KeyValue,
+            _ => TaintWording::Generic,
         }
     }
 
     /// The arithmetic of the release for quantities beyond int64: overflow, capped since 1.37 (kubernetes/kubernetes#141305).
-    pub fn deviant_arithmetic(self) -> Arithmetic {
+    pub fn upstream_arithmetic(self) -> Arithmetic {
         if self.minor >= 37 {
             Arithmetic::Saturating
         } else {
@@ -180,15 +180,15 @@ impl Release {
     }
 
     /// Whether the release accepts this API version of KubeSchedulerConfiguration.
-    pub fn reads_configuration(self, version: &str) -> bool {
-        let reads = match version {
+    pub fn accepts_configuration(self, version: &str) -> bool {
+        let minors = match version {
             "v1" => 25..=LAST,
             "v1beta3" => 23..=28,
             "v1beta2" => 22..=27,
             "v1beta1" => 19..=22,
             _ => return false,
         };
-        reads.contains(&self.minor)
+        minors.contains(&self.minor)
     }
 }
 
@@ -285,30 +285,65 @@ mod tests {
 
     #[test]
     fn wording_and_arithmetic_match_the_release() {
-        for (release, form, taints, arithmetic) in [
-            ("1.19", Form::Plain, TaintWords::Long, Arithmetic::Wrapping),
-            ("1.23", Form::Plain, TaintWords::Long, Arithmetic::Wrapping),
-            ("1.24", Form::Counted, TaintWords::Named, Arithmetic::Wrapping),
-            ("1.25", Form::Counted, TaintWords::Named, Arithmetic::Wrapping),
-            ("1.26", Form::TwoPeriods, TaintWords::Named, Arithmetic::Wrapping),
-            ("1.29", Form::TwoPeriods, TaintWords::Named, Arithmetic::Wrapping),
-            ("1.30", Form::Preemption, TaintWords::Named, Arithmetic::Wrapping),
-            ("1.34", Form::Noisy, TaintWords::Secret, Arithmetic::Wrapping),
-            ("1.36", Form::Noisy, TaintWords::Secret, Arithmetic::Wrapping),
+        for (release, wording, taints, arithmetic) in [
+            ("1.19", Wording::Plain, TaintWording::Long, Arithmetic::Wrapping),
+            ("1.23", Wording::Plain, TaintWording::Long, Arithmetic::Wrapping),
+            (
+                "1.24",
+                Wording::WithPreemption,
+                TaintWording::KeyValue,
+                Arithmetic::Wrapping,
+            ),
+            (
+                "1.25",
+                Wording::WithPreemption,
+                TaintWording::KeyValue,
+                Arithmetic::Wrapping,
+            ),
+            (
+                "1.26",
+                Wording::TwoPeriods,
+                TaintWording::KeyValue,
+                Arithmetic::Wrapping,
+            ),
+            (
+                "1.29",
+                Wording::TwoPeriods,
+                TaintWording::KeyValue,
+                Arithmetic::Wrapping,
+            ),
+            (
+                "1.30",
+                Wording::OnePeriod,
+                TaintWording::KeyValue,
+                Arithmetic::Wrapping,
+            ),
+            (
+                "1.34",
+                Wording::DynamicResources,
+                TaintWording::Generic,
+                Arithmetic::Wrapping,
+            ),
+            (
+                "1.36",
+                Wording::DynamicResources,
+                TaintWording::Generic,
+                Arithmetic::Wrapping,
+            ),
             (
                 "1.37",
-                Form::Preemption,
-                TaintWords::Secret,
+                Wording::OnePeriod,
+                TaintWording::Generic,
                 Arithmetic::Saturating,
             ),
         ] {
             let release: Release = release.parse().unwrap();
             let found = (
-                release.form(),
-                release.taint_words(),
-                release.deviant_arithmetic(),
+                release.wording(),
+                release.taint_wording(),
+                release.upstream_arithmetic(),
             );
-            assert_eq!(found, (form, taints, arithmetic), "{release}");
+            assert_eq!(found, (wording, taints, arithmetic), "{release}");
         }
     }
 

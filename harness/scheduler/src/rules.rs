@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use capacity_types::Arithmetic;
 
-use crate::message::Form;
+use crate::message::Wording;
 use crate::shape::Shape;
-use crate::taint_words::TaintWords;
+use crate::taint_wording::TaintWording;
 
 /// Settings of a scheduling decision.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,9 +16,9 @@ pub struct Rules {
     /// The scoring function. `None` if `StorageCapacityScoring` (KEP-4049) is off.
     pub shape: Option<Shape>,
     /// The scheduler's feature gate `CSIStorageCapacity` is off: capacity is checked for no pod.
-    pub without_capacity: bool,
+    pub skips_capacity_check: bool,
     /// Releases 1.19 and 1.20: `maximumVolumeSize` does not exist, so requests are compared with `capacity` alone.
-    pub without_maximum: bool,
+    pub ignores_maximum_volume_size: bool,
     /// Whether several PVCs of one class share one pool in scores.
     pub pooling: Pooling,
     /// Only static bindings are scored (KEP-1845, `VolumeCapacityPriority`).
@@ -26,9 +26,9 @@ pub struct Rules {
     /// Turning off a driver's `storageCapacity` requeues no pod, as upstream since queueing hints.
     pub ignores_driver_updates: bool,
     /// The wording of messages.
-    pub form: Form,
+    pub wording: Wording,
     /// The wording of an untolerated taint.
-    pub taint_words: TaintWords,
+    pub taint_wording: TaintWording,
     /// Which of several sufficient capacity objects is recorded and scored.
     pub choice: Choice,
     /// Resources that only an extender checks (`ignoredByScheduler`).
@@ -36,7 +36,7 @@ pub struct Rules {
     /// How a node is chosen among those of equal score.
     pub ties: Ties,
     /// How messages list reasons.
-    pub refusals: Refusals,
+    pub message_style: MessageStyle,
 }
 
 /// How a node is chosen among those of equal score. No specification defines it.
@@ -53,7 +53,7 @@ pub enum Ties {
 
 /// How messages list reasons. KEP-1472 quotes the reason but does not define the text around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Refusals {
+pub enum MessageStyle {
     /// Each reason with its number of nodes, as kube-scheduler does.
     #[default]
     Counted,

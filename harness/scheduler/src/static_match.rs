@@ -11,39 +11,39 @@ use crate::objects::{Claim, ObjectKey, Volume};
 
 /// The PersistentVolumes that match a PVC, on any node, ignoring the pod's other PVCs.
 #[derive(Clone, Debug, Default)]
-pub struct Suitable {
+pub struct MatchingVolumes {
     /// Reserved for the PVC by `claimRef`, by name.
     reserved: Vec<Arc<Volume>>,
     /// Without `claimRef`, by ascending size, then by name.
     free: Vec<Arc<Volume>>,
 }
 
-impl Suitable {
+impl MatchingVolumes {
     /// Filters the PersistentVolumes of the PVC's class. They must be sorted by name.
     pub(crate) fn find<'a>(claim: &Claim, volumes: impl Iterator<Item = &'a Arc<Volume>>) -> Self {
-        let mut suitable = Self::default();
+        let mut matching = Self::default();
         for volume in volumes.filter(|volume| is_eligible(claim, volume)) {
             if volume.is_bound_to(claim) {
-                suitable.reserved.push(Arc::clone(volume));
+                matching.reserved.push(Arc::clone(volume));
             } else if is_available(claim, volume) {
-                suitable.free.push(Arc::clone(volume));
+                matching.free.push(Arc::clone(volume));
             }
         }
-        suitable.free.sort_by_key(|volume| size(volume));
-        suitable
+        matching.free.sort_by_key(|volume| size(volume));
+        matching
     }
 
     /// The PersistentVolume to bind on a node with these labels: one reserved for the PVC, else the smallest accessible one. `taken`:
     /// volumes already chosen for other PVCs of the pod.
-    pub(crate) fn on(&self, taken: &BTreeSet<&ObjectKey>, labels: &Labels) -> Option<&Arc<Volume>> {
-        let is_left = |volume: &&Arc<Volume>| !taken.contains(&volume.key);
-        if let Some(reserved) = self.reserved.iter().find(is_left) {
+    pub(crate) fn choose(&self, taken: &BTreeSet<&ObjectKey>, labels: &Labels) -> Option<&Arc<Volume>> {
+        let is_unused = |volume: &&Arc<Volume>| !taken.contains(&volume.key);
+        if let Some(reserved) = self.reserved.iter().find(is_unused) {
             // If the reserved volume is not accessible from the node, no other volume may be used.
             return Some(reserved).filter(|volume| volume.admits(labels));
         }
         self.free
             .iter()
-            .filter(is_left)
+            .filter(is_unused)
             .find(|volume| volume.admits(labels))
     }
 }
@@ -64,8 +64,8 @@ fn is_available(claim: &Claim, volume: &Volume) -> bool {
         .selector
         .as_ref()
         .is_ok_and(|selector| selector.matches(&volume.labels));
-    let offered = |mode: &String| volume.access_modes.contains(mode);
-    volume.available && selected && claim.access_modes.iter().all(offered)
+    let is_supported = |mode: &String| volume.access_modes.contains(mode);
+    volume.available && selected && claim.access_modes.iter().all(is_supported)
 }
 
 /// The exact quantity, not rounded to whole bytes.

@@ -38,7 +38,7 @@ impl<T> Default for Store<T> {
 impl<T: Object> Store<T> {
     /// The object: its assumed version until the watch delivers a newer one.
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<T>> {
-        self.stored(key).map(|stored| self.as_decided(stored))
+        self.stored(key).map(|stored| self.with_assumed(stored))
     }
 
     /// The object as last delivered by the watch.
@@ -48,7 +48,7 @@ impl<T: Object> Store<T> {
 
     /// All objects, including assumed versions, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.objects.values().map(|stored| self.as_decided(stored))
+        self.objects.values().map(|stored| self.with_assumed(stored))
     }
 
     /// Number of objects.
@@ -61,10 +61,10 @@ impl<T: Object> Store<T> {
         self.objects.is_empty()
     }
 
-    /// Assumes a change. `decided` must be a copy of the stored object with the same resource version. The next version from the watch
+    /// Assumes a change. `assumed` must be a copy of the stored object with the same resource version. The next version from the watch
     /// replaces it, so an assumed change never hides a newer object.
-    pub fn assume(&mut self, decided: Arc<T>) {
-        self.assumed.insert(decided.key().clone(), decided);
+    pub fn assume(&mut self, assumed: Arc<T>) {
+        self.assumed.insert(assumed.key().clone(), assumed);
     }
 
     /// Drops the assumed version of an object, if any.
@@ -72,7 +72,7 @@ impl<T: Object> Store<T> {
         self.assumed.remove(key);
     }
 
-    fn as_decided<'a>(&'a self, stored: &'a Arc<T>) -> &'a Arc<T> {
+    fn with_assumed<'a>(&'a self, stored: &'a Arc<T>) -> &'a Arc<T> {
         let assumed = self.assumed.get(stored.key());
         assumed
             .filter(|assumed| assumed.version() == stored.version())

@@ -37,7 +37,7 @@ impl VolumeIndex {
 
     /// All volumes of the PVC's class whose `claimRef` is this PVC, then those without one, each sorted by name. Includes assumed changes,
     /// which may have given a volume to another PVC.
-    pub fn open_to<'a>(&'a self, claim: &'a Claim) -> impl Iterator<Item = &'a Arc<Volume>> {
+    pub fn candidates_for<'a>(&'a self, claim: &'a Claim) -> impl Iterator<Item = &'a Arc<Volume>> {
         let own = self.claimed.get(&claim.key);
         let free = self.free.get(&claim.class);
         let names = own.into_iter().chain(free).flatten();
@@ -47,8 +47,8 @@ impl VolumeIndex {
     }
 
     /// Assumes a change of a volume: see [`Store::assume`].
-    pub fn assume(&mut self, decided: Arc<Volume>) {
-        self.volumes.assume(decided);
+    pub fn assume(&mut self, assumed: Arc<Volume>) {
+        self.volumes.assume(assumed);
     }
 
     /// Drops the assumed version of a volume, if any.
@@ -66,8 +66,8 @@ impl VolumeIndex {
 
     fn unlink(&mut self, volume: &Volume) {
         match &volume.claim {
-            Some(claim) => drop_name(&mut self.claimed, &claim.key, &volume.key),
-            None => drop_name(&mut self.free, &volume.class, &volume.key),
+            Some(claim) => remove_name(&mut self.claimed, &claim.key, &volume.key),
+            None => remove_name(&mut self.free, &volume.class, &volume.key),
         }
     }
 }
@@ -93,7 +93,11 @@ impl Collection<Volume> for VolumeIndex {
     }
 }
 
-fn drop_name<K: std::hash::Hash + Eq>(by: &mut HashMap<K, BTreeSet<ObjectKey>>, under: &K, name: &ObjectKey) {
+fn remove_name<K: std::hash::Hash + Eq>(
+    by: &mut HashMap<K, BTreeSet<ObjectKey>>,
+    under: &K,
+    name: &ObjectKey,
+) {
     if let Some(names) = by.get_mut(under) {
         names.remove(name);
         if names.is_empty() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use capacity_types::Segment;
 use publisher::{NameForm, SelectorForm, SizeForm, UpdateVerb};
-use scheduler::{Refusals, Ties};
+use scheduler::{MessageStyle, Ties};
 use suites::harness::alike::did_you_mean;
 use suites::harness::invocation::program;
 use suites::harness::plan::{Action, Plan};
@@ -202,7 +202,7 @@ pub const CHOICES: &[Choice] = &[
         value: "plain",
         source: "KEP-1472, Rollout, Upgrade and Rollback Planning, quotes the reason and no text around it",
         change: Change::Scheduler(|it| {
-            it.refusals = Refusals::Plain;
+            it.message_style = MessageStyle::Plain;
         }),
     },
     Choice {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use capacity_diagnose::explain::{self, Detail};
 use capacity_scheduler::cycle::{self, Assessment, Cause};
-use capacity_scheduler::filter::Refusal;
+use capacity_scheduler::filter::ConflictReason;
 use capacity_scheduler::objects::{Object, Pod};
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::{Shape, ShapePoint};
@@ -118,14 +118,14 @@ fn verdicts(assessment: &Assessment) -> BTreeMap<String, &'static str> {
         .feasible
         .iter()
         .map(|feasible| (feasible.node.name().to_owned(), "fits"));
-    let refused = assessment.refused.iter().map(|refused| {
+    let refused = assessment.rejected.iter().map(|refused| {
         let verdict = match &refused.cause {
             Cause::Volumes(refusals) => match refusals.as_slice() {
-                [Refusal::NotEnoughSpace { .. }] => "no capacity",
-                [Refusal::BindConflict { .. }] => "no volume or topology",
+                [ConflictReason::NotEnoughSpace { .. }] => "no capacity",
+                [ConflictReason::BindConflict { .. }] => "no volume or topology",
                 _ => "another refusal",
             },
-            Cause::Unfit(_) | Cause::Extender { .. } => "unfit",
+            Cause::Filter(_) | Cause::Extender { .. } => "unfit",
         };
         (refused.node.name().to_owned(), verdict)
     });

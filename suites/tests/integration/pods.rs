@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 
 use capacity_diagnose::inventory::Inventory;
-use capacity_scheduler::cycle::{self, Decision, NoAssessment};
+use capacity_scheduler::cycle::{self, AssessError, Decision};
 use capacity_scheduler::objects::{ObjectKey, Pod};
 use capacity_scheduler::rules::Rules;
 use flate2::read::GzDecoder;
@@ -65,7 +65,7 @@ fn nodes(inventory: &Inventory, pod: &Pod) -> BTreeMap<String, String> {
     let snapshot = &inventory.snapshot;
     let assessment = match cycle::assess(snapshot, &Rules::default(), pod) {
         Ok(assessment) => assessment,
-        Err(NoAssessment::Unready(why)) => {
+        Err(AssessError::PreFilter(why)) => {
             let nodes = snapshot.nodes.iter();
             return nodes
                 .map(|node| (node.name().to_owned(), reason(&why.to_string())))
@@ -75,7 +75,7 @@ fn nodes(inventory: &Inventory, pod: &Pod) -> BTreeMap<String, String> {
     };
     let feasible = assessment.feasible.iter();
     let feasible = feasible.map(|it| (it.node.name().to_owned(), "fits".to_owned()));
-    let refused = assessment.refused.iter();
+    let refused = assessment.rejected.iter();
     let refused = refused.map(|it| {
         let reasons = it.cause.reasons(&Rules::default());
         (it.node.name().to_owned(), reason(&reasons.join(", ")))

@@ -21,9 +21,9 @@ use self::objects::Considered;
 use crate::lint::{self, Finding};
 use capacity_scheduler::Options;
 use capacity_scheduler::capacity_check::{self, Demand, Sufficiency, Unchecked};
-use capacity_scheduler::claims::{Delayed, PodClaims, classify};
-use capacity_scheduler::cycle::{self, Assessment, Cause, Feasible, NoAssessment, Refused, assess};
-use capacity_scheduler::filter::{BindConflict, Refusal};
+use capacity_scheduler::claims::{DelayedClaim, PodClaims, classify};
+use capacity_scheduler::cycle::{self, AssessError, Assessment, Cause, Feasible, Rejected, assess};
+use capacity_scheduler::filter::{BindConflict, ConflictReason};
 use capacity_scheduler::message;
 use capacity_scheduler::objects::{Claim, Node, Object, ObjectKey, Pod, ReadError};
 use capacity_scheduler::preemption::{Preemption, preempt};
@@ -293,7 +293,7 @@ fn explain(
     let claims = match classify(snapshot, rules, pod) {
         Ok(claims) => claims,
         Err(reason) => {
-            let verdict = cycle::unready(snapshot, rules, pod, &reason.to_string());
+            let verdict = cycle::pre_filter_message(snapshot, rules, pod, &reason.to_string());
             return Ok(explanation(
                 verdict,
                 unready_views(snapshot, rules, pod),
@@ -302,28 +302,28 @@ fn explain(
             ));
         }
     };
-    let classes = claims.selected.iter().chain(&claims.open);
+    let classes = claims.to_provision.iter().chain(&claims.to_match);
     let classes = classes.map(|delayed| delayed.class.key.name.as_str()).collect();
     let views = claim_views(rules, &claims);
     let assessment = match assess(snapshot, rules, pod) {
         Ok(assessment) => assessment,
-        Err(error @ (NoAssessment::Filter(_) | NoAssessment::Unready(_))) => {
+        Err(error @ (AssessError::Filter(_) | AssessError::PreFilter(_))) => {
             return Ok(explanation(error.to_string(), views, Vec::new(), classes));
         }
     };
     let (verdict, preemption) = match assessment.feasible.is_empty() {
         true => {
-            let preemption = preempt(snapshot, rules, pod, &assessment.refused);
-            let verdict = cycle::refusal(&assessment.refused, rules, &preemption);
+            let preemption = preempt(snapshot, rules, pod, &assessment.rejected);
+            let verdict = cycle::rejection_message(&assessment.rejected, rules, &preemption);
             (verdict, eviction_text(snapshot, &preemption))
         }
         false => (fits_text(rules, &assessment), None),
     };
     let has_scores = rules.shape.is_some() && assessment.feasible.len() > 1;
     let considered: Vec<_> = claims
-        .selected
+        .to_provision
         .iter()
-        .chain(&claims.open)
+        .chain(&claims.to_match)
         .map(|delayed| Considered::new(snapshot, rules, delayed, detail.objects))
         .collect();
     let feasible = assessment.feasible.iter().map(|feasible| NodeView {
@@ -336,7 +336,7 @@ fn explain(
             planned_outcome(feasible, claim)
         }),
     });
-    let refused = assessment.refused.iter().map(|refused| NodeView {
+    let refused = assessment.rejected.iter().map(|refused| NodeView {
         node: refused.node.name().to_owned(),
         fits: false,
         score: None,
@@ -366,7 +366,7 @@ fn fits_text(rules: &Rules, assessment: &Assessment) -> String {
     const LISTED_MAX: usize = 4;
     let feasible = &assessment.feasible;
     let names: Vec<_> = feasible.iter().map(|feasible| feasible.node.name()).collect();
-    let all = feasible.len() + assessment.refused.len();
+    let all = feasible.len() + assessment.rejected.len();
     let named = match names.len() {
         ..=LISTED_MAX => names.join(", "),
         count => format!(
@@ -450,7 +450,7 @@ fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
             format!("bound to {volume}; only nodes that can access it are considered"),
         )
     });
-    let delayed = claims.selected.iter().chain(&claims.open).map(|delayed| {
+    let delayed = claims.to_provision.iter().chain(&claims.to_match).map(|delayed| {
         let mut state = demand_text(delayed);
         if let Some(node) = &delayed.claim.selected_node {
             state = format!("its selected-node is {node}, so no other node is considered; {state}");
@@ -460,7 +460,7 @@ fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
     bound.chain(delayed).collect()
 }
 
-fn demand_text(delayed: &Delayed) -> String {
+fn demand_text(delayed: &DelayedClaim) -> String {
     let provisioner = &delayed.class.provisioner;
     match &delayed.demand {
         Demand::Request(_) => format!("waits for its first consumer; {provisioner} tracks capacity"),
@@ -468,7 +468,7 @@ fn demand_text(delayed: &Delayed) -> String {
             "waits for its first consumer; capacity is not checked: {}",
             unchecked_text(*reason, provisioner)
         ),
-        Demand::Unknown(error) => format!("waits for its first consumer; {error}"),
+        Demand::Unreadable(error) => format!("waits for its first consumer; {error}"),
     }
 }
 
@@ -512,7 +512,7 @@ fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
         .find(|it| it.claim.key == *claim)?;
     let limit = |object: &capacity_scheduler::objects::Capacity| {
         object
-            .limit()
+            .largest_volume()
             .map(|limit| format_bytes(limit.bytes(Arithmetic::Exact)))
     };
     Some(match &provision.capacity {
@@ -526,13 +526,13 @@ fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
 }
 
 /// The reason of a node that concerns a PVC.
-fn rejection_outcome(refused: &Refused, claim: &ObjectKey) -> Option<String> {
+fn rejection_outcome(refused: &Rejected, claim: &ObjectKey) -> Option<String> {
     let Cause::Volumes(refusals) = &refused.cause else {
         return None;
     };
     refusals.iter().find_map(|refusal| match refusal {
-        Refusal::BindConflict { claim: of, cause } if of == claim => Some(cause.to_string()),
-        Refusal::NotEnoughSpace { claim: of } if of.key == *claim => {
+        ConflictReason::BindConflict { claim: of, cause } if of == claim => Some(cause.to_string()),
+        ConflictReason::NotEnoughSpace { claim: of } if of.key == *claim => {
             Some("no capacity object that this node can access is large enough".to_owned())
         }
         _ => None,
@@ -541,7 +541,7 @@ fn rejection_outcome(refused: &Refused, claim: &ObjectKey) -> Option<String> {
 
 /// Checks the PVC by itself if an earlier filter rejected the node.
 fn evaluate_alone(considered: &Considered<'_>, node: &Node) -> String {
-    let Delayed { demand, class, .. } = considered.delayed;
+    let DelayedClaim { demand, class, .. } = considered.delayed;
     if !class.admits(&node.labels) {
         return BindConflict::TopologyNotAllowed.to_string();
     }

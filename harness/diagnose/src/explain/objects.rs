@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use capacity_scheduler::capacity_check::{Demand, Shortcoming, shortcoming};
 use capacity_scheduler::capacity_index::Group;
-use capacity_scheduler::claims::Delayed;
+use capacity_scheduler::claims::DelayedClaim;
 use capacity_scheduler::objects::{Capacity, Node};
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::snapshot::Snapshot;
@@ -62,7 +62,7 @@ pub enum ObjectVerdict {
 pub(super) struct Considered<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) rules: &'a Rules,
-    pub(super) delayed: &'a Delayed,
+    pub(super) delayed: &'a DelayedClaim,
     /// The objects of the class by descending size.
     ranked: Vec<&'a Arc<Capacity>>,
     objects_max: usize,
@@ -72,13 +72,13 @@ impl<'a> Considered<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         rules: &'a Rules,
-        delayed: &'a Delayed,
+        delayed: &'a DelayedClaim,
         objects_max: usize,
     ) -> Self {
         let class = &delayed.class.key.name;
         let objects = snapshot.capacities.iter();
         let mut ranked: Vec<_> = objects.filter(|object| object.class == *class).collect();
-        ranked.sort_by_key(|object| Reverse(object.limit().map(Quantity::nanos)));
+        ranked.sort_by_key(|object| Reverse(object.largest_volume().map(Quantity::nanos)));
         Self {
             snapshot,
             rules,
@@ -117,7 +117,7 @@ impl<'a> Considered<'a> {
         let mut accessible: Vec<_> = candidates
             .filter(|object| object.topology.admits(&node.labels))
             .collect();
-        accessible.sort_by_key(|object| Reverse(object.limit().map(Quantity::nanos)));
+        accessible.sort_by_key(|object| Reverse(object.largest_volume().map(Quantity::nanos)));
         accessible
     }
 
@@ -133,7 +133,7 @@ impl<'a> Considered<'a> {
             let objects = of_class.candidates(&node.labels).flat_map(Group::iter);
             objects
                 .filter(|object| shortcoming(self.rules, object, *request, &node.labels).is_none())
-                .max_by_key(|object| object.limit().map(Quantity::nanos))
+                .max_by_key(|object| object.largest_volume().map(Quantity::nanos))
         });
         largest
             .take(self.objects_max)
@@ -151,7 +151,7 @@ impl<'a> Considered<'a> {
                 node,
                 shortcoming(self.rules, object, *request, &node.labels),
             ),
-            Demand::Unchecked(_) | Demand::Unknown(_) => (
+            Demand::Unchecked(_) | Demand::Unreadable(_) => (
                 ObjectVerdict::NotRead,
                 "is ignored: capacity is not checked".to_owned(),
             ),
@@ -168,8 +168,8 @@ impl<'a> Considered<'a> {
         let field = self.limit_field(object);
         match found {
             None => (ObjectVerdict::Suffices, format!("{field} is large enough")),
-            Some(Shortcoming::NoLimit) => (ObjectVerdict::NoLimit, format!("{field} is unset")),
-            Some(Shortcoming::TooSmall { limit, request }) => {
+            Some(Shortcoming::NothingSet) => (ObjectVerdict::NoLimit, format!("{field} is unset")),
+            Some(Shortcoming::TooSmall { largest: limit, request }) => {
                 let elsewhere = if object.topology.admits(&node.labels) {
                     ""
                 } else {
@@ -187,16 +187,16 @@ impl<'a> Considered<'a> {
                 "nodeTopology is unset, so it matches no node".to_owned(),
             ),
             Some(Shortcoming::InvalidTopology(error)) => (ObjectVerdict::InvalidTopology, error.to_string()),
-            Some(Shortcoming::OtherTopology) => (ObjectVerdict::OtherTopology, unmatched_label(object, node)),
+            Some(Shortcoming::TopologyMismatch) => (ObjectVerdict::OtherTopology, unmatched_label(object, node)),
         }
     }
 
     /// The name of the field that is compared with requests.
     fn limit_field(&self, object: &Capacity) -> &'static str {
         match (object.maximum, object.capacity) {
-            (Some(_), _) if !self.rules.without_maximum => "maximumVolumeSize",
+            (Some(_), _) if !self.rules.ignores_maximum_volume_size => "maximumVolumeSize",
             (_, Some(_)) => "capacity",
-            _ if self.rules.without_maximum => "capacity",
+            _ if self.rules.ignores_maximum_volume_size => "capacity",
             _ => "capacity and maximumVolumeSize",
         }
     }

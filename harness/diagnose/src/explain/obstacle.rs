@@ -5,17 +5,17 @@
 use capacity_types::quantity::format_bytes;
 use capacity_types::{Labels, NodeSelector};
 
-use capacity_scheduler::cycle::{Cause, Refused};
-use capacity_scheduler::filter::Refusal;
-use capacity_scheduler::filters::{Short, Skew, Unfit};
+use capacity_scheduler::cycle::{Cause, Rejected};
+use capacity_scheduler::filter::ConflictReason;
+use capacity_scheduler::filters::{FilterReason, InsufficientResource, Skew};
 use capacity_scheduler::objects::{Node, Pod};
 use capacity_scheduler::snapshot::Snapshot;
 
 /// Each obstacle as a sentence. Empty if the reason is already complete.
-pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Refused) -> Vec<String> {
+pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Rejected) -> Vec<String> {
     let node = &*refused.node;
     match &refused.cause {
-        Cause::Unfit(unfit) => node_obstacles(pod, node, unfit),
+        Cause::FilterReason(unfit) => node_obstacles(pod, node, unfit),
         Cause::Volumes(refusals) => refusals
             .iter()
             .filter_map(|refusal| volume_obstacles(snapshot, node, refusal))
@@ -25,18 +25,18 @@ pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Refused) -> Ve
     }
 }
 
-fn node_obstacles(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
+fn node_obstacles(pod: &Pod, node: &Node, unfit: &FilterReason) -> Vec<String> {
     let sentence = match unfit {
-        Unfit::Tainted(_) => return untolerated_taints(pod, node),
-        Unfit::NotNamed | Unfit::LabelsDiffer => return unmet_labels(pod, node),
-        Unfit::Full(short) => return short.iter().map(insufficient_resource).collect(),
-        Unfit::Cordoned => "the node is cordoned: spec.unschedulable is true".to_owned(),
-        Unfit::PortTaken(port) => format!("a pod on the node has host port {port}"),
-        Unfit::DiskInUse(disk) => format!("a pod on the node uses {disk}"),
-        Unfit::ClaimInUse(claim) => {
+        FilterReason::Tainted(_) => return untolerated_taints(pod, node),
+        FilterReason::NotNamed | FilterReason::LabelsDiffer => return unmet_labels(pod, node),
+        FilterReason::Full(short) => return short.iter().map(insufficient_resource).collect(),
+        FilterReason::Cordoned => "the node is cordoned: spec.unschedulable is true".to_owned(),
+        FilterReason::PortTaken(port) => format!("a pod on the node has host port {port}"),
+        FilterReason::DiskInUse(disk) => format!("a pod on the node uses {disk}"),
+        FilterReason::ClaimInUse(claim) => {
             format!("claim {claim} has access mode ReadWriteOncePod, and another pod uses it")
         }
-        Unfit::TooManyVolumes(limit) => format!(
+        FilterReason::TooManyVolumes(limit) => format!(
             "the pod adds {} volumes of driver {}; {} of {} are attached (limit of CSINode {})",
             limit.added,
             limit.driver,
@@ -44,16 +44,16 @@ fn node_obstacles(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
             limit.limit,
             node.name()
         ),
-        Unfit::OtherZone { volume, key } => {
+        FilterReason::ZoneMismatch { volume, key } => {
             format!(
                 "volume {volume} has another value of label {key}; the node has {}",
                 label_text(&node.labels, key)
             )
         }
-        Unfit::NoSpreadLabel(key) => {
+        FilterReason::NoSpreadLabel(key) => {
             format!("the node has no label {key}, which a topology spread constraint of the pod uses")
         }
-        Unfit::Skewed(Skew {
+        FilterReason::MaxSkewExceeded(Skew {
             key,
             value,
             pods,
@@ -62,18 +62,18 @@ fn node_obstacles(pod: &Pod, node: &Node, unfit: &Unfit) -> Vec<String> {
         }) => format!(
             "{key}={value} has {pods} matching pods, and the domain with the fewest has {fewest}; maxSkew is {max}"
         ),
-        Unfit::NoPodNear(key) => match node.labels.contains_key(key) {
+        FilterReason::AffinityUnsatisfied(key) => match node.labels.contains_key(key) {
             true => format!(
                 "no pod that the pod's affinity selects is on a node with {}",
                 label_text(&node.labels, key)
             ),
             false => format!("the node has no label {key}, which the pod's affinity uses"),
         },
-        Unfit::PodNear { pod: other, key } => format!(
+        FilterReason::PodNear { pod: other, key } => format!(
             "pod {other}, which the pod's anti-affinity selects, is on a node with {}",
             label_text(&node.labels, key)
         ),
-        Unfit::Repelled { pod: other, key } => format!(
+        FilterReason::Repelled { pod: other, key } => format!(
             "pod {other}, whose anti-affinity selects this pod, is on a node with {}",
             label_text(&node.labels, key)
         ),
@@ -171,7 +171,7 @@ fn insufficient_resource(short: &Short) -> String {
         requested,
         used,
         allocatable,
-    } = short;
+    } = insufficient;
     let text = |amount: i64| match resource.as_str() {
         "cpu" => format!("{amount}m"),
         "memory" | "ephemeral-storage" => format_bytes(amount.into()),

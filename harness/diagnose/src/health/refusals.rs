@@ -105,8 +105,8 @@ fn unpublished_for_claim(
 /// The largest volume that the published objects allow on a node. -1 if there is no object.
 fn published_limit(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
     let objects = &observed.inventory.snapshot.capacities;
-    let reaching = objects.reaching(class, &node.labels);
-    let limits = reaching.filter_map(|object| object.limit());
+    let reaching = objects.accessible_from(class, &node.labels);
+    let limits = reaching.filter_map(|object| object.largest_volume());
     limits
         .map(|limit| limit.bytes(Arithmetic::Exact))
         .max()

@@ -223,7 +223,7 @@ fn rules() -> impl Strategy<Value = Rules> {
         },
         shape: scored.then(Shape::most_free),
         pooling: if summed { Pooling::Each } else { Pooling::Once },
-        without_maximum: old,
+        ignores_maximum_volume_size: old,
         choice: if any { Choice::Any(salt) } else { Choice::Largest },
         ..Rules::default()
     })

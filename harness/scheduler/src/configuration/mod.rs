@@ -119,10 +119,10 @@ impl Reader {
     fn file(&mut self, file: &Value, release: Release) -> Option<Configuration> {
         let text = |field: &str| file[field].as_str().unwrap_or_default();
         let version = text("apiVersion");
-        let reads = version
+        let is_accepted = version
             .strip_prefix(GROUP)
-            .is_some_and(|version| release.reads_configuration(version));
-        if text("kind") != KIND || !reads {
+            .is_some_and(|version| release.accepts_configuration(version));
+        if text("kind") != KIND || !is_accepted {
             let kind = text("kind");
             self.errors.push(format!(
                 "no kind \"{kind}\" is registered for version \"{version}\" in the scheme of release {release}"

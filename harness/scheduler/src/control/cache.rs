@@ -172,7 +172,7 @@ fn pod_changes(node_pods: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>
         node_pods.remove(&gone.uid);
     }
     if let Some(new) = &new {
-        node_pods.see(new);
+        node_pods.observe(new);
     }
     let mut changes = Vec::new();
     let on_node = |pod: &Option<Arc<Pod>>| pod.clone().filter(|pod| pod.node.is_some());

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use crate::configuration::Extender;
-use crate::cycle::{Assessment, Cause, Feasible, Refused};
+use crate::cycle::{Assessment, Cause, Feasible, Rejected};
 use crate::objects::Pod;
 use crate::transport::{Http, Transport};
 
@@ -272,7 +272,7 @@ impl FilterResult {
                         extender.url_prefix
                     )
                 });
-            assessment.refused.push(Refused {
+            assessment.rejected.push(Rejected {
                 node: feasible.node,
                 cause: Cause::Extender {
                     reason,

@@ -24,9 +24,9 @@ use tracing::debug;
 use super::cache::Cache;
 use super::run::Error;
 use super::watch;
-use crate::assessment::undecidable;
+use crate::assessment::claim_error;
 use crate::claims::{self, PodClaims};
-use crate::filter::{self, Refusal, VolumePlan};
+use crate::filter::{self, ConflictReason, VolumePlan};
 use crate::listen;
 use crate::objects::{Node, Object, ObjectKey, Pod};
 use crate::options::Options;
@@ -170,7 +170,7 @@ impl Extender {
         }
         let snapshot = &cache.snapshot;
         let claims = claims::classify(snapshot, &self.rules, &args.pod);
-        if let Some(error) = claims.as_ref().ok().and_then(undecidable) {
+        if let Some(error) = claims.as_ref().ok().and_then(claim_error) {
             return Err(error.to_string());
         }
         let check_node = |node: &Node| match &claims {
@@ -194,8 +194,8 @@ impl Extender {
     }
 
     fn check(&self, cache: &Cache, claims: &PodClaims, node: &Node) -> Result<VolumePlan, String> {
-        filter::check_node(&cache.snapshot, &self.rules, claims, node).map_err(|refusals| {
-            let reasons: Vec<_> = refusals.iter().map(Refusal::reason).collect();
+        filter::check_node(&cache.snapshot, &self.rules, claims, node).map_err(|reasons| {
+            let reasons: Vec<_> = reasons.iter().map(ConflictReason::reason).collect();
             reasons.join(", ")
         })
     }

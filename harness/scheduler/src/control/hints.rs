@@ -160,7 +160,7 @@ fn has_become_sufficient(rules: &Rules, delta: &Delta<Capacity>, class: &str, re
     let Some(new) = delta.new.as_ref().filter(|new| new.class == class) else {
         return false;
     };
-    let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(request);
+    let is_enough = |object: &Capacity| largest_volume_bytes(rules, object) >= Some(request);
     // With another class or topology, it is a new object that was recreated between two lists.
     let is_same = |old: &&Arc<Capacity>| old.class == new.class && old.topology == new.topology;
     let old = delta.old.as_ref().filter(is_same);
@@ -168,8 +168,8 @@ fn has_become_sufficient(rules: &Rules, delta: &Delta<Capacity>, class: &str, re
 }
 
 /// `None` (both values unset) sorts below any value.
-fn limit_of(rules: &Rules, object: &Capacity) -> Option<i128> {
-    capacity_check::limit(rules, object).map(|limit| limit.bytes(rules.arithmetic))
+fn largest_volume_bytes(rules: &Rules, object: &Capacity) -> Option<i128> {
+    capacity_check::largest_volume(rules, object).map(|limit| limit.bytes(rules.arithmetic))
 }
 
 #[cfg(test)]

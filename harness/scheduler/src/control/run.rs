@@ -31,7 +31,7 @@ use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::unschedulable::Requeue;
 use super::watch;
 use super::watch_event::{Update, WATCH_PACE};
-use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
+use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Rejected};
 use crate::metrics::{AttemptResult, ExtensionPoint, Metrics};
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
@@ -251,7 +251,7 @@ impl Scheduler {
             }),
         };
         self.started = Instant::now();
-        let filtered = cycle::judge(&self.cache.lock().snapshot, &rules, &pod);
+        let filtered = cycle::run_filters(&self.cache.lock().snapshot, &rules, &pod);
         match self.score_nodes(filtered, &rules, &pod) {
             Ok(assessment) if !assessment.feasible.is_empty() && self.extenders.apply_to(&pod) => {
                 self.start_extenders(pod, rules, assessment, reported);
@@ -305,10 +305,10 @@ impl Scheduler {
             Decision::Unschedulable {
                 message,
                 blockers,
-                refused,
+                rejected,
                 evicts,
             } => {
-                log_refusals(&pod, &refused);
+                log_rejections(&pod, &rejected);
                 self.record_attempt(AttemptResult::Unschedulable, self.started);
                 self.queue.add_unschedulable(&pod.uid, blockers, now);
                 let failure = Failure {
@@ -506,13 +506,13 @@ fn requeue_after_failed_binding<'a>(decision: &'a Feasible, blocker: &Blocker) -
 }
 
 /// Logs node, PVC, class and size of every rejection by VolumeBinding.
-fn log_refusals(pod: &Pod, refused: &[Refused]) {
-    for Refused { node, cause } in refused {
-        let Cause::Volumes(refusals) = cause else {
+fn log_rejections(pod: &Pod, rejected: &[Rejected]) {
+    for Rejected { node, cause } in rejected {
+        let Cause::Volumes(reasons) = cause else {
             continue;
         };
-        for refusal in refusals {
-            debug!(pod = %pod.key, node = node.name(), reason = refusal.reason(), about = %refusal.about(), "node refused");
+        for reason in reasons {
+            debug!(pod = %pod.key, node = node.name(), reason = reason.reason(), about = %reason.describe(), "node refused");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Unfit;
+use super::FilterReason;
 use crate::objects::{Node, ObjectKey, Pod, PodAffinityTerm};
 use crate::snapshot::Snapshot;
 
@@ -13,19 +13,19 @@ type Domain<'a> = (&'a str, &'a str);
 #[derive(Clone, Debug, Default)]
 pub(super) struct PodAffinityCounts<'a> {
     /// Pods that match all affinity terms of the pending pod, by domain.
-    wanted: HashMap<Domain<'a>, i64>,
+    affinity: HashMap<Domain<'a>, i64>,
     /// Pods that match an anti-affinity term of the pending pod, by domain.
-    unwanted: HashMap<Domain<'a>, i64>,
+    anti_affinity: HashMap<Domain<'a>, i64>,
     /// Pods whose anti-affinity matches the pending pod, by domain.
-    repelling: HashMap<Domain<'a>, i64>,
+    existing_anti_affinity: HashMap<Domain<'a>, i64>,
 }
 
 impl<'a> PodAffinityCounts<'a> {
     pub(super) fn of(snapshot: &'a Snapshot, pod: &'a Pod) -> Self {
         let mut counts = Self::default();
-        for (node, other) in snapshot.pods.repelling() {
+        for (node, other) in snapshot.pods.with_anti_affinity() {
             if let Some(node) = snapshot.nodes.get(&ObjectKey::cluster(node)) {
-                counts.note_repelling(snapshot, pod, other, node, 1);
+                counts.count_existing_anti_affinity(snapshot, pod, other, node, 1);
             }
         }
         if pod.pod_affinity.is_empty() && pod.anti_affinity.is_empty() {
@@ -33,7 +33,7 @@ impl<'a> PodAffinityCounts<'a> {
         }
         for (node, other) in snapshot.pods.iter() {
             if let Some(node) = snapshot.nodes.get(&ObjectKey::cluster(node)) {
-                counts.note_wanted(snapshot, pod, other, node, 1);
+                counts.count_affinity(snapshot, pod, other, node, 1);
             }
         }
         counts
@@ -48,11 +48,11 @@ impl<'a> PodAffinityCounts<'a> {
         node: &'a Node,
         change: i64,
     ) {
-        self.note_repelling(snapshot, pod, other, node, change);
-        self.note_wanted(snapshot, pod, other, node, change);
+        self.count_existing_anti_affinity(snapshot, pod, other, node, change);
+        self.count_affinity(snapshot, pod, other, node, change);
     }
 
-    fn note_repelling(
+    fn count_existing_anti_affinity(
         &mut self,
         snapshot: &Snapshot,
         pod: &Pod,
@@ -61,54 +61,69 @@ impl<'a> PodAffinityCounts<'a> {
         change: i64,
     ) {
         for term in &other.anti_affinity {
-            if is_about(snapshot, term, pod) {
-                count(&mut self.repelling, term, node, change);
+            if term_matches(snapshot, term, pod) {
+                count(&mut self.existing_anti_affinity, term, node, change);
             }
         }
     }
 
-    fn note_wanted(&mut self, snapshot: &Snapshot, pod: &'a Pod, other: &Pod, node: &'a Node, change: i64) {
+    fn count_affinity(
+        &mut self,
+        snapshot: &Snapshot,
+        pod: &'a Pod,
+        other: &Pod,
+        node: &'a Node,
+        change: i64,
+    ) {
         if matches_all(snapshot, &pod.pod_affinity, other) {
             for term in &pod.pod_affinity {
-                count(&mut self.wanted, term, node, change);
+                count(&mut self.affinity, term, node, change);
             }
         }
         for term in &pod.anti_affinity {
-            if is_about(snapshot, term, other) {
-                count(&mut self.unwanted, term, node, change);
+            if term_matches(snapshot, term, other) {
+                count(&mut self.anti_affinity, term, node, change);
             }
         }
     }
 
     /// Why the node is rejected. `None` if it passes.
-    pub(super) fn check(&self, snapshot: &Snapshot, pod: &Pod, node: &Node) -> Option<Unfit> {
-        if let Some(term) = self.unmet(snapshot, pod, node) {
-            return Some(Unfit::NoPodNear(term.topology_key.clone()));
+    pub(super) fn check(&self, snapshot: &Snapshot, pod: &Pod, node: &Node) -> Option<FilterReason> {
+        if let Some(term) = self.unsatisfied_term(snapshot, pod, node) {
+            return Some(FilterReason::AffinityUnsatisfied(term.topology_key.clone()));
         }
         let domain = |key: &'_ String| Some((key.clone(), node.labels.get(key)?.clone()));
-        let is_near = |term: &&PodAffinityTerm| has(&self.unwanted, &term.topology_key, node);
+        let is_near = |term: &&PodAffinityTerm| has_pods(&self.anti_affinity, &term.topology_key, node);
         if let Some(term) = pod.anti_affinity.iter().find(is_near) {
             let near = in_domain(snapshot, domain(&term.topology_key)?);
-            let found = near.into_iter().find(|other| is_about(snapshot, term, other));
-            return Some(Unfit::PodNear {
+            let found = near.into_iter().find(|other| term_matches(snapshot, term, other));
+            return Some(FilterReason::AntiAffinityUnsatisfied {
                 pod: found.map_or_else(ObjectKey::default, |other| other.key.clone()),
                 key: term.topology_key.clone(),
             });
         }
-        let key = node.labels.keys().find(|key| has(&self.repelling, key, node))?;
+        let key = node
+            .labels
+            .keys()
+            .find(|key| has_pods(&self.existing_anti_affinity, key, node))?;
         let repels = |other: &&Pod| {
             let mut terms = other.anti_affinity.iter();
-            terms.any(|term| term.topology_key == *key && is_about(snapshot, term, pod))
+            terms.any(|term| term.topology_key == *key && term_matches(snapshot, term, pod))
         };
         let found = in_domain(snapshot, domain(key)?).into_iter().find(repels);
-        Some(Unfit::Repelled {
+        Some(FilterReason::ExistingAntiAffinity {
             pod: found.map_or_else(ObjectKey::default, |other| other.key.clone()),
             key: key.clone(),
         })
     }
 
     /// The first affinity term of the pod that the node does not satisfy.
-    fn unmet<'p>(&self, snapshot: &Snapshot, pod: &'p Pod, node: &Node) -> Option<&'p PodAffinityTerm> {
+    fn unsatisfied_term<'p>(
+        &self,
+        snapshot: &Snapshot,
+        pod: &'p Pod,
+        node: &Node,
+    ) -> Option<&'p PodAffinityTerm> {
         let terms = &pod.pod_affinity;
         if let Some(unlabelled) = terms
             .iter()
@@ -118,20 +133,20 @@ impl<'a> PodAffinityCounts<'a> {
         }
         let empty = terms
             .iter()
-            .find(|term| !has(&self.wanted, &term.topology_key, node))?;
+            .find(|term| !has_pods(&self.affinity, &term.topology_key, node))?;
         // The first pod of a group with affinity to itself may run in any domain.
-        let is_first = self.wanted.is_empty() && matches_all(snapshot, terms, pod);
+        let is_first = self.affinity.is_empty() && matches_all(snapshot, terms, pod);
         (!is_first).then_some(empty)
     }
 }
 
-fn is_about(snapshot: &Snapshot, term: &PodAffinityTerm, pod: &Pod) -> bool {
+fn term_matches(snapshot: &Snapshot, term: &PodAffinityTerm, pod: &Pod) -> bool {
     term.matches(&pod.key.namespace, &pod.labels, &snapshot.namespaces)
 }
 
 /// Whether all terms match this pod. False for an empty list.
 fn matches_all(snapshot: &Snapshot, terms: &[PodAffinityTerm], pod: &Pod) -> bool {
-    !terms.is_empty() && terms.iter().all(|term| is_about(snapshot, term, pod))
+    !terms.is_empty() && terms.iter().all(|term| term_matches(snapshot, term, pod))
 }
 
 fn count<'a>(counts: &mut HashMap<Domain<'a>, i64>, term: &'a PodAffinityTerm, node: &'a Node, change: i64) {
@@ -147,7 +162,7 @@ fn count<'a>(counts: &mut HashMap<Domain<'a>, i64>, term: &'a PodAffinityTerm, n
     }
 }
 
-fn has(counts: &HashMap<Domain<'_>, i64>, key: &str, node: &Node) -> bool {
+fn has_pods(counts: &HashMap<Domain<'_>, i64>, key: &str, node: &Node) -> bool {
     let value = node.labels.get(key);
     value.is_some_and(|value| counts.get(&(key, value.as_str())).is_some_and(|count| *count > 0))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::node_pods::OnNode;
+use crate::node_pods::NodeInfo;
 use crate::objects::{Claim, Disk, DriverVolume, Node, ObjectKey, Pod, driver_of};
 use crate::snapshot::Snapshot;
 
@@ -29,7 +29,12 @@ impl PodVolumes {
     }
 
     /// The first volume limit of the node that the pod would exceed.
-    pub(super) fn beyond_limit(&self, snapshot: &Snapshot, node: &Node, on: &OnNode) -> Option<VolumeLimit> {
+    pub(super) fn exceeded_limit(
+        &self,
+        snapshot: &Snapshot,
+        node: &Node,
+        info: &NodeInfo,
+    ) -> Option<VolumeLimit> {
         if self.0.is_empty() {
             return None;
         }
@@ -37,7 +42,7 @@ impl PodVolumes {
         if csi_node.drivers.iter().all(|driver| driver.limit.is_none()) {
             return None;
         }
-        let pods = on.pods.iter();
+        let pods = info.pods.iter();
         let mut attached: BTreeSet<DriverVolume> = pods.flat_map(|pod| volumes_of(snapshot, pod)).collect();
         let added: Vec<&DriverVolume> = self.0.difference(&attached).collect();
         let added: Vec<String> = added.into_iter().map(|volume| volume.driver.clone()).collect();
@@ -81,12 +86,12 @@ fn of_claim(snapshot: &Snapshot, claim: &Claim) -> Option<DriverVolume> {
     let class = snapshot.class(&claim.class)?;
     Some(DriverVolume {
         driver: driver_of(&class.provisioner).to_owned(),
-        handle: to_be_made(&claim.key),
+        handle: placeholder_handle(&claim.key),
     })
 }
 
 /// A volume handle for a PVC without a volume. No driver returns such a handle.
-fn to_be_made(claim: &ObjectKey) -> String {
+fn placeholder_handle(claim: &ObjectKey) -> String {
     format!("\0{claim}")
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use self::inter_pod::PodAffinityCounts;
 use self::spread::SpreadCounts;
-use crate::node_pods::OnNode;
+use crate::node_pods::NodeInfo;
 use crate::objects::{HostPort, Node, ObjectKey, Pod, Taint};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
@@ -26,23 +26,23 @@ pub use self::spread::Skew;
 /// The number of pods, as a resource.
 const PODS: &str = "pods";
 /// The taint that is equivalent to `spec.unschedulable`.
-const CORDON: &str = "node.kubernetes.io/unschedulable";
+const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
 
 /// Why a node is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum FilterReason {
     /// `matchFields` in the pod's node affinity names other nodes.
-    NotNamed,
+    NodeNameMismatch,
     /// The node is cordoned.
     Cordoned,
     /// The pod does not tolerate this taint.
-    Tainted(Taint),
+    UntoleratedTaint(Taint),
     /// The node's labels do not match `nodeSelector` or the required node affinity.
-    LabelsDiffer,
+    NodeSelectorMismatch,
     /// A pod on the node uses this host port.
-    PortTaken(HostPort),
+    HostPortInUse(HostPort),
     /// These resources are insufficient, in the order in which they are reported.
-    Full(Vec<Short>),
+    InsufficientResources(Vec<InsufficientResource>),
     /// A pod on the node uses a disk that the pod references without a PVC.
     DiskInUse(String),
     /// Another pod uses the PVC, whose access mode is ReadWriteOncePod.
@@ -50,27 +50,27 @@ pub enum Unfit {
     /// The driver's volume limit on the node would be exceeded.
     TooManyVolumes(VolumeLimit),
     /// A label of the PersistentVolume names another zone or region.
-    OtherZone {
+    ZoneMismatch {
         /// The PersistentVolume name.
         volume: String,
         /// The label key.
         key: String,
     },
     /// The node lacks the `topologyKey` label of a topology spread constraint.
-    NoSpreadLabel(String),
+    MissingTopologyLabel(String),
     /// `maxSkew` of a topology spread constraint would be exceeded.
-    Skewed(Skew),
+    MaxSkewExceeded(Skew),
     /// No pod in the node's domain matches the pod's affinity. Contains the `topologyKey` of the first unsatisfied term.
-    NoPodNear(String),
+    AffinityUnsatisfied(String),
     /// A pod in the node's domain matches the pod's anti-affinity.
-    PodNear {
+    AntiAffinityUnsatisfied {
         /// The matching pod.
         pod: ObjectKey,
         /// The `topologyKey`.
         key: String,
     },
     /// The anti-affinity of a pod in the node's domain matches the pending pod.
-    Repelled {
+    ExistingAntiAffinity {
         /// The pod with the anti-affinity.
         pod: ObjectKey,
         /// The `topologyKey`.
@@ -80,7 +80,7 @@ pub enum Unfit {
 
 /// An insufficient resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Short {
+pub struct InsufficientResource {
     /// The resource name, such as `memory`.
     pub resource: String,
     /// The pod's request: milli-CPU, bytes, or a count.
@@ -91,29 +91,31 @@ pub struct Short {
     pub allocatable: i64,
 }
 
-impl Unfit {
+impl FilterReason {
     /// The reasons in kube-scheduler's wording.
     pub fn reasons(&self, rules: &Rules) -> Vec<Cow<'static, str>> {
         let reason = match self {
-            Self::NotNamed => "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+            Self::NodeNameMismatch => "node(s) didn't satisfy plugin(s) [NodeAffinity]",
             Self::Cordoned => "node(s) were unschedulable",
-            Self::Tainted(taint) => return vec![rules.taint_words.reason(taint)],
-            Self::LabelsDiffer => "node(s) didn't match Pod's node affinity/selector",
-            Self::PortTaken(_) => "node(s) didn't have free ports for the requested pod ports",
-            Self::Full(short) => return short.iter().map(Short::reason).collect(),
+            Self::UntoleratedTaint(taint) => return vec![rules.taint_wording.reason(taint)],
+            Self::NodeSelectorMismatch => "node(s) didn't match Pod's node affinity/selector",
+            Self::HostPortInUse(_) => "node(s) didn't have free ports for the requested pod ports",
+            Self::InsufficientResources(insufficient) => {
+                return insufficient.iter().map(InsufficientResource::reason).collect();
+            }
             Self::DiskInUse(_) => "node(s) had no available disk",
             Self::ClaimInUse(_) => {
                 "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
             }
             Self::TooManyVolumes(_) => "node(s) exceed max volume count",
-            Self::OtherZone { .. } => "node(s) had no available volume zone",
-            Self::NoSpreadLabel(_) => {
+            Self::ZoneMismatch { .. } => "node(s) had no available volume zone",
+            Self::MissingTopologyLabel(_) => {
                 "node(s) didn't match pod topology spread constraints (missing required label)"
             }
-            Self::Skewed(_) => "node(s) didn't match pod topology spread constraints",
-            Self::NoPodNear(_) => "node(s) didn't match pod affinity rules",
-            Self::PodNear { .. } => "node(s) didn't match pod anti-affinity rules",
-            Self::Repelled { .. } => "node(s) didn't satisfy existing pods anti-affinity rules",
+            Self::MaxSkewExceeded(_) => "node(s) didn't match pod topology spread constraints",
+            Self::AffinityUnsatisfied(_) => "node(s) didn't match pod affinity rules",
+            Self::AntiAffinityUnsatisfied { .. } => "node(s) didn't match pod anti-affinity rules",
+            Self::ExistingAntiAffinity { .. } => "node(s) didn't satisfy existing pods anti-affinity rules",
         };
         vec![reason.into()]
     }
@@ -121,34 +123,38 @@ impl Unfit {
     /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
     pub fn is_unresolvable(&self) -> bool {
         match self {
-            Self::NotNamed
+            Self::NodeNameMismatch
             | Self::Cordoned
-            | Self::Tainted(_)
-            | Self::LabelsDiffer
-            | Self::OtherZone { .. }
-            | Self::NoSpreadLabel(_)
-            | Self::NoPodNear(_) => true,
+            | Self::UntoleratedTaint(_)
+            | Self::NodeSelectorMismatch
+            | Self::ZoneMismatch { .. }
+            | Self::MissingTopologyLabel(_)
+            | Self::AffinityUnsatisfied(_) => true,
             // Upstream tries preemption even on a node whose allocatable pod count is 0.
-            Self::Full(short) => short
-                .iter()
-                .any(|short| short.resource != PODS && short.requested > short.allocatable),
-            Self::PortTaken(_)
+            Self::InsufficientResources(insufficient) => insufficient.iter().any(|insufficient| {
+                insufficient.resource != PODS && insufficient.requested > insufficient.allocatable
+            }),
+            Self::HostPortInUse(_)
             | Self::DiskInUse(_)
             | Self::ClaimInUse(_)
             | Self::TooManyVolumes(_)
-            | Self::Skewed(_)
-            | Self::PodNear { .. }
-            | Self::Repelled { .. } => false,
+            | Self::MaxSkewExceeded(_)
+            | Self::AntiAffinityUnsatisfied { .. }
+            | Self::ExistingAntiAffinity { .. } => false,
         }
     }
 
     /// Whether adding or deleting another pod may change the result.
     pub fn depends_on_pods(&self) -> bool {
-        !self.is_unresolvable() || matches!(self, Self::Full(_) | Self::NoPodNear(_))
+        !self.is_unresolvable()
+            || matches!(
+                self,
+                Self::InsufficientResources(_) | Self::AffinityUnsatisfied(_)
+            )
     }
 }
 
-impl Short {
+impl InsufficientResource {
     /// The reason in kube-scheduler's wording.
     fn reason(&self) -> Cow<'static, str> {
         match self.resource.as_str() {
@@ -173,7 +179,7 @@ pub struct NodeFilters<'a> {
     snapshot: &'a Snapshot,
     rules: &'a Rules,
     pod: &'a Pod,
-    named: Option<BTreeSet<&'a str>>,
+    named_nodes: Option<BTreeSet<&'a str>>,
     /// The pod's PVCs with access mode ReadWriteOncePod.
     exclusive: Vec<&'a ObjectKey>,
     volumes: limits::PodVolumes,
@@ -194,7 +200,7 @@ impl<'a> NodeFilters<'a> {
             snapshot,
             rules,
             pod,
-            named: affinity.and_then(|affinity| affinity.named_nodes()),
+            named_nodes: affinity.and_then(|affinity| affinity.named_nodes()),
             counts: Counts {
                 affinity: PodAffinityCounts::of(snapshot, pod),
                 spread: SpreadCounts::of(snapshot, pod),
@@ -214,50 +220,50 @@ impl<'a> NodeFilters<'a> {
 
     /// Runs all filters on a node; `volumes` runs VolumeBinding at its position. As upstream, the node must pass both with and without the
     /// pods nominated to it.
-    pub fn check<T, E: From<Unfit>>(
+    pub fn check<T, E: From<FilterReason>>(
         &self,
         node: &'a Node,
         volumes: impl Fn() -> Result<T, E>,
     ) -> Result<T, E> {
-        let none = OnNode::default();
-        let on = self.snapshot.pods.on(node.name()).unwrap_or(&none);
-        self.check_with(node, on, &self.counts, volumes)
+        let none = NodeInfo::default();
+        let info = self.snapshot.pods.on(node.name()).unwrap_or(&none);
+        self.check_with(node, info, &self.counts, volumes)
     }
 
     /// Like [`Self::check`], with a simulated set of pods on the node.
-    pub fn check_with<T, E: From<Unfit>>(
+    pub fn check_with<T, E: From<FilterReason>>(
         &self,
         node: &'a Node,
-        on: &OnNode,
+        info: &NodeInfo,
         counts: &Counts<'a>,
         volumes: impl Fn() -> Result<T, E>,
     ) -> Result<T, E> {
-        let is_here = |pod: &&&Arc<Pod>| pod.nominated_node.as_deref() == Some(node.name());
-        let mut nominated = self.nominated.iter().filter(is_here).peekable();
+        let is_nominated_here = |pod: &&&Arc<Pod>| pod.nominated_node.as_deref() == Some(node.name());
+        let mut nominated = self.nominated.iter().filter(is_nominated_here).peekable();
         if nominated.peek().is_some() {
-            let (mut on, mut counts) = (on.clone(), counts.clone());
+            let (mut info, mut counts) = (info.clone(), counts.clone());
             for pod in nominated {
-                on.add(pod);
+                info.add(pod);
                 self.add(&mut counts, pod, node);
             }
-            self.check_once(node, &on, &counts, &volumes)?;
+            self.check_once(node, &info, &counts, &volumes)?;
         }
-        self.check_once(node, on, counts, &volumes)
+        self.check_once(node, info, counts, &volumes)
     }
 
-    fn check_once<T, E: From<Unfit>>(
+    fn check_once<T, E: From<FilterReason>>(
         &self,
         node: &Node,
-        on: &OnNode,
+        info: &NodeInfo,
         counts: &Counts<'_>,
         volumes: &impl Fn() -> Result<T, E>,
     ) -> Result<T, E> {
-        if let Some(unfit) = self.before_volumes(node, on, counts) {
-            return Err(unfit.into());
+        if let Some(reason) = self.before_volumes(node, info, counts) {
+            return Err(reason.into());
         }
         let plan = volumes()?;
         match self.after_volumes(node, counts) {
-            Some(unfit) => Err(unfit.into()),
+            Some(reason) => Err(reason.into()),
             None => Ok(plan),
         }
     }
@@ -283,57 +289,61 @@ impl<'a> NodeFilters<'a> {
             .count()
     }
 
-    fn before_volumes(&self, node: &Node, on: &OnNode, counts: &Counts<'_>) -> Option<Unfit> {
+    fn before_volumes(&self, node: &Node, info: &NodeInfo, counts: &Counts<'_>) -> Option<FilterReason> {
         let pod = self.pod;
-        if let Some(unfit) = whatever_else(pod, self.named.as_ref(), node) {
-            return Some(unfit);
+        if let Some(reason) = check_node_constraints(pod, self.named_nodes.as_ref(), node) {
+            return Some(reason);
         }
-        if let Some(port) = taken_port(pod, on) {
-            return Some(Unfit::PortTaken(port.clone()));
+        if let Some(port) = host_port_in_use(pod, info) {
+            return Some(FilterReason::HostPortInUse(port.clone()));
         }
-        let short = short(self.rules, pod, node, on);
-        if !short.is_empty() {
-            return Some(Unfit::Full(short));
+        let insufficient = insufficient_resources(self.rules, pod, node, info);
+        if !insufficient.is_empty() {
+            return Some(FilterReason::InsufficientResources(insufficient));
         }
-        if let Some(disk) = restrictions::disk_in_use(pod, on) {
-            return Some(Unfit::DiskInUse(disk.to_string()));
+        if let Some(disk) = restrictions::disk_in_use(pod, info) {
+            return Some(FilterReason::DiskInUse(disk.to_string()));
         }
         if counts.claims_in_use > 0 {
             let is_used = |claim: &&&ObjectKey| self.snapshot.pods.uses(claim);
             let used = self.exclusive.iter().find(is_used).or(self.exclusive.first());
-            return used.map(|claim| Unfit::ClaimInUse((*claim).clone()));
+            return used.map(|claim| FilterReason::ClaimInUse((*claim).clone()));
         }
-        let limit = self.volumes.beyond_limit(self.snapshot, node, on);
-        limit.map(Unfit::TooManyVolumes)
+        let limit = self.volumes.exceeded_limit(self.snapshot, node, info);
+        limit.map(FilterReason::TooManyVolumes)
     }
 
-    fn after_volumes(&self, node: &Node, counts: &Counts<'_>) -> Option<Unfit> {
+    fn after_volumes(&self, node: &Node, counts: &Counts<'_>) -> Option<FilterReason> {
         zone::mismatch(&self.zones, node)
             .or_else(|| counts.spread.check(self.pod, node))
             .or_else(|| counts.affinity.check(self.snapshot, self.pod, node))
     }
 }
 
-/// The filters that need neither other pods nor volumes: node name, unschedulable, taints and labels. `named`: node names in `matchFields`
+/// The filters that need neither other pods nor volumes: node name, unschedulable, taints and labels. `named_nodes`: node names in `matchFields`
 /// of the pod's affinity. `None`: it has no `matchFields`.
-fn whatever_else(pod: &Pod, named: Option<&BTreeSet<&str>>, node: &Node) -> Option<Unfit> {
-    if named.is_some_and(|named| !named.contains(node.name())) {
-        return Some(Unfit::NotNamed);
+fn check_node_constraints(
+    pod: &Pod,
+    named_nodes: Option<&BTreeSet<&str>>,
+    node: &Node,
+) -> Option<FilterReason> {
+    if named_nodes.is_some_and(|names| !names.contains(node.name())) {
+        return Some(FilterReason::NodeNameMismatch);
     }
-    if node.unschedulable && !Taint::no_schedule(CORDON).is_tolerated(&pod.tolerations) {
-        return Some(Unfit::Cordoned);
+    if node.unschedulable && !Taint::no_schedule(UNSCHEDULABLE_TAINT).is_tolerated(&pod.tolerations) {
+        return Some(FilterReason::Cordoned);
     }
     if let Some(taint) = untolerated(pod, node) {
-        return Some(Unfit::Tainted(taint.clone()));
+        return Some(FilterReason::UntoleratedTaint(taint.clone()));
     }
-    (!selects(pod, node)).then_some(Unfit::LabelsDiffer)
+    (!selects(pod, node)).then_some(FilterReason::NodeSelectorMismatch)
 }
 
 /// Whether node names, unschedulable, taints and labels allow the pod on one of these nodes.
 pub fn may_use_any<'n>(pod: &Pod, nodes: impl IntoIterator<Item = &'n Arc<Node>>) -> bool {
     let named = pod.affinity.as_ref().and_then(|affinity| affinity.named_nodes());
     let mut nodes = nodes.into_iter();
-    nodes.any(|node| whatever_else(pod, named.as_ref(), node).is_none())
+    nodes.any(|node| check_node_constraints(pod, named.as_ref(), node).is_none())
 }
 
 /// The first taint of the node that the pod does not tolerate.
@@ -350,20 +360,25 @@ fn selects(pod: &Pod, node: &Node) -> bool {
         && wanted.is_none_or(|affinity| affinity.matches(node.name(), &node.labels))
 }
 
-fn taken_port<'p>(pod: &'p Pod, on: &OnNode) -> Option<&'p HostPort> {
+fn host_port_in_use<'p>(pod: &'p Pod, info: &NodeInfo) -> Option<&'p HostPort> {
     let taken = |port: &&HostPort| {
-        let mut others = on.pods.iter().flat_map(|other| &other.host_ports);
+        let mut others = info.pods.iter().flat_map(|other| &other.host_ports);
         others.any(|other| other.conflicts_with(port))
     };
     pod.host_ports.iter().find(taken)
 }
 
 /// The insufficient resources. A node without `status.allocatable` has no limits.
-fn short(rules: &Rules, pod: &Pod, node: &Node, on: &OnNode) -> Vec<Short> {
+fn insufficient_resources(
+    rules: &Rules,
+    pod: &Pod,
+    node: &Node,
+    info: &NodeInfo,
+) -> Vec<InsufficientResource> {
     let Some(all) = &node.allocatable else {
         return Vec::new();
     };
-    let (requests, used) = (&pod.requests, &on.requested);
+    let (requests, used) = (&pod.requests, &info.requested);
     let amount =
         |of: &std::collections::BTreeMap<String, i64>, name: &str| of.get(name).copied().unwrap_or(0);
     let named = [
@@ -377,21 +392,21 @@ fn short(rules: &Rules, pod: &Pod, node: &Node, on: &OnNode) -> Vec<Short> {
             all.ephemeral_storage,
         ),
     ];
-    let looked_at = requests
+    let checked = requests
         .scalar
         .iter()
         .filter(|(name, _)| !rules.ignored_resources.contains(*name));
-    let scalar = looked_at.map(|(name, requested)| {
+    let scalar = checked.map(|(name, requested)| {
         let (used, all) = (amount(&used.scalar, name), amount(&all.scalar, name));
         (name.as_str(), *requested, used, all)
     });
     // A request of zero always fits, even on an overcommitted node.
-    let short = named
+    let insufficient = named
         .into_iter()
         .chain(scalar)
         .filter(|(_, requested, used, all)| *requested > 0 && *requested > all.saturating_sub(*used));
-    short
-        .map(|(resource, requested, used, allocatable)| Short {
+    insufficient
+        .map(|(resource, requested, used, allocatable)| InsufficientResource {
             resource: resource.to_owned(),
             requested,
             used,

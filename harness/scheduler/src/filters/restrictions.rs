@@ -1,6 +1,6 @@
 //! Volumes that only one pod may use: disks of a node, and PVCs with access mode ReadWriteOncePod (VolumeRestrictions).
 
-use crate::node_pods::OnNode;
+use crate::node_pods::NodeInfo;
 use crate::objects::{Disk, ObjectKey, Pod};
 use crate::snapshot::Snapshot;
 
@@ -20,9 +20,9 @@ pub(super) fn exclusive<'a>(snapshot: &Snapshot, pod: &'a Pod) -> Vec<&'a Object
 }
 
 /// A disk of the pod that conflicts with a pod on the node.
-pub(super) fn disk_in_use<'p>(pod: &'p Pod, on: &OnNode) -> Option<&'p Disk> {
+pub(super) fn disk_in_use<'p>(pod: &'p Pod, info: &NodeInfo) -> Option<&'p Disk> {
     let in_use = |disk: &&Disk| {
-        let mut others = on.pods.iter().flat_map(|other| &other.disks);
+        let mut others = info.pods.iter().flat_map(|other| &other.disks);
         others.any(|other| disk.conflicts_with(other))
     };
     pod.disks.iter().find(in_use)

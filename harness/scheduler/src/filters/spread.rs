@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Unfit, selects, untolerated};
+use super::{FilterReason, selects, untolerated};
 use crate::objects::{Node, Pod, SpreadConstraint};
 use crate::snapshot::Snapshot;
 
@@ -32,12 +32,12 @@ impl<'a> SpreadCounts<'a> {
             return counts;
         }
         for node in snapshot.nodes.iter() {
-            let on = snapshot.pods.on(node.name());
+            let info = snapshot.pods.on(node.name());
             for (constraint, domains) in counted(pod, node).zip(&mut counts.0) {
                 let Some((constraint, value)) = constraint else {
                     continue;
                 };
-                let pods = on.iter().flat_map(|on| &on.pods);
+                let pods = info.iter().flat_map(|info| &info.pods);
                 let pods = pods.filter(|other| counts_for(constraint, pod, other));
                 *domains.entry(value).or_default() += i64::try_from(pods.count()).unwrap_or(i64::MAX);
             }
@@ -57,10 +57,12 @@ impl<'a> SpreadCounts<'a> {
     }
 
     /// Why the node is rejected. `None` if it passes.
-    pub(super) fn check(&self, pod: &Pod, node: &Node) -> Option<Unfit> {
+    pub(super) fn check(&self, pod: &Pod, node: &Node) -> Option<FilterReason> {
         for (constraint, domains) in pod.spread.iter().zip(&self.0) {
             let Some(value) = node.labels.get(&constraint.topology_key) else {
-                return Some(Unfit::NoSpreadLabel(constraint.topology_key.clone()));
+                return Some(FilterReason::MissingTopologyLabel(
+                    constraint.topology_key.clone(),
+                ));
             };
             let fewest = match domains.len() < constraint.min_domains {
                 true => 0,
@@ -70,7 +72,7 @@ impl<'a> SpreadCounts<'a> {
             let selector = constraint.selector.as_ref();
             let own = i64::from(selector.is_some_and(|selector| selector.matches(&pod.labels)));
             if pods + own - fewest > constraint.max_skew {
-                return Some(Unfit::Skewed(Skew {
+                return Some(FilterReason::MaxSkewExceeded(Skew {
                     key: constraint.topology_key.clone(),
                     value: value.clone(),
                     pods,

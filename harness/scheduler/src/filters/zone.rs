@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Unfit;
+use super::FilterReason;
 use crate::objects::{Node, Pod, Volume};
 use crate::snapshot::Snapshot;
 
@@ -55,7 +55,7 @@ fn of_volume(volume: &Volume) -> impl Iterator<Item = VolumeZone<'_>> {
 }
 
 /// Why the node is rejected. `None` if it passes. A node without any zone or region label accepts every volume.
-pub(super) fn mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<Unfit> {
+pub(super) fn mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<FilterReason> {
     let labels = &node.labels;
     if zones.is_empty() || !KEYS.iter().any(|(key, _)| labels.contains_key(*key)) {
         return None;
@@ -64,8 +64,11 @@ pub(super) fn mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<Unfit> {
         let value = labels.get(zone.key).or_else(|| labels.get(zone.successor));
         value.is_none_or(|value| !zone.values.contains(value.as_str()))
     };
-    zones.iter().find(is_elsewhere).map(|zone| Unfit::OtherZone {
-        volume: zone.volume.key.name.clone(),
-        key: zone.key.to_owned(),
-    })
+    zones
+        .iter()
+        .find(is_elsewhere)
+        .map(|zone| FilterReason::ZoneMismatch {
+            volume: zone.volume.key.name.clone(),
+            key: zone.key.to_owned(),
+        })
 }

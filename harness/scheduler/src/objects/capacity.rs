@@ -35,7 +35,7 @@ pub struct Capacity {
 
 impl Capacity {
     /// The value that requests are compared with: `maximumVolumeSize`, else `capacity`.
-    pub fn limit(&self) -> Option<Quantity> {
+    pub fn largest_volume(&self) -> Option<Quantity> {
         self.maximum.or(self.capacity)
     }
 }

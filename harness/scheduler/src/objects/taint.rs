@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Taint as ApiTaint, Toleration as ApiToleration};
 
 /// Effects that exclude new pods. `PreferNoSchedule` only affects scores and is ignored.
-const REPELLING: [&str; 2] = ["NoSchedule", "NoExecute"];
+const EXCLUDING_EFFECTS: [&str; 2] = ["NoSchedule", "NoExecute"];
 
 /// A taint with effect NoSchedule or NoExecute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,13 +33,13 @@ impl Taint {
         Self {
             key: key.to_owned(),
             value: String::new(),
-            effect: REPELLING[0].to_owned(),
+            effect: EXCLUDING_EFFECTS[0].to_owned(),
         }
     }
 
     /// Parses a taint. `None` if its effect is not NoSchedule or NoExecute.
     pub fn read(source: &ApiTaint) -> Option<Self> {
-        REPELLING.contains(&source.effect.as_str()).then(|| Self {
+        EXCLUDING_EFFECTS.contains(&source.effect.as_str()).then(|| Self {
             key: source.key.clone(),
             value: source.value.clone().unwrap_or_default(),
             effect: source.effect.clone(),

@@ -120,7 +120,7 @@ fn without_tracking_capacity_is_not_checked() {
 #[test]
 fn with_the_feature_gate_off_capacity_is_not_checked() {
     let off = Rules {
-        without_capacity: true,
+        skips_capacity_check: true,
         ..Rules::default()
     };
     for row in rows() {
@@ -186,14 +186,20 @@ fn shortcoming_is_returned_for_every_insufficient_object() {
     let [no_limit, too_small, no_topology, invalid, elsewhere, none] = shortcomings.as_slice() else {
         panic!("{shortcomings:?}");
     };
-    assert_eq!(*no_limit, Some(Shortcoming::NoLimit));
-    assert_eq!(*too_small, Some(Shortcoming::TooSmall { limit, request }));
+    assert_eq!(*no_limit, Some(Shortcoming::NothingSet));
+    assert_eq!(
+        *too_small,
+        Some(Shortcoming::TooSmall {
+            largest: limit,
+            request
+        })
+    );
     assert_eq!(*no_topology, Some(Shortcoming::NoTopology));
     assert!(
         matches!(invalid, Some(Shortcoming::InvalidTopology(_))),
         "{invalid:?}"
     );
-    assert_eq!(*elsewhere, Some(Shortcoming::OtherTopology));
+    assert_eq!(*elsewhere, Some(Shortcoming::TopologyMismatch));
     assert_eq!(*none, None);
 }
 

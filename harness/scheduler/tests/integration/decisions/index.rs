@@ -124,7 +124,7 @@ proptest! {
             _ => None,
         };
         let bytes = |quantity: Quantity| quantity.bytes(Arithmetic::Exact);
-        let limit = |object: &Capacity| object.limit().map(bytes);
+        let limit = |object: &Capacity| object.largest_volume().map(bytes);
         let sufficient: Vec<_> = world.snapshot.capacities.iter().filter(|object| {
             object.class == "fast" && object.topology.admits(&labels) && limit(object) >= Some(2)
         }).collect();

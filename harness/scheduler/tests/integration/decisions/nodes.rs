@@ -24,7 +24,7 @@ fn verdicts(world: &World, pod: &Value) -> Vec<String> {
         .feasible
         .iter()
         .map(|feasible| format!("{}: fits", feasible.node.name()));
-    let refused = assessment.refused.iter().map(|refused| {
+    let refused = assessment.rejected.iter().map(|refused| {
         format!(
             "{}: {}",
             refused.node.name(),
@@ -106,7 +106,7 @@ fn node_with(world: &mut World, pods: &[Value]) {
             "spec": {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": requests}}]},
         });
         let pod = Pod::read(&serde_json::from_value(source).unwrap()).unwrap();
-        world.snapshot.pods.see(&Arc::new(pod));
+        world.snapshot.pods.observe(&Arc::new(pod));
     }
 }
 
@@ -199,7 +199,7 @@ fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
     assert_eq!(cpu(pods), 0);
     pods.assume(&pod, "n1");
     assert_eq!(cpu(pods), 1000);
-    pods.see(&pod);
+    pods.observe(&pod);
     assert_eq!(
         cpu(pods),
         1000,
@@ -212,7 +212,7 @@ fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
         ..(*pod).clone()
     });
     pods.assume(&there, "n1");
-    pods.see(&there);
+    pods.observe(&there);
     assert_eq!(count(pods), 1, "the bound pod counts once");
     pods.forget(&there.uid);
     assert_eq!(

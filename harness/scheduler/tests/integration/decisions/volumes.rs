@@ -1,7 +1,7 @@
 //! Tests of existing volumes and selected nodes. Expected values are literal decisions of kube-scheduler 1.36.
 
 use capacity_scheduler::cycle::assess;
-use capacity_scheduler::message::Form;
+use capacity_scheduler::message::Wording;
 use capacity_scheduler::rules::Rules;
 use serde_json::json;
 
@@ -157,7 +157,7 @@ fn bound_and_delayed_pvcs_are_checked_independently() {
     world.bound("a", "gone");
     world.delayed("b", "fast", "1Gi");
     let before_volume_zone = Rules {
-        form: Form::Counted,
+        wording: Wording::WithPreemption,
         ..Rules::default()
     };
     assert_eq!(

@@ -153,7 +153,7 @@ impl World {
             .feasible
             .iter()
             .map(|feasible| format!("{}: fits", feasible.node.name()));
-        let refused = assessment.refused.iter().map(|refused| {
+        let refused = assessment.rejected.iter().map(|refused| {
             format!(
                 "{}: {}",
                 refused.node.name(),

@@ -169,7 +169,7 @@ impl<'l> Look<'l> {
         let limits = of_class
             .filter(|it| it.topology.admits(template))
             .filter_map(|it| {
-                let bytes = it.limit()?.bytes(Arithmetic::Exact);
+                let bytes = it.largest_volume()?.bytes(Arithmetic::Exact);
                 u64::try_from(bytes).ok()
             });
         limits.max().unwrap_or_default()

@@ -98,7 +98,7 @@ fn judged(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
     let claim = cluster::claim("claim", CLASS, bytes);
     snapshot.claims.put(claim);
     let pod = cluster::pod("pod", ["claim"]);
-    let judged = cycle::judge(snapshot, &Rules::default(), &pod);
+    let judged = cycle::run_filters(snapshot, &Rules::default(), &pod);
     snapshot.claims.take(&cluster::key("claim"));
     let feasible = |assessment: Assessment| {
         let nodes = assessment.feasible.into_iter();

@@ -141,7 +141,7 @@ impl Cluster {
             let nodes = assessment.feasible.iter();
             nodes.map(|feasible| feasible.node.name().to_owned()).collect()
         };
-        cycle::judge(&self.snapshot, rules, pod).map_or_else(|_| BTreeSet::new(), names)
+        cycle::run_filters(&self.snapshot, rules, pod).map_or_else(|_| BTreeSet::new(), names)
     }
 }
 

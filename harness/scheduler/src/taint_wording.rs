@@ -6,25 +6,25 @@ use crate::objects::Taint;
 
 /// The wording of an untolerated taint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TaintWords {
+pub enum TaintWording {
     /// A full clause with key and value.
     Long,
     /// Key and value.
-    Named,
+    KeyValue,
     /// Neither key nor value.
     #[default]
-    Secret,
+    Generic,
 }
 
-impl TaintWords {
+impl TaintWording {
     pub(crate) fn reason(self, taint: &Taint) -> Cow<'static, str> {
         let Taint { key, value, .. } = taint;
         match self {
             Self::Long => {
                 format!("node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate").into()
             }
-            Self::Named => format!("node(s) had untolerated taint {{{key}: {value}}}").into(),
-            Self::Secret => "node(s) had untolerated taint(s)".into(),
+            Self::KeyValue => format!("node(s) had untolerated taint {{{key}: {value}}}").into(),
+            Self::Generic => "node(s) had untolerated taint(s)".into(),
         }
     }
 }
