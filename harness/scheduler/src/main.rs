@@ -129,30 +129,30 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn start(arguments: &Arguments) -> Result<(), Failure> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(!plain && io::stderr().is_terminal())
+        .with_ansi(!no_color && io::stderr().is_terminal())
         .with_writer(io::stderr)
         .init();
-    let started = Start::of(arguments)?;
-    let kubeconfig = arguments.kubeconfig.as_ref().or(started.kubeconfig.as_ref());
+    let settings = Settings::of(arguments)?;
+    let kubeconfig = arguments.kubeconfig.as_ref().or(settings.kubeconfig.as_ref());
     let client = client(kubeconfig).await?;
-    let stopping = stopping()?;
+    let shutdown = shutdown_signal()?;
     if let Some(address) = arguments.extender {
-        return serve(arguments, started, client, address, stopping).await;
+        return serve(arguments, settings, client, address, shutdown).await;
     }
     // The schedulers of all profiles share their metrics.
-    let metrics = started.options.first().map(|options| options.metrics.clone());
+    let metrics = settings.options.first().map(|options| options.metrics.clone());
     if let (Some(address), Some(metrics)) = (arguments.metrics_address, metrics) {
         let listener = TcpListener::bind(address).await?;
         tracing::info!(address = %listener.local_addr()?, "metrics are served");
         tokio::spawn(serve_metrics(metrics, connections(listener)));
     }
-    let runs = started.options.into_iter().map(|options| {
-        let stopping = stopping.clone();
+    let runs = settings.options.into_iter().map(|options| {
+        let shutdown = shutdown.clone();
         capacity_scheduler::run(options, client.clone(), async move {
-            stopping.cancelled().await;
+            shutdown.cancelled().await;
         })
     });
     try_join_all(runs).await?;
@@ -161,47 +161,47 @@ async fn start(arguments: &Arguments) -> Result<(), Failure> {
 
 async fn serve(
     arguments: &Arguments,
-    started: Start,
+    settings: Settings,
     client: Client,
     address: SocketAddr,
-    stopping: Stopping,
+    shutdown: Shutdown,
 ) -> Result<(), Failure> {
     if !address.ip().is_loopback() && !arguments.allow_remote {
-        let refused =
-            format!("{address} is reached from other machines; listen on 127.0.0.1, or add --allow-remote");
-        return Err(refused.into());
+        let message =
+            format!("{address} is reachable from other hosts: listen on 127.0.0.1, or add --allow-remote");
+        return Err(message.into());
     }
-    let [options] = <[Options; 1]>::try_from(started.options)
-        .map_err(|_| "an extender has one policy; leave one profile in the configuration")?;
+    let [options] = <[Options; 1]>::try_from(settings.options)
+        .map_err(|_| "the extender supports one profile: remove the others from the configuration")?;
     let listener = TcpListener::bind(address).await?;
     tracing::info!(address = %listener.local_addr()?, "the extender listens");
-    let stopped = async move { stopping.cancelled().await };
-    Ok(capacity_scheduler::serve_extender(options, client, listener, stopped).await?)
+    let cancelled = async move { shutdown.cancelled().await };
+    Ok(capacity_scheduler::serve_extender(options, client, listener, cancelled).await?)
 }
 
 /// Completes when the process receives a termination signal.
 #[derive(Clone)]
-struct Stopping(watch::Receiver<bool>);
+struct Shutdown(watch::Receiver<bool>);
 
-impl Stopping {
+impl Shutdown {
     async fn cancelled(mut self) {
         // The sender lives as long as the process, so there is no error to handle.
-        let _ = self.0.wait_for(|stopped| *stopped).await;
+        let _ = self.0.wait_for(|is_shutdown| *is_shutdown).await;
     }
 }
 
-fn stopping() -> Result<Stopping, Failure> {
+fn shutdown_signal() -> Result<Shutdown, Failure> {
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
-    let (stop, stopping) = watch::channel(false);
+    let (sender, shutdown) = watch::channel(false);
     tokio::spawn(async move {
         tokio::select! {
             _ = interrupted.recv() => {}
             _ = terminated.recv() => {}
         }
-        stop.send_replace(true);
+        sender.send_replace(true);
     });
-    Ok(Stopping(stopping))
+    Ok(Shutdown(shutdown))
 }
 
 async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
@@ -216,13 +216,13 @@ async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
 }
 
 /// Settings from flags and the configuration file.
-struct Start {
+struct Settings {
     kubeconfig: Option<PathBuf>,
     /// One scheduler for each profile.
     options: Vec<Options>,
 }
 
-impl Start {
+impl Settings {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let flags = options(arguments)?;
         // Validate before connecting.
@@ -236,7 +236,10 @@ impl Start {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let read = Configuration::parse(&text, flags.release, flags.scoring || flags.priority)?;
         for path in &read.unused {
-            tracing::warn!(path, "this field of the configuration is not used here");
+            tracing::warn!(
+                path,
+                "this field of the configuration is not supported and has no effect"
+            );
         }
         let options = read.profiles.into_iter().map(|profile| Options {
             scheduler_name: profile.scheduler_name,

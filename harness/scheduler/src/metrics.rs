@@ -1,4 +1,4 @@
-//! Metrics with the names, labels and types of kube-scheduler, as far as this scheduler has them. Does not know why something is counted.
+//! Metrics with the names, labels and types of kube-scheduler. Does not decide when to record a value.
 //!
 //! kube-scheduler times the plugins in one of ten attempts. Here every attempt is timed, so a single pod shows whether scoring is enabled.
 

@@ -1,6 +1,6 @@
 //! Node labels with hashes ("fingerprints") of keys and values, so that the capacity index needs no string comparison.
 //!
-//! Two different strings may have the same fingerprint, so a caller must compare the strings of what it finds.
+//! Two different strings may have the same fingerprint, so the caller must compare the labels of each object that it finds.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! Preemption for a pod that no node can take (plugin DefaultPreemption).
+//! Preemption for a pod that fits no node (plugin DefaultPreemption).
 //!
 //! Pure: returns the victims of lower priority and their node. Prefers nodes with the fewest violations of the snapshot's
 //! PodDisruptionBudgets.

@@ -49,8 +49,8 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
         class.requested = add(arithmetic, class.requested, bytes(binding.claim.request));
         class.capacity = add(arithmetic, class.capacity, bytes(binding.volume.capacity));
     }
-    let static_counts_alone = !plan.bindings.is_empty();
-    if static_counts_alone || rules.static_only {
+    let has_static_bindings = !plan.bindings.is_empty();
+    if has_static_bindings || rules.static_only {
         return classes;
     }
     for provision in &plan.provisions {
@@ -60,7 +60,7 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
         let class = classes.entry(&provision.claim.class).or_default();
         let request = bytes(provision.claim.request);
         class.requested = add(arithmetic, class.requested, request);
-        let capacity = bytes(scored(object));
+        let capacity = bytes(scored_capacity(object));
         class.capacity = match rules.pooling {
             Pooling::Once => capacity,
             Pooling::Each => add(arithmetic, class.capacity, capacity),
@@ -70,7 +70,7 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
 }
 
 /// `capacity`. Falls back to `maximumVolumeSize`, which is not the free space, only if `capacity` is unset (upstream crashes).
-fn scored(object: &Capacity) -> Option<Quantity> {
+fn scored_capacity(object: &Capacity) -> Option<Quantity> {
     object.capacity.or(object.maximum)
 }
 

@@ -89,7 +89,7 @@ fn unbound_claim_causes(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<St
     }
     causes.extend(data_source_cause(snapshot, pod, claim));
     let is_due = !class.delayed || claim.selected_node.is_some();
-    if is_due && !claim.handed_over && provisioner != NO_PROVISIONER {
+    if is_due && !claim.has_provisioner_annotation && provisioner != NO_PROVISIONER {
         causes.push(format!(
             "claim {key} has no annotation volume.kubernetes.io/storage-provisioner, with which the PersistentVolume controller requests a volume from \
              {provisioner}: check that kube-controller-manager runs{}",
@@ -129,7 +129,7 @@ fn stopped_controller(snapshot: &Snapshot, provisioner: &str) -> String {
         .pods
         .iter()
         .map(|(_, pod)| &**pod)
-        .filter(|pod| pod.provisions)
+        .filter(|pod| pod.is_provisioner)
         .collect();
     if provisioners.is_empty() || provisioners.iter().any(|pod| pod.is_ready()) {
         return String::new();

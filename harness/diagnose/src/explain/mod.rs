@@ -151,12 +151,12 @@ pub fn pod(
     pod: &Pod,
     detail: &Detail,
 ) -> Result<Explanation, ExplainError> {
-    let subject = match pod.not_modelled.is_empty() {
+    let subject = match pod.unsupported.is_empty() {
         true => format!("pod {}", pod.key),
         false => format!(
             "pod {}; not evaluated: {}",
             pod.key,
-            pod.not_modelled.join(" and ")
+            pod.unsupported.join(" and ")
         ),
     };
     if let Some(verdict) = not_attempted(pod) {

@@ -8,13 +8,13 @@ use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::Shape;
 use serde_json::{Value, json};
 
-use super::world::{World, on};
+use super::test_cluster::{TestCluster, on};
 
-fn pod(world: &World) -> Explanation {
+fn pod(cluster: &TestCluster) -> Explanation {
     explain::pod(
-        &world.snapshot,
+        &cluster.snapshot,
         &Rules::default(),
-        &world.pod(json!({})),
+        &cluster.pod(json!({})),
         &Detail::default(),
     )
     .unwrap()
@@ -35,14 +35,14 @@ fn seen(explanation: &Explanation, node: &str) -> Vec<String> {
         .collect()
 }
 
-fn codes(world: &World) -> Vec<(String, &'static str)> {
-    let findings = lint::lint(&world.snapshot).into_iter();
+fn codes(cluster: &TestCluster) -> Vec<(String, &'static str)> {
+    let findings = lint::lint(&cluster.snapshot).into_iter();
     findings.map(|finding| (finding.object, finding.code)).collect()
 }
 
 #[test]
 fn every_object_is_listed_with_its_problem() {
-    let mut world = World::new(&["n1", "n2"]);
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
     let null = Value::Null;
     let (one, nine) = (json!("1Gi"), json!("9Gi"));
     for (topology, capacity, maximum) in [
@@ -56,12 +56,12 @@ fn every_object_is_listed_with_its_problem() {
         ),
         (&on("n2"), &nine, &null),
     ] {
-        world.capacity("fast", topology, capacity, maximum);
+        cluster.capacity("fast", topology, capacity, maximum);
     }
-    world.capacity("slow", &on("n1"), &nine, &null);
-    world.delayed("data", "fast", "2Gi");
+    cluster.capacity("slow", &on("n1"), &nine, &null);
+    cluster.delayed("data", "fast", "2Gi");
 
-    let explained = pod(&world);
+    let explained = pod(&cluster);
     assert_eq!(explained.verdict, "fits 1 of 2 nodes: n2");
     let mut on_n1 = seen(&explained, "n1");
     on_n1.sort();
@@ -101,11 +101,11 @@ fn pvcs_contain_why_capacity_is_not_checked() {
         ),
         (json!(true), "disk.example.com tracks capacity"),
     ] {
-        let mut world = World::new(&["n1"]);
-        world.driver(&tracks);
-        world.capacity_on("n1", "1Gi");
-        world.delayed("data", "fast", "2Gi");
-        let explained = pod(&world);
+        let mut cluster = TestCluster::new(&["n1"]);
+        cluster.driver(&tracks);
+        cluster.capacity_on("n1", "1Gi");
+        cluster.delayed("data", "fast", "2Gi");
+        let explained = pod(&cluster);
         assert!(
             explained.claims[0].state.contains(expected),
             "{}",
@@ -118,22 +118,28 @@ fn pvcs_contain_why_capacity_is_not_checked() {
 
 #[test]
 fn the_number_of_listed_objects_is_limited_and_the_rest_is_counted() {
-    let mut world = World::new(&["n1"]);
+    let mut cluster = TestCluster::new(&["n1"]);
     for number in 0..20 {
-        world.capacity(
+        cluster.capacity(
             "fast",
             &on(&format!("gone-{number}")),
             &json!("9Gi"),
             &Value::Null,
         );
     }
-    world.capacity_on("n1", "1Gi");
-    world.delayed("data", "fast", "2Gi");
+    cluster.capacity_on("n1", "1Gi");
+    cluster.delayed("data", "fast", "2Gi");
     let detail = Detail {
         objects: 3,
         ..Detail::default()
     };
-    let explained = explain::pod(&world.snapshot, &Rules::default(), &world.pod(json!({})), &detail).unwrap();
+    let explained = explain::pod(
+        &cluster.snapshot,
+        &Rules::default(),
+        &cluster.pod(json!({})),
+        &detail,
+    )
+    .unwrap();
     let claim = &explained.nodes[0].claims[0];
     assert_eq!((claim.objects.len(), claim.more), (3, 18));
     assert_eq!(
@@ -147,10 +153,10 @@ fn the_number_of_listed_objects_is_limited_and_the_rest_is_counted() {
 
 #[test]
 fn a_hypothetical_pvc_is_explained() {
-    let mut world = World::new(&["n1", "n2"]);
-    world.capacity_on("n1", "100Gi");
-    world.capacity_on("n2", "20Gi");
-    world.class("now", json!({"volumeBindingMode": "Immediate"}));
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
+    cluster.capacity_on("n1", "100Gi");
+    cluster.capacity_on("n2", "20Gi");
+    cluster.class("now", json!({"volumeBindingMode": "Immediate"}));
     let ask = |class: &str, size: &str, node: Option<&str>| {
         let rules = Rules {
             shape: Some(Shape::most_free()),
@@ -160,7 +166,7 @@ fn a_hypothetical_pvc_is_explained() {
             node: node.map(str::to_owned),
             ..Detail::default()
         };
-        explain::claim(&world.snapshot, &rules, class, size, &detail)
+        explain::claim(&cluster.snapshot, &rules, class, size, &detail)
     };
     let explained = ask("fast", "10Gi", None).unwrap();
     let scores: Vec<_> = explained.nodes.iter().map(|node| node.score).collect();
@@ -209,13 +215,13 @@ fn useless_objects_are_found() {
         ("fast", &on("n1"), &negative, "negative"),
         ("fast", &on("n1"), &huge, "overflow"),
     ] {
-        let mut world = World::new(&["n1", "n2"]);
-        world.class("now", json!({"volumeBindingMode": "Immediate"}));
-        world.class("driverless", json!({"provisioner": "gone.example.com"}));
-        world.class("untracked", json!({"provisioner": "off.example.com"}));
-        world.other_driver("off.example.com", &json!(false));
-        world.capacity(class, topology, capacity, &null);
-        let found = codes(&world);
+        let mut cluster = TestCluster::new(&["n1", "n2"]);
+        cluster.class("now", json!({"volumeBindingMode": "Immediate"}));
+        cluster.class("driverless", json!({"provisioner": "gone.example.com"}));
+        cluster.class("untracked", json!({"provisioner": "off.example.com"}));
+        cluster.other_driver("off.example.com", &json!(false));
+        cluster.capacity(class, topology, capacity, &null);
+        let found = codes(&cluster);
         let of_object: Vec<_> = found
             .iter()
             .filter(|(object, _)| object.ends_with("driver/c1"))
@@ -227,13 +233,13 @@ fn useless_objects_are_found() {
 
 #[test]
 fn duplicates_dropped_selectors_classes_without_objects_and_stuck_pvcs_are_found() {
-    let mut world = World::new(&["n1"]);
-    world.capacity_on("n1", "1Gi");
-    world.capacity_on("n1", "2Gi");
-    world.capacity("fast", &json!({}), &json!("1Gi"), &Value::Null);
+    let mut cluster = TestCluster::new(&["n1"]);
+    cluster.capacity_on("n1", "1Gi");
+    cluster.capacity_on("n1", "2Gi");
+    cluster.capacity("fast", &json!({}), &json!("1Gi"), &Value::Null);
     let selected = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "gone"}}});
-    world.claim("stuck", "fast", "1Gi", selected);
-    let found = codes(&world);
+    cluster.claim("stuck", "fast", "1Gi", selected);
+    let found = codes(&cluster);
     let has = |object: &str, code: &str| found.iter().any(|(it, found)| it == object && *found == code);
     assert!(has("csistoragecapacity driver/c2", "duplicate"), "{found:?}");
     assert!(
@@ -325,12 +331,12 @@ fn dropped_node_selector_terms_are_found_in_the_last_applied_annotation() {
     assert!(codes.contains(&"topology-node-selector-terms"), "{codes:?}");
 }
 
-/// A world with a pod whose PVC requests 1Gi, and these equal nodes.
-fn among(nodes: &[&str]) -> World {
-    let mut world = World::new(nodes);
-    nodes.iter().for_each(|node| world.capacity_on(node, "9Gi"));
-    world.delayed("data", "fast", "1Gi");
-    world
+/// A cluster with a pod whose PVC requests 1Gi, and these equal nodes.
+fn among(nodes: &[&str]) -> TestCluster {
+    let mut cluster = TestCluster::new(nodes);
+    nodes.iter().for_each(|node| cluster.capacity_on(node, "9Gi"));
+    cluster.delayed("data", "fast", "1Gi");
+    cluster
 }
 
 #[test]
@@ -351,9 +357,14 @@ fn a_single_feasible_node_has_no_score() {
         shape: Some(Shape::most_free()),
         ..Rules::default()
     };
-    let scores = |world: &World| {
-        let explained =
-            explain::pod(&world.snapshot, &rules, &world.pod(json!({})), &Detail::default()).unwrap();
+    let scores = |cluster: &TestCluster| {
+        let explained = explain::pod(
+            &cluster.snapshot,
+            &rules,
+            &cluster.pod(json!({})),
+            &Detail::default(),
+        )
+        .unwrap();
         explained.nodes.iter().map(|node| node.score).collect::<Vec<_>>()
     };
     assert_eq!(scores(&among(&["n1"])), [None], "only one node is feasible");
@@ -362,31 +373,31 @@ fn a_single_feasible_node_has_no_score() {
 
 #[test]
 fn each_pvc_has_its_own_outcome() {
-    let mut world = World::new(&["n1"]);
-    world.capacity_on("n1", "9Gi");
-    world.volume("pv", "slow", "5Gi", "n1", json!({}));
-    world.delayed("made", "fast", "1Gi");
-    world.delayed("found", "slow", "5Gi");
-    let outcomes = |world: &World| {
-        let explained = pod(world);
+    let mut cluster = TestCluster::new(&["n1"]);
+    cluster.capacity_on("n1", "9Gi");
+    cluster.volume("pv", "slow", "5Gi", "n1", json!({}));
+    cluster.delayed("made", "fast", "1Gi");
+    cluster.delayed("found", "slow", "5Gi");
+    let outcomes = |cluster: &TestCluster| {
+        let explained = pod(cluster);
         let claims = explained.nodes[0].claims.iter();
         claims
             .map(|claim| format!("{}: {}", claim.claim, claim.outcome))
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        outcomes(&world),
+        outcomes(&cluster),
         [
             "ns/made: is provisioned: driver/c1 allows volumes up to 9Gi",
             "ns/found: is bound to volume pv, which exists",
         ]
     );
-    world.delayed("large", "fast", "99Gi");
+    cluster.delayed("large", "fast", "99Gi");
     let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
-    world.class("elsewhere", json!({"allowedTopologies": only_n2}));
-    world.delayed("away", "elsewhere", "1Gi");
+    cluster.class("elsewhere", json!({"allowedTopologies": only_n2}));
+    cluster.delayed("away", "elsewhere", "1Gi");
     let space = "no capacity object that this node can access is large enough";
-    let explained = outcomes(&world);
+    let explained = outcomes(&cluster);
     let of = |claim: &str| {
         let found = explained
             .iter()
@@ -404,18 +415,18 @@ fn each_pvc_has_its_own_outcome() {
 
 #[test]
 fn an_object_for_every_node_is_a_finding_only_beside_others_of_its_class() {
-    let mut world = World::new(&["n1"]);
+    let mut cluster = TestCluster::new(&["n1"]);
     let null = Value::Null;
-    world.capacity("fast", &json!({}), &json!("0"), &null);
-    world.capacity("slow", &on("n1"), &json!("1Gi"), &null);
+    cluster.capacity("fast", &json!({}), &json!("0"), &null);
+    cluster.capacity("slow", &on("n1"), &json!("1Gi"), &null);
     assert_eq!(
-        codes(&world),
+        codes(&cluster),
         [],
         "zero is not negative, and each class has one object"
     );
-    world.capacity("fast", &on("n1"), &json!("1Gi"), &null);
+    cluster.capacity("fast", &on("n1"), &json!("1Gi"), &null);
     assert_eq!(
-        codes(&world),
+        codes(&cluster),
         [("csistoragecapacity driver/c1".to_owned(), "topology-covers-all")]
     );
 }

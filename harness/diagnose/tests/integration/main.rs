@@ -1,4 +1,4 @@
-//! Tests of explanations, findings and indicators through the library's API, on small worlds.
+//! Tests of explanations, findings and indicators through the library's API, on small clusters.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names the location")]
 
@@ -11,6 +11,6 @@ mod random;
 #[path = "../../../scheduler/tests/integration/decisions/reasons.rs"]
 #[allow(dead_code, reason = "only the scheduler's tests use the rest")]
 mod reasons;
-#[path = "../../../scheduler/tests/integration/decisions/world.rs"]
+#[path = "../../../scheduler/tests/integration/decisions/test_cluster.rs"]
 #[allow(dead_code, reason = "only the scheduler's tests use the rest")]
-mod world;
+mod test_cluster;

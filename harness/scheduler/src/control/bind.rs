@@ -261,7 +261,7 @@ fn check_provision(
     if written.claims.get(key) == Some(&claim.version) {
         return Ok(false);
     }
-    if !claim.annotated {
+    if !claim.has_annotations {
         return Err(VolumesError::AnnotationsRemoved(key.name.clone()));
     }
     if claim.selected_node.as_deref() != Some(decision.node.name()) {

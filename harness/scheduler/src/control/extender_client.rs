@@ -95,7 +95,8 @@ impl Extenders {
 
     fn interested<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Extender> {
         self.list.iter().filter(|extender| {
-            extender.managed_resources.is_empty() || !extender.managed_resources.is_disjoint(&pod.extended)
+            extender.managed_resources.is_empty()
+                || !extender.managed_resources.is_disjoint(&pod.extended_resources)
         })
     }
 

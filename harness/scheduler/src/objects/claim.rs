@@ -39,9 +39,9 @@ pub struct Claim {
     /// The selected-node annotation. An empty value counts as present.
     pub selected_node: Option<String>,
     /// Whether the PersistentVolume controller has assigned it to a provisioner (annotation storage-provisioner).
-    pub handed_over: bool,
+    pub has_provisioner_annotation: bool,
     /// Whether it has any annotation (the wording of a failure depends on it).
-    pub annotated: bool,
+    pub has_annotations: bool,
     /// Whether `status.phase` is Lost: the PersistentVolume was deleted.
     pub lost: bool,
     /// Whether a deletion timestamp is set.
@@ -70,7 +70,7 @@ impl Claim {
     pub fn with_selected_node(&self, node: &str) -> Self {
         Self {
             selected_node: Some(node.to_owned()),
-            annotated: true,
+            has_annotations: true,
             ..self.clone()
         }
     }
@@ -99,10 +99,10 @@ impl Object for Claim {
             volume: spec.volume_name.clone().filter(|name| !name.is_empty()),
             bind_completed: annotation(metadata, BIND_COMPLETED).is_some(),
             selected_node: annotation(metadata, SELECTED_NODE).map(str::to_owned),
-            handed_over: STORAGE_PROVISIONER
+            has_provisioner_annotation: STORAGE_PROVISIONER
                 .iter()
                 .any(|key| annotation(metadata, key).is_some()),
-            annotated: metadata.annotations.as_ref().is_some_and(|all| !all.is_empty()),
+            has_annotations: metadata.annotations.as_ref().is_some_and(|all| !all.is_empty()),
             lost: phase == Some("Lost"),
             deleting: metadata.deletion_timestamp.is_some(),
             controller: controller(metadata),

@@ -33,7 +33,7 @@ pub struct Pod {
     /// `metadata.creationTimestamp` as a string. All such strings have one format and sort by time.
     pub created: Option<String>,
     /// Whether a container is an external-provisioner, by its name or image.
-    pub provisions: bool,
+    pub is_provisioner: bool,
     /// The labels.
     pub labels: Labels,
     /// Whether a deletion timestamp is set.
@@ -63,13 +63,13 @@ pub struct Pod {
     /// The disks that it references without a PVC.
     pub disks: Vec<Disk>,
     /// Fields that affect its scheduling but are not implemented here.
-    pub not_modelled: Vec<&'static str>,
+    pub unsupported: Vec<&'static str>,
     /// `status.startTime` as a string. All such strings have one format and sort by time.
     pub started: Option<String>,
     /// The requests of its containers, and one pod.
     pub requests: Resources,
     /// Names of the extended resources (`domain/name`) in the requests and limits of its containers.
-    pub extended: BTreeSet<String>,
+    pub extended_resources: BTreeSet<String>,
     /// Its tolerations.
     pub tolerations: Vec<Toleration>,
     /// `status.conditions`.
@@ -77,7 +77,7 @@ pub struct Pod {
 }
 
 /// The name of external-provisioner's image, and usually of its container.
-const PROVISIONER: &str = "csi-provisioner";
+const EXTERNAL_PROVISIONER: &str = "csi-provisioner";
 
 /// A pod volume that is backed by a PVC.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,8 +123,8 @@ impl Object for Pod {
         let volumes = spec.volumes.iter().flatten();
         let labels = metadata.labels.clone().unwrap_or_default();
         let affinity = spec.affinity.as_ref();
-        let to_pods = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
-        let from_pods = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+        let inter_pod_affinity = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
+        let inter_pod_anti_affinity = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
         Ok(Self {
             // Objects in hand-written files have no UID.
             uid: metadata.uid.clone().unwrap_or_else(|| key.to_string()),
@@ -141,17 +141,19 @@ impl Object for Pod {
             pod_affinity: PodAffinityTerm::compile(
                 &key,
                 &labels,
-                to_pods.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref()),
+                inter_pod_affinity
+                    .and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref()),
             ),
             anti_affinity: PodAffinityTerm::compile(
                 &key,
                 &labels,
-                from_pods.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref()),
+                inter_pod_anti_affinity
+                    .and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref()),
             ),
             spread: SpreadConstraint::compile(&labels, spec.topology_spread_constraints.as_ref()),
             host_ports: HostPort::of_pod(spec),
             disks: volumes.clone().filter_map(Disk::read).collect(),
-            not_modelled: not_modelled(spec),
+            unsupported: unsupported(spec),
             started: status
                 .and_then(|status| status.start_time.as_ref())
                 .map(|time| time.0.to_string()),
@@ -159,11 +161,11 @@ impl Object for Pod {
                 .creation_timestamp
                 .as_ref()
                 .map(|time| time.0.to_string()),
-            provisions: spec.containers.iter().any(|container| {
+            is_provisioner: spec.containers.iter().any(|container| {
                 let image = container.image.as_deref().unwrap_or_default();
                 [image, &container.name]
                     .iter()
-                    .any(|text| text.contains(PROVISIONER))
+                    .any(|text| text.contains(EXTERNAL_PROVISIONER))
             }),
             labels,
             deleting: metadata.deletion_timestamp.is_some(),
@@ -178,7 +180,7 @@ impl Object for Pod {
             node_selector: spec.node_selector.clone().unwrap_or_default(),
             affinity: required_affinity(spec),
             requests: Resources::of_pod(source),
-            extended: extended(spec),
+            extended_resources: extended_resources(spec),
             tolerations: spec
                 .tolerations
                 .iter()
@@ -215,7 +217,7 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
 }
 
 /// The fields that affect scheduling but are not implemented here.
-fn not_modelled(spec: &PodSpec) -> Vec<&'static str> {
+fn unsupported(spec: &PodSpec) -> Vec<&'static str> {
     let claims = spec
         .resource_claims
         .as_ref()
@@ -233,7 +235,7 @@ fn not_modelled(spec: &PodSpec) -> Vec<&'static str> {
         .collect()
 }
 
-fn extended(spec: &PodSpec) -> BTreeSet<String> {
+fn extended_resources(spec: &PodSpec) -> BTreeSet<String> {
     let containers = spec
         .containers
         .iter()

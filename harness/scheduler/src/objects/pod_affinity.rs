@@ -6,7 +6,7 @@ use capacity_types::{Expression, LabelSelector, Labels};
 use k8s_openapi::api::core::v1::PodAffinityTerm as ApiTerm;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSelector;
 
-use super::selector::{label_selector, with_more};
+use super::selector::{label_selector, with_requirements};
 use super::{Namespace, ObjectKey};
 use crate::store::Store;
 
@@ -18,7 +18,7 @@ pub struct PodAffinityTerm {
     /// `namespaces`. The pod's own namespace if the term lists none.
     namespaces: BTreeSet<String>,
     /// `namespaceSelector`.
-    by_label: Option<LabelSelector>,
+    namespace_selector: Option<LabelSelector>,
     /// Nodes with the same value of this label form one domain.
     pub topology_key: String,
 }
@@ -35,18 +35,18 @@ impl PodAffinityTerm {
         if namespaces.is_empty() && term.namespace_selector.is_none() {
             namespaces.insert(pod.namespace.clone());
         }
-        let also = [
+        let label_keys = [
             ("In", &term.match_label_keys),
             ("NotIn", &term.mismatch_label_keys),
         ];
-        let also = also
+        let label_keys = label_keys
             .into_iter()
             .flat_map(|(operator, keys)| keys.iter().flatten().map(move |key| (operator, key)));
         let selector = term.label_selector.as_ref();
         Self {
-            selector: selector.and_then(|selector| with_keys(selector, labels, also)),
+            selector: selector.and_then(|selector| with_keys(selector, labels, label_keys)),
             namespaces,
-            by_label: term
+            namespace_selector: term
                 .namespace_selector
                 .as_ref()
                 .and_then(|selector| label_selector(selector).ok()),
@@ -58,17 +58,17 @@ impl PodAffinityTerm {
     pub fn matches(&self, namespace: &str, labels: &Labels, namespaces: &Store<Namespace>) -> bool {
         let selected = self.selector.as_ref();
         selected.is_some_and(|selector| selector.matches(labels))
-            && (self.namespaces.contains(namespace) || self.selects(namespace, namespaces))
+            && (self.namespaces.contains(namespace) || self.selects_namespace(namespace, namespaces))
     }
 
     /// Whether the term has a `namespaceSelector` to evaluate.
     pub fn needs_namespaces(&self) -> bool {
-        let by_label = self.by_label.as_ref();
-        by_label.is_some_and(|selector| !selector.requirements().is_empty())
+        let namespace_selector = self.namespace_selector.as_ref();
+        namespace_selector.is_some_and(|selector| !selector.requirements().is_empty())
     }
 
-    fn selects(&self, namespace: &str, namespaces: &Store<Namespace>) -> bool {
-        let Some(selector) = &self.by_label else {
+    fn selects_namespace(&self, namespace: &str, namespaces: &Store<Namespace>) -> bool {
+        let Some(selector) = &self.namespace_selector else {
             return false;
         };
         let none = Labels::new();
@@ -84,12 +84,12 @@ pub(super) fn with_keys<'a>(
     labels: &'a Labels,
     keys: impl Iterator<Item = (&'a str, &'a String)>,
 ) -> Option<LabelSelector> {
-    let is_there = |key: &String| {
+    let has_key = |key: &String| {
         let mut expressions = selector.match_expressions.iter().flatten();
         expressions.any(|it| it.key == *key)
     };
     let added = keys
-        .filter(|(_, key)| !is_there(key))
+        .filter(|(_, key)| !has_key(key))
         .filter_map(|(operator, key)| {
             let value = labels.get(key)?;
             Some(Expression {
@@ -98,5 +98,5 @@ pub(super) fn with_keys<'a>(
                 values: std::slice::from_ref(value),
             })
         });
-    with_more(selector, added).ok()
+    with_requirements(selector, added).ok()
 }

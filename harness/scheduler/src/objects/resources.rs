@@ -52,30 +52,30 @@ impl Resources {
         let status = pod.status.as_ref();
         let of_containers = status.and_then(|status| status.container_statuses.as_deref());
         let of_init = status.and_then(|status| status.init_container_statuses.as_deref());
-        let mut running = Self::default();
-        let mut most = Self::default();
+        let mut sidecars = Self::default();
+        let mut maximum = Self::default();
         for container in spec.init_containers.iter().flatten() {
             let requested = requested(container, of_init);
             if container.restart_policy.as_deref() == Some("Always") {
-                running.add(&requested);
-                most.raise(&running);
+                sidecars.add(&requested);
+                maximum.max_with(&sidecars);
             } else {
-                let mut beside = running.clone();
-                beside.add(&requested);
-                most.raise(&beside);
+                let mut with_sidecars = sidecars.clone();
+                with_sidecars.add(&requested);
+                maximum.max_with(&with_sidecars);
             }
         }
-        let mut all = running;
+        let mut all = sidecars;
         for container in &spec.containers {
             all.add(&requested(container, of_containers));
         }
-        all.raise(&most);
-        let as_a_whole = spec
+        all.max_with(&maximum);
+        let pod_level = spec
             .resources
             .as_ref()
             .and_then(|resources| resources.requests.as_ref());
-        if let Some(amounts) = as_a_whole {
-            all.replace(amounts);
+        if let Some(amounts) = pod_level {
+            all.override_with(amounts);
         }
         if let Some(overhead) = &spec.overhead {
             all.add(&Self::read(overhead));
@@ -86,12 +86,12 @@ impl Resources {
 
     /// Adds the amounts of `other`.
     pub fn add(&mut self, other: &Self) {
-        self.each(other, i64::saturating_add);
+        self.combine_with(other, i64::saturating_add);
     }
 
     /// Subtracts the amounts of `other`.
     pub fn subtract(&mut self, other: &Self) {
-        self.each(other, i64::saturating_sub);
+        self.combine_with(other, i64::saturating_sub);
     }
 
     /// Whether any resource is larger than in `other`.
@@ -104,11 +104,11 @@ impl Resources {
             || self.scalar.iter().any(scalar)
     }
 
-    fn raise(&mut self, to: &Self) {
-        self.each(to, i64::max);
+    fn max_with(&mut self, to: &Self) {
+        self.combine_with(to, i64::max);
     }
 
-    fn each(&mut self, other: &Self, combine: fn(i64, i64) -> i64) {
+    fn combine_with(&mut self, other: &Self, combine: fn(i64, i64) -> i64) {
         self.cpu_milli = combine(self.cpu_milli, other.cpu_milli);
         self.memory = combine(self.memory, other.memory);
         self.ephemeral_storage = combine(self.ephemeral_storage, other.ephemeral_storage);
@@ -119,15 +119,15 @@ impl Resources {
         }
     }
 
-    fn replace(&mut self, amounts: &Amounts) {
-        let whole = Self::read(amounts);
+    fn override_with(&mut self, amounts: &Amounts) {
+        let pod_level = Self::read(amounts);
         if amounts.contains_key("cpu") {
-            self.cpu_milli = whole.cpu_milli;
+            self.cpu_milli = pod_level.cpu_milli;
         }
         if amounts.contains_key("memory") {
-            self.memory = whole.memory;
+            self.memory = pod_level.memory;
         }
-        let huge = whole
+        let huge = pod_level
             .scalar
             .into_iter()
             .filter(|(name, _)| name.starts_with(HUGE_PAGES));
@@ -157,16 +157,16 @@ fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Res
             .into_iter()
             .flatten()
         {
-            requested.raise(&Resources::read(amounts));
+            requested.max_with(&Resources::read(amounts));
         }
     }
     requested
 }
 
-/// The amount in units of `part`, rounded up.
-fn amount(amounts: &Amounts, name: &str, part: i128) -> i64 {
+/// The amount in units of `unit`, rounded up.
+fn amount(amounts: &Amounts, name: &str, unit: i128) -> i64 {
     let quantity: Option<Quantity> = amounts.get(name).and_then(|quantity| quantity.0.parse().ok());
     let nanos = quantity.map_or(0, Quantity::nanos);
-    let parts = nanos.div_euclid(part) + i128::from(nanos.rem_euclid(part) != 0);
+    let parts = nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) != 0);
     i64::try_from(parts).unwrap_or(i64::MAX)
 }

@@ -6,13 +6,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiLabelSel
 
 /// Compiles a label selector. Fails if the API server would reject it.
 pub fn label_selector(source: &ApiLabelSelector) -> Result<LabelSelector, RequirementError> {
-    with_more(source, [])
+    with_requirements(source, [])
 }
 
 /// Compiles a label selector with additional requirements.
-pub(super) fn with_more<'a>(
+pub(super) fn with_requirements<'a>(
     source: &'a ApiLabelSelector,
-    more: impl IntoIterator<Item = Expression<'a>>,
+    requirements: impl IntoIterator<Item = Expression<'a>>,
 ) -> Result<LabelSelector, RequirementError> {
     let labels = source.match_labels.iter().flatten();
     let expressions = source.match_expressions.iter().flatten().map(|it| Expression {
@@ -20,7 +20,7 @@ pub(super) fn with_more<'a>(
         operator: &it.operator,
         values: it.values.as_deref().unwrap_or_default(),
     });
-    LabelSelector::compile(labels, expressions.chain(more))
+    LabelSelector::compile(labels, expressions.chain(requirements))
 }
 
 /// Compiles the `nodeTopology` of a CSIStorageCapacity. Unset differs from `{}`.

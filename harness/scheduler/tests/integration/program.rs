@@ -3,7 +3,7 @@
 use std::process::Command;
 
 /// Runs the program, which must fail, and returns its standard error.
-fn refused(arguments: &[&str]) -> String {
+fn stderr_of_failure(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_capacity-scheduler"))
         .args(arguments)
         // Prevents a connection in case the program gets that far.
@@ -51,7 +51,7 @@ fn invalid_settings_are_errors() {
         (&["--extenders", "[{}]"], "must begin with http://"),
         (&["--config", "x", "--extenders", "[]"], "cannot be used with"),
     ] {
-        let error = refused(arguments);
+        let error = stderr_of_failure(arguments);
         assert!(error.contains(words), "{arguments:?}: {error}");
     }
 }
@@ -66,13 +66,13 @@ profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{utilization: 0,
 ";
     std::fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
-    let error = refused(&["--config", file]);
+    let error = stderr_of_failure(&["--config", file]);
     let expected = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring";
     assert!(
         error.contains("profiles[0].pluginConfig[0].args.shape") && error.contains(expected),
         "{error}"
     );
-    let error = refused(&["--config", file, "--feature-gates", "StorageCapacityScoring=true"]);
+    let error = stderr_of_failure(&["--config", file, "--feature-gates", "StorageCapacityScoring=true"]);
     assert!(
         !error.contains("shape"),
         "with the gate the program tries to connect: {error}"

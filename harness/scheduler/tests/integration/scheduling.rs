@@ -89,7 +89,7 @@ async fn an_event_names_scheduler_action_and_pod_and_is_recreated_after_expiry()
     cluster.pod_with_claim("p", "10Gi");
     cluster
         .server
-        .refuse("PATCH /apis/events.k8s.io/v1/namespaces/default/events/", 404);
+        .fail_next("PATCH /apis/events.k8s.io/v1/namespaces/default/events/", 404);
     cluster.start(Options::default());
 
     let event = cluster.event("p", "FailedScheduling", 1).await;
@@ -127,7 +127,7 @@ async fn an_event_names_scheduler_action_and_pod_and_is_recreated_after_expiry()
 async fn a_condition_whose_write_failed_is_written_at_the_next_attempt() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
-    cluster.server.refuse(STATUS, 503);
+    cluster.server.fail_next(STATUS, 503);
     cluster.start(Options::default());
 
     cluster.event("p", "FailedScheduling", 1).await;
@@ -176,7 +176,7 @@ async fn a_selected_node_that_the_provisioner_clears_is_selected_again() {
     assert_eq!(cluster.selected("p").await, "n1");
     cluster.capacity("n1", "1Gi");
     cluster.capacity("n2", "20Gi");
-    cluster.give_back("p");
+    cluster.clear_selected_node("p");
     let text = "running PreBind plugin \"VolumeBinding\": binding volumes: provisioning failed for PVC \"p\"";
     let condition = cluster.unscheduled("p", text).await;
     assert_eq!(condition["message"], text);
@@ -260,7 +260,7 @@ async fn a_volume_whose_reservation_failed_is_immediately_free_for_another_pod()
     cluster.volume("v1", "10Gi");
     cluster.pod_with_claim("first", "10Gi");
     cluster.pod_with_claim("second", "10Gi");
-    cluster.server.refuse(VOLUMES, 503);
+    cluster.server.fail_next(VOLUMES, 503);
     let clock = Clock::start();
     cluster.start(Options::default());
 
@@ -487,7 +487,7 @@ async fn the_log_contains_the_reason_of_each_rejected_node() {
 
     let text = String::from_utf8(log.0.lock().clone()).unwrap();
     for node in ["n1", "n2"] {
-        let told = |line: &&str| {
+        let is_logged = |line: &&str| {
             let words = [
                 "node refused",
                 "default/logged",
@@ -497,7 +497,7 @@ async fn the_log_contains_the_reason_of_each_rejected_node() {
             line.contains(&format!("node=\"{node}\"")) && words.iter().all(|word| line.contains(word))
         };
         assert!(
-            text.lines().any(|line| told(&line)),
+            text.lines().any(|line| is_logged(&line)),
             "nothing about {node} in:\n{text}"
         );
     }

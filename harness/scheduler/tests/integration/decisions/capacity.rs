@@ -9,7 +9,7 @@ use capacity_types::Arithmetic;
 use serde_json::{Value, json};
 
 use super::reasons::{BIND, SPACE};
-use super::world::{DRIVER, World, on};
+use super::test_cluster::{DRIVER, TestCluster, on};
 
 /// One capacity object and one request for class `fast` on node n1.
 struct Row {
@@ -78,14 +78,14 @@ fn row(cells: &Value) -> Row {
 }
 
 fn fits(row: &Row, rules: &Rules, driver: Option<Value>) -> bool {
-    let mut world = World::new(&["n1"]);
+    let mut cluster = TestCluster::new(&["n1"]);
     match driver {
-        Some(tracks) => world.driver(&tracks),
-        None => world.snapshot.drivers = Default::default(),
+        Some(tracks) => cluster.driver(&tracks),
+        None => cluster.snapshot.drivers = Default::default(),
     }
-    world.capacity(&row.class, &row.topology, &row.capacity, &row.maximum);
-    world.delayed("a", "fast", &row.request);
-    match world.verdicts(rules).as_slice() {
+    cluster.capacity(&row.class, &row.topology, &row.capacity, &row.maximum);
+    cluster.delayed("a", "fast", &row.request);
+    match cluster.verdicts(rules).as_slice() {
         [verdict] if verdict == "n1: fits" => true,
         [verdict] if *verdict == format!("n1: {SPACE}") => false,
         other => panic!("{}: {other:?}", row.name),
@@ -143,19 +143,19 @@ fn wrapping_arithmetic_reproduces_the_overflow_of_1_36() {
 
 #[test]
 fn one_sufficient_object_suffices_and_objects_are_not_added_up() {
-    let mut world = World::new(&["n1"]);
-    world.capacity_on("n1", "1Gi");
-    world.capacity_on("n1", "5Gi");
-    world.capacity_on("n1", "7Gi");
-    world.delayed("a", "fast", "6Gi");
-    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
-    world.delayed("b", "fast", "8Gi");
-    assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
+    let mut cluster = TestCluster::new(&["n1"]);
+    cluster.capacity_on("n1", "1Gi");
+    cluster.capacity_on("n1", "5Gi");
+    cluster.capacity_on("n1", "7Gi");
+    cluster.delayed("a", "fast", "6Gi");
+    assert_eq!(cluster.verdicts(&Rules::default()), ["n1: fits"]);
+    cluster.delayed("b", "fast", "8Gi");
+    assert_eq!(cluster.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
 }
 
 #[test]
 fn shortcoming_is_returned_for_every_insufficient_object() {
-    let mut world = World::new(&["n1"]);
+    let mut cluster = TestCluster::new(&["n1"]);
     let (null, one, nine) = (Value::Null, json!("1Gi"), json!("9Gi"));
     let unknown = json!({"matchExpressions": [{"key": "node", "operator": "Near"}]});
     for (topology, capacity) in [
@@ -166,14 +166,14 @@ fn shortcoming_is_returned_for_every_insufficient_object() {
         (&on("n2"), &nine),
         (&on("n1"), &nine),
     ] {
-        world.capacity("fast", topology, capacity, &null);
+        cluster.capacity("fast", topology, capacity, &null);
     }
-    world.capacity("slow", &on("n1"), &nine, &null);
-    world.delayed("a", "fast", "2Gi");
+    cluster.capacity("slow", &on("n1"), &nine, &null);
+    cluster.delayed("a", "fast", "2Gi");
 
-    let claim = world.snapshot.claims.iter().next().unwrap();
-    let labels = &world.snapshot.nodes.iter().next().unwrap().labels;
-    let of_class = world
+    let claim = cluster.snapshot.claims.iter().next().unwrap();
+    let labels = &cluster.snapshot.nodes.iter().next().unwrap().labels;
+    let of_class = cluster
         .snapshot
         .capacities
         .iter()
@@ -205,12 +205,12 @@ fn shortcoming_is_returned_for_every_insufficient_object() {
 
 #[test]
 fn the_largest_sufficient_object_is_recorded() {
-    let mut world = World::new(&["n1"]);
+    let mut cluster = TestCluster::new(&["n1"]);
     for size in ["20Gi", "90Gi", "50Gi"] {
-        world.capacity_on("n1", size);
+        cluster.capacity_on("n1", size);
     }
-    world.delayed("a", "fast", "10Gi");
-    let assessment = world.assess(&Rules::default());
+    cluster.delayed("a", "fast", "10Gi");
+    let assessment = cluster.assess(&Rules::default());
     let recorded = assessment.feasible[0].plan.provisions[0]
         .capacity
         .as_ref()
@@ -221,11 +221,11 @@ fn the_largest_sufficient_object_is_recorded() {
 #[test]
 fn each_pvc_is_checked_alone_and_one_failure_rejects_the_node() {
     for (second, expected) in [("8Gi", "n1: fits".to_owned()), ("12Gi", format!("n1: {SPACE}"))] {
-        let mut world = World::new(&["n1"]);
-        world.capacity_on("n1", "10Gi");
-        world.delayed("a", "fast", "8Gi");
-        world.delayed("b", "fast", second);
-        assert_eq!(world.verdicts(&Rules::default()), [expected]);
+        let mut cluster = TestCluster::new(&["n1"]);
+        cluster.capacity_on("n1", "10Gi");
+        cluster.delayed("a", "fast", "8Gi");
+        cluster.delayed("b", "fast", second);
+        assert_eq!(cluster.verdicts(&Rules::default()), [expected]);
     }
 }
 
@@ -233,13 +233,13 @@ fn each_pvc_is_checked_alone_and_one_failure_rejects_the_node() {
 #[test]
 fn the_first_failing_pvc_determines_the_reason() {
     for (no_space, elsewhere, expected) in [("1Gi", "2Gi", SPACE), ("2Gi", "1Gi", BIND)] {
-        let mut world = World::new(&["n1"]);
+        let mut cluster = TestCluster::new(&["n1"]);
         let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
-        world.class("slow", json!({"allowedTopologies": only_n2}));
-        world.capacity("slow", &json!({}), &json!("9Gi"), &Value::Null);
-        world.delayed("a", "fast", no_space);
-        world.delayed("b", "slow", elsewhere);
-        assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {expected}")]);
+        cluster.class("slow", json!({"allowedTopologies": only_n2}));
+        cluster.capacity("slow", &json!({}), &json!("9Gi"), &Value::Null);
+        cluster.delayed("a", "fast", no_space);
+        cluster.delayed("b", "slow", elsewhere);
+        assert_eq!(cluster.verdicts(&Rules::default()), [format!("n1: {expected}")]);
     }
 }
 
@@ -251,11 +251,11 @@ fn classes_without_provisioner_are_rejected_and_non_csi_provisioners_pass() {
         ("kubernetes.io/aws-ebs", "fits"),
         (DRIVER, SPACE),
     ] {
-        let mut world = World::new(&["n1"]);
-        world.class("fast", json!({"provisioner": provisioner}));
-        world.delayed("a", "fast", "1Gi");
+        let mut cluster = TestCluster::new(&["n1"]);
+        cluster.class("fast", json!({"provisioner": provisioner}));
+        cluster.delayed("a", "fast", "1Gi");
         assert_eq!(
-            world.verdicts(&Rules::default()),
+            cluster.verdicts(&Rules::default()),
             [format!("n1: {expected}")],
             "{provisioner}"
         );
@@ -271,46 +271,46 @@ fn allowed_topologies_are_checked_before_capacity() {
         (json!([term(json!(["n2", "n3"]))]), [BIND, SPACE]),
         (json!([term(json!(["n1"])), term(json!(["n2"]))]), [SPACE, SPACE]),
     ] {
-        let mut world = World::new(&["n1", "n2"]);
-        world.class("fast", json!({ "allowedTopologies": allowed }));
-        world.delayed("a", "fast", "1Gi");
+        let mut cluster = TestCluster::new(&["n1", "n2"]);
+        cluster.class("fast", json!({ "allowedTopologies": allowed }));
+        cluster.delayed("a", "fast", "1Gi");
         let expected = [format!("n1: {}", expected[0]), format!("n2: {}", expected[1])];
-        assert_eq!(world.verdicts(&Rules::default()), expected, "{allowed}");
+        assert_eq!(cluster.verdicts(&Rules::default()), expected, "{allowed}");
     }
 }
 
 #[test]
 fn the_beta_class_annotation_wins_over_the_field() {
-    let mut world = World::new(&["n1"]);
-    world.capacity_on("n1", "1Gi");
+    let mut cluster = TestCluster::new(&["n1"]);
+    cluster.capacity_on("n1", "1Gi");
     let annotation = json!({"volume.beta.kubernetes.io/storage-class": "fast"});
-    world.claim(
+    cluster.claim(
         "a",
         "slow",
         "1Gi",
         json!({"metadata": {"annotations": annotation}}),
     );
-    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
+    assert_eq!(cluster.verdicts(&Rules::default()), ["n1: fits"]);
 }
 
 #[test]
 fn inline_csi_volumes_are_not_checked() {
-    let mut world = World::new(&["n1"]);
-    world.pod_volume(json!({"name": "inline", "csi": {"driver": DRIVER}}));
-    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
+    let mut cluster = TestCluster::new(&["n1"]);
+    cluster.pod_volume(json!({"name": "inline", "csi": {"driver": DRIVER}}));
+    assert_eq!(cluster.verdicts(&Rules::default()), ["n1: fits"]);
 }
 
 /// API servers reject such a PVC; without a request there is nothing to check (KEP-1472).
 #[test]
 fn a_pvc_without_a_request_is_not_checked() {
-    let mut world = World::new(&["n1", "n2"]);
-    world.claim("c", "fast", "1Gi", json!({"spec": {"resources": Value::Null}}));
-    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits", "n2: fits"]);
-    let mut world = World::new(&["n1", "n2"]);
-    world.claim("c", "fast", "1Gi", json!({}));
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
+    cluster.claim("c", "fast", "1Gi", json!({"spec": {"resources": Value::Null}}));
+    assert_eq!(cluster.verdicts(&Rules::default()), ["n1: fits", "n2: fits"]);
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
+    cluster.claim("c", "fast", "1Gi", json!({}));
     let refused = [format!("n1: {SPACE}"), format!("n2: {SPACE}")];
     assert_eq!(
-        world.verdicts(&Rules::default()),
+        cluster.verdicts(&Rules::default()),
         refused,
         "a PVC with a request is checked"
     );

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::test_cluster::TestCluster;
 
 const OPERATORS: [&str; 6] = ["In", "In", "NotIn", "Exists", "DoesNotExist", "Gt"];
 const SIZES: [&str; 7] = ["0", "1", "2", "3", "1500m", "3Ki", "100E"];
@@ -83,49 +83,49 @@ proptest! {
     fn the_index_finds_the_same_nodes_as_a_scan(
         history in vec((object(), any::<bool>()), 0..24), nodes in nodes(), size in select(&["1", "2", "1501m", "3Ki"][..]),
     ) {
-        let mut world = World::new(&[]);
+        let mut cluster = TestCluster::new(&[]);
         let mut left: Vec<CSIStorageCapacity> = Vec::new();
         for (object, goes) in &history {
-            world.snapshot.capacities.put(read(object));
+            cluster.snapshot.capacities.put(read(object));
             left.retain(|old| name(old) != name(object));
             if *goes {
-                world.snapshot.capacities.take(&ObjectKey::namespaced("driver", name(object)));
+                cluster.snapshot.capacities.take(&ObjectKey::namespaced("driver", name(object)));
             } else {
                 left.push(object.clone());
             }
         }
         for (index, labels) in nodes.iter().enumerate() {
-            world.node(&format!("n{index}"), &json!({"labels": labels}), &Value::Null);
+            cluster.node(&format!("n{index}"), &json!({"labels": labels}), &Value::Null);
         }
-        world.delayed("data", "fast", size);
+        cluster.delayed("data", "fast", size);
         let request: Quantity = size.parse().unwrap();
-        let assessment = cycle::assess(&world.snapshot, &Rules::default(), &world.pod(json!({}))).unwrap();
+        let assessment = cycle::assess(&cluster.snapshot, &Rules::default(), &cluster.pod(json!({}))).unwrap();
         let feasible: Vec<_> = assessment.feasible.iter().map(|feasible| feasible.node.name().to_owned()).collect();
         let scanned: Vec<_> = nodes.iter().enumerate()
             .filter(|(_, labels)| naive::first_sufficient(&left, "fast", request, labels).is_some())
             .map(|(index, _)| format!("n{index}"))
             .collect();
         prop_assert_eq!(feasible, scanned);
-        prop_assert_eq!(world.snapshot.capacities.len(), left.len());
+        prop_assert_eq!(cluster.snapshot.capacities.len(), left.len());
     }
 
     /// The largest sufficient object is recorded, by index order as well as by comparing all objects.
     #[test]
     fn the_largest_object_is_recorded(objects in vec(object(), 0..24), labels in btree_map("[abc]", "[xyz]", 0..4)) {
-        let mut world = World::new(&["n1"]);
+        let mut cluster = TestCluster::new(&["n1"]);
         for object in &objects {
-            world.snapshot.capacities.put(read(object));
+            cluster.snapshot.capacities.put(read(object));
         }
-        let class = world.snapshot.class("fast").unwrap();
+        let class = cluster.snapshot.class("fast").unwrap();
         let labels = NodeLabels::from(labels);
         let demand = Demand::Request("2".parse().unwrap());
-        let found = |rules: &Rules| match capacity_check::check(&world.snapshot, rules, &demand, class, &labels) {
+        let found = |rules: &Rules| match capacity_check::check(&cluster.snapshot, rules, &demand, class, &labels) {
             Sufficiency::Enough(object) => Some(object),
             _ => None,
         };
         let bytes = |quantity: Quantity| quantity.bytes(Arithmetic::Exact);
         let limit = |object: &Capacity| object.largest_volume().map(bytes);
-        let sufficient: Vec<_> = world.snapshot.capacities.iter().filter(|object| {
+        let sufficient: Vec<_> = cluster.snapshot.capacities.iter().filter(|object| {
             object.class == "fast" && object.topology.admits(&labels) && limit(object) >= Some(2)
         }).collect();
         let largest = sufficient.iter().copied().max_by(|a, b| limit(a).cmp(&limit(b)).then(b.key.cmp(&a.key)));

@@ -4,9 +4,9 @@
 
 mod capacity;
 mod index;
+mod messages;
 mod nodes;
 mod reasons;
-mod refusals;
 mod scoring;
+mod test_cluster;
 mod volumes;
-mod world;

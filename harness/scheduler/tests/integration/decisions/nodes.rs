@@ -13,13 +13,13 @@ use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
 use super::reasons::SPACE;
-use super::world::World;
+use super::test_cluster::TestCluster;
 
 const TAINTED: &str = "node(s) had untolerated taint(s)";
 
-fn verdicts(world: &World, pod: &Value) -> Vec<String> {
+fn verdicts(cluster: &TestCluster, pod: &Value) -> Vec<String> {
     let rules = Rules::default();
-    let assessment = cycle::assess(&world.snapshot, &rules, &world.pod(pod.clone())).unwrap();
+    let assessment = cycle::assess(&cluster.snapshot, &rules, &cluster.pod(pod.clone())).unwrap();
     let fits = assessment
         .feasible
         .iter()
@@ -39,7 +39,7 @@ fn verdicts(world: &World, pod: &Value) -> Vec<String> {
 #[test]
 fn nodes_with_untolerated_taints_are_rejected() {
     let taint = |key: &str, value: &str, effect: &str| json!({"taints": [{"key": key, "value": value, "effect": effect}]});
-    let mut world = World::default();
+    let mut cluster = TestCluster::default();
     for (node, spec) in [
         ("a-free", json!({})),
         ("b-cordoned", json!({"unschedulable": true})),
@@ -47,9 +47,9 @@ fn nodes_with_untolerated_taints_are_rejected() {
         ("d-gone", taint("gone", "", "NoExecute")),
         ("e-better-not", taint("full", "", "PreferNoSchedule")),
     ] {
-        world.node(node, &json!({}), &spec);
+        cluster.node(node, &json!({}), &spec);
     }
-    let with = |tolerations: Value| verdicts(&world, &json!({"tolerations": tolerations}));
+    let with = |tolerations: Value| verdicts(&cluster, &json!({"tolerations": tolerations}));
     let cordoned = "b-cordoned: node(s) were unschedulable".to_owned();
     let c = format!("c-disk: {TAINTED}");
     let d = format!("d-gone: {TAINTED}");
@@ -97,16 +97,16 @@ fn nodes_with_untolerated_taints_are_rejected() {
 }
 
 /// Adds a node with 1 CPU, 1Gi and 2 pods that runs pods with these requests.
-fn node_with(world: &mut World, pods: &[Value]) {
+fn node_with(cluster: &mut TestCluster, pods: &[Value]) {
     let allocatable = json!({"cpu": "1", "memory": "1Gi", "pods": "2"});
-    world.node_with_status("n1", &json!({"allocatable": allocatable}));
+    cluster.node_with_status("n1", &json!({"allocatable": allocatable}));
     for (number, requests) in pods.iter().enumerate() {
         let source = json!({
             "metadata": {"name": format!("other-{number}"), "namespace": "ns", "uid": format!("other-{number}")},
             "spec": {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": requests}}]},
         });
         let pod = Pod::read(&serde_json::from_value(source).unwrap()).unwrap();
-        world.snapshot.pods.observe(&Arc::new(pod));
+        cluster.snapshot.pods.observe(&Arc::new(pod));
     }
 }
 
@@ -167,10 +167,10 @@ fn cpu_memory_and_pod_count_are_limited() {
         // A pod without requests fits an overcommitted node.
         (vec![json!({"cpu": "7"})], requesting(&[], &[]), "fits"),
     ] {
-        let mut world = World::default();
-        node_with(&mut world, &others);
+        let mut cluster = TestCluster::default();
+        node_with(&mut cluster, &others);
         assert_eq!(
-            verdicts(&world, &pod),
+            verdicts(&cluster, &pod),
             [format!("n1: {expected}")],
             "{others:?} {pod}"
         );
@@ -179,20 +179,20 @@ fn cpu_memory_and_pod_count_are_limited() {
 
 #[test]
 fn a_node_without_allocatable_has_no_limit() {
-    let mut world = World::default();
-    world.node("n1", &json!({}), &Value::Null);
+    let mut cluster = TestCluster::default();
+    cluster.node("n1", &json!({}), &Value::Null);
     assert_eq!(
-        verdicts(&world, &requesting(&[json!({"cpu": "1000"})], &[])),
+        verdicts(&cluster, &requesting(&[json!({"cpu": "1000"})], &[])),
         ["n1: fits"]
     );
 }
 
 #[test]
 fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
-    let mut world = World::default();
-    node_with(&mut world, &[json!({"cpu": "1"})]);
-    let pod = Arc::new(world.pod(requesting(&[json!({"cpu": "1"})], &[])));
-    let pods = &mut world.snapshot.pods;
+    let mut cluster = TestCluster::default();
+    node_with(&mut cluster, &[json!({"cpu": "1"})]);
+    let pod = Arc::new(cluster.pod(requesting(&[json!({"cpu": "1"})], &[])));
+    let pods = &mut cluster.snapshot.pods;
     let cpu = |pods: &NodePods| pods.on("n1").map_or(0, |on| on.requested.cpu_milli);
     let count = |pods: &NodePods| pods.on("n1").map_or(0, |on| on.pods.len());
     pods.remove("other-0");
@@ -224,14 +224,14 @@ fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
 
 #[test]
 fn the_message_combines_storage_and_other_reasons() {
-    let mut world = World::new(&["n2"]);
-    node_with(&mut world, &[json!({"cpu": "1"})]);
-    world.node(
+    let mut cluster = TestCluster::new(&["n2"]);
+    node_with(&mut cluster, &[json!({"cpu": "1"})]);
+    cluster.node(
         "n3",
         &json!({}),
         &json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}),
     );
-    world.delayed("data", "fast", "1Gi");
+    cluster.delayed("data", "fast", "1Gi");
     let pod = requesting(&[json!({"cpu": "1"})], &[]);
     let message = |release: &str| {
         let release: Release = release.parse().unwrap();
@@ -242,9 +242,9 @@ fn the_message_combines_storage_and_other_reasons() {
         .rules()
         .unwrap();
         match cycle::decide(
-            &world.snapshot,
+            &cluster.snapshot,
             &rules,
-            &world.pod(pod.clone()),
+            &cluster.pod(pod.clone()),
             &mut StdRng::seed_from_u64(1),
         ) {
             Decision::Unschedulable { message, .. } => message,
@@ -280,15 +280,20 @@ fn the_message_combines_storage_and_other_reasons() {
 
 #[test]
 fn before_1_21_maximum_volume_size_is_ignored() {
-    let mut world = World::new(&["n1"]);
-    world.capacity("fast", &super::world::on("n1"), &json!("100Gi"), &json!("5Gi"));
-    world.delayed("data", "fast", "10Gi");
+    let mut cluster = TestCluster::new(&["n1"]);
+    cluster.capacity(
+        "fast",
+        &super::test_cluster::on("n1"),
+        &json!("100Gi"),
+        &json!("5Gi"),
+    );
+    cluster.delayed("data", "fast", "10Gi");
     for (release, fits) in [("1.20", true), ("1.21", false)] {
         let options = Options {
             release: release.parse().unwrap(),
             ..Options::default()
         };
-        let assessment = world.assess(&options.rules().unwrap());
+        let assessment = cluster.assess(&options.rules().unwrap());
         assert_eq!(assessment.feasible.len() == 1, fits, "{release}");
     }
 }

@@ -13,7 +13,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
-use super::world::{World, on};
+use super::test_cluster::{TestCluster, on};
 
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
@@ -31,16 +31,16 @@ fn shaped(text: &str) -> Rules {
     }
 }
 
-/// A world with PVCs of class `fast` and its capacity on each node.
-fn world(claims: &[&str], capacities: [&str; 3]) -> World {
-    let mut world = World::new(&NODES);
+/// A cluster with PVCs of class `fast` and its capacity on each node.
+fn cluster(claims: &[&str], capacities: [&str; 3]) -> TestCluster {
+    let mut cluster = TestCluster::new(&NODES);
     for (index, size) in claims.iter().enumerate() {
-        world.delayed(&format!("c{index}"), "fast", size);
+        cluster.delayed(&format!("c{index}"), "fast", size);
     }
     for (node, capacity) in NODES.iter().zip(capacities) {
-        world.capacity_on(node, capacity);
+        cluster.capacity_on(node, capacity);
     }
-    world
+    cluster
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn the_default_score_is_the_free_capacity_after_provisioning() {
         (&["80Pi"], ["1Ei", "2Ei", "7Ei"], [93, 97, 99]),
     ] {
         assert_eq!(
-            world(claims, capacities).scores(&default_shape()),
+            cluster(claims, capacities).scores(&default_shape()),
             expected,
             "{claims:?}"
         );
@@ -72,123 +72,123 @@ fn large_requests_overflow_only_with_wrapping_arithmetic() {
         ("90Pi", [100, 100, 100], [92, 96, 99]),
         ("200Pi", [97, 99, 100], [81, 91, 98]),
     ] {
-        let world = world(&[request], capacities);
-        assert_eq!(world.scores(&wrapping), wrapped, "{request} wrapping");
-        assert_eq!(world.scores(&default_shape()), exact, "{request} exact");
+        let cluster = cluster(&[request], capacities);
+        assert_eq!(cluster.scores(&wrapping), wrapped, "{request} wrapping");
+        assert_eq!(cluster.scores(&default_shape()), exact, "{request} exact");
     }
 }
 
 #[test]
 fn a_shape_can_reverse_the_preference() {
-    let world = world(&["10Gi"], ["100Gi", "20Gi", "10Gi"]);
-    assert_eq!(world.scores(&shaped("0=0,100=10")), [10, 50, 100]);
-    assert_eq!(world.scores(&shaped("0=10,100=0")), [90, 50, 0]);
-    assert_eq!(world.scores(&shaped("50=7")), [70, 70, 70]);
+    let cluster = cluster(&["10Gi"], ["100Gi", "20Gi", "10Gi"]);
+    assert_eq!(cluster.scores(&shaped("0=0,100=10")), [10, 50, 100]);
+    assert_eq!(cluster.scores(&shaped("0=10,100=0")), [90, 50, 0]);
+    assert_eq!(cluster.scores(&shaped("50=7")), [70, 70, 70]);
 }
 
 #[test]
 fn scores_use_capacity_and_not_maximum_volume_size() {
-    let mut world = World::new(&NODES);
+    let mut cluster = TestCluster::new(&NODES);
     for (node, capacity) in NODES.iter().zip(["5Gi", "50Gi", "20Gi"]) {
-        world.capacity("fast", &on(node), &json!(capacity), &json!("100Gi"));
+        cluster.capacity("fast", &on(node), &json!(capacity), &json!("100Gi"));
     }
-    world.delayed("a", "fast", "10Gi");
-    assert_eq!(world.scores(&default_shape()), [0, 80, 50]);
+    cluster.delayed("a", "fast", "10Gi");
+    assert_eq!(cluster.scores(&default_shape()), [0, 80, 50]);
 }
 
 /// kube-scheduler 1.36 crashes in both cases.
 #[test]
 fn unset_capacity_and_a_class_annotation_are_scored() {
-    let mut world = World::new(&["n1", "n2"]);
-    world.capacity("fast", &on("n1"), &Value::Null, &json!("20Gi"));
-    world.capacity("fast", &on("n2"), &Value::Null, &json!("40Gi"));
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
+    cluster.capacity("fast", &on("n1"), &Value::Null, &json!("20Gi"));
+    cluster.capacity("fast", &on("n2"), &Value::Null, &json!("40Gi"));
     let annotation = json!({"volume.beta.kubernetes.io/storage-class": "fast"});
     let fields = json!({"metadata": {"annotations": annotation}, "spec": {"storageClassName": null}});
-    world.claim("a", "", "10Gi", fields);
-    assert_eq!(world.scores(&default_shape()), [50, 75]);
+    cluster.claim("a", "", "10Gi", fields);
+    assert_eq!(cluster.scores(&default_shape()), [50, 75]);
 }
 
 /// Adding up the capacity once per PVC would give 78 and 70, and thus choose the other node.
 #[test]
 fn classes_have_equal_weight_and_a_class_capacity_counts_once() {
-    let mut world = World::new(&["n1", "n2"]);
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
     for (class, node, capacity) in [
         ("fast", "n1", "100Gi"),
         ("fast", "n2", "400Gi"),
         ("slow", "n1", "1000Gi"),
         ("slow", "n2", "80Gi"),
     ] {
-        world.capacity(class, &on(node), &json!(capacity), &Value::Null);
+        cluster.capacity(class, &on(node), &json!(capacity), &Value::Null);
     }
-    world.delayed("a", "fast", "40Gi");
-    world.delayed("b", "fast", "40Gi");
-    world.delayed("c", "slow", "40Gi");
-    assert_eq!(world.scores(&default_shape()), [58, 65]);
+    cluster.delayed("a", "fast", "40Gi");
+    cluster.delayed("b", "fast", "40Gi");
+    cluster.delayed("c", "slow", "40Gi");
+    assert_eq!(cluster.scores(&default_shape()), [58, 65]);
 }
 
 /// One pod: static binding on two nodes, provisioning on the third.
 #[test]
 fn each_node_is_scored_by_its_own_volume_plan() {
-    let mut world = World::new(&NODES);
-    world.volume("v1", "fast", "100Gi", "n1", json!({}));
-    world.volume("v2", "fast", "200Gi", "n2", json!({}));
-    world.capacity_on("n3", "10Gi");
-    world.delayed("a", "fast", "10Gi");
-    assert_eq!(world.scores(&default_shape()), [90, 95, 0]);
+    let mut cluster = TestCluster::new(&NODES);
+    cluster.volume("v1", "fast", "100Gi", "n1", json!({}));
+    cluster.volume("v2", "fast", "200Gi", "n2", json!({}));
+    cluster.capacity_on("n3", "10Gi");
+    cluster.delayed("a", "fast", "10Gi");
+    assert_eq!(cluster.scores(&default_shape()), [90, 95, 0]);
 }
 
 #[test]
 fn a_static_binding_excludes_dynamic_pvcs_from_the_score() {
     let mut scores = BTreeSet::new();
     for capacity in ["10Gi", "1000Gi"] {
-        let mut world = World::new(&["n1", "n2"]);
+        let mut cluster = TestCluster::new(&["n1", "n2"]);
         for node in ["n1", "n2"] {
-            world.volume(&format!("v-{node}"), "slow", "100Gi", node, json!({}));
-            world.capacity_on(node, capacity);
+            cluster.volume(&format!("v-{node}"), "slow", "100Gi", node, json!({}));
+            cluster.capacity_on(node, capacity);
         }
-        world.delayed("a", "slow", "50Gi");
-        world.delayed("b", "fast", "10Gi");
-        scores.insert(world.scores(&default_shape()));
+        cluster.delayed("a", "slow", "50Gi");
+        cluster.delayed("b", "fast", "10Gi");
+        scores.insert(cluster.scores(&default_shape()));
     }
     assert_eq!(scores, [vec![50, 50]].into());
 }
 
 #[test]
 fn pvcs_without_tracking_and_pods_without_pvcs_score_zero() {
-    let mut world = world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
-    world.driver(&json!(false));
-    assert_eq!(world.scores(&default_shape()), [0, 0, 0]);
-    assert_eq!(World::new(&NODES).scores(&default_shape()), [0, 0, 0]);
+    let mut cluster = cluster(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
+    cluster.driver(&json!(false));
+    assert_eq!(cluster.scores(&default_shape()), [0, 0, 0]);
+    assert_eq!(TestCluster::new(&NODES).scores(&default_shape()), [0, 0, 0]);
 }
 
 #[test]
 fn without_the_gate_or_with_one_feasible_node_the_score_is_zero() {
     assert_eq!(
-        world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]).scores(&Rules::default()),
+        cluster(&["10Gi"], ["100Gi", "50Gi", "10Gi"]).scores(&Rules::default()),
         [0, 0, 0]
     );
     assert_eq!(
-        world(&["10Gi"], ["100Gi", "5Gi", "1Gi"]).scores(&default_shape()),
+        cluster(&["10Gi"], ["100Gi", "5Gi", "1Gi"]).scores(&default_shape()),
         [0]
     );
 }
 
 #[test]
 fn the_highest_score_wins_and_the_seed_breaks_ties() {
-    let chosen = |world: &World, seed: u64| {
+    let chosen = |cluster: &TestCluster, seed: u64| {
         let mut random = StdRng::seed_from_u64(seed);
         match cycle::decide(
-            &world.snapshot,
+            &cluster.snapshot,
             &default_shape(),
-            &world.pod(json!({})),
+            &cluster.pod(json!({})),
             &mut random,
         ) {
             Decision::Place(feasible) => feasible.node.name().to_owned(),
             other => panic!("unexpected {other:?}"),
         }
     };
-    let clear = world(&["10Gi"], ["50Gi", "100Gi", "20Gi"]);
-    let tied = world(&["10Gi"], ["100Gi", "10Gi", "100Gi"]);
+    let clear = cluster(&["10Gi"], ["50Gi", "100Gi", "20Gi"]);
+    let tied = cluster(&["10Gi"], ["100Gi", "10Gi", "100Gi"]);
     let mut winners = BTreeSet::new();
     for seed in 0..20 {
         assert_eq!(chosen(&clear, seed), "n2");
@@ -205,12 +205,12 @@ proptest! {
         let mut rooms = rooms;
         rooms.sort_unstable();
         let texts = rooms.map(|room| room.to_string());
-        let world = world(&[&request.to_string()], [&texts[0], &texts[1], &texts[2]]);
-        let assessment = world.assess(&default_shape());
+        let cluster = cluster(&[&request.to_string()], [&texts[0], &texts[1], &texts[2]]);
+        let assessment = cluster.assess(&default_shape());
         let scores: Vec<_> = assessment.feasible.iter().map(|feasible| feasible.score).collect();
         prop_assert!(scores.is_sorted(), "{:?}", scores);
         prop_assert!(scores.iter().all(|score| (0..=100).contains(score)), "{:?}", scores);
-        prop_assert_eq!(scores.len(), world.assess(&Rules::default()).feasible.len());
+        prop_assert_eq!(scores.len(), cluster.assess(&Rules::default()).feasible.len());
         prop_assert_eq!(scores.len(), rooms.iter().filter(|room| **room >= request).count());
     }
 }
@@ -218,8 +218,8 @@ proptest! {
 /// KEP-4049: the score is 0 if scoring is off, and for a node without a volume plan.
 #[test]
 fn without_a_shape_or_a_plan_the_score_is_zero() {
-    let world = world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
-    let plan = world.assess(&default_shape()).feasible[0].plan.clone();
+    let cluster = cluster(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
+    let plan = cluster.assess(&default_shape()).feasible[0].plan.clone();
     assert_eq!(score::score(&default_shape(), &plan), 90);
     assert_eq!(score::score(&Rules::default(), &plan), 0);
     assert_eq!(score::score(&default_shape(), &VolumePlan::default()), 0);
@@ -234,8 +234,11 @@ fn capped_quantities_are_scored() {
     };
     // With overflow the first two capacities would be 0 bytes, and the PVC would not fit.
     assert_eq!(
-        world(&["10Gi"], ["100E", "10E", "100Gi"]).scores(&capped),
+        cluster(&["10Gi"], ["100E", "10E", "100Gi"]).scores(&capped),
         [100, 100, 90]
     );
-    assert_eq!(world(&["90Pi"], ["1Ei", "2Ei", "7Ei"]).scores(&capped), [100; 3]);
+    assert_eq!(
+        cluster(&["90Pi"], ["1Ei", "2Ei", "7Ei"]).scores(&capped),
+        [100; 3]
+    );
 }

@@ -6,7 +6,7 @@ use capacity_scheduler::rules::Rules;
 use serde_json::json;
 
 use super::reasons::{AFFINITY, BIND, MISSING, SPACE};
-use super::world::World;
+use super::test_cluster::TestCluster;
 
 #[test]
 fn a_selected_node_excludes_other_nodes_and_is_still_checked() {
@@ -15,18 +15,18 @@ fn a_selected_node_excludes_other_nodes_and_is_still_checked() {
         ("n2", [format!("n1: {BIND}"), "n2: fits".to_owned()]),
         ("", [format!("n1: {BIND}"), format!("n2: {BIND}")]),
     ] {
-        let mut world = World::new(&["n1", "n2"]);
-        world.capacity_on("n2", "5Gi");
+        let mut cluster = TestCluster::new(&["n1", "n2"]);
+        cluster.capacity_on("n2", "5Gi");
         // A matching volume does not help: a PVC with a selected node is provisioned.
-        world.volume("v", "fast", "1Gi", "n1", json!({}));
+        cluster.volume("v", "fast", "1Gi", "n1", json!({}));
         let annotation = json!({"volume.kubernetes.io/selected-node": selected});
-        world.claim(
+        cluster.claim(
             "a",
             "fast",
             "1Gi",
             json!({"metadata": {"annotations": annotation}}),
         );
-        assert_eq!(world.verdicts(&Rules::default()), expected, "{selected:?}");
+        assert_eq!(cluster.verdicts(&Rules::default()), expected, "{selected:?}");
     }
 }
 
@@ -79,11 +79,11 @@ fn with_a_matching_volume_capacity_is_not_checked() {
         ("ours", "10Gi", ours, "fits"),
         ("reserved by name", "10Gi", reserved, "fits"),
     ] {
-        let mut world = World::new(&["n1"]);
-        world.volume("v", "fast", size, "n1", fields);
-        world.delayed("a", "fast", "10Gi");
+        let mut cluster = TestCluster::new(&["n1"]);
+        cluster.volume("v", "fast", size, "n1", fields);
+        cluster.delayed("a", "fast", "10Gi");
         assert_eq!(
-            world.verdicts(&Rules::default()),
+            cluster.verdicts(&Rules::default()),
             [format!("n1: {expected}")],
             "{what}"
         );
@@ -92,29 +92,29 @@ fn with_a_matching_volume_capacity_is_not_checked() {
 
 #[test]
 fn a_pvc_with_an_inaccessible_reserved_volume_is_provisioned() {
-    let mut world = World::new(&["n1", "n2"]);
-    world.volume(
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
+    cluster.volume(
         "v1",
         "fast",
         "10Gi",
         "n1",
         json!({"spec": {"claimRef": {"namespace": "ns", "name": "a"}}}),
     );
-    world.volume("v2", "fast", "10Gi", "n2", json!({}));
-    world.delayed("a", "fast", "10Gi");
+    cluster.volume("v2", "fast", "10Gi", "n2", json!({}));
+    cluster.delayed("a", "fast", "10Gi");
     let expected = ["n1: fits".to_owned(), format!("n2: {SPACE}")];
-    assert_eq!(world.verdicts(&Rules::default()), expected);
+    assert_eq!(cluster.verdicts(&Rules::default()), expected);
 }
 
 #[test]
 fn the_smallest_pvcs_get_the_smallest_volumes() {
-    let mut world = World::new(&["n1"]);
+    let mut cluster = TestCluster::new(&["n1"]);
     for (name, size) in [("v1", "50Gi"), ("v2", "5Gi"), ("v3", "20Gi")] {
-        world.volume(name, "fast", size, "n1", json!({}));
+        cluster.volume(name, "fast", size, "n1", json!({}));
     }
-    world.delayed("a", "fast", "10Gi");
-    world.delayed("b", "fast", "1Gi");
-    let assessment = world.assess(&Rules::default());
+    cluster.delayed("a", "fast", "10Gi");
+    cluster.delayed("b", "fast", "1Gi");
+    let assessment = cluster.assess(&Rules::default());
     let bindings = &assessment.feasible[0].plan.bindings;
     let pairs: Vec<_> = bindings
         .iter()
@@ -126,8 +126,8 @@ fn the_smallest_pvcs_get_the_smallest_volumes() {
 #[test]
 fn a_pvc_selects_volumes_by_label() {
     for (label, expected) in [("gold", "fits"), ("tin", SPACE)] {
-        let mut world = World::new(&["n1"]);
-        world.volume(
+        let mut cluster = TestCluster::new(&["n1"]);
+        cluster.volume(
             "v",
             "fast",
             "1Gi",
@@ -135,36 +135,36 @@ fn a_pvc_selects_volumes_by_label() {
             json!({"metadata": {"labels": {"tier": label}}}),
         );
         let selector = json!({"matchLabels": {"tier": "gold"}});
-        world.claim("a", "fast", "1Gi", json!({"spec": {"selector": selector}}));
-        assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {expected}")]);
+        cluster.claim("a", "fast", "1Gi", json!({"spec": {"selector": selector}}));
+        assert_eq!(cluster.verdicts(&Rules::default()), [format!("n1: {expected}")]);
     }
 }
 
 #[test]
 fn bound_and_delayed_pvcs_are_checked_independently() {
-    let mut world = World::new(&["n1", "n2"]);
-    world.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
-    world.bound("a", "v");
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
+    cluster.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
+    cluster.bound("a", "v");
     assert_eq!(
-        world.verdicts(&Rules::default()),
+        cluster.verdicts(&Rules::default()),
         ["n1: fits".to_owned(), format!("n2: {AFFINITY}")]
     );
-    world.delayed("b", "fast", "1Gi");
+    cluster.delayed("b", "fast", "1Gi");
     let expected = [format!("n1: {SPACE}"), format!("n2: {AFFINITY}, {SPACE}")];
-    assert_eq!(world.verdicts(&Rules::default()), expected);
+    assert_eq!(cluster.verdicts(&Rules::default()), expected);
 
-    let mut world = World::new(&["n1"]);
-    world.bound("a", "gone");
-    world.delayed("b", "fast", "1Gi");
+    let mut cluster = TestCluster::new(&["n1"]);
+    cluster.bound("a", "gone");
+    cluster.delayed("b", "fast", "1Gi");
     let before_volume_zone = Rules {
         wording: Wording::WithPreemption,
         ..Rules::default()
     };
     assert_eq!(
-        world.verdicts(&before_volume_zone),
+        cluster.verdicts(&before_volume_zone),
         [format!("n1: {SPACE}, {MISSING}")]
     );
-    let pod = world.pod(json!({}));
-    let refused = assess(&world.snapshot, &Rules::default(), &pod).unwrap_err();
+    let pod = cluster.pod(json!({}));
+    let refused = assess(&cluster.snapshot, &Rules::default(), &pod).unwrap_err();
     assert_eq!(refused.to_string(), "persistentvolume \"gone\" not found");
 }

@@ -129,13 +129,13 @@ impl Cluster {
 
     /// Waits until a pod's PodScheduled condition contains this text, and returns the condition.
     pub(crate) async fn unscheduled(&self, pod: &str, text: &str) -> Value {
-        let says = |object: &Value| {
+        let contains_text = |object: &Value| {
             named(object, pod)
                 && object["status"]["conditions"][0]["message"]
                     .as_str()
                     .is_some_and(|found| found.contains(text))
         };
-        self.server.until(text, "pods", says).await["status"]["conditions"][0].clone()
+        self.server.until(text, "pods", contains_text).await["status"]["conditions"][0].clone()
     }
 
     /// Waits for a PVC's selected node, then acts as the provisioner and the PersistentVolume controller.
@@ -159,7 +159,7 @@ impl Cluster {
     }
 
     /// Acts as a provisioner without capacity on the selected node: clears the selection.
-    pub(crate) fn give_back(&self, claim: &str) {
+    pub(crate) fn clear_selected_node(&self, claim: &str) {
         let patch = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null, "provisioner": "x"}}});
         self.server
             .change("persistentvolumeclaims", "default", claim, &patch);

@@ -34,17 +34,17 @@ impl Extender {
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         stream.write_all(body.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
         let code = head.split(' ').nth(1).unwrap().parse().unwrap();
         (code, serde_json::from_str(body).unwrap())
     }
 
     async fn post(&self, path: &str, args: &Value) -> Value {
-        let (code, answer) = self.send("POST", path, &args.to_string()).await;
-        assert_eq!(code, 200, "{answer}");
-        answer
+        let (code, response) = self.send("POST", path, &args.to_string()).await;
+        assert_eq!(code, 200, "{response}");
+        response
     }
 }
 
@@ -73,14 +73,14 @@ async fn nodes_passed_by_name_are_filtered_and_scored() {
     )
     .await;
     let args = json!({"Pod": pod(), "Nodes": null, "NodeNames": ["n1", "n2", "n3", "gone"]});
-    let answer = extender.post("/filter", &args).await;
-    assert_eq!(answer["NodeNames"], json!(["n2", "n3"]));
-    assert_eq!(answer["Error"], "");
+    let response = extender.post("/filter", &args).await;
+    assert_eq!(response["NodeNames"], json!(["n2", "n3"]));
+    assert_eq!(response["Error"], "");
     assert_eq!(
-        answer["FailedAndUnresolvableNodes"],
+        response["FailedAndUnresolvableNodes"],
         json!({"n1": "node(s) did not have enough free storage", "gone": "node \"gone\" is not known"})
     );
-    assert!(answer["Nodes"].is_null());
+    assert!(response["Nodes"].is_null());
     let scores = extender.post("/prioritize", &args).await;
     let expected = json!([{"Host": "gone", "Score": 0}, {"Host": "n1", "Score": 0}, {"Host": "n2", "Score": 5}, {"Host": "n3", "Score": 9}]);
     assert_eq!(scores, expected);
@@ -92,9 +92,9 @@ async fn nodes_passed_as_objects_are_returned_unchanged() {
     let node = |name: &str, at: &str| json!({"metadata": {"name": name, "labels": {"node": at}}, "spec": {"podCIDR": "10.0.0.0/24"}});
     // Older releases write field names in lower case. The topology comes from the labels in the request.
     let args = json!({"pod": pod(), "nodes": {"items": [node("n1", "n1"), node("other", "n3")]}});
-    let answer = extender.post("/filter", &args).await;
-    assert_eq!(answer["Nodes"]["items"], json!([node("other", "n3")]));
-    assert!(answer["NodeNames"].is_null());
+    let response = extender.post("/filter", &args).await;
+    assert_eq!(response["Nodes"]["items"], json!([node("other", "n3")]));
+    assert!(response["NodeNames"].is_null());
 }
 
 #[tokio::test]
@@ -102,12 +102,12 @@ async fn pvcs_that_are_not_ready_reject_every_node_with_their_reason() {
     let extender = Extender::start(&cluster(), Options::default()).await;
     let mut pod = pod();
     pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = json!("gone");
-    let answer = extender
+    let response = extender
         .post("/filter", &json!({"Pod": pod, "NodeNames": ["n3"]}))
         .await;
-    assert_eq!(answer["NodeNames"], json!([]));
+    assert_eq!(response["NodeNames"], json!([]));
     assert_eq!(
-        answer["FailedAndUnresolvableNodes"]["n3"],
+        response["FailedAndUnresolvableNodes"]["n3"],
         "persistentvolumeclaim \"gone\" not found"
     );
 }
@@ -151,9 +151,9 @@ async fn the_extender_returns_the_nodes_that_the_loop_finds_feasible() {
         };
         let extender = Extender::start(&cluster, options.clone()).await;
         let args = json!({"Pod": pod(), "NodeNames": nodes});
-        let kept = extender.post("/filter", &args).await["NodeNames"].clone();
+        let passed = extender.post("/filter", &args).await["NodeNames"].clone();
         let scores = extender
-            .post("/prioritize", &json!({"Pod": pod(), "NodeNames": kept}))
+            .post("/prioritize", &json!({"Pod": pod(), "NodeNames": passed}))
             .await;
         let best = scores
             .as_array()

@@ -30,7 +30,7 @@ pub(crate) struct Server {
 
 /// A fault injected instead of delivering a watch's next event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum WatchFault {
     /// The watch ends.
     Cut,
     /// The watch fails with 410 (Expired).
@@ -38,17 +38,17 @@ pub(crate) enum Trouble {
     /// The event is delivered twice.
     Repeat,
     /// The event is delayed by this time.
-    Lag(Duration),
+    Delay(Duration),
 }
 
 #[derive(Default)]
 struct State {
-    troubles: Vec<(String, Trouble)>,
+    faults: Vec<(String, WatchFault)>,
     objects: BTreeMap<Key, Value>,
     /// Every change: resource and watch event. Index plus one is the resource version.
     log: Vec<(String, Value)>,
     requests: Vec<String>,
-    refusals: Vec<(String, u16)>,
+    failures: Vec<(String, u16)>,
     races: Vec<(String, Key, Value)>,
 }
 
@@ -64,7 +64,7 @@ impl Server {
         let server = self.clone();
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
             let server = server.clone();
-            async move { Ok::<_, Infallible>(server.answer(request).await) }
+            async move { Ok::<_, Infallible>(server.respond_to(request).await) }
         });
         Client::new(service, "default")
     }
@@ -99,8 +99,8 @@ impl Server {
     }
 
     /// Fails the next request whose method and path start with `request`.
-    pub(crate) fn refuse(&self, request: &str, code: u16) {
-        self.state.lock().refusals.push((request.to_owned(), code));
+    pub(crate) fn fail_next(&self, request: &str, code: u16) {
+        self.state.lock().failures.push((request.to_owned(), code));
     }
 
     /// Changes an object right before the next request whose method and path start with `request`.
@@ -110,8 +110,8 @@ impl Server {
     }
 
     /// Injects a fault into the next event of a resource.
-    pub(crate) fn trouble(&self, resource: &str, trouble: Trouble) {
-        self.state.lock().troubles.push((resource.to_owned(), trouble));
+    pub(crate) fn inject(&self, resource: &str, fault: WatchFault) {
+        self.state.lock().faults.push((resource.to_owned(), fault));
     }
 
     /// Number of requests so far that start with `request` (method, space, path).
@@ -181,12 +181,12 @@ impl Server {
         object
     }
 
-    async fn answer(&self, request: Request<kube::client::Body>) -> Response<Body> {
+    async fn respond_to(&self, request: Request<kube::client::Body>) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let line = format!("{} {}", head.method, head.uri.path());
         self.run_race(&line);
-        if let Some(code) = self.note_and_judge(&line) {
+        if let Some(code) = self.record_request(&line) {
             return status(code, "refused by the test");
         }
         let query = head.uri.query().unwrap_or_default();
@@ -214,14 +214,14 @@ impl Server {
         }
     }
 
-    fn note_and_judge(&self, line: &str) -> Option<u16> {
+    fn record_request(&self, line: &str) -> Option<u16> {
         let mut state = self.state.lock();
         state.requests.push(line.to_owned());
         let position = state
-            .refusals
+            .failures
             .iter()
             .position(|(start, _)| line.starts_with(start))?;
-        Some(state.refusals.remove(position).1)
+        Some(state.failures.remove(position).1)
     }
 
     fn run_race(&self, line: &str) {
@@ -258,11 +258,11 @@ impl Server {
                 versions.borrow_and_update();
                 let next = server.next_event(&resource, seen);
                 if let Some((position, event)) = next {
-                    let (text, position) = match server.next_trouble(&resource) {
-                        Some(Trouble::Cut) => return None,
-                        Some(Trouble::Expire) => (format!("{}\n", expired()), seen),
-                        Some(Trouble::Repeat) => (format!("{event}\n{event}\n"), position),
-                        Some(Trouble::Lag(time)) => {
+                    let (text, position) = match server.next_fault(&resource) {
+                        Some(WatchFault::Cut) => return None,
+                        Some(WatchFault::Expire) => (format!("{}\n", expired()), seen),
+                        Some(WatchFault::Repeat) => (format!("{event}\n{event}\n"), position),
+                        Some(WatchFault::Delay(time)) => {
                             tokio::time::sleep(time).await;
                             (format!("{event}\n"), position)
                         }
@@ -277,10 +277,10 @@ impl Server {
         Response::new(StreamBody::new(frames).boxed_unsync())
     }
 
-    fn next_trouble(&self, resource: &str) -> Option<Trouble> {
+    fn next_fault(&self, resource: &str) -> Option<WatchFault> {
         let mut state = self.state.lock();
-        let position = state.troubles.iter().position(|(of, _)| of == resource)?;
-        Some(state.troubles.remove(position).1)
+        let position = state.faults.iter().position(|(of, _)| of == resource)?;
+        Some(state.faults.remove(position).1)
     }
 
     fn next_event(&self, resource: &str, seen: usize) -> Option<(usize, Value)> {

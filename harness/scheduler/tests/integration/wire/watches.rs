@@ -8,16 +8,16 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::cluster::Cluster;
-use super::server::Trouble;
+use super::server::WatchFault;
 
 /// One step between the creation of the pods and of the capacity that all of them need.
 #[derive(Clone, Debug)]
 enum Step {
     Capacity(&'static str, &'static str),
     Driver(bool),
-    Trouble(&'static str, Trouble),
+    Fault(&'static str, WatchFault),
     /// Time passes while the scheduler runs.
-    Pass(Duration),
+    Sleep(Duration),
 }
 
 const RESOURCES: [&str; 9] = [
@@ -34,22 +34,22 @@ const RESOURCES: [&str; 9] = [
 const SIZES: [&str; 4] = ["1Gi", "5Gi", "10Gi", "20Gi"];
 
 fn step() -> impl Strategy<Value = Step> {
-    let trouble = prop_oneof![
-        Just(Trouble::Cut),
-        Just(Trouble::Expire),
-        Just(Trouble::Repeat),
-        (1_u64..30).prop_map(|seconds| Trouble::Lag(Duration::from_secs(seconds))),
+    let fault = prop_oneof![
+        Just(WatchFault::Cut),
+        Just(WatchFault::Expire),
+        Just(WatchFault::Repeat),
+        (1_u64..30).prop_map(|seconds| WatchFault::Delay(Duration::from_secs(seconds))),
     ];
     prop_oneof![
         (select(&["n1", "n2"][..]), select(&SIZES[..])).prop_map(|(node, size)| Step::Capacity(node, size)),
         any::<bool>().prop_map(Step::Driver),
-        (select(&RESOURCES[..]), trouble).prop_map(|(resource, trouble)| Step::Trouble(resource, trouble)),
-        (0_u64..40).prop_map(|seconds| Step::Pass(Duration::from_secs(seconds))),
+        (select(&RESOURCES[..]), fault).prop_map(|(resource, fault)| Step::Fault(resource, fault)),
+        (0_u64..40).prop_map(|seconds| Step::Sleep(Duration::from_secs(seconds))),
     ]
 }
 
 /// Only an event can requeue a pod: the flush comes after the test's timeout.
-async fn live_through(steps: Vec<Step>) {
+async fn run_steps(steps: Vec<Step>) {
     const PODS: [&str; 3] = ["p", "q", "r"];
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.start(Options {
@@ -63,8 +63,8 @@ async fn live_through(steps: Vec<Step>) {
         match step {
             Step::Capacity(node, size) => cluster.capacity(node, size),
             Step::Driver(tracks) => cluster.driver(tracks),
-            Step::Trouble(resource, trouble) => cluster.server.trouble(resource, trouble),
-            Step::Pass(time) => tokio::time::sleep(time).await,
+            Step::Fault(resource, fault) => cluster.server.inject(resource, fault),
+            Step::Sleep(time) => tokio::time::sleep(time).await,
         }
     }
     cluster.driver(true);
@@ -82,6 +82,6 @@ proptest! {
     #[test]
     fn no_pod_is_lost_under_watch_faults(steps in vec(step(), 0..24)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        runtime.block_on(live_through(steps));
+        runtime.block_on(run_steps(steps));
     }
 }

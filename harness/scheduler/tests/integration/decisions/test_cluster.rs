@@ -15,25 +15,25 @@ pub(crate) const DRIVER: &str = "disk.example.com";
 
 /// A snapshot under construction, and a pod that uses every PVC added to it.
 #[derive(Default)]
-pub(crate) struct World {
+pub(crate) struct TestCluster {
     pub(crate) snapshot: Snapshot,
     volumes: Vec<Value>,
     capacities: usize,
 }
 
-impl World {
-    /// A world with these nodes, each labelled `node` with its name, a driver that tracks capacity, and the WaitForFirstConsumer classes
+impl TestCluster {
+    /// A cluster with these nodes, each labelled `node` with its name, a driver that tracks capacity, and the WaitForFirstConsumer classes
     /// `fast` and `slow`.
     pub(crate) fn new(nodes: &[&str]) -> Self {
-        let mut world = Self::default();
+        let mut cluster = Self::default();
         for node in nodes {
-            world.node(node, &json!({"labels": {"node": node}}), &Value::Null);
+            cluster.node(node, &json!({"labels": {"node": node}}), &Value::Null);
         }
-        world.driver(&json!(true));
+        cluster.driver(&json!(true));
         for class in ["fast", "slow"] {
-            world.class(class, json!({}));
+            cluster.class(class, json!({}));
         }
-        world
+        cluster
     }
 
     /// Adds a node with these metadata fields besides its name, and this spec.
@@ -89,14 +89,14 @@ impl World {
 
     /// Adds a PVC. `fields` override the defaults.
     pub(crate) fn claim(&mut self, name: &str, class: &str, size: &str, fields: Value) {
-        let usual = json!({
+        let defaults = json!({
             "spec": {
                 "storageClassName": class, "accessModes": ["ReadWriteOnce"],
                 "resources": {"requests": {"storage": size}},
             },
         });
         let metadata = json!({"metadata": {"name": name, "namespace": "ns", "uid": name}});
-        put(&mut self.snapshot.claims, with(usual, metadata, fields));
+        put(&mut self.snapshot.claims, with(defaults, metadata, fields));
         self.volumes
             .push(json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
     }
@@ -120,7 +120,7 @@ impl World {
     /// Adds an available PersistentVolume accessible from one node. `fields` override the defaults.
     pub(crate) fn volume(&mut self, name: &str, class: &str, size: &str, node: &str, fields: Value) {
         let term = json!({"matchExpressions": [{"key": "node", "operator": "In", "values": [node]}]});
-        let usual = json!({
+        let defaults = json!({
             "spec": {
                 "storageClassName": class, "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"],
                 "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
@@ -129,20 +129,20 @@ impl World {
         });
         put(
             &mut self.snapshot.volumes,
-            with(usual, json!({"metadata": {"name": name}}), fields),
+            with(defaults, json!({"metadata": {"name": name}}), fields),
         );
     }
 
-    /// Adds a pod volume without a PVC of this world.
+    /// Adds a pod volume without a PVC of this cluster.
     pub(crate) fn pod_volume(&mut self, volume: Value) {
         self.volumes.push(volume);
     }
 
     /// The pod. `spec` overrides the defaults.
     pub(crate) fn pod(&self, spec: Value) -> Pod {
-        let usual = json!({"containers": [], "volumes": self.volumes});
+        let defaults = json!({"containers": [], "volumes": self.volumes});
         let metadata = json!({"name": "p", "namespace": "ns", "uid": "uid-of-p"});
-        let source = json!({"metadata": metadata, "spec": with(usual, json!({}), spec)});
+        let source = json!({"metadata": metadata, "spec": with(defaults, json!({}), spec)});
         Pod::read(&serde_json::from_value(source).unwrap()).unwrap()
     }
 
@@ -186,16 +186,16 @@ pub(crate) fn on(node: &str) -> Value {
 
 /// Merges objects field by field; later ones win.
 fn with(mut base: Value, first: Value, second: Value) -> Value {
-    lay_over(&mut base, first);
-    lay_over(&mut base, second);
+    merge(&mut base, first);
+    merge(&mut base, second);
     base
 }
 
-fn lay_over(base: &mut Value, over: Value) {
+fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
             for (key, value) in over {
-                lay_over(base.entry(key).or_insert(Value::Null), value);
+                merge(base.entry(key).or_insert(Value::Null), value);
             }
         }
         (base, over) => *base = over,

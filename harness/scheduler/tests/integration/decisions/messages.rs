@@ -7,34 +7,34 @@ use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
 use super::reasons::{AFFINITY, SPACE};
-use super::world::World;
+use super::test_cluster::TestCluster;
 
 /// The expected message, and the function that sets up its PVCs.
-type Row = (&'static str, fn(&mut World));
+type Row = (&'static str, fn(&mut TestCluster));
 
 /// The message of a pod that fits no node whatever the nodes are.
 #[test]
 fn pvcs_that_rule_out_every_node_determine_the_message() {
     let unbound_immediate = "pod has unbound immediate PersistentVolumeClaims";
     let rows: [Row; 9] = [
-        ("persistentvolumeclaim \"none\" not found", |world| {
-            world.pod_volume(json!({"name": "x", "persistentVolumeClaim": {"claimName": "none"}}));
+        ("persistentvolumeclaim \"none\" not found", |cluster| {
+            cluster.pod_volume(json!({"name": "x", "persistentVolumeClaim": {"claimName": "none"}}));
         }),
         (
             "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-e\"",
-            |world| world.pod_volume(ephemeral()),
+            |cluster| cluster.pod_volume(ephemeral()),
         ),
         (
             "PVC ns/p-e was not created for pod ns/p (pod is not owner)",
-            |world| {
-                world.claim("p-e", "fast", "1Gi", owned_by("another"));
-                world.pod_volume(ephemeral());
+            |cluster| {
+                cluster.claim("p-e", "fast", "1Gi", owned_by("another"));
+                cluster.pod_volume(ephemeral());
             },
         ),
         (
             "persistentvolumeclaim \"a\" bound to non-existent persistentvolume \"v\"",
-            |world| {
-                world.claim(
+            |cluster| {
+                cluster.claim(
                     "a",
                     "fast",
                     "1Gi",
@@ -42,74 +42,74 @@ fn pvcs_that_rule_out_every_node_determine_the_message() {
                 );
             },
         ),
-        ("persistentvolumeclaim \"a\" is being deleted", |world| {
-            world.claim(
+        ("persistentvolumeclaim \"a\" is being deleted", |cluster| {
+            cluster.claim(
                 "a",
                 "fast",
                 "1Gi",
                 json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}),
             );
         }),
-        (unbound_immediate, |world| {
-            world.class("fast", json!({"volumeBindingMode": "Immediate"}));
-            world.delayed("a", "fast", "1Gi");
+        (unbound_immediate, |cluster| {
+            cluster.class("fast", json!({"volumeBindingMode": "Immediate"}));
+            cluster.delayed("a", "fast", "1Gi");
         }),
-        (unbound_immediate, |world| {
-            world.delayed("a", "no-such-class", "1Gi");
+        (unbound_immediate, |cluster| {
+            cluster.delayed("a", "no-such-class", "1Gi");
         }),
-        (unbound_immediate, |world| world.delayed("a", "", "1Gi")),
-        (unbound_immediate, |world| {
-            world.claim("a", "fast", "1Gi", json!({"spec": {"volumeName": "v"}}));
+        (unbound_immediate, |cluster| cluster.delayed("a", "", "1Gi")),
+        (unbound_immediate, |cluster| {
+            cluster.claim("a", "fast", "1Gi", json!({"spec": {"volumeName": "v"}}));
         }),
     ];
     for (expected, prepare) in rows {
-        let mut world = World::new(&["n1"]);
-        prepare(&mut world);
+        let mut cluster = TestCluster::new(&["n1"]);
+        prepare(&mut cluster);
         let text = format!("0/1 nodes are available: {expected}. not found");
-        assert_eq!(message(&world, json!({})), text);
+        assert_eq!(message(&cluster, json!({})), text);
     }
 }
 
 #[test]
 fn the_pods_own_ephemeral_pvc_is_checked_like_others() {
-    let mut world = World::new(&["n1"]);
+    let mut cluster = TestCluster::new(&["n1"]);
     let owner =
         json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-of-p", "controller": true}]);
-    world.claim(
+    cluster.claim(
         "p-e",
         "fast",
         "1Gi",
         json!({"metadata": {"ownerReferences": owner}}),
     );
-    world.pod_volume(json!({"name": "e", "ephemeral": {}}));
-    assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
+    cluster.pod_volume(json!({"name": "e", "ephemeral": {}}));
+    assert_eq!(cluster.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
 }
 
 #[test]
 fn reasons_are_counted_per_node() {
-    let mut world = World::new(&["n1", "n2", "n3"]);
-    world.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
-    world.bound("a", "v");
-    world.delayed("b", "fast", "1Gi");
+    let mut cluster = TestCluster::new(&["n1", "n2", "n3"]);
+    cluster.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
+    cluster.bound("a", "v");
+    cluster.delayed("b", "fast", "1Gi");
     let expected = format!("0/3 nodes are available: 2 {AFFINITY}, 3 {SPACE}. ");
     assert!(
-        message(&world, json!({})).starts_with(&expected),
+        message(&cluster, json!({})).starts_with(&expected),
         "{}",
-        message(&world, json!({}))
+        message(&cluster, json!({}))
     );
 }
 
 #[test]
 fn nodes_rejected_by_other_filters_have_no_storage_reason() {
-    let mut world = World::new(&["n1", "n2"]);
-    world.delayed("a", "fast", "1Gi");
-    let selector = message(&world, json!({"nodeSelector": {"node": "n1"}}));
+    let mut cluster = TestCluster::new(&["n1", "n2"]);
+    cluster.delayed("a", "fast", "1Gi");
+    let selector = message(&cluster, json!({"nodeSelector": {"node": "n1"}}));
     let expected = format!("available: 1 {SPACE}, 1 node(s) didn't match Pod's node affinity/selector. ");
     assert!(selector.contains(&expected), "{selector}");
     let by_name = json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]});
     let required =
         json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [by_name]}});
-    let named = message(&world, json!({"affinity": {"nodeAffinity": required}}));
+    let named = message(&cluster, json!({"affinity": {"nodeAffinity": required}}));
     let expected = format!("available: 1 {SPACE}, 1 node(s) didn't satisfy plugin(s) [NodeAffinity]. ");
     assert!(named.contains(&expected), "{named}");
 }
@@ -117,14 +117,19 @@ fn nodes_rejected_by_other_filters_have_no_storage_reason() {
 #[test]
 fn without_nodes_the_message_says_so() {
     assert_eq!(
-        message(&World::new(&[]), json!({})),
+        message(&TestCluster::new(&[]), json!({})),
         "no nodes available to schedule pods"
     );
 }
 
-fn message(world: &World, spec: Value) -> String {
+fn message(cluster: &TestCluster, spec: Value) -> String {
     let mut random = StdRng::seed_from_u64(1);
-    match cycle::decide(&world.snapshot, &Rules::default(), &world.pod(spec), &mut random) {
+    match cycle::decide(
+        &cluster.snapshot,
+        &Rules::default(),
+        &cluster.pod(spec),
+        &mut random,
+    ) {
         cycle::Decision::Unschedulable { message, .. } => message,
         other => panic!("unexpected {other:?}"),
     }
