@@ -130,7 +130,7 @@ pub(crate) fn filter_nodes(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Res
     Ok(assessment)
 }
 
-/// How filtering one node ended without a plan.
+/// Why filtering one node returned no volume plan.
 pub(crate) enum NodeFailure {
     /// A filter rejected the node.
     Rejected(Cause),

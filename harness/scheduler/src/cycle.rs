@@ -30,7 +30,7 @@ pub enum Decision {
         /// Every node with its reasons. Empty if no node was filtered.
         rejected: Vec<Rejected>,
         /// The preemption victims and their node. `None` if preemption does not help.
-        evicts: Option<Candidate>,
+        eviction: Option<Candidate>,
     },
     /// An error aborted the attempt; it is retried.
     Failed {
@@ -58,7 +58,7 @@ pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Asse
             message: message::NO_NODES.to_owned(),
             blockers: [Blocker::Nodes, Blocker::Volumes].into(),
             rejected: Vec::new(),
-            evicts: None,
+            eviction: None,
         });
     }
     filter_nodes(snapshot, rules, pod).map_err(|error| match error {
@@ -66,7 +66,7 @@ pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Asse
             message: pre_filter_message(snapshot, rules, pod, &reason.to_string()),
             blockers: [Blocker::Volumes].into(),
             rejected: Vec::new(),
-            evicts: None,
+            eviction: None,
         },
         AssessError::Filter(error) => Decision::Failed {
             message: format!("running \"VolumeBinding\" filter plugin: {error}"),
@@ -118,7 +118,7 @@ fn unschedulable(snapshot: &Snapshot, rejected: Vec<Rejected>, rules: &Rules, po
         message: rejection_message(&rejected, rules, &preemption),
         blockers,
         rejected,
-        evicts: match preemption {
+        eviction: match preemption {
             Preemption::Evicts(candidate) => Some(candidate),
             _ => None,
         },

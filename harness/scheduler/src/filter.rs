@@ -89,10 +89,10 @@ pub enum ConflictReason {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
     /// An earlier attempt set another selected node.
-    #[error("its selected-node is {0} until the provisioner clears it")]
+    #[error("its selected-node annotation is {0} until the provisioner removes it")]
     OtherNodeSelected(String),
     /// No PersistentVolume matches, and the class has no provisioner.
-    #[error("no volume suits, and the class has no provisioner")]
+    #[error("no PersistentVolume matches, and the class has no provisioner")]
     NoProvisioner,
     /// `allowedTopologies` of the class excludes the node.
     #[error("allowedTopologies of the class does not allow this node")]

@@ -145,7 +145,7 @@ pub enum OptionsError {
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// The scheduler name is empty, so no pod can name it.
-    #[error("scheduler name is empty: set it to what pods name in spec.schedulerName")]
+    #[error("the scheduler name is empty: set it to the spec.schedulerName of the pods")]
     NoName,
     /// The initial backoff exceeds the maximum.
     #[error(

@@ -116,15 +116,17 @@ fn decisions_on_pods_match_kube_scheduler() {
                     assert_eq!(case.nodes[node], "fits", "{name}");
                 }
             }
-            Decision::Unschedulable { message, evicts, .. } => {
+            Decision::Unschedulable {
+                message, eviction, ..
+            } => {
                 assert_eq!(case.condition.as_deref(), Some(message.as_str()), "{name}");
-                let victims: Option<BTreeSet<String>> = evicts.as_ref().map(|candidate| {
+                let victims: Option<BTreeSet<String>> = eviction.as_ref().map(|candidate| {
                     let victims = candidate.victims.iter();
                     victims.map(|victim| victim.key.to_string()).collect()
                 });
                 let recorded: BTreeSet<String> = case.victims.into_iter().collect();
                 assert_eq!(victims.unwrap_or_default(), recorded, "{name}");
-                let node = evicts.map(|candidate| candidate.node.name().to_owned());
+                let node = eviction.map(|candidate| candidate.node.name().to_owned());
                 assert_eq!(node, case.nominated, "{name}");
                 waiting += 1;
                 preempted += usize::from(!recorded.is_empty());

@@ -542,7 +542,7 @@ fn findings_about_pvcs_of_other_pods_are_omitted() {
     assert!(
         explained
             .to_string()
-            .contains("its selected-node is gone until the provisioner clears it"),
+            .contains("its selected-node annotation is gone until the provisioner removes it"),
         "{explained}"
     );
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{ConfigurationError, Reader, unknown};
+use super::{ConfigurationError, Parser, unknown_fields};
 use crate::extender::Extender;
 
 /// Default timeout of an extender call (kube-scheduler, `DefaultExtenderTimeout`).
@@ -32,21 +32,21 @@ impl Extender {
     pub fn parse_list(text: &str) -> Result<Vec<Self>, ConfigurationError> {
         let list: Value = serde_saphyr::from_str(text)
             .map_err(|error| ConfigurationError(vec![format!("couldn't parse the extenders: {error}")]))?;
-        let mut reader = Reader {
+        let mut parser = Parser {
             scoring: false,
             errors: Vec::new(),
             unused: Vec::new(),
         };
-        let extenders = reader.extenders(&list);
-        if reader.errors.is_empty() {
+        let extenders = parser.extenders(&list);
+        if parser.errors.is_empty() {
             Ok(extenders)
         } else {
-            Err(ConfigurationError(reader.errors))
+            Err(ConfigurationError(parser.errors))
         }
     }
 }
 
-impl Reader {
+impl Parser {
     pub(super) fn extenders(&mut self, source: &Value) -> Vec<Extender> {
         let list = match source {
             Value::Null => return Vec::new(),
@@ -74,7 +74,7 @@ impl Reader {
 
     fn extender(&mut self, path: &str, source: &Value) -> Extender {
         if let Some(fields) = source.as_object() {
-            for field in unknown(fields, &USED, &["preemptVerb", "tlsConfig"]) {
+            for field in unknown_fields(fields, &USED, &["preemptVerb", "tlsConfig"]) {
                 self.errors
                     .push(format!("strict decoding error: unknown field \"{path}.{field}\""));
             }

@@ -93,29 +93,29 @@ impl Configuration {
         let file: Value = serde_saphyr::from_str(text).map_err(|error| {
             ConfigurationError(vec![format!("couldn't parse the configuration: {error}")])
         })?;
-        let mut reader = Reader {
+        let mut parser = Parser {
             scoring,
             errors: Vec::new(),
             unused: Vec::new(),
         };
-        let read = reader.file(&file, release);
+        let read = parser.file(&file, release);
         match read {
-            Some(configuration) if reader.errors.is_empty() => Ok(Self {
-                unused: reader.unused,
+            Some(configuration) if parser.errors.is_empty() => Ok(Self {
+                unused: parser.unused,
                 ..configuration
             }),
-            _ => Err(ConfigurationError(reader.errors)),
+            _ => Err(ConfigurationError(parser.errors)),
         }
     }
 }
 
-struct Reader {
+struct Parser {
     scoring: bool,
     errors: Vec<String>,
     unused: Vec<String>,
 }
 
-impl Reader {
+impl Parser {
     fn file(&mut self, file: &Value, release: Release) -> Option<Configuration> {
         let text = |field: &str| file[field].as_str().unwrap_or_default();
         let version = text("apiVersion");
@@ -130,7 +130,7 @@ impl Reader {
             return None;
         }
         let fields = file.as_object()?;
-        self.known("", fields, &USED, &UNUSED);
+        self.check_fields("", fields, &USED, &UNUSED);
         let default = Options::default();
         let initial = self.seconds(fields, "podInitialBackoffSeconds", default.initial_backoff);
         let max = self.seconds(fields, "podMaxBackoffSeconds", default.max_backoff);
@@ -166,7 +166,7 @@ impl Reader {
         for (index, profile) in source.iter().enumerate() {
             let path = format!("profiles[{index}]");
             if let Some(fields) = profile.as_object() {
-                self.known(
+                self.check_fields(
                     &format!("{path}."),
                     fields,
                     &["schedulerName", "pluginConfig"],
@@ -215,7 +215,7 @@ impl Reader {
         let Some(fields) = args.as_object() else {
             return;
         };
-        for unknown in unknown(
+        for unknown in unknown_fields(
             fields,
             &["apiVersion", "kind", "bindTimeoutSeconds", "shape"],
             &[],
@@ -282,8 +282,8 @@ impl Reader {
     }
 
     /// Records unused fields and reports unknown ones as errors.
-    fn known(&mut self, path: &str, fields: &Map<String, Value>, used: &[&str], unused: &[&str]) {
-        for field in unknown(fields, used, unused) {
+    fn check_fields(&mut self, path: &str, fields: &Map<String, Value>, used: &[&str], unused: &[&str]) {
+        for field in unknown_fields(fields, used, unused) {
             self.errors
                 .push(format!("strict decoding error: unknown field \"{path}{field}\""));
         }
@@ -292,7 +292,7 @@ impl Reader {
     }
 }
 
-fn unknown<'a>(fields: &'a Map<String, Value>, used: &[&str], unused: &[&str]) -> Vec<&'a str> {
+fn unknown_fields<'a>(fields: &'a Map<String, Value>, used: &[&str], unused: &[&str]) -> Vec<&'a str> {
     let names = fields.keys().map(String::as_str);
     names
         .filter(|name| !used.contains(name) && !unused.contains(name))

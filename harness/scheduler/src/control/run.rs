@@ -306,7 +306,7 @@ impl Scheduler {
                 message,
                 blockers,
                 rejected,
-                evicts,
+                eviction,
             } => {
                 log_rejections(&pod, &rejected);
                 self.record_attempt(AttemptResult::Unschedulable, self.started);
@@ -314,9 +314,9 @@ impl Scheduler {
                 let failure = Failure {
                     reason: FailureReason::Unschedulable,
                     message,
-                    nominated: evicts.as_ref().map(|evicts| evicts.node.name().to_owned()),
+                    nominated: eviction.as_ref().map(|eviction| eviction.node.name().to_owned()),
                 };
-                self.start_report(pod, failure, evicts, reported);
+                self.start_report(pod, failure, eviction, reported);
             }
             Decision::Failed { message } => {
                 self.record_attempt(AttemptResult::Error, self.started);
@@ -387,12 +387,12 @@ impl Scheduler {
         }
     }
 
-    fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, evicts: Option<Candidate>, last: Reported) {
+    fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, eviction: Option<Candidate>, last: Reported) {
         debug!(pod = %pod.key, message = %failure.message, "not scheduled");
         let reporter = self.reporter.clone();
         self.spawn(async move {
             let reported = reporter.report_failure(&pod, &failure, last).await;
-            if let Some(candidate) = evicts {
+            if let Some(candidate) = eviction {
                 reporter.evict(&candidate.victims, &pod).await;
             }
             let uid = pod.uid.clone();

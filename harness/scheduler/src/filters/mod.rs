@@ -28,7 +28,7 @@ const PODS: &str = "pods";
 /// The taint that is equivalent to `spec.unschedulable`.
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
 
-/// Why a node is rejected.
+/// Why a filter other than VolumeBinding rejects a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilterReason {
     /// `matchFields` in the pod's node affinity names other nodes.

@@ -1,7 +1,7 @@
 //! Tests of the scheduling loop through the Kubernetes API. Time is virtual, so backoffs and timeouts of minutes pass at once and are
 //! measured exactly.
 //!
-//! Unit tests and suites cover which node fits; here it must only be the right one of two.
+//! Unit tests and suites cover which node fits: here, one of two nodes has enough capacity.
 
 use std::sync::Arc;
 use std::time::Duration;
