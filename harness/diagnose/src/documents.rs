@@ -269,7 +269,7 @@ impl<'de> Visitor<'de> for Items<'_, '_, '_> {
     }
 }
 
-fn refuse<E: serde::de::Error>(list: &mut List<'_, '_>, why: String) -> E {
+fn reject<E: serde::de::Error>(list: &mut List<'_, '_>, why: String) -> E {
     list.rejected = Some(why);
     E::custom("rejected")
 }

@@ -169,7 +169,10 @@ impl<'a> Considered<'a> {
         match found {
             None => (ObjectVerdict::Suffices, format!("{field} is large enough")),
             Some(Shortcoming::NothingSet) => (ObjectVerdict::NoLimit, format!("{field} is unset")),
-            Some(Shortcoming::TooSmall { largest: limit, request }) => {
+            Some(Shortcoming::TooSmall {
+                largest: limit,
+                request,
+            }) => {
                 let elsewhere = if object.topology.admits(&node.labels) {
                     ""
                 } else {
@@ -187,7 +190,9 @@ impl<'a> Considered<'a> {
                 "nodeTopology is unset, so it matches no node".to_owned(),
             ),
             Some(Shortcoming::InvalidTopology(error)) => (ObjectVerdict::InvalidTopology, error.to_string()),
-            Some(Shortcoming::TopologyMismatch) => (ObjectVerdict::OtherTopology, unmatched_label(object, node)),
+            Some(Shortcoming::TopologyMismatch) => {
+                (ObjectVerdict::OtherTopology, unmatched_label(object, node))
+            }
         }
     }
 

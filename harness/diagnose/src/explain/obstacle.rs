@@ -15,7 +15,7 @@ use capacity_scheduler::snapshot::Snapshot;
 pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Rejected) -> Vec<String> {
     let node = &*refused.node;
     match &refused.cause {
-        Cause::FilterReason(unfit) => node_obstacles(pod, node, unfit),
+        Cause::Filter(unfit) => node_obstacles(pod, node, unfit),
         Cause::Volumes(refusals) => refusals
             .iter()
             .filter_map(|refusal| volume_obstacles(snapshot, node, refusal))
@@ -27,11 +27,15 @@ pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Rejected) -> V
 
 fn node_obstacles(pod: &Pod, node: &Node, unfit: &FilterReason) -> Vec<String> {
     let sentence = match unfit {
-        FilterReason::Tainted(_) => return untolerated_taints(pod, node),
-        FilterReason::NotNamed | FilterReason::LabelsDiffer => return unmet_labels(pod, node),
-        FilterReason::Full(short) => return short.iter().map(insufficient_resource).collect(),
+        FilterReason::UntoleratedTaint(_) => return untolerated_taints(pod, node),
+        FilterReason::NodeNameMismatch | FilterReason::NodeSelectorMismatch => {
+            return unmet_labels(pod, node);
+        }
+        FilterReason::InsufficientResources(short) => {
+            return short.iter().map(insufficient_resource).collect();
+        }
         FilterReason::Cordoned => "the node is cordoned: spec.unschedulable is true".to_owned(),
-        FilterReason::PortTaken(port) => format!("a pod on the node has host port {port}"),
+        FilterReason::HostPortInUse(port) => format!("a pod on the node has host port {port}"),
         FilterReason::DiskInUse(disk) => format!("a pod on the node uses {disk}"),
         FilterReason::ClaimInUse(claim) => {
             format!("claim {claim} has access mode ReadWriteOncePod, and another pod uses it")
@@ -50,7 +54,7 @@ fn node_obstacles(pod: &Pod, node: &Node, unfit: &FilterReason) -> Vec<String> {
                 label_text(&node.labels, key)
             )
         }
-        FilterReason::NoSpreadLabel(key) => {
+        FilterReason::MissingTopologyLabel(key) => {
             format!("the node has no label {key}, which a topology spread constraint of the pod uses")
         }
         FilterReason::MaxSkewExceeded(Skew {
@@ -69,11 +73,11 @@ fn node_obstacles(pod: &Pod, node: &Node, unfit: &FilterReason) -> Vec<String> {
             ),
             false => format!("the node has no label {key}, which the pod's affinity uses"),
         },
-        FilterReason::PodNear { pod: other, key } => format!(
+        FilterReason::AntiAffinityUnsatisfied { pod: other, key } => format!(
             "pod {other}, which the pod's anti-affinity selects, is on a node with {}",
             label_text(&node.labels, key)
         ),
-        FilterReason::Repelled { pod: other, key } => format!(
+        FilterReason::ExistingAntiAffinity { pod: other, key } => format!(
             "pod {other}, whose anti-affinity selects this pod, is on a node with {}",
             label_text(&node.labels, key)
         ),
@@ -121,8 +125,8 @@ fn unmet_labels(pod: &Pod, node: &Node) -> Vec<String> {
     found
 }
 
-fn volume_obstacles(snapshot: &Snapshot, node: &Node, refusal: &Refusal) -> Option<Vec<String>> {
-    let Refusal::NodeConflict { claim, volume } = refusal else {
+fn volume_obstacles(snapshot: &Snapshot, node: &Node, refusal: &ConflictReason) -> Option<Vec<String>> {
+    let ConflictReason::NodeConflict { claim, volume } = refusal else {
         return None;
     };
     let affinity = snapshot.volume(volume)?.affinity.as_ref()?;
@@ -165,8 +169,8 @@ fn label_text(labels: &Labels, key: &str) -> String {
     }
 }
 
-fn insufficient_resource(short: &Short) -> String {
-    let Short {
+fn insufficient_resource(insufficient: &InsufficientResource) -> String {
+    let InsufficientResource {
         resource,
         requested,
         used,

@@ -62,7 +62,7 @@ impl fmt::Display for Explanation {
 const LISTED_MAX: usize = 4;
 
 /// Groups items by key, in the order of each key's first item.
-fn alike<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
+fn group_by<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     let mut indices = BTreeMap::new();
     let mut groups: Vec<Vec<&T>> = Vec::new();
     for item in items {

@@ -219,7 +219,12 @@ impl<'a> DriverView<'a> {
     /// Whether the nodes with the driver that the class allows have objects. Some have none if the publisher omits zero capacity.
     fn class(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
-        let has_object = |node: &Node| objects.reaching(&class.key.name, &node.labels).next().is_some();
+        let has_object = |node: &Node| {
+            objects
+                .accessible_from(&class.key.name, &node.labels)
+                .next()
+                .is_some()
+        };
         let allowed: Vec<_> = self
             .nodes
             .iter()

@@ -14,7 +14,9 @@ const BROKEN: [Broken; 4] = [
     (&["SCORE-29", "LIM-17"], |it| {
         it.room = it.none.clone();
     }),
-    (&["SCORE-20", "SCORE-28"], |it| it.tight.without_capacity = true),
+    (&["SCORE-20", "SCORE-28"], |it| {
+        it.tight.skips_capacity_check = true
+    }),
     (&["SCORE-23"], |it| it.tight = it.none.clone()),
 ];
 
