@@ -35,7 +35,7 @@ pub trait RealApiCase: Send + Sync {
         method: Method,
         path: &'a str,
         body: Option<Value>,
-    ) -> BoxFuture<'a, Result<Value, Refused>>;
+    ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
     /// Sends a server-side apply request; fault rules do not apply to it.
     fn apply<'a>(
@@ -43,20 +43,20 @@ pub trait RealApiCase: Send + Sync {
         client: &'a str,
         path: &'a str,
         object: Value,
-    ) -> BoxFuture<'a, Result<Value, Refused>>;
+    ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
     /// Completes a created object as controllers would in a real cluster. `wanted`: the object of the request.
     fn finish_create<'a>(
         self: Arc<Self>,
         wanted: &'a Value,
         made: Value,
-    ) -> BoxFuture<'a, Result<Value, Refused>>;
+    ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
     /// Installs a fault rule.
-    fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError>;
+    fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, RuleError>;
 
     /// Removes a fault rule.
-    fn unperturb(&self, id: RuleId);
+    fn remove_fault_rule(&self, id: RuleId);
 
     /// Resolves when no request is in flight.
     fn quiet(&self) -> BoxFuture<'_, ()>;
@@ -68,16 +68,16 @@ pub trait RealApiCase: Send + Sync {
 /// A request that an API server rejected.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
-pub struct Refused {
+pub struct StatusError {
     /// HTTP status.
     pub code: u16,
     /// `Status.message` of the server.
     pub message: String,
 }
 
-impl From<fake_apiserver::Status> for Refused {
+impl From<fake_apiserver::Status> for StatusError {
     fn from(status: fake_apiserver::Status) -> Self {
-        Refused {
+        StatusError {
             code: status.code,
             message: status.message,
         }

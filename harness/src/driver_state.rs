@@ -15,23 +15,23 @@ pub trait DriverState: Send + Sync {
     fn of_node(&self, node: &str) -> Result<Vec<Value>, String>;
 
     /// Changes that set the storage of a node; empty if the manifest cannot express it.
-    fn storage(&self, node: &str, figures: Figures) -> Result<Vec<Change>, String>;
+    fn storage(&self, node: &str, figures: NodeStorage) -> Result<Vec<Change>, String>;
 }
 
 /// Storage of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Figures {
+pub struct NodeStorage {
     /// Total bytes.
     pub available: u64,
     /// Maximum volume size in bytes.
     pub maximum: u64,
 }
 
-impl Figures {
+impl NodeStorage {
     /// Values of linear storage; other layouts cannot be expressed by two values.
     pub fn of(storage: &Storage) -> Option<Self> {
         match storage {
-            Storage::Linear { capacity, largest } => Some(Figures {
+            Storage::Linear { capacity, largest } => Some(NodeStorage {
                 available: *capacity,
                 maximum: largest.unwrap_or(*capacity),
             }),

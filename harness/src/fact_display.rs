@@ -52,7 +52,7 @@ pub(crate) fn format(fact: &Fact) -> String {
         What::Call(call) => format_call(call),
         What::Refused(refusal) => format_driver_refusal(refusal),
         What::Answer(answer) => format_answer(answer),
-        What::Extender(question) => format_question(question),
+        What::Extender(call) => format_extender_call(call),
         What::Discovery(discovery) => format_discovery(discovery),
         What::Metrics(metrics) => format_metrics(metrics),
         What::Log(log) => format!("{} logs: {}", log.client, log.line),
@@ -76,15 +76,15 @@ fn format_driver_refusal(refusal: &RefusalFact) -> String {
     format!("the driver's socket refused {what}{of}: {}", refusal.reason)
 }
 
-fn format_question(question: &ExtenderFact) -> String {
+fn format_extender_call(call: &ExtenderFact) -> String {
     let ExtenderFact {
         extender, verb, pod, ..
-    } = question;
-    let nodes = question.nodes.join(", ");
-    let answer = match (&question.error, verb.as_str()) {
+    } = call;
+    let nodes = call.nodes.join(", ");
+    let answer = match (&call.error, verb.as_str()) {
         (Some(error), _) => error.clone(),
-        (None, "filter") if question.kept.is_empty() => "none".to_owned(),
-        (None, "filter") => question.kept.join(", "),
+        (None, "filter") if call.feasible.is_empty() => "none".to_owned(),
+        (None, "filter") => call.feasible.join(", "),
         (None, _) => "OK".to_owned(),
     };
     format!("{extender}: {verb} {pod} on {nodes} → {answer}")
@@ -124,7 +124,7 @@ fn format_answer(answer: &AnswerFact) -> String {
         "{} is the answer of {}: {}",
         answer.name, answer.call, answer.code
     );
-    for (name, value) in &answer.told {
+    for (name, value) in &answer.values {
         let value = match (name.as_str(), value.as_i64()) {
             ("available" | "maximum" | "minimum" | "bytes", Some(bytes)) => format_bytes(bytes.into()),
             ("room" | "implemented", _) => continue,

@@ -30,7 +30,7 @@ impl LiveCluster {
             ..RunOptions::default()
         };
         let mut cluster = Cluster::start(plan, systems, &journal, options).await?;
-        cluster.keep_at_most(FACTS);
+        cluster.limit_facts(FACTS);
         for role in &plan.roles {
             cluster.start_role(*role)?;
         }
@@ -44,7 +44,7 @@ impl LiveCluster {
 
     /// Drops old facts from now on, so that the cluster can stay up for long. Store the journal of a run before.
     pub fn forget_old_facts(&self) {
-        self.cluster.keep_at_most(FACTS);
+        self.cluster.limit_facts(FACTS);
     }
 
     /// Changes the cluster after an edit of its scenario, as far as possible. `plan`: the new plan. Returns each action with the API
@@ -56,7 +56,7 @@ impl LiveCluster {
     ) -> Vec<(String, Result<(), String>)> {
         let mut done_so_far = Vec::new();
         for (action, words) in actions {
-            let done = self.cluster.change(plan, &action, &words).await;
+            let done = self.cluster.execute(plan, &action, &words).await;
             done_so_far.push((words, done));
         }
         done_so_far

@@ -181,8 +181,8 @@ async fn act(
         for role in &plan.roles {
             cluster.start_role(*role)?;
         }
-        cluster.ready(patience).await;
-        cluster.up(from).await;
+        cluster.wait_until_ready(patience).await;
+        cluster.wait_until_started(from).await;
     }
     cluster.act(plan, step, done..).await
 }
@@ -210,7 +210,7 @@ impl Conductor<'_> {
             tokio::select! {
                 biased;
                 done = &mut doing => return Some(done),
-                () = self.journal.grown(self.next) => self.feed(),
+                () = self.journal.wait_longer_than(self.next) => self.feed(),
             }
             if self.judge.has_crashed() {
                 return None;
@@ -223,7 +223,7 @@ impl Conductor<'_> {
         loop {
             self.feed();
             if self.observer.is_some() {
-                cluster.forget_facts(self.next);
+                cluster.drop_facts(self.next);
             }
             match self.judge.progress() {
                 Progress::StepDone => return true,
@@ -261,7 +261,7 @@ impl Conductor<'_> {
             cluster.quiet(self.patience).await;
             self.read_metrics(cluster).await;
         };
-        let grown = self.journal.grown(self.next);
+        let grown = self.journal.wait_longer_than(self.next);
         let reads = self.judge.reads_metrics_anew();
         let Some((at, bound)) = self.judge.next_bound() else {
             return if reads { read.await } else { grown.await };

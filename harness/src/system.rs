@@ -1,4 +1,4 @@
-//! Systems under test: programs with a role that get an API server address, a token and a CSI socket, and nothing else.
+//! Systems under test: programs with a role. They get the address of an API server, a token and a CSI socket.
 //!
 //! Starts and stops them. Does not know what they do.
 
@@ -26,7 +26,7 @@ use crate::settings::Settings;
 /// Any error, as used by binaries.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Everything that a system is given.
+/// The inputs of a system.
 #[derive(Debug, Clone)]
 pub struct Access {
     /// Network of the addresses below.
@@ -57,7 +57,7 @@ pub struct Access {
     pub child: Option<ChildAccess>,
 }
 
-/// Everything that a child process is given in addition.
+/// Additional inputs of a child process.
 #[derive(Debug, Clone)]
 pub struct ChildAccess {
     /// Kubeconfig with its token.
@@ -87,7 +87,7 @@ pub struct System {
     pub run: Arc<Run>,
     /// URL of its metrics, with the placeholder [`METRICS_ADDRESS`]; `None` if it serves none.
     pub metrics_url: Option<String>,
-    /// Whether it is a child process: it gets a kubeconfig, and is waited for until its first request.
+    /// Whether it is a child process. Such a system gets a kubeconfig, and a case waits for its first request.
     pub is_child: bool,
 }
 
@@ -109,8 +109,8 @@ pub struct Systems {
 pub struct DriverSocket {
     /// Path of the socket.
     pub path: PathBuf,
-    /// Held by the case that uses the driver, because other cases would change its responses.
-    pub(crate) turn: Arc<tokio::sync::Semaphore>,
+    /// One permit: a case holds it while it uses the driver, because other cases would change the driver's responses.
+    pub(crate) permits: Arc<tokio::sync::Semaphore>,
 }
 
 impl DriverSocket {
@@ -118,7 +118,7 @@ impl DriverSocket {
     pub fn new(path: PathBuf) -> Self {
         DriverSocket {
             path,
-            turn: Arc::new(tokio::sync::Semaphore::new(1)),
+            permits: Arc::new(tokio::sync::Semaphore::new(1)),
         }
     }
 }
@@ -184,7 +184,10 @@ impl Fleet {
     /// Starts an instance with this client name.
     pub(crate) fn start(&mut self, role: Role, client: &str, access: Access) -> Result<(), String> {
         let Some(system) = self.systems.by_role.get(&role) else {
-            return Err(format!("no system plays the {}; name one", role.as_str()));
+            return Err(format!(
+                "no system under test has the role `{}`; add one",
+                role.as_str()
+            ));
         };
         self.starts += 1;
         let client: Arc<str> = client.into();
@@ -193,10 +196,10 @@ impl Fleet {
         let journal = self.journal.clone();
         let (name, token) = (client.clone(), stop.clone());
         let killed = self.killer.watch(&client, &stop).cancelled_owned();
-        // Tasks that it spawns must propagate the subscriber themselves.
         let is_child = system.is_child;
-        let heard = access.log.as_ref().filter(|_| !is_child);
-        let listener = heard.map(LogLines::dispatch);
+        // Receives events of this task only: tasks that the system spawns must propagate the subscriber themselves.
+        let log = access.log.as_ref().filter(|_| !is_child);
+        let subscriber = log.map(LogLines::dispatch);
         journal.append(process(&client, role, ProcessEvent::Started));
         let task = tokio::spawn(async move {
             let running = run(access, token.clone());
@@ -209,8 +212,8 @@ impl Fleet {
                 }
             };
             let running = std::panic::AssertUnwindSafe(running).catch_unwind();
-            let ended = match listener {
-                Some(listener) => running.with_subscriber(listener).await,
+            let ended = match subscriber {
+                Some(subscriber) => running.with_subscriber(subscriber).await,
                 None => running.await,
             };
             if !token.is_cancelled() {
@@ -240,7 +243,7 @@ impl Fleet {
             return;
         };
         instance.stop.cancel();
-        // The task itself has reported a panic.
+        // The task records its own panic, so the result of the join adds nothing.
         let _ = instance.task.await;
         self.journal
             .append(process(&client.into(), instance.role, ProcessEvent::Stopped));
@@ -273,23 +276,23 @@ pub(crate) struct ProgramEnded {
 }
 
 fn exit_of(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> Exit {
-    let silent = |how: String| Exit {
+    let without_output = |how: String| Exit {
         how,
         last_words: None,
     };
     match ended {
-        Ok(Ok(())) => silent("without an error, although it was not stopped".to_owned()),
+        Ok(Ok(())) => without_output("without an error, although it was not stopped".to_owned()),
         Ok(Err(error)) => match error.downcast::<ProgramEnded>() {
             Ok(program) => Exit {
                 how: program.to_string(),
                 last_words: Some(program.last_words),
             },
-            Err(error) => silent(format!("error: {error}")),
+            Err(error) => without_output(format!("error: {error}")),
         },
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            silent(format!("panic: {}", text.unwrap_or("without a text")))
+            without_output(format!("panic: {}", text.unwrap_or("without a text")))
         }
     }
 }

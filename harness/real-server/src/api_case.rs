@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fake_apiserver::{Rule, RuleError, RuleId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use harness::api_server::{RealApiCase, Refused};
+use harness::api_server::{RealApiCase, StatusError};
 use harness::listening::Listening;
 use hyper::Method;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl RealApiCase for Case {
         method: Method,
         path: &'a str,
         body: Option<Value>,
-    ) -> BoxFuture<'a, Result<Value, Refused>> {
+    ) -> BoxFuture<'a, Result<Value, StatusError>> {
         async move { call(&self, client, method, path, body).await }.boxed()
     }
 
@@ -44,7 +44,7 @@ impl RealApiCase for Case {
         client: &'a str,
         path: &'a str,
         object: Value,
-    ) -> BoxFuture<'a, Result<Value, Refused>> {
+    ) -> BoxFuture<'a, Result<Value, StatusError>> {
         const APPLY: &str = "application/apply-patch+yaml";
         async move { call_with(&self, client, Method::PATCH, path, APPLY, Some(object)).await }.boxed()
     }
@@ -53,17 +53,17 @@ impl RealApiCase for Case {
         self: Arc<Self>,
         wanted: &'a Value,
         made: Value,
-    ) -> BoxFuture<'a, Result<Value, Refused>> {
+    ) -> BoxFuture<'a, Result<Value, StatusError>> {
         async move { creation::finish_create(&self, wanted, made).await }.boxed()
     }
 
-    fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError> {
+    fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, RuleError> {
         let newest = |resource: &str| (resource.to_owned(), self.attribution.newest(resource));
         let newest = KINDS.iter().map(|kind| newest(kind.resource)).collect();
         self.faults.install(rule, newest)
     }
 
-    fn unperturb(&self, id: RuleId) {
+    fn remove_fault_rule(&self, id: RuleId) {
         self.faults.remove(id);
     }
 

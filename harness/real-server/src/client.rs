@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fake_apiserver::ResourceRef;
-use harness::api_server::Refused;
+use harness::api_server::StatusError;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub(crate) async fn call(
     method: Method,
     path: &str,
     body: Option<Value>,
-) -> Result<Value, Refused> {
+) -> Result<Value, StatusError> {
     let content_type = match method {
         Method::PATCH => "application/merge-patch+json",
         _ => "application/json",
@@ -49,7 +49,7 @@ pub(crate) async fn call_with(
     path: &str,
     content_type: &'static str,
     body: Option<Value>,
-) -> Result<Value, Refused> {
+) -> Result<Value, StatusError> {
     let mut incoming = ClientRequest::internal(client);
     incoming
         .headers
@@ -59,14 +59,14 @@ pub(crate) async fn call_with(
     incoming.body = body.map(|body| body.to_string().into()).unwrap_or_default();
     match handle(case, incoming).await {
         Reply::Full(response) if response.code < 300 => Ok(response.value()),
-        Reply::Full(response) => Err(Refused {
+        Reply::Full(response) => Err(StatusError {
             code: response.code,
             message: response.value()["message"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
         }),
-        Reply::Events(_) | Reply::Cut => Err(Refused {
+        Reply::Events(_) | Reply::Cut => Err(StatusError {
             code: 503,
             message: "the API server did not respond".to_owned(),
         }),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness::api_server::Refused;
+use harness::api_server::StatusError;
 use harness::client_name::HARNESS;
 use hyper::Method;
 use serde_json::{Value, json};
@@ -11,7 +11,11 @@ use crate::case::Case;
 use crate::client::call;
 
 /// Completes a created object as controllers would. `wanted`: the object of the request.
-pub(crate) async fn finish_create(case: &Arc<Case>, wanted: &Value, made: Value) -> Result<Value, Refused> {
+pub(crate) async fn finish_create(
+    case: &Arc<Case>,
+    wanted: &Value,
+    made: Value,
+) -> Result<Value, StatusError> {
     let name = made["metadata"]["name"].as_str().unwrap_or_default();
     match made["kind"].as_str() {
         Some("Namespace") => give_account(case, name).await.map(|()| made),
@@ -26,7 +30,7 @@ pub(crate) async fn finish_create(case: &Arc<Case>, wanted: &Value, made: Value)
 }
 
 /// Creates the service account `default` of a namespace, which its pods use, without mounting its token.
-async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), Refused> {
+async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), StatusError> {
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
         "metadata": {"name": "default", "namespace": namespace},

@@ -7,22 +7,23 @@ use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
 use super::Cluster;
-use super::address::at;
-use crate::api_server::Refused;
+use super::object_ref::object_ref;
+use crate::api_server::StatusError;
 use crate::journal::{ActionFact, What};
 use crate::plan::{Action, NAMESPACE, Plan, Target, interval, objects};
 use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
 
 impl Cluster {
-    /// Executes the fault and script actions at the beginning of a case, which systems must meet from their start. Returns their number.
+    /// Executes the fault actions (API server and driver) at the beginning of a case, so that their rules apply before systems start.
+    /// Returns the number of executed actions.
     pub(crate) async fn prepare(&mut self, plan: &Plan) -> Result<usize, StartError> {
         let actions = plan.steps.first().map_or(&[][..], |step| &step.actions);
-        let is_setting =
+        let is_fault =
             |(action, _): &&(Action, String)| matches!(action, Action::Fault { .. } | Action::Script { .. });
-        let settings = actions.iter().take_while(is_setting).count();
-        self.act(plan, 0, 0..settings).await?;
-        Ok(settings)
+        let count = actions.iter().take_while(is_fault).count();
+        self.act(plan, 0, 0..count).await?;
+        Ok(count)
     }
 
     /// Executes the actions of one step, or a part of them, in order.
@@ -33,10 +34,10 @@ impl Cluster {
         part: impl SliceIndex<[(Action, String)], Output = [(Action, String)]>,
     ) -> Result<(), StartError> {
         for (action, text) in &plan.steps[step].actions[part] {
-            self.let_know(action).await;
+            self.wait_for_watchers(action).await;
             self.journal
                 .append(What::Action(ActionFact { text: text.clone() }));
-            self.catch_up();
+            self.update_state();
             self.perform(plan, action)
                 .await
                 .map_err(|problem| match problem {
@@ -53,8 +54,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until the systems have observed previous actions, before an action that may depend on them.
-    async fn let_know(&mut self, next: &Action) {
+    /// Before an action that may depend on earlier ones, waits until the systems have received the watch events of those.
+    async fn wait_for_watchers(&mut self, next: &Action) {
         let resource = next.resource();
         let depends = |changed: &String| match (resource.as_deref(), next) {
             // Watch events of one resource arrive in order.
@@ -63,31 +64,31 @@ impl Cluster {
             (Some("persistentvolumeclaims"), Action::Create(_)) => changed != "pods",
             _ => true,
         };
-        if self.untold.iter().any(depends) {
-            self.delivered().await;
-            self.untold.clear();
+        if self.undelivered.iter().any(depends) {
+            self.wait_until_delivered().await;
+            self.undelivered.clear();
         }
-        self.untold.extend(resource);
+        self.undelivered.extend(resource);
     }
 
     /// Executes one action outside of any step; returns an error as text.
-    pub(crate) async fn change(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
+    pub(crate) async fn execute(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
         self.journal.append(What::Action(ActionFact {
             text: text.to_owned(),
         }));
-        self.catch_up();
-        let done = self.perform(plan, action).await;
+        self.update_state();
+        let result = self.perform(plan, action).await;
         self.collect_pods().await;
-        done.map_err(|problem| match problem {
+        result.map_err(|problem| match problem {
             Problem::Refused(message) => message,
             Problem::Other(error) => error.to_string(),
         })
     }
 
-    /// Updates the harness's own view of the cluster from the journal.
-    pub(super) fn catch_up(&mut self) {
-        for fact in self.journal.since(self.state_seen) {
-            self.state_seen = fact.seq + 1;
+    /// Applies new facts of the journal to the cluster state that actions of the harness use.
+    pub(super) fn update_state(&mut self) {
+        for fact in self.journal.since(self.state_seq) {
+            self.state_seq = fact.seq + 1;
             self.state.apply(&fact);
         }
     }
@@ -99,8 +100,8 @@ impl Cluster {
                     Some(storage) => self.set_pool(segment, storage),
                     None => self.driver.remove_pool(segment),
                 }
-                let told = self.set_driver_storage(plan, segment, storage.as_ref());
-                told.await.map_err(Problem::Refused)?;
+                let stored = self.set_driver_storage(plan, segment, storage.as_ref());
+                stored.await.map_err(Problem::Refused)?;
             }
             Action::Create(object) => {
                 self.prepare_programs_for(plan, object).await?;
@@ -115,7 +116,7 @@ impl Cluster {
                 self.prepare_node(plan, node).await?;
                 self.collect_pods().await;
                 self.create_owners(plan, vec![node.clone()]).await?;
-                self.listen(Some((node, segment))).await?;
+                self.open_endpoint(Some((node, segment))).await?;
                 if self.active.contains(&Role::Publisher) {
                     self.start_publisher(Some(node))?;
                 }
@@ -132,7 +133,9 @@ impl Cluster {
             Action::Registration(node, keys) => {
                 let drivers = objects::registration(&plan.driver.name, node, keys.as_deref());
                 let merge = json!({"spec": {"drivers": drivers}});
-                self.local.patch_merge(&at("csinodes", None, node), merge).await?;
+                self.local
+                    .patch_merge(&object_ref("csinodes", None, node), merge)
+                    .await?;
             }
             Action::CsiCall(call) => self.call(plan, call).await?,
             Action::Discover(resource) => self.discover(resource).await,
@@ -151,7 +154,7 @@ impl Cluster {
                 let reserved = self.driver.reserve(wanted);
                 reserved.map_err(|error| Problem::Refused(error.to_string()))?;
             }
-            // The reservation may have ended before, and often has.
+            // The reservation may have ended before.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
             Action::Stop(Role::Driver) => self.stop_driver().await,
             Action::Start(Role::Driver) => self.start_driver_again().await?,
@@ -174,7 +177,7 @@ impl Cluster {
                 self.start_again(plan, Role::Scheduler).await?;
             }
             Action::Fault { id, rule, kills } => {
-                let installed = self.api.perturb(rule.clone());
+                let installed = self.api.add_fault_rule(rule.clone());
                 let rule = installed.map_err(Problem::Refused)?;
                 if *kills {
                     self.fleet.killer.arm(rule.0);
@@ -190,7 +193,7 @@ impl Cluster {
             },
             Action::Unfault(id) => {
                 if let Some(rule) = self.faults.remove(id) {
-                    self.api.unperturb(rule);
+                    self.api.remove_fault_rule(rule);
                 }
             }
         }
@@ -205,13 +208,13 @@ impl Cluster {
         }
         let from = self.journal.len();
         self.start_role(role)?;
-        self.up(from).await;
+        self.wait_until_started(from).await;
         Ok(())
     }
 
     async fn merge(&self, plan: &Plan, target: &Target, merge: &Value) -> Result<(), Problem> {
-        for place in self.targets(plan, target)? {
-            self.local.patch_merge(&place, merge.clone()).await?;
+        for reference in self.targets(plan, target)? {
+            self.local.patch_merge(&reference, merge.clone()).await?;
         }
         Ok(())
     }
@@ -221,12 +224,12 @@ impl Cluster {
         let version = match &spec.resource_version {
             Some(version) => Some(version.clone()).filter(|version| !version.is_empty()),
             None => {
-                let Some(place) = ResourceRef::of(&object) else {
+                let Some(reference) = ResourceRef::of(&object) else {
                     return Err(Problem::Refused(
-                        "it is no object of a kind that is known".to_owned(),
+                        "the API server does not know the kind of the object".to_owned(),
                     ));
                 };
-                let found = self.local.get(&place).await?;
+                let found = self.local.get(&reference).await?;
                 found["metadata"]["resourceVersion"].as_str().map(str::to_owned)
             }
         };
@@ -248,8 +251,8 @@ impl Cluster {
             target,
             Target::Named { namespace, name, .. } if name == NAMESPACE || namespace.as_deref() == Some(NAMESPACE)
         );
-        for place in self.targets(plan, target)? {
-            self.local.delete(&place).await?;
+        for reference in self.targets(plan, target)? {
+            self.local.delete(&reference).await?;
         }
         Ok(())
     }
@@ -261,29 +264,31 @@ impl Cluster {
                 resource,
                 namespace,
                 name,
-            } => Ok(vec![at(resource, namespace.as_deref(), name)]),
+            } => Ok(vec![object_ref(resource, namespace.as_deref(), name)]),
             Target::Labelled(labelled) => {
                 let objects = self.state.objects(&labelled.resource);
-                let meant = objects.filter(|((namespace, _), object)| {
+                let matching = objects.filter(|((namespace, _), object)| {
                     labelled.means(namespace.as_deref().unwrap_or_default(), object)
                 });
-                let places =
-                    meant.map(|((namespace, name), _)| at(&labelled.resource, namespace.as_deref(), name));
-                Ok(places.collect())
+                let references = matching
+                    .map(|((namespace, name), _)| object_ref(&labelled.resource, namespace.as_deref(), name));
+                Ok(references.collect())
             }
             Target::Capacity { class, segment } => {
-                let is_meant = |object: &Value| {
+                let is_match = |object: &Value| {
                     object["storageClassName"] == class.as_str()
                         && plan.segments.format_topology(object.get("nodeTopology")) == *segment
                 };
                 let found: Vec<_> = self
                     .state
                     .objects(RESOURCE)
-                    .filter(|(_, object)| is_meant(object))
-                    .map(|((namespace, name), _)| at(RESOURCE, namespace.as_deref(), name))
+                    .filter(|(_, object)| is_match(object))
+                    .map(|((namespace, name), _)| object_ref(RESOURCE, namespace.as_deref(), name))
                     .collect();
                 if found.is_empty() {
-                    let text = format!("there is no object for class {class} at {segment} to change");
+                    let text = format!(
+                        "no CSIStorageCapacity object exists for class {class} and segment {segment}"
+                    );
                     return Err(Problem::Refused(text));
                 }
                 Ok(found)
@@ -294,14 +299,14 @@ impl Cluster {
 
 /// Why an action failed.
 pub(super) enum Problem {
-    /// The case requires something impossible.
+    /// The API server or the driver rejected the action, or its object does not exist.
     Refused(String),
     Other(StartError),
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
-        Problem::Refused(refused.to_string())
+impl From<StatusError> for Problem {
+    fn from(error: StatusError) -> Self {
+        Problem::Refused(error.to_string())
     }
 }
 

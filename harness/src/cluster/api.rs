@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::observe::ApiObserver;
-use crate::api_server::{RealApiCase, Refused};
+use crate::api_server::{RealApiCase, StatusError};
 use crate::clock;
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
@@ -31,7 +31,7 @@ const MASTERS: &str = "system:masters";
 /// Minimum number of connections to the API server of one case: client-go opens a few per program.
 const CONNECTIONS: usize = 64;
 
-/// Divisor of this process's file descriptor limit that gives the connection limit of one case.
+/// The connection limit of one case is this process's file descriptor limit divided by this number.
 const CASES_AT_ONCE: usize = 16;
 
 /// The API server of a case.
@@ -114,13 +114,13 @@ impl Api {
                 .clone()
                 .listen(false)
                 .await
-                .map_err(io("listen before the API server"))?;
+                .map_err(io("open the proxy of the API server"))?;
             let tls = match with_tls {
                 true => Some(
                     case.clone()
                         .listen(true)
                         .await
-                        .map_err(io("listen before the API server with TLS"))?,
+                        .map_err(io("open the TLS proxy of the API server"))?,
                 ),
                 false => None,
             };
@@ -229,19 +229,19 @@ impl Api {
     }
 
     /// Installs a fault rule; returns an error as text.
-    pub(super) fn perturb(&self, rule: Rule) -> Result<RuleId, String> {
+    pub(super) fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, String> {
         let installed = match self {
             Api::Fake { api, .. } => api.perturb(rule),
-            Api::Real { case, .. } => case.perturb(rule),
+            Api::Real { case, .. } => case.add_fault_rule(rule),
         };
         installed.map_err(|error| error.to_string())
     }
 
     /// Removes a fault rule.
-    pub(super) fn unperturb(&self, id: RuleId) {
+    pub(super) fn remove_fault_rule(&self, id: RuleId) {
         match self {
             Api::Fake { api, .. } => drop(api.unperturb(id)),
-            Api::Real { case, .. } => case.unperturb(id),
+            Api::Real { case, .. } => case.remove_fault_rule(id),
         }
     }
 
@@ -252,7 +252,9 @@ impl Api {
                 api.set_release(release, gates);
                 Ok(())
             }
-            Api::Real { .. } => Err("a real API server stays what it is".to_owned()),
+            Api::Real { .. } => {
+                Err("the release and gates of a real API server cannot be changed".to_owned())
+            }
         }
     }
 
@@ -279,8 +281,8 @@ impl Api {
                 }
             }
             Api::Real { case, .. } => {
-                for left in case.end().await {
-                    tracing::debug!(left, "not removed at the end of the case");
+                for remaining in case.end().await {
+                    tracing::debug!(remaining, "object not deleted at the end of the case");
                 }
             }
         }
@@ -296,24 +298,24 @@ pub(super) enum Client {
 
 impl Client {
     /// Creates an object in the collection that its fields name.
-    pub(super) async fn create(&self, object: Value) -> Result<Arc<Value>, Refused> {
+    pub(super) async fn create(&self, object: Value) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.create(object)?),
             Client::Proxied(case, name) => {
                 let group_version = object["apiVersion"].as_str().unwrap_or_default();
-                let path = collection_of(&object).and_then(|place| place.path_in(group_version));
+                let path = collection_of(&object).and_then(|collection| collection.path_in(group_version));
                 let path = path.ok_or_else(|| unknown(&object["kind"].to_string()))?;
-                let made = case
+                let created = case
                     .clone()
                     .call(name, Method::POST, &path, Some(object.clone()))
                     .await?;
-                Ok(Arc::new(case.clone().finish_create(&object, made).await?))
+                Ok(Arc::new(case.clone().finish_create(&object, created).await?))
             }
         }
     }
 
     /// Reads an object.
-    pub(super) async fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, Refused> {
+    pub(super) async fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.get(at)?),
             Client::Proxied(case, name) => {
@@ -329,7 +331,7 @@ impl Client {
         at: &ResourceRef,
         subresource: &str,
         body: Value,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), StatusError> {
         match self {
             Client::Local(local) => Ok(local.create_subresource(at, subresource, body)?),
             Client::Proxied(case, name) => {
@@ -343,13 +345,17 @@ impl Client {
     }
 
     /// Applies a JSON merge patch.
-    pub(super) async fn patch_merge(&self, at: &ResourceRef, patch: Value) -> Result<Arc<Value>, Refused> {
+    pub(super) async fn patch_merge(
+        &self,
+        at: &ResourceRef,
+        patch: Value,
+    ) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.patch_merge(at, patch)?),
             Client::Proxied(case, name) => {
                 let path = path(at)?;
-                let made = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
-                Ok(Arc::new(made))
+                let patched = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
+                Ok(Arc::new(patched))
             }
         }
     }
@@ -360,19 +366,19 @@ impl Client {
         at: &ResourceRef,
         subresource: &str,
         patch: Value,
-    ) -> Result<Arc<Value>, Refused> {
+    ) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.patch_subresource(at, subresource, patch)?),
             Client::Proxied(case, name) => {
                 let path = format!("{}/{subresource}", path(at)?);
-                let made = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
-                Ok(Arc::new(made))
+                let patched = case.clone().call(name, Method::PATCH, &path, Some(patch)).await?;
+                Ok(Arc::new(patched))
             }
         }
     }
 
     /// Replaces the object that its fields name.
-    pub(super) async fn update(&self, object: Value) -> Result<Arc<Value>, Refused> {
+    pub(super) async fn update(&self, object: Value) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.update(object)?),
             Client::Proxied(case, name) => {
@@ -385,7 +391,7 @@ impl Client {
     }
 
     /// Server-side apply as a field manager.
-    pub(super) async fn apply(&self, spec: &ApplySpec) -> Result<Arc<Value>, Refused> {
+    pub(super) async fn apply(&self, spec: &ApplySpec) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.apply(spec.object.clone(), &spec.manager, spec.force)?),
             Client::Proxied(case, name) => {
@@ -397,7 +403,7 @@ impl Client {
     }
 
     /// Deletes an object.
-    pub(super) async fn delete(&self, at: &ResourceRef) -> Result<(), Refused> {
+    pub(super) async fn delete(&self, at: &ResourceRef) -> Result<(), StatusError> {
         match self {
             Client::Local(local) => Ok(local.delete(at)?),
             Client::Proxied(case, name) => {
@@ -431,18 +437,18 @@ fn collection_of(object: &Value) -> Option<ResourceRef> {
 }
 
 /// Path of the object that its fields name.
-fn path_of(object: &Value) -> Result<String, Refused> {
+fn path_of(object: &Value) -> Result<String, StatusError> {
     let group_version = object["apiVersion"].as_str().unwrap_or_default();
-    let path = ResourceRef::of(object).and_then(|place| place.path_in(group_version));
+    let path = ResourceRef::of(object).and_then(|reference| reference.path_in(group_version));
     path.ok_or_else(|| unknown(&object["kind"].to_string()))
 }
 
-fn path(at: &ResourceRef) -> Result<String, Refused> {
+fn path(at: &ResourceRef) -> Result<String, StatusError> {
     at.path().ok_or_else(|| unknown(&format!("{at:?}")))
 }
 
-fn unknown(what: &str) -> Refused {
-    Refused {
+fn unknown(what: &str) -> StatusError {
+    StatusError {
         code: 404,
         message: format!("the server could not find the requested resource: {what}"),
     }

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::address::at;
 use super::api::Client;
+use super::object_ref::object_ref;
 use crate::cluster_state::ClusterState;
 use capacity_types::pod::claims_of;
 
@@ -49,7 +49,7 @@ pub(super) async fn detach(cluster: &ClusterState, client: &Client, pod: &Value)
         if others.contains(&volume) || cluster.object(ATTACHMENTS, None, &name).is_none() {
             continue;
         }
-        if let Err(status) = client.delete(&at(ATTACHMENTS, None, &name)).await {
+        if let Err(status) = client.delete(&object_ref(ATTACHMENTS, None, &name)).await {
             tracing::debug!(message = %status, "detachment refused");
         }
     }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::address::at;
 use super::api::Client;
 use super::attach::{attach, detach};
-use crate::api_server::Refused;
+use super::object_ref::object_ref;
+use crate::api_server::StatusError;
 use crate::cluster_state::ClusterState;
 use crate::fact_sink::Commits;
 use crate::journal::{Change, CommitFact};
@@ -25,7 +25,7 @@ pub(super) const CLIENT: &str = "controllers";
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
-/// Both are set, as by kube-controller-manager: provisioners from before 2022 read only the second.
+/// kube-controller-manager sets both: provisioners from before 2022 read only the second.
 const STORAGE_PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
@@ -39,32 +39,32 @@ const VOLUMES: &str = "persistentvolumes";
 pub(super) async fn run(mut commits: Commits, client: Client, provision: bool) {
     let mut controllers = Controllers {
         cluster: ClusterState::default(),
-        reserved: Reserved::default(),
+        volumes_by_claim: VolumesByClaim::default(),
         client,
         provision,
     };
     controllers.cluster.drop_events();
     while let Some(commit) = commits.recv().await {
         controllers.cluster.commit(0, &commit);
-        controllers.reserved.commit(&commit);
-        controllers.react(&commit).await;
+        controllers.volumes_by_claim.commit(&commit);
+        controllers.reconcile(&commit).await;
     }
 }
 
 struct Controllers {
     cluster: ClusterState,
-    reserved: Reserved,
+    volumes_by_claim: VolumesByClaim,
     client: Client,
-    /// Whether to provision claims here, because no system under test does.
+    /// Whether these controllers provision claims, because no publisher runs in the case.
     provision: bool,
 }
 
 impl Controllers {
     /// Reconciles everything that a change may affect. A write that lost a race is repeated when the watch event of the winning change
     /// arrives.
-    async fn react(&mut self, commit: &CommitFact) {
-        let gone = commit.change == Change::Deleted;
-        match (&*commit.resource, gone) {
+    async fn reconcile(&mut self, commit: &CommitFact) {
+        let is_deleted = commit.change == Change::Deleted;
+        match (&*commit.resource, is_deleted) {
             ("pods", false) => {
                 self.create_ephemeral_claims(&commit.object).await;
                 attach(&self.cluster, &self.client, &commit.object).await;
@@ -79,7 +79,7 @@ impl Controllers {
     }
 
     async fn create_ephemeral_claims(&self, pod: &Value) {
-        let (namespace, name) = place_of(pod);
+        let (namespace, name) = namespace_and_name(pod);
         for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
             let template = &volume["ephemeral"]["volumeClaimTemplate"];
             let claim = format!("{name}-{}", volume["name"].as_str().unwrap_or_default());
@@ -103,8 +103,8 @@ impl Controllers {
     async fn bind_by_volume(&self, volume: &Value) {
         let name = volume["metadata"]["name"].as_str().unwrap_or_default();
         let phase = &volume["status"]["phase"];
-        let reserved = &volume["spec"]["claimRef"];
-        let Some(claim_name) = reserved["name"].as_str() else {
+        let claim_ref = &volume["spec"]["claimRef"];
+        let Some(claim_name) = claim_ref["name"].as_str() else {
             if phase == "Pending" {
                 self.set_phase(name, "Available").await;
             }
@@ -112,18 +112,21 @@ impl Controllers {
         };
         let claim = self
             .cluster
-            .object(CLAIMS, reserved["namespace"].as_str(), claim_name);
+            .object(CLAIMS, claim_ref["namespace"].as_str(), claim_name);
         let is_this =
-            |claim: &&Arc<Value>| reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
+            |claim: &&Arc<Value>| claim_ref["uid"].is_null() || claim_ref["uid"] == claim["metadata"]["uid"];
         match claim.filter(is_this) {
             Some(claim) => self.bind(claim).await,
-            None if reserved["uid"].is_null() || phase == "Released" || phase == "Failed" => {}
+            None if claim_ref["uid"].is_null() || phase == "Released" || phase == "Failed" => {}
             None => self.set_phase(name, "Released").await,
         }
     }
 
     async fn set_phase(&self, volume: &str, phase: &str) {
-        let (address, merge) = (at(VOLUMES, None, volume), json!({"status": {"phase": phase}}));
+        let (address, merge) = (
+            object_ref(VOLUMES, None, volume),
+            json!({"status": {"phase": phase}}),
+        );
         self.write(self.client.patch_subresource(&address, "status", merge))
             .await;
     }
@@ -141,20 +144,20 @@ impl Controllers {
         }
     }
 
-    /// Takes one step towards a bound claim; the resulting commit triggers the next.
+    /// Performs the next write towards a bound claim; the resulting commit triggers the one after it.
     async fn bind(&self, claim: &Value) {
         if claim["status"]["phase"] == "Bound" {
             return;
         }
         let Some(volume) = self.volume_for(claim) else {
-            return self.ask_for_volume(claim).await;
+            return self.request_volume(claim).await;
         };
-        let (namespace, name) = place_of(claim);
-        let address = at(CLAIMS, Some(namespace), name);
+        let (namespace, name) = namespace_and_name(claim);
+        let address = object_ref(CLAIMS, Some(namespace), name);
         let volume_name = volume["metadata"]["name"].as_str().unwrap_or_default();
         if volume["spec"]["claimRef"]["uid"].is_null() {
             let merge = json!({"spec": {"claimRef": {"uid": claim["metadata"]["uid"]}}});
-            let address = at(VOLUMES, None, volume_name);
+            let address = object_ref(VOLUMES, None, volume_name);
             return self.write(self.client.patch_merge(&address, merge)).await;
         }
         if claim["spec"]["volumeName"] != volume["metadata"]["name"] {
@@ -180,14 +183,14 @@ impl Controllers {
             let uid = &volume["spec"]["claimRef"]["uid"];
             uid.is_null() || *uid == claim["metadata"]["uid"]
         };
-        let volumes = self.reserved.for_claim(place_of(claim));
+        let volumes = self.volumes_by_claim.for_claim(namespace_and_name(claim));
         let mut volumes = volumes.filter_map(|name| self.cluster.object(VOLUMES, None, name));
         volumes.find(is_reserved).cloned()
     }
 
-    /// Requests a volume from the provisioner, or provisions it here if there is none.
-    async fn ask_for_volume(&self, claim: &Value) {
-        let (namespace, name) = place_of(claim);
+    /// Requests a volume from the external provisioner, or provisions it if the case has none.
+    async fn request_volume(&self, claim: &Value) {
+        let (namespace, name) = namespace_and_name(claim);
         let class = class_of(claim).unwrap_or_default();
         let Some(class) = self.cluster.object(CLASSES, None, class) else {
             return;
@@ -206,15 +209,21 @@ impl Controllers {
             let both = STORAGE_PROVISIONER.map(|key| (key.to_owned(), Value::from(provisioner)));
             let merge = json!({"metadata": {"annotations": serde_json::Map::from_iter(both)}});
             return self
-                .write(self.client.patch_merge(&at(CLAIMS, Some(namespace), name), merge))
+                .write(
+                    self.client
+                        .patch_merge(&object_ref(CLAIMS, Some(namespace), name), merge),
+                )
                 .await;
         }
         if self.provision {
             let segment = node
                 .map(|node| self.segment(node, provisioner))
                 .unwrap_or_default();
-            self.write(self.client.create(provisioned(claim, &segment, provisioner)))
-                .await;
+            self.write(
+                self.client
+                    .create(persistent_volume(claim, &segment, provisioner)),
+            )
+            .await;
         }
     }
 
@@ -227,33 +236,37 @@ impl Controllers {
             Some((key.to_owned(), value.to_owned()))
         };
         let drivers = object("csinodes").and_then(|csi_node| csi_node["spec"]["drivers"].as_array());
-        let own = drivers
+        let registration = drivers
             .into_iter()
             .flatten()
             .find(|entry| entry["name"] == driver);
-        match own {
-            Some(own) => {
-                let keys = own["topologyKeys"].as_array().into_iter().flatten();
+        match registration {
+            Some(registration) => {
+                let keys = registration["topologyKeys"].as_array().into_iter().flatten();
                 keys.filter_map(Value::as_str).filter_map(label).collect()
             }
             None => label(HOSTNAME).into_iter().collect(),
         }
     }
 
-    /// Sets the volume of a deleted claim to Released; its provisioner deletes it if the reclaim policy requires that.
+    /// Sets the phase of a deleted claim's volume to Released; the provisioner deletes the volume if the reclaim policy requires that.
     async fn release(&self, claim: &Value) {
         let of_claim = |name: &&str| {
             let volume = self.cluster.object(VOLUMES, None, name);
             volume.is_some_and(|volume| volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"])
         };
-        for name in self.reserved.for_claim(place_of(claim)).filter(of_claim) {
+        for name in self
+            .volumes_by_claim
+            .for_claim(namespace_and_name(claim))
+            .filter(of_claim)
+        {
             self.set_phase(name, "Released").await;
         }
     }
 
-    /// Awaits a write. Errors are in the journal.
-    async fn write<T>(&self, answer: impl Future<Output = Result<T, Refused>>) {
-        if let Err(status) = answer.await {
+    /// Awaits a write. The journal records its error.
+    async fn write<T>(&self, write: impl Future<Output = Result<T, StatusError>>) {
+        if let Err(status) = write.await {
             tracing::debug!(message = %status, "controller write refused");
         }
     }
@@ -261,13 +274,13 @@ impl Controllers {
 
 /// Volumes with a claimRef, indexed by namespace and name of the claim, because there may be thousands of both.
 #[derive(Default)]
-struct Reserved {
+struct VolumesByClaim {
     volumes: BTreeMap<(String, String), BTreeSet<String>>,
     /// The latest claimRef of each volume.
     claims: BTreeMap<String, (String, String)>,
 }
 
-impl Reserved {
+impl VolumesByClaim {
     fn commit(&mut self, commit: &CommitFact) {
         if *commit.resource != *VOLUMES {
             return;
@@ -280,9 +293,9 @@ impl Reserved {
                 self.volumes.remove(&claim);
             }
         }
-        let reference = &commit.object["spec"]["claimRef"];
-        let named = reference["namespace"].as_str().zip(reference["name"].as_str());
-        if let Some((namespace, name)) = named.filter(|_| commit.change != Change::Deleted) {
+        let claim_ref = &commit.object["spec"]["claimRef"];
+        let claim_key = claim_ref["namespace"].as_str().zip(claim_ref["name"].as_str());
+        if let Some((namespace, name)) = claim_key.filter(|_| commit.change != Change::Deleted) {
             let claim = (namespace.to_owned(), name.to_owned());
             let volumes = self.volumes.entry(claim.clone()).or_default();
             volumes.insert(commit.name.clone());
@@ -298,14 +311,14 @@ impl Reserved {
 }
 
 /// Namespace and name of a pod or claim.
-fn place_of(object: &Value) -> (&str, &str) {
+fn namespace_and_name(object: &Value) -> (&str, &str) {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     (text("namespace"), text("name"))
 }
 
 /// A volume as a driver without capacity limits would create it.
-fn provisioned(claim: &Value, segment: &[(String, String)], driver: &str) -> Value {
-    let (namespace, name) = place_of(claim);
+fn persistent_volume(claim: &Value, segment: &[(String, String)], driver: &str) -> Value {
+    let (namespace, name) = namespace_and_name(claim);
     let uid = claim["metadata"]["uid"].as_str().unwrap_or_default();
     let mut volume = json!({
         "apiVersion": "v1", "kind": "PersistentVolume",

@@ -22,20 +22,23 @@ use crate::segment::Segments;
 use crate::start_error::StartError;
 
 /// Timeout of a CSI call of a case.
-pub(super) const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Interval between repeated CSI calls that wait for a value: a driver sends no notification.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Timeout for a driver's first successful Probe after its start, multiplied by `patience`.
-const START: Duration = Duration::from_secs(30);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Interval between Probe calls to a starting driver.
-const PROBE_AGAIN: Duration = Duration::from_millis(20);
+const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Cluster {
     /// Opens the endpoint of a node, or the central one.
-    pub(super) async fn listen(&mut self, node: Option<(&String, &Segment)>) -> Result<(), StartError> {
+    pub(super) async fn open_endpoint(
+        &mut self,
+        node: Option<(&String, &Segment)>,
+    ) -> Result<(), StartError> {
         self.sockets += 1;
         let endpoint = Endpoint {
             socket: self.folder.path().join(format!("{}.sock", self.sockets)),
@@ -50,7 +53,7 @@ impl Cluster {
         self.open(name).await
     }
 
-    /// Serves at an endpoint, unless it is already served.
+    /// Listens on an endpoint's socket, unless it is open.
     async fn open(&mut self, name: Option<String>) -> Result<(), StartError> {
         let Some(endpoint) = self.endpoints.get(&name).filter(|it| it.running.is_none()) else {
             return Ok(());
@@ -83,7 +86,7 @@ impl Cluster {
         let endpoints = self.endpoints.values_mut();
         let running = endpoints.filter_map(|endpoint| endpoint.running.take());
         let ending = join_all(running.map(fake_csi::Running::stop));
-        // Concurrently: a hanging call ends when the process behind the socket does.
+        // Concurrently: a hanging call ends when the driver's process ends.
         tokio::join!(ending, self.fleet.stop(Role::Driver));
         if let Some(external) = &mut self.external {
             external.forwarders.clear();
@@ -106,7 +109,7 @@ impl Cluster {
         socket: &Path,
     ) -> Result<fake_csi::Running, StartError> {
         let io = |source| StartError::Io {
-            what: "listen before the driver's socket",
+            what: "open the proxy of the driver's socket",
             source,
         };
         let client = Role::Driver.client(node.as_deref());
@@ -114,22 +117,22 @@ impl Cluster {
             .external
             .as_ref()
             .and_then(|external| external.socket.clone());
-        let theirs = match running {
+        let driver_socket = match running {
             Some(path) => path,
             None => {
                 let path = socket.with_extension("driver");
                 // The driver needs a node name even if one process serves all nodes.
-                let place = node.clone().or_else(|| self.first_node.clone());
-                let access = self.access(Role::Driver, &client, (place, Some(path.clone())))?;
+                let access_node = node.clone().or_else(|| self.first_node.clone());
+                let access = self.access(Role::Driver, &client, (access_node, Some(path.clone())))?;
                 self.fleet
                     .start(Role::Driver, &client, access)
                     .map_err(StartError::NoSystem)?;
                 path
             }
         };
-        self.probed(&client, &theirs).await.map_err(io)?;
+        self.wait_for_probe(&client, &driver_socket).await.map_err(io)?;
         let observer = self.external.as_ref().map(|it| it.observer.clone() as Arc<_>);
-        let channel = self.network.channel(&theirs).map_err(io)?;
+        let channel = self.network.channel(&driver_socket).map_err(io)?;
         let forwarder = Forwarder::new(channel, node, observer);
         let listening = forwarder.listen(socket).map_err(io)?;
         if let Some(external) = &mut self.external {
@@ -138,9 +141,9 @@ impl Cluster {
         Ok(listening)
     }
 
-    /// Waits until the driver is ready according to Probe, or has exited. A timeout is recorded.
-    async fn probed(&self, client: &str, socket: &Path) -> std::io::Result<()> {
-        let limit = START.mul_f64(self.patience);
+    /// Waits until the driver is ready according to Probe, or has exited. Records a timeout as `NotReady`.
+    async fn wait_for_probe(&self, client: &str, socket: &Path) -> std::io::Result<()> {
+        let limit = PROBE_TIMEOUT.mul_f64(self.patience);
         let caller = CsiClient::new(self.network.channel(socket)?, limit);
         let due = Instant::now() + limit;
         loop {
@@ -162,7 +165,7 @@ impl Cluster {
                 }));
                 return Ok(());
             }
-            tokio::time::sleep(PROBE_AGAIN).await;
+            tokio::time::sleep(PROBE_INTERVAL).await;
         }
     }
 
@@ -179,11 +182,11 @@ impl Cluster {
             what: "call the driver",
             source,
         };
-        let reply = match self.question(call) {
-            Ok(question) => {
+        let reply = match self.request(call) {
+            Ok(request) => {
                 let socket = self.socket_for(&plan.segments, call.segment.as_ref());
-                let caller = CsiClient::new(self.network.channel(&socket).map_err(io)?, ANSWER);
-                self.asked(&caller, question, &call.until).await
+                let caller = CsiClient::new(self.network.channel(&socket).map_err(io)?, CALL_TIMEOUT);
+                self.call_until(&caller, request, &call.until).await
             }
             Err(message) => CsiResponse {
                 code: "NOT_ASKED",
@@ -191,7 +194,6 @@ impl Cluster {
                 values: BTreeMap::new(),
             },
         };
-        let told = reply.values.into_iter();
         self.journal.append(What::Answer(AnswerFact {
             name: call.name.clone(),
             call: call.kind.method(),
@@ -199,33 +201,39 @@ impl Cluster {
             segment: call.segment.as_ref().map(|segment| plan.segments.format(segment)),
             code: reply.code.to_owned(),
             message: reply.message,
-            told: told
-                .map(|(name, figure)| (name.to_owned(), value(&figure)))
+            values: reply
+                .values
+                .into_iter()
+                .map(|(name, figure)| (name.to_owned(), json_of(&figure)))
                 .collect(),
         }));
         Ok(())
     }
 
-    /// Repeats a call until its values meet `until`, or for the timeout of a call.
-    async fn asked(&self, caller: &CsiClient, question: CsiRequest, until: &AnswerSpec) -> CsiResponse {
-        let end = Instant::now() + ANSWER;
+    /// Repeats a call until the values of its response meet `until`, at most for [`CALL_TIMEOUT`].
+    async fn call_until(&self, caller: &CsiClient, request: CsiRequest, until: &AnswerSpec) -> CsiResponse {
+        let end = Instant::now() + CALL_TIMEOUT;
         loop {
-            let reply = caller.call(question.clone()).await;
-            let figures: BTreeMap<&str, Value> =
-                reply.values.iter().map(|(name, it)| (*name, value(it))).collect();
-            let lookup = |answer: &str, name: &str| self.figure(answer, name)?.as_i64().map(i128::from);
-            let mut open = until.iter().filter(|(name, relations)| {
-                let got = figures.get(name.as_str());
+            let reply = caller.call(request.clone()).await;
+            let values: BTreeMap<&str, Value> = reply
+                .values
+                .iter()
+                .map(|(name, it)| (*name, json_of(it)))
+                .collect();
+            let lookup =
+                |answer: &str, name: &str| self.response_value(answer, name)?.as_i64().map(i128::from);
+            let mut unmet = until.iter().filter(|(name, relations)| {
+                let got = values.get(name.as_str());
                 !relations.any.iter().any(|relation| relation.holds(got, &lookup))
             });
-            if open.next().is_none() || Instant::now() > end {
+            if unmet.next().is_none() || Instant::now() > end {
                 return reply;
             }
-            tokio::time::sleep(ASK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// The endpoint on the node of a segment, or the first one, which serves all nodes.
+    /// Socket of the endpoint on the node of a segment; without such a node, of the central endpoint.
     fn socket_for(&self, segments: &Segments, segment: Option<&Segment>) -> PathBuf {
         let node = segment.map(|segment| segments.format(segment));
         let own = self.endpoints.get(&node);
@@ -233,8 +241,8 @@ impl Cluster {
         endpoint.map(|it| it.socket.clone()).unwrap_or_default()
     }
 
-    /// Fills in the values of earlier responses; the error names a missing one.
-    fn question(&self, call: &CsiCall) -> Result<CsiRequest, String> {
+    /// The request of a call, with values of earlier responses filled in; the error names a missing value.
+    fn request(&self, call: &CsiCall) -> Result<CsiRequest, String> {
         let segment = call.segment.clone();
         Ok(match &call.kind {
             CsiCallKind::Plain(Method::GetPluginInfo) => CsiRequest::PluginInfo,
@@ -251,32 +259,37 @@ impl Cluster {
                 size,
                 parameters,
             } => {
-                let bytes = size.value(|answer, name| self.figure(answer, name)?.as_i64().map(i128::from))?;
-                let wide = |_| format!("{size} is {bytes}, which is no size in 64 bits");
+                let bytes =
+                    size.value(|answer, name| self.response_value(answer, name)?.as_i64().map(i128::from))?;
+                let too_large =
+                    |_| format!("{size} is {bytes}, which does not fit into an int64, the type of CSI sizes");
                 CsiRequest::Create {
                     name: volume.clone(),
-                    bytes: i64::try_from(bytes).map_err(wide)?,
+                    bytes: i64::try_from(bytes).map_err(too_large)?,
                     segment,
                     parameters: parameters.clone(),
                 }
             }
             CsiCallKind::Delete(of) => {
-                let id = self.figure(of, "id");
+                let id = self.response_value(of, "id");
                 let id = id.as_ref().and_then(Value::as_str);
                 CsiRequest::Delete {
-                    id: id.ok_or_else(|| format!("{of} has made no volume"))?.to_owned(),
+                    id: id
+                        .ok_or_else(|| format!("the call {of} has not created a volume"))?
+                        .to_owned(),
                 }
             }
         })
     }
 
-    fn figure(&self, answer: &str, name: &str) -> Option<Value> {
+    /// A value of the response with this name in the case.
+    fn response_value(&self, answer: &str, name: &str) -> Option<Value> {
         let (_, answer) = self.state.answer(answer)?;
-        answer.told.get(name).cloned()
+        answer.values.get(name).cloned()
     }
 }
 
-fn value(figure: &ResponseValue) -> Value {
+fn json_of(figure: &ResponseValue) -> Value {
     match figure {
         ResponseValue::Number(number) => Value::from(*number),
         ResponseValue::Text(text) => Value::from(text.clone()),

@@ -11,17 +11,17 @@ use serde_json::Value;
 
 use super::Cluster;
 use crate::client_name::HARNESS;
-use crate::driver_state::{self, Figures};
+use crate::driver_state::{self, NodeStorage};
 use crate::plan::Plan;
 use crate::scenario::{ApplySpec, Role};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// State of the driver's objects.
+/// The objects from which a driver reads its storage, and the storage of each node.
 pub(super) struct DriverState {
     objects: Arc<dyn driver_state::DriverState>,
     /// Configured storage of each node.
-    storage: BTreeMap<String, Figures>,
+    storage: BTreeMap<String, NodeStorage>,
     /// Nodes whose objects exist.
     nodes: BTreeSet<String>,
 }
@@ -40,8 +40,8 @@ impl DriverState {
 
 /// The objects of the programs in a plan, except the driver's.
 pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn driver_state::DriverState>> {
-    let others = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
-    others
+    let programs = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
+    programs
         .filter(|(role, _)| plan.roles.contains(role))
         .map(|(_, objects)| objects.clone())
         .collect()
@@ -77,11 +77,11 @@ impl Cluster {
             return Ok(());
         };
         for (segment, storage) in &plan.driver.pools {
-            let figures = Figures::of(storage).unwrap_or_default();
-            state.storage.insert(plan.segments.format(segment), figures);
+            let node_storage = NodeStorage::of(storage).unwrap_or_default();
+            state.storage.insert(plan.segments.format(segment), node_storage);
         }
-        let made = state.objects.common();
-        self.apply_all(plan, made).await?;
+        let objects = state.objects.common();
+        self.apply_all(plan, objects).await?;
         for (node, _) in &plan.driver_nodes {
             self.prepare_node(plan, node).await?;
         }
@@ -94,14 +94,14 @@ impl Cluster {
             return Ok(());
         };
         state.nodes.insert(node.to_owned());
-        let made = state.objects.of_node(node);
-        self.apply_all(plan, made).await?;
-        self.tell_storage(node)
+        let objects = state.objects.of_node(node);
+        self.apply_all(plan, objects).await?;
+        self.write_storage(node)
             .await
-            .map_err(|message| refused(plan, format!("tell the storage of {node}"), message))
+            .map_err(|message| refused(plan, format!("set the storage of {node}"), message))
     }
 
-    /// Sets or removes the storage of a segment; the driver observes it once the objects of its node exist.
+    /// Stores the new storage of a segment, and writes it into the objects of the segment's node if they exist.
     pub(super) async fn set_driver_storage(
         &mut self,
         plan: &Plan,
@@ -112,41 +112,41 @@ impl Cluster {
         let Some(state) = &mut self.driver_state else {
             return Ok(());
         };
-        let figures = storage.and_then(Figures::of).unwrap_or_default();
-        state.storage.insert(node.clone(), figures);
+        let node_storage = storage.and_then(NodeStorage::of).unwrap_or_default();
+        state.storage.insert(node.clone(), node_storage);
         if !state.nodes.contains(&node) {
             return Ok(());
         }
-        self.tell_storage(&node).await
+        self.write_storage(&node).await
     }
 
-    /// Writes the storage of a node; a node without configured storage has none.
-    async fn tell_storage(&self, node: &str) -> Result<(), String> {
+    /// Writes the storage of a node into the driver's objects; a node without configured storage gets 0 bytes.
+    async fn write_storage(&self, node: &str) -> Result<(), String> {
         let Some(state) = &self.driver_state else {
             return Ok(());
         };
-        let figures = state.storage.get(node).copied().unwrap_or_default();
-        for change in state.objects.storage(node, figures)? {
-            let made = match &change.subresource {
+        let node_storage = state.storage.get(node).copied().unwrap_or_default();
+        for change in state.objects.storage(node, node_storage)? {
+            let result = match &change.subresource {
                 Some(part) => self.local.patch_subresource(&change.at, part, change.patch).await,
                 None => self.local.patch_merge(&change.at, change.patch).await,
             };
-            made.map_err(|refused| refused.to_string())?;
+            result.map_err(|refused| refused.to_string())?;
         }
         Ok(())
     }
 
-    /// Adds the configured storage to a new object, so that the driver never reports the node without it.
+    /// Adds the configured storage of a node to a new object, so that the driver never observes the object without storage.
     pub(super) fn with_storage<'o>(&self, object: &'o Value) -> Result<Cow<'o, Value>, String> {
         let mut object = Cow::Borrowed(object);
         let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {
             return Ok(object);
         };
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let Some(figures) = state.storage.get(name) else {
+        let Some(node_storage) = state.storage.get(name) else {
             return Ok(object);
         };
-        let changes = state.objects.storage(name, *figures)?;
+        let changes = state.objects.storage(name, *node_storage)?;
         for change in changes {
             if change.at == at && change.subresource.is_none() {
                 merge(object.to_mut(), &change.patch);
@@ -157,7 +157,7 @@ impl Cluster {
 
     async fn apply_all(&self, plan: &Plan, objects: Result<Vec<Value>, String>) -> Result<(), StartError> {
         let objects =
-            objects.map_err(|message| refused(plan, "read the objects of a program".to_owned(), message))?;
+            objects.map_err(|message| refused(plan, "parse the objects of a program".to_owned(), message))?;
         for object in objects {
             let name = format!("apply {} {}", object["kind"], object["metadata"]["name"]);
             let spec = ApplySpec {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use capacity_types::Segment;
 
-/// An endpoint that was opened once; it keeps its path while the driver is stopped.
+/// An endpoint of the driver. Its path does not change while the driver is stopped.
 pub(super) struct Endpoint {
     pub(super) socket: PathBuf,
     /// Topology segment of its node.

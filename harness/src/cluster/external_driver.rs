@@ -19,27 +19,27 @@ pub(super) struct ExternalDriver {
     pub(super) socket: Option<PathBuf>,
     /// Recording proxies by client name.
     pub(super) forwarders: BTreeMap<String, Forwarder>,
-    /// Held until drop: other cases wait for the same driver.
-    _turn: Option<OwnedSemaphorePermit>,
+    /// Only one case at a time uses a running driver; others wait for the permit.
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl ExternalDriver {
     /// The external driver of a plan; `None` if the plan has none.
     pub(super) async fn of(plan: &Plan, systems: &Systems, observer: CsiObserver) -> Option<Self> {
-        let is_played = systems.by_role.contains_key(&Role::Driver) || systems.driver_socket.is_some();
-        if !is_played || !plan.roles.contains(&Role::Driver) {
+        let is_external = systems.by_role.contains_key(&Role::Driver) || systems.driver_socket.is_some();
+        if !is_external || !plan.roles.contains(&Role::Driver) {
             return None;
         }
-        let turn = match &systems.driver_socket {
-            // The semaphore is never closed; without a permit the driver would only be busier.
-            Some(socket) => socket.turn.clone().acquire_owned().await.ok(),
+        let permit = match &systems.driver_socket {
+            // The semaphore is never closed, so this cannot fail.
+            Some(socket) => socket.permits.clone().acquire_owned().await.ok(),
             None => None,
         };
         Some(ExternalDriver {
             observer: Arc::new(observer),
             socket: systems.driver_socket.as_ref().map(|socket| socket.path.clone()),
             forwarders: BTreeMap::new(),
-            _turn: turn,
+            _permit: permit,
         })
     }
 

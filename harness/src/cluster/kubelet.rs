@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::Cluster;
 use super::act::Problem;
-use super::driver::ANSWER;
-use crate::api_server::Refused;
+use super::driver::CALL_TIMEOUT;
+use crate::api_server::StatusError;
 use crate::plan::WORKLOADS;
 use crate::start_error::StartError;
 use capacity_types::pod::{claim_of, volumes_of};
@@ -16,39 +16,39 @@ use capacity_types::pod::{claim_of, volumes_of};
 /// Client name of the kubelet.
 const CLIENT: &str = "kubelet";
 
-/// A volume of a pod, as the driver knows it.
+/// A volume of a pod, with the NodePublishVolume request for it.
 struct Mount {
     /// Name of the volume in the pod.
     name: String,
-    question: CsiRequest,
+    request: CsiRequest,
 }
 
 impl Cluster {
-    /// Publishes the volumes of a pod on its node; the error says why it cannot be tried.
+    /// Publishes the volumes of a pod on its node. The error is the reason why no call is possible.
     pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), Problem> {
         let refused = |message: String| Err(Problem::Refused(message));
         let Some(pod) = self.state.object("pods", Some(WORKLOADS), name) else {
-            return refused(format!("there is no pod {name}"));
+            return refused(format!("pod {name} does not exist"));
         };
         let Some(node) = pod["spec"]["nodeName"].as_str() else {
             return refused(format!(
-                "pod {name} has no node yet; wait for its placement first"
+                "pod {name} has no node; wait for its placement before this action"
             ));
         };
         let key = Some(node.to_owned());
         let endpoint = self.endpoints.get(&key).or_else(|| self.endpoints.get(&None));
         let Some(endpoint) = endpoint else {
-            return refused(format!("the driver is not on {node}"));
+            return refused(format!("the driver does not run on node {node}"));
         };
         let channel = self.network.channel(&endpoint.socket);
         let channel = channel.map_err(|source| StartError::Io {
             what: "call the driver",
             source,
         })?;
-        let caller = CsiClient::new(channel, ANSWER);
+        let caller = CsiClient::new(channel, CALL_TIMEOUT);
         let mut failures = Vec::new();
         for mount in self.mounts(driver, pod) {
-            let CsiResponse { code, message, .. } = caller.call(mount.question).await;
+            let CsiResponse { code, message, .. } = caller.call(mount.request).await;
             if code != "OK" {
                 let message = message.unwrap_or_default();
                 failures.push(format!(
@@ -57,7 +57,7 @@ impl Cluster {
                 ));
             }
         }
-        Ok(self.tell(pod, node, &failures).await?)
+        Ok(self.report(pod, node, &failures).await?)
     }
 
     fn mounts(&self, driver: &str, pod: &Value) -> Vec<Mount> {
@@ -76,7 +76,7 @@ impl Cluster {
             let target = self.folder.path().join(format!("mount-{id}"));
             mounts.push(Mount {
                 name,
-                question: CsiRequest::Publish {
+                request: CsiRequest::Publish {
                     id,
                     target: target.display().to_string(),
                     ephemeral: inline,
@@ -98,7 +98,7 @@ impl Cluster {
     }
 
     /// Reports the result in events and the pod's status, as a kubelet does.
-    async fn tell(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), Refused> {
+    async fn report(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), StatusError> {
         let (name, uid) = (&pod["metadata"]["name"], &pod["metadata"]["uid"]);
         let client = self.api.client(CLIENT);
         for (index, failure) in failures.iter().enumerate() {
@@ -121,7 +121,11 @@ impl Cluster {
             .map(|kind| json!({"type": kind, "status": ready}));
         let conditions: Vec<Value> = [scheduled].into_iter().chain(conditions).collect();
         let status = json!({"status": {"phase": phase, "conditions": conditions}});
-        let place = super::address::at("pods", Some(WORKLOADS), name.as_str().unwrap_or_default());
-        client.patch_subresource(&place, "status", status).await.map(drop)
+        let pod_ref =
+            super::object_ref::object_ref("pods", Some(WORKLOADS), name.as_str().unwrap_or_default());
+        client
+            .patch_subresource(&pod_ref, "status", status)
+            .await
+            .map(drop)
     }
 }

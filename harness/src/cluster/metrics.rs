@@ -15,7 +15,7 @@ use crate::start_error::StartError;
 use capacity_types::exposition::samples_of;
 
 /// Timeout of a scrape.
-const ANSWER: Duration = Duration::from_secs(5);
+const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The metrics that a case reads, and their addresses.
 pub(super) struct Metrics {
@@ -80,7 +80,10 @@ impl Cluster {
                 let url = address.and_then(|address| self.fleet.metrics_url(role, address));
                 readings.push(match url {
                     Some(url) => self.reading(client.clone(), &url, None).await,
-                    None => failed(client.clone(), "it does not say where it serves metrics"),
+                    None => failed(
+                        client.clone(),
+                        "it has no metrics URL; add `metrics` to its role in the manifest",
+                    ),
                 });
             }
         }
@@ -88,19 +91,19 @@ impl Cluster {
     }
 
     async fn reading(&self, client: Arc<str>, url: &str, token: Option<&str>) -> Reading {
-        let answer = tokio::time::timeout(ANSWER, self.network.get(url, token)).await;
-        let text = match answer {
+        let response = tokio::time::timeout(SCRAPE_TIMEOUT, self.network.get(url, token)).await;
+        let text = match response {
             Ok(Ok(text)) => text,
             Ok(Err(error)) => return failed(client, &format!("{url}: {error}")),
-            Err(_) => return failed(client, &format!("{url}: no answer within {ANSWER:?}")),
+            Err(_) => return failed(client, &format!("{url}: no response within {SCRAPE_TIMEOUT:?}")),
         };
-        let (mut read, told) = samples_of(&text, |name| self.metrics.names.contains(name));
+        let (mut samples, series_count) = samples_of(&text, |name| self.metrics.names.contains(name));
         // Programs report series in arbitrary order; sorting makes the journal of equal runs equal.
-        read.sort_by(|one, other| one.series.cmp(&other.series));
+        samples.sort_by(|one, other| one.series.cmp(&other.series));
         Reading {
             client,
-            samples: read,
-            told,
+            samples,
+            series_count,
             error: None,
         }
     }
@@ -110,7 +113,7 @@ fn failed(client: Arc<str>, error: &str) -> Reading {
     Reading {
         client,
         samples: Vec::new(),
-        told: 0,
+        series_count: 0,
         error: Some(error.to_owned()),
     }
 }

@@ -3,7 +3,6 @@
 //! Starts, changes and stops components. Does not know what a case expects of them.
 
 mod act;
-mod address;
 mod api;
 mod attach;
 mod controllers;
@@ -16,6 +15,7 @@ pub(crate) mod extender;
 mod external_driver;
 mod kubelet;
 mod metrics;
+mod object_ref;
 mod observe;
 mod owner;
 mod quiet;
@@ -38,7 +38,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::activity_limit::ActivityLimit;
-use crate::api_server::Refused;
+use crate::api_server::StatusError;
 use crate::client_name::{HARNESS, file_stem};
 use crate::clock;
 use crate::cluster_state::ClusterState;
@@ -54,13 +54,13 @@ use crate::scenario::Role;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::system::{Access, ChildAccess, Fleet, Systems};
-use address::at;
 use api::{Api, Client};
 use driver_spec::{cost_factor, driver_spec};
 use driver_state::DriverState;
 use endpoint::Endpoint;
 use external_driver::ExternalDriver;
 use metrics::Metrics;
+use object_ref::object_ref;
 use observe::CsiObserver;
 
 /// A running cluster.
@@ -77,7 +77,7 @@ pub(crate) struct Cluster {
     program_objects: Vec<Arc<dyn crate::driver_state::DriverState>>,
     /// The first node that runs the driver.
     first_node: Option<String>,
-    /// Factor for the start timeout of a driver.
+    /// Multiplier of the start timeout of a driver.
     patience: f64,
     /// Number of sockets opened so far: no path is used twice.
     sockets: usize,
@@ -88,25 +88,25 @@ pub(crate) struct Cluster {
     network: Network,
     /// In simulated time, seed of all random choices.
     seed: Option<u64>,
-    /// Holds the sockets; removed last.
+    /// Contains the sockets; removed last.
     folder: Folder,
     controllers: JoinHandle<()>,
     fleet: Fleet,
     journal: Journal,
     sink: FactSink,
-    /// Resources that the harness has written to, and whose watchers may not have observed the change yet.
-    untold: BTreeSet<String>,
+    /// Resources that the harness has changed, and whose watch events may be undelivered.
+    undelivered: BTreeSet<String>,
     /// Cluster state for the harness's own actions.
     state: ClusterState,
-    state_seen: u64,
+    state_seq: u64,
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
-    /// Texts of log lines that the case refers to.
+    /// Texts that a case searches for in log lines.
     log_words: Vec<String>,
     /// Metrics that the case reads.
     metrics: Metrics,
-    /// Dropping it stops the extenders.
+    /// Stops the extenders on drop.
     _extenders: extender::Extenders,
     /// Poll interval of publishers that poll.
     refresh: Duration,
@@ -200,9 +200,9 @@ impl Cluster {
             fleet,
             journal: journal.clone(),
             sink,
-            untold: BTreeSet::new(),
+            undelivered: BTreeSet::new(),
             state,
-            state_seen: 0,
+            state_seq: 0,
             active: Vec::new(),
             settings: Settings {
                 extenders: extenders.settings(),
@@ -234,7 +234,7 @@ impl Cluster {
         };
         for object in &plan.objects {
             let answer = self.create(object).await;
-            // The usual namespaces may exist from the start.
+            // The namespaces that every cluster has may exist already.
             if let Err(status) = answer
                 && !(status.code == 409 && object["kind"] == "Namespace")
             {
@@ -242,15 +242,15 @@ impl Cluster {
                 return Err(refused(name, status.to_string()));
             }
         }
-        let made = self.create_snapshots(plan).await;
-        made.map_err(|status| refused("create the snapshots".to_owned(), status.to_string()))?;
+        let created = self.create_snapshots(plan).await;
+        created.map_err(|status| refused("create the snapshots".to_owned(), status.to_string()))?;
         let nodes = plan.driver_nodes.iter().map(|(node, _)| node.clone());
         let owners = self.create_owners(plan, nodes.collect()).await;
         owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
     }
 
     /// Creates the objects of the driver's snapshots.
-    async fn create_snapshots(&self, plan: &Plan) -> Result<(), Refused> {
+    async fn create_snapshots(&self, plan: &Plan) -> Result<(), StatusError> {
         let snapshots = &plan.driver.snapshots;
         if !snapshots.is_empty() {
             snapshots::define(&self.local).await?;
@@ -265,12 +265,12 @@ impl Cluster {
 
     /// Creates the publisher's namespace and, with `ownerLevel`, its pods and their owners, except objects that exist. Central mode has one
     /// pod, distributed mode one per node of `nodes`.
-    async fn create_owners(&mut self, plan: &Plan, nodes: Vec<String>) -> Result<(), Refused> {
+    async fn create_owners(&mut self, plan: &Plan, nodes: Vec<String>) -> Result<(), StatusError> {
         if std::mem::take(&mut self.has_deleted_owner) {
             // Garbage collection may have more to delete.
             self.api.quiet().await;
         }
-        self.catch_up();
+        self.update_state();
         if self.state.object("namespaces", None, NAMESPACE).is_none() {
             let created = self.local.create(objects::namespace(NAMESPACE)).await;
             // On a real API server it may remain from another case.
@@ -301,7 +301,7 @@ impl Cluster {
     async fn collect_pods(&mut self) {
         for node in std::mem::take(&mut self.deleted_nodes) {
             if let Some(pod) = self.pods.remove(&Some(node)) {
-                let pod = at("pods", Some(NAMESPACE), &pod);
+                let pod = object_ref("pods", Some(NAMESPACE), &pod);
                 // The case may already have deleted it.
                 self.api.client(controllers::CLIENT).delete(&pod).await.ok();
             }
@@ -310,7 +310,7 @@ impl Cluster {
 
     /// Creates an object; a CSIStorageCapacity in the served version. An object with a deletionTimestamp is deleted afterwards, and remains
     /// because of its finalizer.
-    async fn create(&self, object: &Value) -> Result<Arc<Value>, Refused> {
+    async fn create(&self, object: &Value) -> Result<Arc<Value>, StatusError> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"
             && let Some(version) = self.api.served_version("storage.k8s.io", RESOURCE)
@@ -321,7 +321,7 @@ impl Cluster {
         let created = self.local.create(object).await?;
         if is_deleted && let Some(collection) = ResourceRef::plural_of(&created) {
             let text = |field: &str| created["metadata"][field].as_str();
-            let at = at(collection, text("namespace"), text("name").unwrap_or_default());
+            let at = object_ref(collection, text("namespace"), text("name").unwrap_or_default());
             self.local.delete(&at).await?;
         }
         Ok(created)
@@ -333,11 +333,11 @@ impl Cluster {
         }
         if plan.is_distributed() {
             for (node, segment) in &plan.driver_nodes {
-                self.listen(Some((node, segment))).await?;
+                self.open_endpoint(Some((node, segment))).await?;
             }
             return Ok(());
         }
-        self.listen(None).await
+        self.open_endpoint(None).await
     }
 
     fn set_pool(&self, segment: &Segment, storage: &Storage) {
@@ -354,7 +354,7 @@ impl Cluster {
             self.active.push(role);
         }
         if role == Role::Driver {
-            // It runs since its endpoint was opened.
+            // The driver has been running since its endpoint was opened.
             return Ok(());
         }
         if role != Role::Publisher {
@@ -454,16 +454,16 @@ impl Cluster {
         }
     }
 
-    /// Stops judging: old facts are dropped beyond this number, and systems have no activity limits.
-    pub(crate) fn keep_at_most(&self, facts: usize) {
-        self.journal.keep_at_most(facts);
+    /// For a cluster without further verdicts: stores at most this number of facts, and removes the activity limits of systems.
+    pub(crate) fn limit_facts(&self, count: usize) {
+        self.journal.limit_facts(count);
         self.sink.lift_limit();
     }
 
-    /// Drops the facts before `before`, which a measurement has already counted.
-    pub(crate) fn forget_facts(&mut self, before: u64) {
-        self.catch_up();
-        self.journal.forget(before);
+    /// Drops the facts with a sequence number below `before`, which a measurement has already counted.
+    pub(crate) fn drop_facts(&mut self, before: u64) {
+        self.update_state();
+        self.journal.drop_facts(before);
     }
 
     /// Object changes from now on.

@@ -72,7 +72,7 @@ impl api::Observer for ApiObserver {
                 }));
             }
             api::Event::Fault(fault) => self.0.fault(fault),
-            // The end of a watch decides nothing: its client starts a new one.
+            // Not recorded: no verdict depends on the end of a watch, as its client starts a new one.
             api::Event::WatchClosed { .. } => {}
         }
     }
@@ -139,7 +139,7 @@ impl csi::Observer for CsiObserver {
         let (code, message) = match &event.outcome {
             Ok(_) => (
                 "OK".to_owned(),
-                event.lost.then(|| "the answer was lost".to_owned()),
+                event.lost.then(|| "the response was lost".to_owned()),
             ),
             Err(failure) => (failure.code.to_owned(), Some(failure.message.clone())),
         };

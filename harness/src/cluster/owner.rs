@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::address::at;
 use super::api::Client;
-use crate::api_server::Refused;
+use super::object_ref::object_ref;
+use crate::api_server::StatusError;
 use crate::plan::NAMESPACE;
 
 /// Name of the Deployment, and of the DaemonSet.
@@ -18,7 +18,7 @@ const PUBLISHER: &str = "publisher";
 const NAME_MAX: usize = 253;
 
 /// Creates the pod of a central publisher and its owners, except objects that exist; returns the pod's name.
-pub(super) async fn create_chain(client: &Client) -> Result<String, Refused> {
+pub(super) async fn create_chain(client: &Client) -> Result<String, StatusError> {
     let deployment = ensure(client, "Deployment", PUBLISHER, None, None).await?;
     let owner = Some(&*deployment);
     let replica_set = ensure(client, "ReplicaSet", "publisher-5d4", owner, None).await?;
@@ -28,7 +28,7 @@ pub(super) async fn create_chain(client: &Client) -> Result<String, Refused> {
 }
 
 /// Creates the pod of a distributed publisher on a node and its DaemonSet, except objects that exist; returns the pod's name.
-pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String, Refused> {
+pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String, StatusError> {
     let daemon_set = ensure(client, "DaemonSet", PUBLISHER, None, None).await?;
     let mut pod = format!("{PUBLISHER}-{node}");
     pod.truncate(NAME_MAX);
@@ -44,9 +44,9 @@ async fn ensure(
     name: &str,
     owner: Option<&Value>,
     node: Option<&str>,
-) -> Result<Arc<Value>, Refused> {
+) -> Result<Arc<Value>, StatusError> {
     let resource = format!("{}s", kind.to_lowercase());
-    match client.get(&at(&resource, Some(NAMESPACE), name)).await {
+    match client.get(&object_ref(&resource, Some(NAMESPACE), name)).await {
         Err(refused) if refused.code == 404 => {}
         other => return other,
     }

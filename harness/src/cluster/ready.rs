@@ -11,54 +11,56 @@ use crate::journal::{ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT, What
 use crate::scenario::Role;
 
 /// Maximum wait for a started program before the next action.
-const UP: Duration = Duration::from_secs(2);
+const STARTED_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Cluster {
-    /// Waits until every child process has sent a list, watch or Lease request, has exited, or was killed for a flood. The others are
-    /// recorded as `NotReady`.
-    pub(crate) async fn ready(&self, patience: f64) {
+    /// Waits until every child process has sent a list, watch or Lease request, has exited, or was killed because of an activity limit.
+    /// Records `NotReady` for the others.
+    pub(crate) async fn wait_until_ready(&self, patience: f64) {
         let waiting: Vec<(Arc<str>, Role)> = self
             .fleet
             .children()
-            // A driver lists nothing, and is waited for separately.
+            // A driver sends no list request. Its readiness is that of its Probe response (`driver.rs`).
             .filter(|(_, role)| *role != Role::Driver)
             .map(|(client, role)| (client.clone(), role))
             .collect();
         let names = waiting.iter().map(|(client, _)| client.clone()).collect();
-        let left = tokio::time::timeout(START_TIMEOUT.mul_f64(patience), self.all_seen(names, 0)).await;
+        let left =
+            tokio::time::timeout(START_TIMEOUT.mul_f64(patience), self.wait_for_clients(names, 0)).await;
         if left.is_ok() {
             return;
         }
         for (client, role) in waiting {
-            if !self.has_asked(&client) {
-                let event = ProcessEvent::NotReady(self.instead(&client, START_TIMEOUT.mul_f64(patience)));
+            if !self.is_ready(&client) {
+                let event =
+                    ProcessEvent::NotReady(self.describe_activity(&client, START_TIMEOUT.mul_f64(patience)));
                 self.journal
                     .append(What::Process(ProcessFact { client, role, event }));
             }
         }
     }
 
-    /// Waits shortly until the systems that were started after a fact have read the cluster state. A slower one may have its reasons in the
-    /// case; [`Cluster::ready`] is what judges.
-    pub(crate) async fn up(&self, from: u64) {
+    /// Waits up to two seconds until the systems that were started after a fact have sent a first request. A slower system is no error, as
+    /// a fault of the case may delay it; [`Cluster::wait_until_ready`] records an error.
+    pub(crate) async fn wait_until_started(&self, from: u64) {
         let facts = self.journal.since(from);
         let started = facts.iter().filter_map(|fact| match &fact.what {
             // A driver sends no request to the API server.
             What::Process(process) if process.role != Role::Driver => Some(process.client.clone()),
             _ => None,
         });
-        let _ = tokio::time::timeout(UP, self.all_seen(started.collect(), from)).await;
-        self.delivered().await;
+        let _ = tokio::time::timeout(STARTED_TIMEOUT, self.wait_for_clients(started.collect(), from)).await;
+        self.wait_until_delivered().await;
     }
 
-    async fn all_seen(&self, mut waiting: BTreeSet<Arc<str>>, from: u64) {
+    async fn wait_for_clients(&self, mut waiting: BTreeSet<Arc<str>>, from: u64) {
         let mut next = from;
         loop {
             for fact in self.journal.since(next) {
                 next = fact.seq + 1;
                 let seen = match &fact.what {
-                    What::Request(request) if is_look(request) => &request.client,
-                    // A request that meets a fault may never be answered.
+                    What::Request(request) if is_readiness_request(request) => &request.client,
+                    // A request to which a fault applies may get no response.
                     What::Fault(AppliedFault {
                         client: Some(client), ..
                     }) => client,
@@ -70,20 +72,20 @@ impl Cluster {
             if waiting.is_empty() {
                 return;
             }
-            self.journal.grown(next).await;
+            self.journal.wait_longer_than(next).await;
         }
     }
 
-    fn has_asked(&self, client: &str) -> bool {
+    fn is_ready(&self, client: &str) -> bool {
         self.journal.since(0).iter().any(|fact| match &fact.what {
-            What::Request(request) => *request.client == *client && is_look(request),
+            What::Request(request) => *request.client == *client && is_readiness_request(request),
             What::Process(process) => *process.client == *client && has_ended(process),
             _ => false,
         })
     }
 
-    /// What the program did instead of a request, as text.
-    fn instead(&self, client: &str, limit: Duration) -> String {
+    /// Activity of a program that has not become ready, as text.
+    fn describe_activity(&self, client: &str, limit: Duration) -> String {
         let facts = self.journal.since(0);
         let requests = facts
             .iter()
@@ -104,7 +106,7 @@ impl Cluster {
 }
 
 /// A candidate that waits for the Lease sends no other requests.
-fn is_look(request: &RequestFact) -> bool {
+fn is_readiness_request(request: &RequestFact) -> bool {
     matches!(request.verb, Verb::List | Verb::Watch) || request.resource == "leases"
 }
 

@@ -15,10 +15,10 @@ use fake_csi::{CsiClient, CsiRequest, CsiResponse, ResponseValue};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::address::at;
 use super::api::Client;
-use super::driver::ANSWER;
-use crate::api_server::Refused;
+use super::driver::CALL_TIMEOUT;
+use super::object_ref::object_ref;
+use crate::api_server::StatusError;
 use crate::cluster_state::ClusterState;
 use crate::fact_sink::Commits;
 use crate::journal::{Change, CommitFact};
@@ -50,7 +50,7 @@ impl Sockets {
     }
 
     /// The socket of a driver instance in the segment of a volume's node affinity; the central driver serves all.
-    fn reaching(&self, volume: &Value) -> Option<PathBuf> {
+    fn for_volume(&self, volume: &Value) -> Option<PathBuf> {
         let term = &volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0];
         let expressions = term["matchExpressions"].as_array();
         let is_met = |segment: &Segment, expression: &Value| {
@@ -82,13 +82,13 @@ pub(super) async fn run(
         client,
         network,
         sockets,
-        tried: BTreeMap::new(),
+        attempted: BTreeMap::new(),
         failed: BTreeSet::new(),
     };
     resizer.cluster.drop_events();
     while let Some(commit) = commits.recv().await {
         resizer.cluster.commit(0, &commit);
-        resizer.react(&commit).await;
+        resizer.reconcile(&commit).await;
     }
 }
 
@@ -100,20 +100,20 @@ struct Resizer {
     network: Network,
     sockets: Sockets,
     /// Requested bytes of the last attempt, by the claim's uid.
-    tried: BTreeMap<String, i128>,
+    attempted: BTreeMap<String, i128>,
     /// Namespace and name of the claims whose last attempt failed.
     failed: BTreeSet<(String, String)>,
 }
 
 impl Resizer {
-    async fn react(&mut self, commit: &CommitFact) {
+    async fn reconcile(&mut self, commit: &CommitFact) {
         match (&*commit.resource, commit.change) {
             (CLAIMS, Change::Added | Change::Modified) => self.resize(&commit.object).await,
             (RESOURCE, Change::Added | Change::Modified) => {
                 for (namespace, name) in std::mem::take(&mut self.failed) {
                     let claim = self.cluster.object(CLAIMS, Some(&namespace), &name).cloned();
                     if let Some(claim) = claim {
-                        self.tried.remove(text(&claim["metadata"]["uid"]));
+                        self.attempted.remove(text(&claim["metadata"]["uid"]));
                         self.resize(&claim).await;
                     }
                 }
@@ -122,15 +122,17 @@ impl Resizer {
         }
     }
 
-    /// Expands the volume of a bound claim that requests more than `status.capacity`, unless that size was tried.
+    /// Expands the volume of a bound claim that requests more than `status.capacity`, unless this size was attempted before.
     async fn resize(&mut self, claim: &Value) {
         let requested = bytes(&claim["spec"]["resources"]["requests"]["storage"]);
-        let has = bytes(&claim["status"]["capacity"]["storage"]);
-        let (Some(requested), Some(has)) = (requested, has) else {
+        let current = bytes(&claim["status"]["capacity"]["storage"]);
+        let (Some(requested), Some(current)) = (requested, current) else {
             return;
         };
         let uid = text(&claim["metadata"]["uid"]);
-        if claim["status"]["phase"] != "Bound" || requested <= has || self.tried.get(uid) == Some(&requested)
+        if claim["status"]["phase"] != "Bound"
+            || requested <= current
+            || self.attempted.get(uid) == Some(&requested)
         {
             return;
         }
@@ -141,7 +143,7 @@ impl Resizer {
             return;
         };
         let expanded = self.try_expansion(claim, &volume, requested).await;
-        self.tried.insert(uid.to_owned(), requested);
+        self.attempted.insert(uid.to_owned(), requested);
         if !matches!(expanded, Ok(true)) {
             let metadata = &claim["metadata"];
             let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
@@ -153,7 +155,12 @@ impl Resizer {
     }
 
     /// Calls the driver; returns whether it expanded the volume. An error means that an API write failed.
-    async fn try_expansion(&self, claim: &Value, volume: &Value, requested: i128) -> Result<bool, Refused> {
+    async fn try_expansion(
+        &self,
+        claim: &Value,
+        volume: &Value,
+        requested: i128,
+    ) -> Result<bool, StatusError> {
         self.set_status(claim, json!({}), Some(RESIZING)).await?;
         let reply = self.expand(volume, requested).await;
         let Some(ResponseValue::Number(grown)) = reply.values.get("bytes") else {
@@ -163,7 +170,9 @@ impl Resizer {
         let capacity = json!({"storage": format_bytes((*grown).into())});
         let merge = json!({"spec": {"capacity": capacity}});
         let name = text(&volume["metadata"]["name"]);
-        self.client.patch_merge(&at(VOLUMES, None, name), merge).await?;
+        self.client
+            .patch_merge(&object_ref(VOLUMES, None, name), merge)
+            .await?;
         let (fields, condition) = match reply.values.get("nodeExpansion") == Some(&ResponseValue::Number(1)) {
             true => (json!({}), Some(NODE_PENDING)),
             false => (json!({"capacity": capacity}), None),
@@ -178,7 +187,7 @@ impl Resizer {
             message: Some(message.to_owned()),
             values: BTreeMap::new(),
         };
-        let socket = self.sockets.reaching(volume);
+        let socket = self.sockets.for_volume(volume);
         let channel = socket.and_then(|socket| self.network.channel(&socket).ok());
         let Some(channel) = channel else {
             return failed("no driver instance runs in the topology segment of the volume");
@@ -187,23 +196,28 @@ impl Resizer {
             return failed("the requested size does not fit into an int64");
         };
         let id = text(&volume["spec"]["csi"]["volumeHandle"]).to_owned();
-        CsiClient::new(channel, ANSWER)
+        CsiClient::new(channel, CALL_TIMEOUT)
             .call(CsiRequest::Expand { id, bytes })
             .await
     }
 
-    /// Sets fields of a claim's status, and replaces its resize conditions with this one, or with none.
-    async fn set_status(&self, claim: &Value, fields: Value, condition: Option<&str>) -> Result<(), Refused> {
+    /// Sets fields of a claim's status, and replaces its resize conditions by `condition`; `None` removes them.
+    async fn set_status(
+        &self,
+        claim: &Value,
+        fields: Value,
+        condition: Option<&str>,
+    ) -> Result<(), StatusError> {
         let current = claim["status"]["conditions"].as_array().into_iter().flatten();
         let others = current.filter(|it| it["type"] != RESIZING && it["type"] != NODE_PENDING);
         let own = condition.map(|kind| json!({"type": kind, "status": "True"}));
         let mut status = fields;
         status["conditions"] = others.cloned().chain(own).collect();
         let metadata = &claim["metadata"];
-        let place = at(CLAIMS, metadata["namespace"].as_str(), text(&metadata["name"]));
+        let claim_ref = object_ref(CLAIMS, metadata["namespace"].as_str(), text(&metadata["name"]));
         let patch = json!({"status": status});
         self.client
-            .patch_subresource(&place, "status", patch)
+            .patch_subresource(&claim_ref, "status", patch)
             .await
             .map(drop)
     }
@@ -214,7 +228,7 @@ impl Resizer {
         claim: &Value,
         volume: &Value,
         reply: &CsiResponse,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), StatusError> {
         let metadata = &claim["metadata"];
         let message = format!(
             "resize volume {} by resizer \"{}\" failed: rpc error: code = {} desc = {}",

@@ -6,12 +6,12 @@ use fake_csi::Snapshot;
 use serde_json::{Value, json};
 
 use super::api::Client;
-use crate::api_server::Refused;
+use crate::api_server::StatusError;
 use crate::plan::WORKLOADS;
 use crate::plan::objects::SNAPSHOT_GROUP as GROUP;
 
 /// Creates the two CustomResourceDefinitions, without a status subresource, so that `create` stores the status too.
-pub(super) async fn define(client: &Client) -> Result<(), Refused> {
+pub(super) async fn define(client: &Client) -> Result<(), StatusError> {
     for (kind, scope) in [
         ("VolumeSnapshot", "Namespaced"),
         ("VolumeSnapshotContent", "Cluster"),
@@ -43,7 +43,7 @@ pub(super) async fn create(
     driver: &str,
     handle: &str,
     snapshot: &Snapshot,
-) -> Result<(), Refused> {
+) -> Result<(), StatusError> {
     let content = format!("snapcontent-{handle}");
     let object = |kind: &str, metadata: Value, spec: Value, status: Value| {
         let version = format!("{GROUP}/v1");

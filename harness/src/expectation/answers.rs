@@ -134,7 +134,7 @@ fn row(case: &Case, cluster: &ClusterState, (name, figure): (&str, &str), wanted
 fn figure_of(answer: &AnswerFact, name: &str) -> Option<Value> {
     match name {
         "code" => Some(answer.code.clone().into()),
-        _ => answer.told.get(name).cloned(),
+        _ => answer.values.get(name).cloned(),
     }
 }
 

@@ -142,7 +142,7 @@ fn readings(metrics: &MetricsFact, of: Speaker) -> impl Iterator<Item = &Reading
 fn instead(metrics: &MetricsFact, of: Speaker) -> String {
     let readings: Vec<&Reading> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());
-    let told: usize = readings.iter().map(|reading| reading.told).sum();
+    let told: usize = readings.iter().map(|reading| reading.series_count).sum();
     match (readings.len(), error) {
         (0, _) => "nobody runs who could be asked".to_owned(),
         (_, Some(error)) => error,

@@ -91,8 +91,8 @@ impl What {
         }
     }
 
-    /// Whether it shows activity in the cluster; reads and GetCapacity calls do not.
-    pub(crate) fn is_motion(&self) -> bool {
+    /// Whether the fact is activity in the cluster; reads and GetCapacity calls are not.
+    pub(crate) fn is_activity(&self) -> bool {
         match self {
             What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
             What::Request(request) => !request.verb.only_reads(),

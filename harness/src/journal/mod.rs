@@ -28,7 +28,7 @@ pub use services::{
     RefusalFact,
 };
 
-/// An append-only list of facts that wakes its readers on each append.
+/// An append-only list of facts. Readers can wait for the next one.
 #[derive(Clone)]
 pub struct Journal {
     shared: Arc<Shared>,
@@ -57,16 +57,16 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// Drops the oldest facts beyond this number from now on. The journal can no longer be judged.
-    pub(crate) fn keep_at_most(&self, limit: usize) {
+    /// From now on drops the oldest facts beyond this number. The judge cannot evaluate such a journal.
+    pub(crate) fn limit_facts(&self, limit: usize) {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Drops the facts before `before`.
-    pub(crate) fn forget(&self, before: u64) {
+    /// Drops the facts with a sequence number below `before`.
+    pub(crate) fn drop_facts(&self, before: u64) {
         let mut facts = self.shared.facts.lock();
-        let kept = facts.partition_point(|fact| fact.seq < before);
-        facts.drain(..kept);
+        let first_stored = facts.partition_point(|fact| fact.seq < before);
+        facts.drain(..first_stored);
     }
 
     /// Appends one fact.
@@ -112,7 +112,7 @@ impl Journal {
     }
 
     /// Waits until there are more than `seq` facts.
-    pub async fn grown(&self, seq: u64) {
+    pub async fn wait_longer_than(&self, seq: u64) {
         let mut length = self.shared.length.subscribe();
         // `self` owns the sender, so the wait cannot fail.
         let _ = length.wait_for(|length| *length > seq).await;

@@ -39,13 +39,13 @@ pub struct CallFact {
     pub available: Option<i64>,
     /// maximum_volume_size, for GetCapacity.
     pub maximum: Option<i64>,
-    /// Fields of a few calls.
+    /// Fields that few calls have.
     #[serde(flatten)]
     pub details: Box<CallDetails>,
 }
 
 impl CallFact {
-    /// Whether the client has received a successful response.
+    /// Whether the client received a successful response: a successful call with a message lost its response.
     pub fn is_answered(&self) -> bool {
         self.code == "OK" && self.message.is_none()
     }
@@ -83,8 +83,9 @@ pub struct AnswerFact {
     pub code: String,
     /// Error message.
     pub message: Option<String>,
-    /// Values by name: numbers of bytes, texts, and 1 or 0 for true and false.
-    pub told: BTreeMap<String, Value>,
+    /// Fields of the response by name: numbers of bytes, texts, and 1 or 0 for true and false.
+    #[serde(rename = "told")]
+    pub values: BTreeMap<String, Value>,
 }
 
 /// A call of a scheduler extender that the harness runs, with its response.
@@ -100,7 +101,8 @@ pub struct ExtenderFact {
     /// Names of the nodes in the request.
     pub nodes: Vec<String>,
     /// Feasible nodes of the response, for `filter`.
-    pub kept: Vec<String>,
+    #[serde(rename = "kept")]
+    pub feasible: Vec<String>,
     /// Error of the response.
     pub error: Option<String>,
 }
@@ -134,14 +136,15 @@ pub struct Reading {
     pub client: Arc<str>,
     /// Samples that the case refers to.
     pub samples: Vec<Sample>,
-    /// Number of all series of the program.
-    pub told: usize,
+    /// Number of all series of the program, including those that the case does not refer to.
+    #[serde(rename = "told")]
+    pub series_count: usize,
     /// Why the metrics could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Fields of a few calls.
+/// Fields that few calls have.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallDetails {
@@ -168,7 +171,7 @@ pub struct CallDetails {
     pub copy_of: Option<String>,
 }
 
-/// A volume that uses capacity.
+/// A volume that a call created or expanded.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacedVolume {

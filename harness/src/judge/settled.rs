@@ -75,7 +75,7 @@ struct News {
 impl Scene {
     /// Processes a fact.
     pub(super) fn apply(&mut self, fact: &Fact) {
-        if fact.what.is_motion() || matches!(fact.what, What::Request(_)) {
+        if fact.what.is_activity() || matches!(fact.what, What::Request(_)) {
             self.moved_us = fact.at_us;
         }
         self.troubles.apply(&fact.what, fact.at_us);

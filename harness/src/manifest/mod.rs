@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::driver_state::Figures;
+use crate::driver_state::NodeStorage;
 use crate::plan::{self, Plan, resolve};
 use crate::scenario::{self, ExternalDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
@@ -109,7 +109,7 @@ impl DriverUnderTest {
             return only(what);
         }
         for storage in plan.storage() {
-            if Figures::of(storage).is_none() {
+            if NodeStorage::of(storage).is_none() {
                 return Some("it has a filesystem or devices, and the manifest says how a driver is told {available} and {maximum} alone (`backend`)".to_owned());
             }
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_saphyr::Location;
 
 use super::template::Template;
-use crate::driver_state::{Change, DriverState, Figures};
+use crate::driver_state::{Change, DriverState, NodeStorage};
 use crate::scenario::{ScenarioError, Spanned, complaint};
 use crate::text::text_of;
 
@@ -124,7 +124,7 @@ impl Objects {
                 (ObjectTexts::Given(objects), None) => all.extend(objects.iter().cloned()),
                 (ObjectTexts::Written(text), _) if text.names("node") == node.is_some() => {
                     all.extend(parsed(
-                        &text.fill(&values(node.unwrap_or_default(), Figures::default())),
+                        &text.fill(&values(node.unwrap_or_default(), NodeStorage::default())),
                     )?);
                 }
                 _ => {}
@@ -143,7 +143,7 @@ impl DriverState for Objects {
         self.documents(Some(node))
     }
 
-    fn storage(&self, node: &str, figures: Figures) -> Result<Vec<Change>, String> {
+    fn storage(&self, node: &str, figures: NodeStorage) -> Result<Vec<Change>, String> {
         let values = values(node, figures);
         let changes = self.changes.iter().map(|change| {
             let at = ResourceRef::new(&change.group, &change.plural);
@@ -161,7 +161,7 @@ impl DriverState for Objects {
     }
 }
 
-fn values(node: &str, figures: Figures) -> BTreeMap<String, String> {
+fn values(node: &str, figures: NodeStorage) -> BTreeMap<String, String> {
     [
         ("node", node.to_owned()),
         ("available", figures.available.to_string()),
@@ -208,7 +208,7 @@ fn listed(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn written(text: &Spanned<String>, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
     let template =
         Template::with_names(&text.value, &OF_NODE).map_err(|message| wrong(text.defined, message))?;
-    let sample = template.fill(&values("n1", Figures::default()));
+    let sample = template.fill(&values("n1", NodeStorage::default()));
     parsed(&sample).map_err(|message| wrong(text.defined, message))?;
     Ok(ObjectTexts::Written(template))
 }
@@ -222,7 +222,7 @@ fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioEr
         let message = "nothing in it is `{available}`, so the driver would not learn what a case changes";
         return Err(wrong(file.patch.defined, message.to_owned()));
     }
-    let sample = patch_text.fill(&values("n1", Figures::default()));
+    let sample = patch_text.fill(&values("n1", NodeStorage::default()));
     patch(&sample).map_err(|message| wrong(file.patch.defined, message))?;
     let (plural, group) = file
         .resource

@@ -70,7 +70,7 @@ pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
     Ok(Told {
         names: names(answer("info"), answer("node")).unwrap_or_else(unknown),
         has_capacity: answer("controller")
-            .and_then(|answer| answer.told.get("getCapacity")?.as_i64())
+            .and_then(|answer| answer.values.get("getCapacity")?.as_i64())
             .map(|it| it == 1),
         failure: failure.map(|failure| failure.summary.clone()),
     })
@@ -79,7 +79,7 @@ pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
 /// The names in the responses of an instance on the node.
 fn names(info: Option<&AnswerFact>, node: Option<&AnswerFact>) -> Option<Names> {
     let text = |answer: Option<&AnswerFact>, name: &str| {
-        let figure = answer?.told.get(name)?.as_str()?;
+        let figure = answer?.values.get(name)?.as_str()?;
         Some(figure.to_owned()).filter(|text| !text.is_empty())
     };
     let segment = text(node, "segment").unwrap_or_default();

@@ -13,34 +13,34 @@ use crate::journal::{Journal, What};
 use crate::oracle::change;
 
 /// Reason for nodes that are filtered out.
-pub(super) const REASON: &str = "no object has room for a volume there";
+pub(super) const REASON: &str = "no CSIStorageCapacity object of the node has enough capacity";
 
-/// Cluster state of such an extender.
+/// Filters nodes by the capacity objects of the cluster.
 #[derive(Default)]
-pub(super) struct ByCapacity(Mutex<Known>);
+pub(super) struct ByCapacity(Mutex<State>);
 
 #[derive(Default)]
-struct Known {
+struct State {
     /// Cluster state in which every driver has storageCapacity=true.
     world: World,
     /// Number of journal facts that are applied to it.
-    seen: u64,
+    applied: u64,
 }
 
 impl ByCapacity {
     /// The nodes with capacity for a pod according to the current objects.
     pub(super) fn nodes(&self, journal: &Journal, pod: &NamespacedName) -> BTreeSet<String> {
-        let mut known = self.0.lock();
-        known.catch_up(journal);
-        let decision = View::new(&known.world).decide(pod);
+        let mut state = self.0.lock();
+        state.update(journal);
+        let decision = View::new(&state.world).decide(pod);
         decision.feasible().map(str::to_owned).collect()
     }
 }
 
-impl Known {
-    fn catch_up(&mut self, journal: &Journal) {
-        for fact in journal.since(self.seen) {
-            self.seen = fact.seq + 1;
+impl State {
+    fn update(&mut self, journal: &Journal) {
+        for fact in journal.since(self.applied) {
+            self.applied = fact.seq + 1;
             if let What::Commit(commit) = &fact.what
                 && let Some(change) = change(commit)
             {

@@ -19,8 +19,8 @@ use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::address::at;
 use super::api::Client;
+use super::object_ref::object_ref;
 use crate::journal::{ExtenderFact, Journal, What};
 use crate::listening::Listening;
 use crate::network::Network;
@@ -36,13 +36,13 @@ pub(super) const CLIENT: &str = "extender";
 /// Error of a request whose handler panicked.
 pub(crate) const PANICKED: &str = "the extender panicked while handling this request";
 
-/// Maximum size of a request: it contains all nodes of a case.
-const QUESTION_MAX: usize = 16 << 20;
+/// Maximum size of a request in bytes: it contains all nodes of a case.
+const BODY_MAX: usize = 16 << 20;
 
 /// The running extenders; dropping it stops them.
 pub(super) struct Extenders {
     settings: Vec<Value>,
-    /// Dropping them stops the listeners.
+    /// Listeners, which stop on drop.
     _listening: Vec<Listening>,
 }
 
@@ -55,7 +55,7 @@ impl Extenders {
         driver: &FakeDriver,
         network: &Network,
     ) -> std::io::Result<Self> {
-        let (mut all, mut servers) = (Vec::new(), Vec::new());
+        let (mut configurations, mut servers) = (Vec::new(), Vec::new());
         for spec in &plan.extenders {
             let extender = Arc::new(Extender {
                 spec: spec.clone(),
@@ -67,16 +67,16 @@ impl Extenders {
                     .reserves
                     .then(|| Reserving::new(driver.clone(), client.clone(), &plan.driver.name)),
             });
-            let answer = move |request| {
+            let serve = move |request| {
                 let extender = Arc::clone(&extender);
                 async move { Ok::<_, Infallible>(extender.respond(request).await.map(BodyExt::boxed_unsync)) }
             };
-            let listening = Listening::open(network, false, answer).await?;
-            all.push(settings(spec, &listening.url()));
+            let listening = Listening::open(network, false, serve).await?;
+            configurations.push(settings(spec, &listening.url()));
             servers.push(listening);
         }
         Ok(Extenders {
-            settings: all,
+            settings: configurations,
             _listening: servers,
         })
     }
@@ -116,17 +116,17 @@ struct Extender {
 /// Result of a filter request: the feasible nodes, and why the others are not.
 #[derive(Default)]
 struct Filtered {
-    kept: Vec<String>,
+    feasible: Vec<String>,
     failed: BTreeMap<String, String>,
 }
 
 impl Filtered {
-    /// Removes all nodes that are not in `nodes`.
-    fn keep(&mut self, nodes: &BTreeSet<String>, reason: &str) {
-        let (kept, others) = std::mem::take(&mut self.kept)
+    /// Moves the feasible nodes that are not in `nodes` to the failed ones.
+    fn retain_nodes(&mut self, nodes: &BTreeSet<String>, reason: &str) {
+        let (feasible, others) = std::mem::take(&mut self.feasible)
             .into_iter()
             .partition(|node| nodes.contains(node));
-        self.kept = kept;
+        self.feasible = feasible;
         self.failed
             .extend(others.into_iter().map(|node: String| (node, reason.to_owned())));
     }
@@ -135,28 +135,28 @@ impl Filtered {
 impl Extender {
     async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let verb = request.uri().path().trim_start_matches('/').to_owned();
-        let body = Limited::new(request.into_body(), QUESTION_MAX).collect().await;
-        let question: Value = body
+        let body = Limited::new(request.into_body(), BODY_MAX).collect().await;
+        let args: Value = body
             .ok()
             .and_then(|body| serde_json::from_slice(&body.to_bytes()).ok())
             .unwrap_or_default();
         let mut fact = ExtenderFact {
             extender: self.spec.name.clone(),
             verb,
-            pod: pod_name(&question),
-            nodes: nodes(&question),
-            kept: Vec::new(),
+            pod: pod_name(&args),
+            nodes: nodes(&args),
+            feasible: Vec::new(),
             error: None,
         };
-        let (code, answer) = if self.spec.fails {
+        let (code, body) = if self.spec.fails {
             fact.error = Some("status 500".to_owned());
             (StatusCode::INTERNAL_SERVER_ERROR, Value::Null)
         } else {
-            let answered = AssertUnwindSafe(self.answer(&question, &mut fact))
+            let result = AssertUnwindSafe(self.answer(&args, &mut fact))
                 .catch_unwind()
                 .await;
-            match answered {
-                Ok(answer) => (StatusCode::OK, answer),
+            match result {
+                Ok(body) => (StatusCode::OK, body),
                 Err(_) => {
                     fact.error = Some(PANICKED.to_owned());
                     (StatusCode::INTERNAL_SERVER_ERROR, Value::Null)
@@ -164,17 +164,17 @@ impl Extender {
             }
         };
         self.journal.append(What::Extender(fact));
-        let mut response = Response::new(Full::from(answer.to_string()));
+        let mut response = Response::new(Full::from(body.to_string()));
         *response.status_mut() = code;
         response
     }
 
-    async fn answer(&self, question: &Value, fact: &mut ExtenderFact) -> Value {
+    async fn answer(&self, args: &Value, fact: &mut ExtenderFact) -> Value {
         match fact.verb.as_str() {
-            "filter" => match self.filter(question, &fact.nodes).await {
+            "filter" => match self.filter(args, &fact.nodes).await {
                 Ok(filtered) => {
-                    fact.kept.clone_from(&filtered.kept);
-                    self.filter_result(question, &filtered)
+                    fact.feasible.clone_from(&filtered.feasible);
+                    self.filter_result(args, &filtered)
                 }
                 Err(error) => {
                     fact.error = Some(error.clone());
@@ -187,117 +187,116 @@ impl Extender {
                 fact.nodes.iter().map(score).collect()
             }
             "bind" => {
-                let bound = self.bind(question).await;
+                let bound = self.bind(args).await;
                 fact.error = bound.err();
                 json!({"Error": fact.error.clone().unwrap_or_default()})
             }
             other => {
-                let error = format!("{other:?} is no verb of this extender");
+                let error = format!("unknown verb {other:?}; this extender has filter, prioritize and bind");
                 fact.error = Some(error.clone());
                 json!({"Error": error})
             }
         }
     }
 
-    async fn filter(&self, question: &Value, nodes: &[String]) -> Result<Filtered, String> {
+    async fn filter(&self, args: &Value, nodes: &[String]) -> Result<Filtered, String> {
         let mut filtered = Filtered::default();
         for node in nodes {
             match self.spec.refuses.get(node) {
                 Some(reason) => drop(filtered.failed.insert(node.clone(), reason.clone())),
-                None => filtered.kept.push(node.clone()),
+                None => filtered.feasible.push(node.clone()),
             }
         }
         if let Some(by_capacity) = &self.by_capacity {
-            let pod = NamespacedName::new(WORKLOADS, pod_name(question));
-            filtered.keep(&by_capacity.nodes(&self.journal, &pod), capacity::REASON);
+            let pod = NamespacedName::new(WORKLOADS, pod_name(args));
+            filtered.retain_nodes(&by_capacity.nodes(&self.journal, &pod), capacity::REASON);
         }
         let Some(reserving) = &self.reserving else {
             return Ok(filtered);
         };
         let mut segments = BTreeMap::new();
-        for node in &filtered.kept {
+        for node in &filtered.feasible {
             if let Some(segment) = self.segment_of(node).await {
                 segments.insert(node.clone(), segment);
             }
         }
-        match reserving.ask(&question_pod(question), &segments).await? {
+        match reserving.reserve(&pod_of_args(args), &segments).await? {
             Reservation::NotNeeded => {}
-            Reservation::Held(nodes) => filtered.keep(&nodes, "node(s) had no disk that could be reserved"),
+            Reservation::Held(nodes) => {
+                filtered.retain_nodes(&nodes, "node(s) had no disk that could be reserved")
+            }
         }
         Ok(filtered)
     }
 
     async fn segment_of(&self, node: &str) -> Option<Segment> {
-        let found = self.client.get(&at("nodes", None, node)).await.ok()?;
+        let found = self.client.get(&object_ref("nodes", None, node)).await.ok()?;
         let labels = serde_json::from_value(found["metadata"]["labels"].clone()).ok()?;
         self.segments.of_node(&labels)
     }
 
     /// ExtenderFilterResult; contains complete nodes if the request does.
-    fn filter_result(&self, question: &Value, filtered: &Filtered) -> Value {
+    fn filter_result(&self, args: &Value, filtered: &Filtered) -> Value {
         let mut result =
             json!({"FailedNodes": filtered.failed, "FailedAndUnresolvableNodes": {}, "Error": ""});
         if self.spec.by_name {
-            result["NodeNames"] = filtered.kept.clone().into();
+            result["NodeNames"] = filtered.feasible.clone().into();
             return result;
         }
-        let is_kept = |node: &&Value| {
+        let is_feasible = |node: &&Value| {
             let name = node["metadata"]["name"].as_str().unwrap_or_default();
-            filtered.kept.iter().any(|kept| kept == name)
+            filtered.feasible.iter().any(|node| node == name)
         };
-        let items: Vec<_> = node_items(question).filter(is_kept).cloned().collect();
+        let items: Vec<_> = node_items(args).filter(is_feasible).cloned().collect();
         result["Nodes"] = json!({"metadata": {}, "items": items});
         result
     }
 
     /// Binds the pod to its node, in place of the scheduler.
-    async fn bind(&self, question: &Value) -> Result<(), String> {
-        let text = |name: &str| either(question, name).as_str().unwrap_or_default().to_owned();
+    async fn bind(&self, args: &Value) -> Result<(), String> {
+        let text = |name: &str| field_of(args, name).as_str().unwrap_or_default().to_owned();
         let (name, namespace) = (text("PodName"), text("PodNamespace"));
         let binding = json!({
             "apiVersion": "v1", "kind": "Binding",
             "metadata": {"name": name, "namespace": namespace, "uid": text("PodUID")},
             "target": {"apiVersion": "v1", "kind": "Node", "name": text("Node")},
         });
-        let pod = at("pods", Some(&namespace), &name);
+        let pod = object_ref("pods", Some(&namespace), &name);
         let bound = self.client.create_subresource(&pod, "binding", binding).await;
         bound.map_err(|status| status.to_string())
     }
 }
 
-fn question_pod(question: &Value) -> Value {
-    either(question, "Pod").clone()
+fn pod_of_args(args: &Value) -> Value {
+    field_of(args, "Pod").clone()
 }
 
 /// Name of the request's pod; a bind request contains only its name.
-fn pod_name(question: &Value) -> String {
-    let of_pod = &either(question, "Pod")["metadata"]["name"];
-    let name = of_pod.as_str().or_else(|| either(question, "PodName").as_str());
+fn pod_name(args: &Value) -> String {
+    let of_pod = &field_of(args, "Pod")["metadata"]["name"];
+    let name = of_pod.as_str().or_else(|| field_of(args, "PodName").as_str());
     name.unwrap_or_default().to_owned()
 }
 
-fn node_items(question: &Value) -> impl Iterator<Item = &Value> {
-    either(question, "Nodes")["items"]
-        .as_array()
-        .into_iter()
-        .flatten()
+fn node_items(args: &Value) -> impl Iterator<Item = &Value> {
+    field_of(args, "Nodes")["items"].as_array().into_iter().flatten()
 }
 
-/// Names of the request's nodes, in either form.
-fn nodes(question: &Value) -> Vec<String> {
-    let by_name = either(question, "NodeNames").as_array().into_iter().flatten();
-    let whole = node_items(question).map(|node| &node["metadata"]["name"]);
-    let bound = std::iter::once(either(question, "Node"));
+/// Names of the request's nodes: `nodeNames`, `nodes` (complete objects), or `node` (bind).
+fn nodes(args: &Value) -> Vec<String> {
+    let by_name = field_of(args, "NodeNames").as_array().into_iter().flatten();
+    let complete = node_items(args).map(|node| &node["metadata"]["name"]);
+    let bound = std::iter::once(field_of(args, "Node"));
     by_name
-        .chain(whole)
+        .chain(complete)
         .chain(bound)
         .filter_map(|name| name.as_str().map(str::to_owned))
         .collect()
 }
 
-/// A field of a request, case-insensitively: releases spell it differently.
-fn either<'q>(question: &'q Value, name: &str) -> &'q Value {
-    let fields = question.as_object().into_iter().flatten();
+/// A field of the request, case-insensitively: releases spell field names differently.
+fn field_of<'q>(args: &'q Value, name: &str) -> &'q Value {
+    let fields = args.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));
     found.next().map_or(&Value::Null, |(_, value)| value)
 }

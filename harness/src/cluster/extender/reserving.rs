@@ -10,8 +10,8 @@ use fake_csi::{FakeDriver, ReservedVolume};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::super::address::at;
 use super::super::api::Client;
+use super::super::object_ref::object_ref;
 use capacity_types::pod::claims_of;
 
 /// CreateVolume parameter with the name of the claim (external-provisioner `--extra-create-metadata`).
@@ -26,7 +26,7 @@ pub(super) struct Reserving {
     requested: Mutex<BTreeSet<String>>,
 }
 
-/// Reservation of a pod.
+/// Result of a reservation request for a pod.
 pub(super) enum Reservation {
     /// The pod has no claim of the driver that still needs a volume.
     NotNeeded,
@@ -44,8 +44,9 @@ impl Reserving {
         }
     }
 
-    /// The reservation of a pod on some nodes. An error makes the scheduler retry, because nothing was reserved before this call.
-    pub(super) async fn ask(
+    /// Reserves devices for a pod on these nodes, or returns the existing reservation. The first call for a pod returns an error, after which
+    /// the scheduler retries.
+    pub(super) async fn reserve(
         &self,
         pod: &Value,
         nodes: &BTreeMap<String, Segment>,
@@ -57,7 +58,7 @@ impl Reserving {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &pod["metadata"];
         let (uid, name) = (text(&metadata["uid"]), text(&metadata["name"]));
-        // One request at a time, so that each reservation is made once.
+        // Locked during the whole call, so that concurrent requests make each reservation once.
         let mut requested = self.requested.lock();
         if !requested.contains(&uid) {
             let wanted = fake_csi::Reservation {
@@ -68,9 +69,9 @@ impl Reserving {
             return match self.driver.reserve(&wanted) {
                 Ok(_) => {
                     requested.insert(uid);
-                    Err(format!("disks for pod {name} are being reserved, ask again"))
+                    Err(format!("disks for pod {name} are being reserved; retry"))
                 }
-                // A reservation may end later, which a change of the cluster then shows.
+                // Other reservations may end later; a change in the cluster then makes the scheduler retry.
                 Err(fake_csi::ReserveError::NoDevices(_)) => Ok(Reservation::Held(BTreeSet::new())),
                 Err(error) => Err(error.to_string()),
             };
@@ -78,7 +79,9 @@ impl Reserving {
         let held = self.driver.reserved(Some(&name));
         if held.is_empty() {
             requested.remove(&uid);
-            return Err(format!("the reservation for pod {name} is gone, ask again"));
+            return Err(format!(
+                "the reservation for pod {name} does not exist any more; retry"
+            ));
         }
         let is_held =
             |segment: &Segment| held.iter().filter(|held| held.segment == *segment).count() == volumes.len();
@@ -99,7 +102,7 @@ impl Reserving {
     async fn volume(&self, namespace: &str, name: &str) -> Option<ReservedVolume> {
         let claim = self
             .client
-            .get(&at("persistentvolumeclaims", Some(namespace), name))
+            .get(&object_ref("persistentvolumeclaims", Some(namespace), name))
             .await
             .ok()?;
         let spec = &claim["spec"];
@@ -107,7 +110,11 @@ impl Reserving {
             return None;
         }
         let class = spec["storageClassName"].as_str()?;
-        let class = self.client.get(&at("storageclasses", None, class)).await.ok()?;
+        let class = self
+            .client
+            .get(&object_ref("storageclasses", None, class))
+            .await
+            .ok()?;
         if class["provisioner"] != self.driver_name.as_str() {
             return None;
         }
