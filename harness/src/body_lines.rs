@@ -10,30 +10,32 @@ use hyper::body::Body;
 /// Maximum length of a line, in bytes.
 const LINE_MAX: usize = 64 << 20;
 
-/// Why a body ended prematurely.
+/// Why a body ended prematurely: its connection was closed, or a line is too long.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Broken(pub(crate) String);
+pub struct BodyError(pub(crate) String);
 
 /// The lines, each with its newline. A line that is too long is an error, as is a truncated body.
-pub fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, Broken>> + Send
+pub fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, BodyError>> + Send
 where
     B: Body<Data = Bytes, Error: Error> + Send + Unpin,
 {
-    let begun = (body, BytesMut::new());
-    futures::stream::try_unfold(begun, |(mut body, mut rest)| async move {
+    let state = (body, BytesMut::new());
+    futures::stream::try_unfold(state, |(mut body, mut rest)| async move {
         loop {
             if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
                 let line = rest.split_to(at + 1).freeze();
                 return Ok(Some((line, (body, rest))));
             }
             if rest.len() > LINE_MAX {
-                return Err(Broken("an event is larger than any object".to_owned()));
+                return Err(BodyError(
+                    "a line is longer than any watch event may be".to_owned(),
+                ));
             }
             let Some(frame) = body.frame().await else {
                 return Ok(None);
             };
-            let frame = frame.map_err(|error| Broken(error.to_string()))?;
+            let frame = frame.map_err(|error| BodyError(error.to_string()))?;
             if let Ok(data) = frame.into_data() {
                 rest.extend_from_slice(&data);
             }

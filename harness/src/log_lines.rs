@@ -10,11 +10,11 @@ use std::sync::{Arc, LazyLock};
 use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Level};
 
+use crate::exit_reason::readable;
 use crate::journal::{Journal, LogFact, What};
-use crate::last_words::readable;
 
 /// Maximum number of recorded lines of one system.
-const MOST: usize = 1000;
+const LINES_MAX: usize = 1000;
 
 /// With a single subscriber, `tracing` caches a callsite's interest from the first thread that reaches it. If that is a thread of another
 /// case without a subscriber, the event would be disabled forever. A second subscriber disables this optimization.
@@ -24,26 +24,29 @@ static COMPANION: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscrib
 #[derive(Clone)]
 pub struct LogLines {
     client: Arc<str>,
-    words: Arc<[String]>,
+    patterns: Arc<[String]>,
     journal: Journal,
-    heard: Arc<AtomicUsize>,
+    recorded: Arc<AtomicUsize>,
 }
 
 impl LogLines {
     /// Records lines that contain any of these texts; `None` if there are none.
-    pub(crate) fn new(client: &str, words: Vec<String>, journal: &Journal) -> Option<Self> {
-        (!words.is_empty()).then(|| Self {
+    pub(crate) fn new(client: &str, patterns: Vec<String>, journal: &Journal) -> Option<Self> {
+        (!patterns.is_empty()).then(|| Self {
             client: client.into(),
-            words: words.into(),
+            patterns: patterns.into(),
             journal: journal.clone(),
-            heard: Arc::default(),
+            recorded: Arc::default(),
         })
     }
 
     /// Records the line if it matches.
-    pub(crate) fn hear(&self, line: &str) {
-        let is_meant = self.words.iter().any(|words| line.contains(words.as_str()));
-        if is_meant && self.heard.fetch_add(1, Ordering::Relaxed) < MOST {
+    pub(crate) fn record(&self, line: &str) {
+        let is_match = self
+            .patterns
+            .iter()
+            .any(|pattern| line.contains(pattern.as_str()));
+        if is_match && self.recorded.fetch_add(1, Ordering::Relaxed) < LINES_MAX {
             self.journal.append(What::Log(LogFact {
                 client: self.client.clone(),
                 line: readable(line),
@@ -64,12 +67,12 @@ impl LogLines {
     }
 }
 
-/// Each event is written at once.
+/// `tracing` writes each event with a single call.
 impl Write for LogLines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         String::from_utf8_lossy(bytes)
             .lines()
-            .for_each(|line| self.hear(line));
+            .for_each(|line| self.record(line));
         Ok(bytes.len())
     }
 
@@ -80,6 +83,6 @@ impl Write for LogLines {
 
 impl fmt::Debug for LogLines {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("LogLines").field(&self.words).finish()
+        out.debug_tuple("LogLines").field(&self.patterns).finish()
     }
 }

@@ -1,6 +1,6 @@
 //! The output of a child process: stores its beginning and end in a file, its end in memory, and the reason of its exit.
 //!
-//! Does not know programs; `last_words` knows how programs log the reason of their exit.
+//! Does not know programs; `exit_reason` knows how programs log the reason of their exit.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -11,16 +11,16 @@ use memchr::memmem;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::last_words::{LINE_LIMIT, LastWords, readable};
+use crate::exit_reason::{ExitReason, LINE_LIMIT, readable};
 use crate::log_lines::LogLines;
 
 /// Maximum bytes of the beginning in a file, over all runs of the program that append to it.
 const HEAD_LIMIT: u64 = 128 * 1024;
-/// Maximum bytes of the end.
+/// Maximum bytes of the end, in memory and in the file.
 const TAIL_LIMIT: usize = 128 * 1024;
 
-/// Marker in a file for omitted output, after the number of bytes.
-pub(crate) const LEFT_OUT: &str = "bytes are left out here: the program said more than is kept]";
+/// Text that replaces omitted output in a file; the number of bytes precedes it.
+pub(crate) const OMITTED: &str = "bytes are omitted here: the program logged more than is stored]";
 
 /// Replacement of a secret.
 const MASK: &str = "[secret]";
@@ -33,15 +33,15 @@ pub(crate) struct ProcessLog {
 
 struct State {
     file: Option<File>,
-    /// Remaining bytes before the file is full.
-    room: u64,
-    /// Bytes after that, which are not in the file yet.
-    surplus: u64,
-    /// The last bytes of the output.
+    /// Number of bytes that the file may still store of the beginning.
+    head_room: u64,
+    /// Number of later bytes, of which `finish` writes the last ones.
+    unwritten: u64,
+    /// The last bytes of the output, at most `TAIL_LIMIT`.
     tail: VecDeque<u8>,
     /// The current incomplete line, truncated.
     line: Vec<u8>,
-    words: LastWords,
+    exit_reason: ExitReason,
     /// Log lines that the case refers to.
     lines: Option<LogLines>,
 }
@@ -64,11 +64,11 @@ impl ProcessLog {
             .map_or(0, |file| file.len());
         let state = Mutex::new(State {
             file,
-            room: HEAD_LIMIT.saturating_sub(length),
-            surplus: 0,
+            head_room: HEAD_LIMIT.saturating_sub(length),
+            unwritten: 0,
             tail: VecDeque::new(),
             line: Vec::new(),
-            words: LastWords::default(),
+            exit_reason: ExitReason::default(),
             lines,
         });
         Ok(ProcessLog { state, secrets })
@@ -79,30 +79,32 @@ impl ProcessLog {
         state.tail.extend(bytes);
         let surplus = state.tail.len().saturating_sub(TAIL_LIMIT);
         state.tail.drain(..surplus);
-        state.look_at(bytes);
-        let taken = bytes.len().min(usize::try_from(state.room).unwrap_or(usize::MAX));
-        state.room -= taken as u64;
-        state.surplus += (bytes.len() - taken) as u64;
+        state.read(bytes);
+        let written = bytes
+            .len()
+            .min(usize::try_from(state.head_room).unwrap_or(usize::MAX));
+        state.head_room -= written as u64;
+        state.unwritten += (bytes.len() - written) as u64;
         if let Some(file) = &mut state.file {
             // A full disk must not stop the program under test; the last lines are still in memory.
-            file.write_all(&bytes[..taken]).ok();
+            file.write_all(&bytes[..written]).ok();
         }
     }
 
     /// Completes the file with the marker for omitted output and the end.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
-        let surplus = std::mem::take(&mut state.surplus);
-        let kept = usize::try_from(surplus)
+        let unwritten = std::mem::take(&mut state.unwritten);
+        let stored = usize::try_from(unwritten)
             .unwrap_or(usize::MAX)
             .min(state.tail.len());
-        let from = state.tail.len() - kept;
+        let from = state.tail.len() - stored;
         let end: Vec<u8> = state.tail.range(from..).copied().collect();
-        if let Some(file) = state.file.as_mut().filter(|_| surplus > 0) {
-            match surplus - kept as u64 {
+        if let Some(file) = state.file.as_mut().filter(|_| unwritten > 0) {
+            match unwritten - stored as u64 {
                 0 => {}
-                gone => {
-                    write!(file, "\n[{gone} {LEFT_OUT}\n").ok();
+                omitted => {
+                    write!(file, "\n[{omitted} {OMITTED}\n").ok();
                 }
             }
             file.write_all(&end).ok();
@@ -113,7 +115,7 @@ impl ProcessLog {
     pub(crate) fn reason(&self) -> Option<Vec<String>> {
         let mut state = self.state.lock();
         state.end_line();
-        state.words.reason().map(<[String]>::to_vec)
+        state.exit_reason.reason().map(<[String]>::to_vec)
     }
 
     /// The last lines, without terminal control characters.
@@ -133,7 +135,8 @@ impl Drop for ProcessLog {
 }
 
 impl State {
-    fn look_at(&mut self, bytes: &[u8]) {
+    /// Splits the output into lines.
+    fn read(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             // A character has at most four bytes.
             let room = (LINE_LIMIT * 4).saturating_sub(self.line.len());
@@ -149,14 +152,14 @@ impl State {
         if !line.is_empty() {
             let line = String::from_utf8_lossy(&line);
             if let Some(lines) = &self.lines {
-                lines.hear(line.trim_end());
+                lines.record(line.trim_end());
             }
-            self.words.take(line.trim_end());
+            self.exit_reason.read_line(line.trim_end());
         }
     }
 }
 
-/// Reads a pipe to its end.
+/// Appends the output of a pipe to the log until the pipe is closed.
 pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<ProcessLog>) {
     let mut buffer = [0; 8192];
     let mut unmasked = Vec::new();
@@ -167,19 +170,19 @@ pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<P
     log.append(&unmasked);
 }
 
-/// Takes the output with secrets masked, except an end that may be the beginning of a secret.
+/// Removes and returns the output with secrets masked, except an end that may be the beginning of a secret.
 fn masked(output: &mut Vec<u8>, secrets: &[String]) -> Vec<u8> {
     for secret in secrets.iter().map(String::as_bytes) {
-        let places: Vec<usize> = memmem::find_iter(output, secret).collect();
-        for place in places.into_iter().rev() {
-            output.splice(place..place + secret.len(), MASK.bytes());
+        let positions: Vec<usize> = memmem::find_iter(output, secret).collect();
+        for position in positions.into_iter().rev() {
+            output.splice(position..position + secret.len(), MASK.bytes());
         }
     }
-    let begun = |secret: &String| {
-        let is_begun = |length: &usize| output.ends_with(&secret.as_bytes()[..*length]);
-        (1..secret.len()).rev().find(is_begun)
+    let partial = |secret: &String| {
+        let is_partial = |length: &usize| output.ends_with(&secret.as_bytes()[..*length]);
+        (1..secret.len()).rev().find(is_partial)
     };
-    let left = secrets.iter().filter_map(begun).max().unwrap_or_default();
+    let left = secrets.iter().filter_map(partial).max().unwrap_or_default();
     let rest = output.split_off(output.len() - left);
     std::mem::replace(output, rest)
 }
@@ -219,7 +222,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("the beginning\nxxx"), "{}", &text[..20]);
         assert!(text.ends_with("xxx\nthe end\n"));
-        assert_eq!(text.matches("bytes are left out here").count(), 3);
+        assert_eq!(text.matches("bytes are omitted here").count(), 3);
         assert!(text.len() < 5 * TAIL_LIMIT, "{}", text.len());
     }
 

@@ -16,7 +16,7 @@ use tracing::instrument::WithSubscriber;
 
 use crate::api_server::RealApiServer;
 use crate::driver_state::DriverState;
-use crate::journal::{Exit, Journal, LastWords, ProcessEvent, ProcessFact, What};
+use crate::journal::{Exit, Journal, LastOutput, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
 use crate::log_lines::LogLines;
 use crate::network::Network;
@@ -272,20 +272,20 @@ fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> What {
 pub(crate) struct ProgramEnded {
     /// Exit status of the program.
     pub(crate) status: ExitStatus,
-    pub(crate) last_words: LastWords,
+    pub(crate) last_output: LastOutput,
 }
 
 fn exit_of(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> Exit {
     let without_output = |how: String| Exit {
         how,
-        last_words: None,
+        last_output: None,
     };
     match ended {
         Ok(Ok(())) => without_output("without an error, although it was not stopped".to_owned()),
         Ok(Err(error)) => match error.downcast::<ProgramEnded>() {
             Ok(program) => Exit {
                 how: program.to_string(),
-                last_words: Some(program.last_words),
+                last_output: Some(program.last_output),
             },
             Err(error) => without_output(format!("error: {error}")),
         },

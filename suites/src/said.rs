@@ -31,8 +31,8 @@ impl Said {
             last_words: failure
                 .exit
                 .as_ref()
-                .and_then(|exit| exit.last_words.as_ref())
-                .map_or_else(Vec::new, |words| words.lines.clone()),
+                .and_then(|exit| exit.last_output.as_ref())
+                .map_or_else(Vec::new, |output| output.lines.clone()),
         }
     }
 

@@ -26,7 +26,7 @@ struct Cut;
 
 /// Opens a listener for the clients of a case.
 pub(crate) async fn listen(case: Arc<Case>, with_tls: bool) -> std::io::Result<Listening> {
-    Listening::open(&Network::Machine, with_tls, move |request| {
+    Listening::open(&Network::Host, with_tls, move |request| {
         serve(Arc::clone(&case), request)
     })
     .await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fake_apiserver::ResourcePath;
 use futures::{Stream, StreamExt};
-use harness::body_lines::{Broken, lines};
+use harness::body_lines::{BodyError, lines};
 use harness::journal::{Change, DeliveryFact, What};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -107,7 +107,7 @@ struct WatchForwarder {
 }
 
 impl WatchForwarder {
-    async fn run(self, mut lines: impl Stream<Item = Result<Bytes, Broken>> + Unpin) {
+    async fn run(self, mut lines: impl Stream<Item = Result<Bytes, BodyError>> + Unpin) {
         loop {
             let next = tokio::select! {
                 biased;

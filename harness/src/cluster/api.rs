@@ -61,7 +61,7 @@ pub(super) enum Plain {
 
 impl Plain {
     async fn open(api: &ApiServer, network: &Network) -> std::io::Result<Self> {
-        if let Network::Machine = network {
+        if let Network::Host = network {
             return Ok(Plain::Port(api.start().await?));
         }
         let (address, mut connections) = network.listen().await?;

@@ -71,7 +71,7 @@ impl Cluster {
                 segment: segment.unwrap_or_default(),
             });
             match &self.network {
-                Network::Machine => self.driver.listen(&socket, identity).await.map_err(io)?,
+                Network::Host => self.driver.listen(&socket, identity).await.map_err(io)?,
                 Network::Memory(memory) => self.driver.serve(memory.listen(&socket), identity),
             }
         };

@@ -139,7 +139,7 @@ impl Cluster {
         let io = |what| move |source| StartError::Io { what, source };
         let network = match seed {
             Some(_) => Network::in_memory(),
-            None => Network::Machine,
+            None => Network::Host,
         };
         let folder = network.folder().map_err(io("make a temporary folder"))?;
         let killer = Killer::default();

@@ -20,19 +20,19 @@ use serde_json::{Value, json};
 
 use super::rule::{EventKind, RequestRule};
 use super::traffic::Traffic;
-use crate::body_lines::{Broken, lines};
+use crate::body_lines::{BodyError, lines};
 use crate::listening::{BODY_MAX, Listening};
 use crate::network::{HttpConnector, Network};
 
 /// Maximum size of a response, in bytes.
-const ANSWER_MAX: usize = 256 << 20;
+const RESPONSE_MAX: usize = 256 << 20;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-type Body = UnsyncBoxBody<Bytes, Broken>;
+type Body = UnsyncBoxBody<Bytes, BodyError>;
 
-fn broken(error: impl Display) -> Broken {
-    Broken(error.to_string())
+fn body_error(error: impl Display) -> BodyError {
+    BodyError(error.to_string())
 }
 
 /// Opens a listener before the server at this URL, which has no TLS.
@@ -63,91 +63,93 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// Handles one request. An error cuts the connection, as the connection behind it was cut.
-    async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, Broken> {
+    /// Handles one request. An error cuts the client's connection, because the connection to the server was cut.
+    async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, BodyError> {
         let (mut head, body) = request.into_parts();
         let body = Limited::new(body, BODY_MAX)
             .collect()
             .await
-            .map_err(broken)?
+            .map_err(body_error)?
             .to_bytes();
         let mut query = head.uri.query().unwrap_or_default().to_owned();
         let target = ResourcePath::of_request(head.method.as_str(), head.uri.path(), &query);
         let Some((verb, path)) = target else {
-            return self.pass(&head, &query, body).await.map(whole);
+            return self.forward(&head, &query, body).await.map(unchanged);
         };
         let resource = path.acted_on();
         let mut value = read(&head, &body);
         let rules = self.traffic.rules_for(verb, &resource, &value);
         if rules.iter().any(|rule| rule.pretend) {
-            return Ok(pretended(verb, &value));
+            return Ok(pretended_response(verb, &value));
         }
         for rule in &rules {
             rule.apply(&mut value, &mut query);
         }
-        self.send_besides(&head, &rules).await?;
+        self.send_additional(&head, &rules).await?;
         for rule in &rules {
-            if let Some(path) = led_elsewhere(rule, head.uri.path()) {
-                head.uri = path.parse().map_err(broken)?;
+            if let Some(path) = redirected_path(rule, head.uri.path()) {
+                head.uri = path.parse().map_err(body_error)?;
             }
         }
-        let body = written(&mut head, &value, &rules).unwrap_or(body);
-        let shows = self.traffic.shows(&resource);
-        if shows {
-            ask_for_json(&mut head);
+        let body = changed_body(&mut head, &value, &rules).unwrap_or(body);
+        let changes_responses = self.traffic.changes_responses(&resource);
+        if changes_responses {
+            request_json(&mut head);
         }
-        let answer = self.pass(&head, &query, body.clone()).await?;
+        let response = self.forward(&head, &query, body.clone()).await?;
         for _ in 0..rules.iter().map(|rule| rule.repeat).sum() {
-            self.send_away(&head, &query, body.clone()).await?;
+            self.send_and_discard(&head, &query, body.clone()).await?;
         }
         match rules.iter().find_map(|rule| rule.answered) {
-            Some(code) => failed(code),
-            None if shows && answer.status() == StatusCode::OK => {
-                self.show(verb, answer, resource, &query).await
+            Some(code) => empty_response(code),
+            None if changes_responses && response.status() == StatusCode::OK => {
+                self.apply_to_response(verb, response, resource, &query).await
             }
-            None => Ok(whole(answer)),
+            None => Ok(unchanged(response)),
         }
     }
 
     /// Applies the rules to the objects of a response.
-    async fn show(
+    async fn apply_to_response(
         &self,
         verb: Verb,
-        answer: Response<Incoming>,
+        response: Response<Incoming>,
         resource: String,
         query: &str,
-    ) -> Result<Response<Body>, Broken> {
+    ) -> Result<Response<Body>, BodyError> {
         match verb {
-            Verb::Watch => Ok(self.watched(answer, resource, query)),
-            Verb::List | Verb::Get => self.listed(answer, &resource).await,
-            _ => Ok(whole(answer)),
+            Verb::Watch => Ok(self.apply_to_watch(response, resource, query)),
+            Verb::List | Verb::Get => self.apply_to_list(response, &resource).await,
+            _ => Ok(unchanged(response)),
         }
     }
 
-    async fn send_besides(&self, head: &Parts, rules: &[&RequestRule]) -> Result<(), Broken> {
-        for besides in rules.iter().flat_map(|rule| &rule.besides) {
+    /// Sends the additional requests of the rules.
+    async fn send_additional(&self, head: &Parts, rules: &[&RequestRule]) -> Result<(), BodyError> {
+        for request in rules.iter().flat_map(|rule| &rule.additional) {
             let mut head = head.clone();
-            head.method = besides.method.parse().map_err(broken)?;
-            head.uri = besides.path.parse().map_err(broken)?;
+            head.method = request.method.parse().map_err(body_error)?;
+            head.uri = request.path.parse().map_err(body_error)?;
             head.headers.remove(CONTENT_TYPE);
             let query = head.uri.query().unwrap_or_default().to_owned();
-            self.send_away(&head, &query, Bytes::new()).await?;
+            self.send_and_discard(&head, &query, Bytes::new()).await?;
         }
         Ok(())
     }
 
     /// Sends a request and ignores the response.
-    async fn send_away(&self, head: &Parts, query: &str, body: Bytes) -> Result<(), Broken> {
-        let answer = self.pass(head, query, body).await?;
-        drop(answer.into_body().collect().await);
+    async fn send_and_discard(&self, head: &Parts, query: &str, body: Bytes) -> Result<(), BodyError> {
+        let response = self.forward(head, query, body).await?;
+        drop(response.into_body().collect().await);
         Ok(())
     }
 
-    async fn pass(&self, head: &Parts, query: &str, body: Bytes) -> Result<Response<Incoming>, Broken> {
+    /// Sends a request to the server.
+    async fn forward(&self, head: &Parts, query: &str, body: Bytes) -> Result<Response<Incoming>, BodyError> {
         let mark = if query.is_empty() { "" } else { "?" };
         let uri: Uri = format!("{}{}{mark}{query}", self.server, head.uri.path())
             .parse()
-            .map_err(broken)?;
+            .map_err(body_error)?;
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = uri;
@@ -155,42 +157,47 @@ impl Proxy {
         // The client sets them for the new connection.
         request.headers_mut().remove(HOST);
         request.headers_mut().remove(CONTENT_LENGTH);
-        self.client.request(request).await.map_err(broken)
+        self.client.request(request).await.map_err(body_error)
     }
 
-    async fn listed(&self, answer: Response<Incoming>, resource: &str) -> Result<Response<Body>, Broken> {
-        let (mut head, body) = answer.into_parts();
-        let body = Limited::new(body, ANSWER_MAX)
+    /// Applies the rules to the objects of a list or to a single object.
+    async fn apply_to_list(
+        &self,
+        response: Response<Incoming>,
+        resource: &str,
+    ) -> Result<Response<Body>, BodyError> {
+        let (mut head, body) = response.into_parts();
+        let body = Limited::new(body, RESPONSE_MAX)
             .collect()
             .await
-            .map_err(broken)?
+            .map_err(body_error)?
             .to_bytes();
-        let mut value: Value = serde_json::from_slice(&body).map_err(broken)?;
+        let mut value: Value = serde_json::from_slice(&body).map_err(body_error)?;
         match value["items"].as_array_mut() {
-            Some(items) => items.retain_mut(|object| self.traffic.show_listed(resource, object)),
-            None => drop(self.traffic.show_listed(resource, &mut value)),
+            Some(items) => items.retain_mut(|object| self.traffic.apply_to_listed(resource, object)),
+            None => drop(self.traffic.apply_to_listed(resource, &mut value)),
         }
         head.headers.remove(CONTENT_LENGTH);
         Ok(Response::from_parts(head, full(value.to_string().into())))
     }
 
     /// Applies the rules to the events of a watch.
-    fn watched(&self, answer: Response<Incoming>, resource: String, query: &str) -> Response<Body> {
+    fn apply_to_watch(&self, response: Response<Incoming>, resource: String, query: &str) -> Response<Body> {
         let mut listing = form_urlencoded::parse(query.as_bytes())
             .any(|(key, value)| key == "sendInitialEvents" && value == "true");
         let traffic = Arc::clone(&self.traffic);
-        let (head, body) = answer.into_parts();
+        let (head, body) = response.into_parts();
         let events = lines(body).filter_map(move |line| {
-            let shown = line.map(|line| shown(&traffic, &resource, &mut listing, line));
-            std::future::ready(shown.transpose())
+            let changed = line.map(|line| change_event(&traffic, &resource, &mut listing, line));
+            std::future::ready(changed.transpose())
         });
         let frames = events.map(|line| line.map(Frame::data));
         Response::from_parts(head, StreamBody::new(frames).boxed_unsync())
     }
 }
 
-/// One event after the rules; `None` if it is withheld. `listing`: the watch has not delivered all initial objects yet.
-fn shown(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
+/// One watch event after the rules; `None` if a rule hides it. `listing`: the watch has not delivered all initial objects yet.
+fn change_event(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
     let Ok(mut event) = serde_json::from_slice::<Value>(&line) else {
         return Some(line);
     };
@@ -205,14 +212,14 @@ fn shown(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> 
     };
     let object = &mut event["object"];
     let is_seen = match *listing {
-        true => traffic.show_listed(resource, object),
-        false => traffic.show_event(resource, kind, object),
+        true => traffic.apply_to_listed(resource, object),
+        false => traffic.apply_to_event(resource, kind, object),
     };
     is_seen.then(|| format!("{event}\n").into())
 }
 
 /// The request body after the rules; `None` if it is unchanged or empty.
-fn written(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<Bytes> {
+fn changed_body(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<Bytes> {
     if rules.is_empty() || value.is_null() {
         return None;
     }
@@ -223,7 +230,7 @@ fn written(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<By
 }
 
 /// Requests a JSON response, which the rules can change.
-fn ask_for_json(head: &mut Parts) {
+fn request_json(head: &mut Parts) {
     let accept = head.headers.get(ACCEPT);
     if accept.is_none_or(|accept| is_protobuf(Some(accept))) {
         head.headers.insert(ACCEPT, JSON);
@@ -232,16 +239,16 @@ fn ask_for_json(head: &mut Parts) {
 }
 
 /// Path to which a rule redirects a request; `None` if unchanged.
-fn led_elsewhere(rule: &RequestRule, path: &str) -> Option<String> {
+fn redirected_path(rule: &RequestRule, path: &str) -> Option<String> {
     let namespace = rule.namespace.as_deref();
     match rule.everywhere {
         true => Some(everywhere(path)),
-        false => namespace.map(|namespace| within(namespace, path)),
+        false => namespace.map(|namespace| in_namespace(namespace, path)),
     }
 }
 
 /// The same path in another namespace.
-fn within(namespace: &str, path: &str) -> String {
+fn in_namespace(namespace: &str, path: &str) -> String {
     match path.split_once("/namespaces/") {
         None => path.to_owned(),
         Some((before, rest)) => {
@@ -275,8 +282,8 @@ fn is_protobuf(media: Option<&HeaderValue>) -> bool {
     media.is_some_and(|media| media.contains("protobuf"))
 }
 
-fn whole(answer: Response<Incoming>) -> Response<Body> {
-    answer.map(|body| body.map_err(broken).boxed_unsync())
+fn unchanged(response: Response<Incoming>) -> Response<Body> {
+    response.map(|body| body.map_err(body_error).boxed_unsync())
 }
 
 fn full(body: Bytes) -> Body {
@@ -284,15 +291,15 @@ fn full(body: Bytes) -> Body {
 }
 
 /// An empty response with a status code.
-fn failed(code: u16) -> Result<Response<Body>, Broken> {
-    let mut answer = Response::new(full(Bytes::new()));
-    *answer.status_mut() = StatusCode::from_u16(code).map_err(broken)?;
-    Ok(answer)
+fn empty_response(code: u16) -> Result<Response<Body>, BodyError> {
+    let mut response = Response::new(full(Bytes::new()));
+    *response.status_mut() = StatusCode::from_u16(code).map_err(body_error)?;
+    Ok(response)
 }
 
 /// Response to a request that is not sent, as if it had succeeded.
-fn pretended(verb: Verb, body: &Value) -> Response<Body> {
-    let (code, answer) = match verb {
+fn pretended_response(verb: Verb, body: &Value) -> Response<Body> {
+    let (code, text) = match verb {
         Verb::Delete | Verb::DeleteCollection => {
             let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
             (StatusCode::OK, status.to_string())
@@ -300,7 +307,7 @@ fn pretended(verb: Verb, body: &Value) -> Response<Body> {
         Verb::Create => (StatusCode::CREATED, body.to_string()),
         _ => (StatusCode::OK, body.to_string()),
     };
-    let mut response = Response::new(full(answer.into()));
+    let mut response = Response::new(full(text.into()));
     *response.status_mut() = code;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     response
@@ -341,9 +348,9 @@ mod tests {
             ("GET", "/apis", None),
         ] {
             let (path, query) = url.split_once('?').unwrap_or((url, ""));
-            let asked = ResourcePath::of_request(method, path, query);
-            let asked = asked.map(|(verb, path)| (verb.as_str().to_owned(), path.acted_on()));
-            assert_eq!(asked, expected, "{url}");
+            let parsed = ResourcePath::of_request(method, path, query);
+            let parsed = parsed.map(|(verb, path)| (verb.as_str().to_owned(), path.acted_on()));
+            assert_eq!(parsed, expected, "{url}");
         }
     }
 
@@ -355,8 +362,8 @@ mod tests {
         assert_eq!(everywhere(&here), all);
         assert_eq!(everywhere(&all), all);
         let there = format!("{group}/namespaces/default/csistoragecapacities");
-        assert_eq!(within("default", &here), there);
-        assert_eq!(within("default", &all), all);
+        assert_eq!(in_namespace("default", &here), there);
+        assert_eq!(in_namespace("default", &all), all);
     }
 
     #[tokio::test]
@@ -367,7 +374,7 @@ mod tests {
             (Verb::Create, 201, Value::Null),
             (Verb::Delete, 200, "Status".into()),
         ] {
-            let (head, body) = pretended(verb, &object).into_parts();
+            let (head, body) = pretended_response(verb, &object).into_parts();
             let body = body.collect().await.map_err(|error| error.to_string());
             let body: Value =
                 serde_json::from_slice(&body.expect("the body ends").to_bytes()).expect("valid JSON");

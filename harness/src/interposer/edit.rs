@@ -32,15 +32,15 @@ pub(super) fn set(value: &mut Value, pointer: &str, new: &Value) {
             }
         });
     }
-    let mut place = value;
+    let mut parent_value = value;
     for step in parent.split('/').skip(1) {
         let step = step.replace("~1", "/").replace("~0", "~");
-        let Value::Object(fields) = place else {
+        let Value::Object(fields) = parent_value else {
             return;
         };
-        place = fields.entry(step).or_insert_with(|| Value::Object(Map::new()));
+        parent_value = fields.entry(step).or_insert_with(|| Value::Object(Map::new()));
     }
-    if let Value::Object(fields) = place {
+    if let Value::Object(fields) = parent_value {
         fields.insert(key, new.clone());
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         remove(&mut value, "/nowhere/at/all");
         set(&mut value, "/a/x/y~1z", &json!(true));
         set(&mut value, "/a/d/*/g", &json!("h"));
-        set(&mut value, "/a/d/0", &json!("a list is no object"));
+        set(&mut value, "/a/d/0", &json!("a list is not an object"));
         truncate(&mut value, "/a/d/*/f", 1);
         assert_eq!(
             value,

@@ -11,7 +11,7 @@ use crate::listening::Listening;
 use crate::system::Access;
 use capacity_types::exposition::sample;
 
-/// Listens on the system's metrics address and gives the system another one; `None` if no metrics are read or no rule applies.
+/// Listens on the system's metrics address and assigns the system another address; `None` if no metrics are read or no rule applies.
 pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Result<Option<Listening>> {
     let rules = rules.iter().filter_map(|rule| match rule {
         WireRule::Metrics(rule) => Some(rule.clone()),
@@ -21,22 +21,22 @@ pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Re
     let Some(address) = access.metrics_address.clone().filter(|_| !rules.is_empty()) else {
         return Ok(None);
     };
-    let behind = access.network.free_address()?;
+    let inner_address = access.network.free_address()?;
     let network = access.network.clone();
-    access.metrics_address = Some(behind.clone());
+    access.metrics_address = Some(inner_address.clone());
     let serve = move |request: hyper::Request<_>| {
         let (network, rules) = (network.clone(), Arc::clone(&rules));
-        let url = format!("http://{behind}{}", request.uri().path());
+        let url = format!("http://{inner_address}{}", request.uri().path());
         async move {
-            let answer = match network.get(&url, None).await {
-                Ok(text) => Response::new(Full::from(spoilt(&text, &rules))),
+            let response = match network.get(&url, None).await {
+                Ok(text) => Response::new(Full::from(apply_rules(&text, &rules))),
                 Err(error) => {
-                    let mut answer = Response::new(Full::from(error));
-                    *answer.status_mut() = StatusCode::BAD_GATEWAY;
-                    answer
+                    let mut response = Response::new(Full::from(error));
+                    *response.status_mut() = StatusCode::BAD_GATEWAY;
+                    response
                 }
             };
-            Ok::<_, Infallible>(answer.map(BodyExt::boxed_unsync))
+            Ok::<_, Infallible>(response.map(BodyExt::boxed_unsync))
         }
     };
     Listening::open_at(&access.network, &address, serve)
@@ -45,7 +45,7 @@ pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Re
 }
 
 /// The metrics text after the rules.
-fn spoilt(text: &str, rules: &[MetricsRule]) -> String {
+fn apply_rules(text: &str, rules: &[MetricsRule]) -> String {
     let lines = text.lines().filter_map(|line| {
         let Some(mut sample) = sample(line) else {
             return Some(line.to_owned());
@@ -87,7 +87,7 @@ mod tests {
         ];
         let text = "# TYPE a gauge\na_total 1\nb{x=\"1\",y=\"2\"} 3\nc 4\nd{x=\"1\"} 5\n";
         assert_eq!(
-            spoilt(text, &rules),
+            apply_rules(text, &rules),
             "# TYPE a gauge\nb{y=\"2\"} 3\nc 0\nd{x=\"1\"} 5\n"
         );
     }

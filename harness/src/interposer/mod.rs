@@ -1,12 +1,12 @@
 //! Proxies between one system under test and its API server, its driver and its metrics readers; rules change the traffic.
 //!
-//! The result is a program with an injected bug: the harness's own servers, and so the journal, see only the forwarded traffic. This works
-//! with any program, so it shows whether the gate detects the bug. Does not know the names of injected defects.
+//! To the harness's own servers, and so in the journal, a correct program with changed traffic looks like a program with a bug. This tests
+//! with any program whether the cases detect that bug. Does not know the names of injected defects.
 
 mod api;
 mod edit;
 mod metrics;
-mod reach;
+mod relevance;
 mod rule;
 mod traffic;
 
@@ -15,22 +15,22 @@ use std::sync::Arc;
 
 use fake_csi::{CsiDefect, DefectProxy, Running};
 
-pub use self::reach::are_met;
-pub use self::rule::{Besides, EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
+pub use self::relevance::rules_apply;
+pub use self::rule::{AdditionalRequest, EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
 use self::traffic::Traffic;
 use crate::listening::Listening;
 use crate::network::{Folder, Network};
 use crate::system::{Access, BoxError, ChildAccess, System};
 
 /// The proxies of one instance; dropping it closes them.
-struct Interposed {
+struct Proxies {
     _api: Option<Listening>,
     _csi: Option<Running>,
     _metrics: Option<Listening>,
     _folder: Folder,
 }
 
-/// The same system with traffic that these rules change. Each start of each instance has its own proxies.
+/// A system whose traffic these rules change. Each started instance has its own proxies.
 pub fn interpose(system: &System, rules: &[WireRule]) -> System {
     let inner = Arc::clone(&system.run);
     let rules: Arc<[WireRule]> = rules.into();
@@ -38,7 +38,7 @@ pub fn interpose(system: &System, rules: &[WireRule]) -> System {
         run: Arc::new(move |access, stop| {
             let (inner, rules) = (Arc::clone(&inner), Arc::clone(&rules));
             Box::pin(async move {
-                let (_interposed, access) = begin(access, &rules).await?;
+                let (_proxies, access) = start_proxies(access, &rules).await?;
                 inner(access, stop).await
             })
         }),
@@ -46,46 +46,46 @@ pub fn interpose(system: &System, rules: &[WireRule]) -> System {
     }
 }
 
-async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Access), BoxError> {
+async fn start_proxies(mut access: Access, rules: &[WireRule]) -> Result<(Proxies, Access), BoxError> {
     let folder = access.network.folder()?;
     let traffic = Traffic::of(rules);
-    let api = match traffic.is_spoilt() {
+    let api = match traffic.has_rules() {
         true => {
             let proxy = api::open(&access.network, &access.api_url, traffic, access.child.is_some()).await?;
-            lead(&mut access, &proxy, folder.path().join("kubeconfig"))?;
+            redirect(&mut access, &proxy, folder.path().join("kubeconfig"))?;
             Some(proxy)
         }
         false => None,
     };
-    let defects: Vec<CsiDefect> = rules.iter().filter_map(WireRule::csi_defect).collect();
+    let csi_defects: Vec<CsiDefect> = rules.iter().filter_map(WireRule::csi_defect).collect();
     let csi = match &access.csi_socket {
-        Some(driver) if !defects.is_empty() => {
+        Some(driver) if !csi_defects.is_empty() => {
             let socket = folder.path().join("csi.sock");
-            let channel = match defects.contains(&CsiDefect::ConnectionNotRestored) {
+            let channel = match csi_defects.contains(&CsiDefect::ConnectionNotRestored) {
                 true => access.network.channel_once(driver),
                 false => access.network.channel(driver)?,
             };
-            let proxy = DefectProxy::new(channel, defects);
+            let csi_proxy = DefectProxy::new(channel, csi_defects);
             let running = match &access.network {
-                Network::Machine => proxy.listen(&socket)?,
-                Network::Memory(memory) => proxy.serve(memory.listen(&socket)),
+                Network::Host => csi_proxy.listen(&socket)?,
+                Network::Memory(memory) => csi_proxy.serve(memory.listen(&socket)),
             };
             access.csi_socket = Some(socket);
             Some(running)
         }
         _ => None,
     };
-    let interposed = Interposed {
+    let proxies = Proxies {
         _api: api,
         _csi: csi,
         _metrics: metrics::open(&mut access, rules).await?,
         _folder: folder,
     };
-    Ok((interposed, access))
+    Ok((proxies, access))
 }
 
 /// Redirects a system to the proxy.
-fn lead(access: &mut Access, proxy: &Listening, kubeconfig: PathBuf) -> std::io::Result<()> {
+fn redirect(access: &mut Access, proxy: &Listening, kubeconfig: PathBuf) -> std::io::Result<()> {
     let Some(child) = access.child.take() else {
         access.api_url = proxy.url();
         return Ok(());

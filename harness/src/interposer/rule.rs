@@ -1,4 +1,4 @@
-//! Serialized rules that change traffic.
+//! Rules that change the traffic of a system under test, as `suites/defects.yaml` writes them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fake_csi::CsiDefect;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One change of a system's traffic.
+/// A rule that changes the traffic of a system.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WireRule {
@@ -24,13 +24,13 @@ pub enum WireRule {
 impl WireRule {
     pub(super) fn csi_defect(&self) -> Option<CsiDefect> {
         match self {
-            WireRule::Call(defect) => Some(*defect),
+            WireRule::Call(csi_defect) => Some(*csi_defect),
             WireRule::Request(_) | WireRule::Object(_) | WireRule::Metrics(_) => None,
         }
     }
 }
 
-/// Changes requests to the API server.
+/// Changes the requests that a system sends to the API server.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRule {
@@ -56,11 +56,11 @@ pub struct RequestRule {
     /// Namespace to send the request to.
     pub namespace: Option<String>,
     /// Additional requests to send before it; their responses are ignored.
-    #[serde(default)]
-    pub besides: Vec<Besides>,
+    #[serde(rename = "besides", default)]
+    pub additional: Vec<AdditionalRequest>,
     /// HTTP status to return instead of the server's response.
     pub answered: Option<u16>,
-    /// Does not send the request, and answers as if it had succeeded.
+    /// Does not send the request, and returns a successful response.
     #[serde(default)]
     pub pretend: bool,
     /// Number of times to repeat the request.
@@ -71,7 +71,7 @@ pub struct RequestRule {
 /// An additional request without a body.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Besides {
+pub struct AdditionalRequest {
     /// The HTTP method.
     pub method: String,
     /// The path, with the query after a question mark.
@@ -96,7 +96,7 @@ pub struct ObjectRule {
     /// Whether to change objects in lists, including the initial events of a watch.
     #[serde(default)]
     pub listed: bool,
-    /// Withholds the object.
+    /// Hides the object from the system.
     #[serde(default)]
     pub withhold: bool,
     /// Fields to remove, as JSON pointers.
@@ -119,7 +119,7 @@ pub struct ObjectRule {
 pub struct MetricsRule {
     /// Prefix of the names of its series.
     pub name: String,
-    /// Withholds the series.
+    /// Removes the series from the metrics.
     #[serde(default)]
     pub withhold: bool,
     /// Labels to remove.

@@ -26,46 +26,47 @@ impl Traffic {
         traffic
     }
 
-    /// Whether any rule exists.
-    pub(super) fn is_spoilt(&self) -> bool {
+    /// Whether any rule applies to API traffic.
+    pub(super) fn has_rules(&self) -> bool {
         !self.requests.is_empty() || !self.objects.is_empty()
     }
 
-    /// The rules for a request. `body`: null if there is none.
+    /// The rules for a request. `body`: null for a request without one.
     pub(super) fn rules_for(&self, verb: Verb, resource: &str, body: &Value) -> Vec<&RequestRule> {
-        let is_meant = |rule: &&RequestRule| {
+        let is_match = |rule: &&RequestRule| {
             rule.resource == resource
                 && rule.verbs.contains(&verb)
                 && !rule.lacking.iter().any(|pointer| edit::has(body, pointer))
         };
-        self.requests.iter().filter(is_meant).collect()
+        self.requests.iter().filter(is_match).collect()
     }
 
     /// Whether a rule changes objects of this resource.
-    pub(super) fn shows(&self, resource: &str) -> bool {
+    pub(super) fn changes_responses(&self, resource: &str) -> bool {
         self.objects.iter().any(|rule| rule.resource == resource)
     }
 
     /// Applies the rules to an object in a list; returns false if it is withheld.
-    pub(super) fn show_listed(&self, resource: &str, object: &mut Value) -> bool {
+    pub(super) fn apply_to_listed(&self, resource: &str, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.listed);
-        show(rules, resource, object)
+        apply_rules(rules, resource, object)
     }
 
     /// Applies the rules to the object of a watch event; returns false if the event is withheld.
-    pub(super) fn show_event(&self, resource: &str, kind: EventKind, object: &mut Value) -> bool {
+    pub(super) fn apply_to_event(&self, resource: &str, kind: EventKind, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.events.contains(&kind));
-        show(rules, resource, object)
+        apply_rules(rules, resource, object)
     }
 }
 
-fn show<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, object: &mut Value) -> bool {
+fn apply_rules<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, object: &mut Value) -> bool {
     let mut rules = rules.filter(|rule| rule.resource == resource);
-    rules.all(|rule| rule.show(object))
+    rules.all(|rule| rule.apply(object))
 }
 
 impl ObjectRule {
-    pub(super) fn is_about(&self, object: &Value) -> bool {
+    /// Whether the rule applies to this object.
+    pub(super) fn matches_object(&self, object: &Value) -> bool {
         let has = |(pointer, text): (&String, &String)| {
             let found = object.pointer(pointer).and_then(Value::as_str);
             found.is_some_and(|found| found.contains(text.as_str()))
@@ -74,17 +75,17 @@ impl ObjectRule {
     }
 
     /// Whether the rule changes this object.
-    pub(super) fn changes(&self, object: &Value) -> bool {
-        if !self.is_about(object) {
+    pub(super) fn changes_object(&self, object: &Value) -> bool {
+        if !self.matches_object(object) {
             return false;
         }
-        let mut shown = object.clone();
-        !self.show(&mut shown) || shown != *object
+        let mut changed = object.clone();
+        !self.apply(&mut changed) || changed != *object
     }
 
     /// Applies the rule to an object; returns false if it is withheld.
-    fn show(&self, object: &mut Value) -> bool {
-        if !self.is_about(object) {
+    fn apply(&self, object: &mut Value) -> bool {
+        if !self.matches_object(object) {
             return true;
         }
         if self.withhold {
@@ -110,7 +111,7 @@ impl ObjectRule {
 
 impl RequestRule {
     /// A rule for the same requests without any effect.
-    fn idle(&self) -> RequestRule {
+    fn without_effect(&self) -> RequestRule {
         RequestRule {
             verbs: self.verbs.clone(),
             resource: self.resource.clone(),
@@ -123,40 +124,40 @@ impl RequestRule {
     pub(super) fn only_removes(&self) -> bool {
         let removes = RequestRule {
             remove: self.remove.clone(),
-            ..self.idle()
+            ..self.without_effect()
         };
         *self == removes
     }
 
     /// Whether its only effect is additional reads, which change nothing and return nothing to the system.
-    pub(super) fn only_reads_more(&self) -> bool {
+    pub(super) fn only_adds_reads(&self) -> bool {
         let sends_more = RequestRule {
-            besides: self.besides.clone(),
+            additional: self.additional.clone(),
             repeat: self.repeat,
-            ..self.idle()
+            ..self.without_effect()
         };
         let reads = |verb: &Verb| matches!(verb, Verb::Get | Verb::List);
         *self == sends_more
-            && self.besides.iter().all(|besides| besides.method == "GET")
+            && self.additional.iter().all(|request| request.method == "GET")
             && (self.repeat == 0 || self.verbs.iter().all(reads))
     }
 
     /// Whether its only effect is to read all namespaces.
-    pub(super) fn only_widens(&self) -> bool {
+    pub(super) fn only_reads_all_namespaces(&self) -> bool {
         let widens = RequestRule {
             everywhere: true,
-            ..self.idle()
+            ..self.without_effect()
         };
         *self == widens
     }
 
     /// Whether an object has a field that the rule removes.
-    pub(super) fn finds(&self, object: &Value) -> bool {
-        let mut left = object.clone();
+    pub(super) fn removes_from(&self, object: &Value) -> bool {
+        let mut remaining = object.clone();
         self.remove
             .iter()
-            .for_each(|pointer| edit::remove(&mut left, pointer));
-        left != *object
+            .for_each(|pointer| edit::remove(&mut remaining, pointer));
+        remaining != *object
     }
 
     /// Changes the body and the query of a request.
@@ -171,10 +172,10 @@ impl RequestRule {
             edit::set(body, "/metadata/namespace", &namespace.as_str().into());
         }
         if !self.without.is_empty() {
-            let kept = form_urlencoded::parse(query.as_bytes())
+            let remaining = form_urlencoded::parse(query.as_bytes())
                 .filter(|(key, _)| !self.without.iter().any(|name| name == key));
             let mut writer = form_urlencoded::Serializer::new(String::new());
-            writer.extend_pairs(kept);
+            writer.extend_pairs(remaining);
             *query = writer.finish();
         }
     }
@@ -207,11 +208,11 @@ mod tests {
         assert!(pretended(Verb::Update, &json!({"a": 1})));
         assert!(!pretended(Verb::Patch, &json!({"a": 1})));
         let mut node = json!({});
-        assert!(!traffic.show_event("nodes", EventKind::Added, &mut node));
-        assert!(traffic.show_event("nodes", EventKind::Modified, &mut node));
-        assert!(traffic.show_listed("nodes", &mut node));
+        assert!(!traffic.apply_to_event("nodes", EventKind::Added, &mut node));
+        assert!(traffic.apply_to_event("nodes", EventKind::Modified, &mut node));
+        assert!(traffic.apply_to_listed("nodes", &mut node));
         let mut driver = json!({"spec": {"storageCapacity": true}});
-        assert!(traffic.show_listed("csidrivers", &mut driver));
+        assert!(traffic.apply_to_listed("csidrivers", &mut driver));
         assert_eq!(driver["spec"]["storageCapacity"], false);
         for (mut pod, is_seen) in [
             (json!({"metadata": {"name": "a.b"}}), false),
@@ -219,7 +220,7 @@ mod tests {
             (json!({"metadata": {"name": "a.b"}, "spec": {}}), true),
             (json!({}), true),
         ] {
-            assert_eq!(traffic.show_listed("pods", &mut pod), is_seen, "{pod}");
+            assert_eq!(traffic.apply_to_listed("pods", &mut pod), is_seen, "{pod}");
         }
     }
 }

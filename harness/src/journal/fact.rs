@@ -35,7 +35,7 @@ impl Fact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "fact")]
 pub enum What {
-    /// The case starts, with the settings from which bounds are computed.
+    /// The case starts; contains the settings from which bounds are computed.
     Begin(Begin),
     /// A step starts: its actions follow.
     StepStarted(StepMark),
@@ -45,7 +45,7 @@ pub enum What {
     Action(ActionFact),
     /// A bound was reached: the `within` or `hold` time of an expectation, or the time after which a silent system counts as inactive.
     Bound(BoundFact),
-    /// Nothing was in flight and nothing had changed for a while.
+    /// No request was in flight, and nothing had changed for a while.
     Quiet,
     /// The harness itself was delayed because the host was busy.
     Lag(LagFact),
@@ -76,7 +76,7 @@ pub enum What {
 }
 
 impl What {
-    /// Whether a metric may count this fact.
+    /// Whether a metric of a program may count this fact.
     pub(crate) fn may_be_counted(&self) -> bool {
         match self {
             What::Request(request) => *request.client != *HARNESS,
@@ -125,7 +125,7 @@ pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
 /// Timeout from the start of a program to its first request, multiplied by `patience`.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Default for journals without this field: the value with which they were judged.
+/// Default for journals without this field: the fixed value of the version that wrote them.
 fn retry_interval_max_us() -> u64 {
     micros(RETRY_INTERVAL_MAX)
 }
@@ -169,7 +169,7 @@ pub struct BoundFact {
     pub bound: BoundKind,
 }
 
-/// The host was too busy to run the harness in time.
+/// A delay of the harness, because the host was busy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct LagFact {
     /// Delay in microseconds.
@@ -184,7 +184,7 @@ pub enum BoundKind {
     Within,
     /// The time for which it had to stay true.
     Hold,
-    /// The time after which a publisher without a GetCapacity call is assumed to make none.
+    /// The time after which a publisher that has not called GetCapacity is assumed not to call it.
     Unasked,
     /// The time after which a scheduler that has not retried a pod is assumed not to.
     Undecided,
@@ -316,15 +316,15 @@ pub struct Exit {
     /// Its exit status, its error or its panic.
     pub how: String,
     /// Its last log output; unset for a system in this process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_words: Option<LastWords>,
+    #[serde(rename = "lastWords", default, skip_serializing_if = "Option::is_none")]
+    pub last_output: Option<LastOutput>,
 }
 
 /// The last log output of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LastWords {
-    /// Whether the lines are the reason that the program logged, and not just its last lines.
+pub struct LastOutput {
+    /// Whether `lines` contain the reason of the exit; otherwise they are the last lines of the log.
     pub is_reason: bool,
     /// The lines; empty if the program logged nothing.
     pub lines: Vec<String>,
@@ -333,15 +333,15 @@ pub struct LastWords {
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.how)?;
-        let Some(words) = &self.last_words else {
+        let Some(output) = &self.last_output else {
             return Ok(());
         };
-        match (words.lines.is_empty(), words.is_reason) {
-            (true, _) => f.write_str(", and it had said nothing")?,
-            (false, true) => f.write_str("; the reason that it gave:")?,
+        match (output.lines.is_empty(), output.is_reason) {
+            (true, _) => f.write_str(", without any log output")?,
+            (false, true) => f.write_str("; the logged reason:")?,
             (false, false) => f.write_str("; its last lines:")?,
         }
-        words
+        output
             .lines
             .iter()
             .try_for_each(|line| write!(f, "\n    | {line}"))

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 pub use fact::{
     ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, LagFact,
-    LastWords, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
+    LastOutput, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
 pub(crate) use fact::{RETRY_INTERVAL_MAX, START_TIMEOUT, micros};
 pub use services::{

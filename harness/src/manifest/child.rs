@@ -23,7 +23,7 @@ use super::pod_folder;
 use super::process_group::ProcessGroup;
 use super::template::Template;
 use super::{lifeline, mark};
-use crate::journal::LastWords;
+use crate::journal::LastOutput;
 use crate::process_log::{ProcessLog, copy};
 use crate::scenario::Role;
 use crate::settings::{Value, of_role};
@@ -144,7 +144,7 @@ pub(super) async fn run(
         None => Ok(()),
         Some(status) => Err(ProgramEnded {
             status,
-            last_words: last_words(&log),
+            last_output: last_output(&log),
         }
         .into()),
     }
@@ -219,9 +219,9 @@ fn free_port() -> std::io::Result<String> {
     ))
 }
 
-fn last_words(log: &ProcessLog) -> LastWords {
+fn last_output(log: &ProcessLog) -> LastOutput {
     let reason = log.reason();
-    LastWords {
+    LastOutput {
         is_reason: reason.is_some(),
         lines: reason.unwrap_or_else(|| log.last_lines(LAST_LINES)),
     }

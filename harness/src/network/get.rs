@@ -10,7 +10,7 @@ use hyper_util::rt::TokioExecutor;
 use super::Network;
 
 /// Maximum size of a response, in bytes.
-const ANSWER_MAX: usize = 16 << 20;
+const RESPONSE_MAX: usize = 16 << 20;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -28,7 +28,7 @@ impl Network {
             .body(Empty::<Bytes>::new())
             .map_err(|error| error.to_string())?;
         let client = Client::builder(TokioExecutor::new()).build(self.http());
-        let answer =
+        let response =
             client
                 .request(request)
                 .await
@@ -36,17 +36,17 @@ impl Network {
                     Some(cause) => cause.to_string(),
                     None => error.to_string(),
                 })?;
-        let status = answer.status();
+        let status = response.status();
         if !status.is_success() {
             return Err(format!("status {status}"));
         }
-        let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
+        let body = Limited::new(response.into_body(), RESPONSE_MAX).collect().await;
         let bytes = body.map_err(|error| error.to_string())?.to_bytes();
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
-/// Fetches an HTTPS URL of this host from a program with a self-signed certificate, as those of Kubernetes have.
+/// Fetches an HTTPS URL without verifying the certificate: programs of Kubernetes serve metrics with self-signed certificates.
 async fn get_over_tls(url: &str) -> Result<String, Failure> {
     let url: Uri = url.parse()?;
     let path = url.path().to_owned();
@@ -80,17 +80,14 @@ mod tests {
                 }
                 Ok::<_, Infallible>(answer)
             };
-            let listening = Listening::open(&Network::Machine, with_tls, serve).await.unwrap();
+            let listening = Listening::open(&Network::Host, with_tls, serve).await.unwrap();
             let url = listening.url();
-            let read = Network::Machine.get(&format!("{url}/metrics"), None).await;
+            let read = Network::Host.get(&format!("{url}/metrics"), None).await;
             assert_eq!(read.as_deref(), Ok("up 1\n"), "{url}");
-            let refused = Network::Machine.get(&format!("{url}/other"), None).await;
+            let refused = Network::Host.get(&format!("{url}/other"), None).await;
             assert!(refused.unwrap_err().contains("404"), "{url}");
             drop(listening);
-            assert!(
-                Network::Machine.get(&url, None).await.is_err(),
-                "no server listens"
-            );
+            assert!(Network::Host.get(&url, None).await.is_err(), "no server listens");
         }
     }
 }

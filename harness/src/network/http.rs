@@ -43,7 +43,7 @@ impl Service<Uri> for HttpConnector {
 async fn connect(network: &Network, url: &Uri) -> io::Result<NetworkStream> {
     let address = url.authority().map_or("", |authority| authority.as_str());
     match network {
-        Network::Machine => {
+        Network::Host => {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
             Ok(NetworkStream::Tcp(stream))

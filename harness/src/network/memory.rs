@@ -23,28 +23,29 @@ pub struct Memory(Arc<Mutex<Names>>);
 struct Names {
     /// Number of names created so far.
     count: u64,
-    listeners: BTreeMap<String, Door>,
+    listeners: BTreeMap<String, Listener>,
 }
 
 #[derive(Debug)]
-struct Door {
+struct Listener {
     number: u64,
     streams: mpsc::UnboundedSender<DuplexStream>,
 }
 
 impl Memory {
-    /// Opens a connection to the listener of a name. Fails with `ConnectionRefused` if there is none.
+    /// Connects to the listener of a name. Fails with `ConnectionRefused` if the name has no listener.
     pub(super) fn connect(&self, name: &str) -> io::Result<DuplexStream> {
-        let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
+        let (client, server) = tokio::io::duplex(BUFFER_BYTES);
         let names = self.0.lock();
-        let door = names
+        let listener = names
             .listeners
             .get(name)
             .ok_or(io::ErrorKind::ConnectionRefused)?;
-        door.streams
-            .send(theirs)
+        listener
+            .streams
+            .send(server)
             .map_err(|_| io::ErrorKind::ConnectionRefused)?;
-        Ok(ours)
+        Ok(client)
     }
 
     /// A unique folder name.
@@ -62,7 +63,7 @@ impl Memory {
     }
 
     /// Listens on a new name, which is returned.
-    pub(super) fn listen_anywhere(&self) -> (String, Incoming) {
+    pub(super) fn listen_on_free_name(&self) -> (String, Incoming) {
         let name = self.free_name();
         let incoming = self.listen(&name);
         (name, incoming)
@@ -75,7 +76,7 @@ impl Memory {
         let mut names = self.0.lock();
         names.count += 1;
         let number = names.count;
-        names.listeners.insert(name.clone(), Door { number, streams });
+        names.listeners.insert(name.clone(), Listener { number, streams });
         Incoming {
             network: self.clone(),
             name,
@@ -105,11 +106,11 @@ impl Stream for Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let mut names = self.network.0.lock();
-        // Another listener may have replaced it.
+        // A later listener of the same name may have replaced this one.
         if names
             .listeners
             .get(&self.name)
-            .is_some_and(|door| door.number == self.number)
+            .is_some_and(|listener| listener.number == self.number)
         {
             names.listeners.remove(&self.name);
         }
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn free_names_are_unique() {
         let network = Memory::default();
-        let (first, _kept) = network.listen_anywhere();
-        assert_ne!(first, network.listen_anywhere().0);
+        let (first, _listener) = network.listen_on_free_name();
+        assert_ne!(first, network.listen_on_free_name().0);
     }
 }

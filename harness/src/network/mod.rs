@@ -29,7 +29,7 @@ pub use self::stream::NetworkStream;
 pub enum Network {
     /// TCP on loopback, and Unix sockets.
     #[default]
-    Machine,
+    Host,
     /// In-memory streams, which no other process can reach.
     Memory(Memory),
 }
@@ -43,7 +43,7 @@ impl Network {
     /// A folder for sockets.
     pub(crate) fn folder(&self) -> io::Result<Folder> {
         match self {
-            Network::Machine => Folder::temporary(),
+            Network::Host => Folder::temporary(),
             Network::Memory(memory) => Ok(Folder::Name(memory.folder())),
         }
     }
@@ -58,7 +58,7 @@ impl Network {
     /// Fails if the path is not UTF-8.
     pub fn channel(&self, socket: &Path) -> io::Result<Channel> {
         match self {
-            Network::Machine => channel(socket),
+            Network::Host => channel(socket),
             Network::Memory(_) => {
                 let (network, socket) = (self.clone(), socket.to_owned());
                 Ok(channel_over(move || network.connect(&socket)))
@@ -83,7 +83,7 @@ impl Network {
     /// Connects to a socket.
     fn connect(&self, socket: &Path) -> io::Result<NetworkStream> {
         match self {
-            Network::Machine => {
+            Network::Host => {
                 let stream = std::os::unix::net::UnixStream::connect(socket)?;
                 stream.set_nonblocking(true)?;
                 UnixStream::from_std(stream).map(NetworkStream::Unix)
@@ -95,10 +95,10 @@ impl Network {
         }
     }
 
-    /// An address without a listener, for a program that must be given one.
+    /// An address without a listener, for a program that gets its address as an argument.
     pub(crate) fn free_address(&self) -> io::Result<String> {
         match self {
-            Network::Machine => {
+            Network::Host => {
                 let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
                 Ok(listener.local_addr()?.to_string())
             }
@@ -109,7 +109,7 @@ impl Network {
     /// Listens on an address.
     pub async fn listen_at(&self, address: &str) -> io::Result<Connections> {
         match self {
-            Network::Machine => TcpListener::bind(address).await.map(Connections::Tcp),
+            Network::Host => TcpListener::bind(address).await.map(Connections::Tcp),
             Network::Memory(memory) => Ok(Connections::Memory(memory.listen(address))),
         }
     }
@@ -117,20 +117,20 @@ impl Network {
     /// Listens on a free port; returns its address and the incoming connections.
     pub(crate) async fn listen(&self) -> io::Result<(String, Connections)> {
         match self {
-            Network::Machine => {
+            Network::Host => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
                 let address = listener.local_addr()?.to_string();
                 Ok((address, Connections::Tcp(listener)))
             }
             Network::Memory(memory) => {
-                let (address, streams) = memory.listen_anywhere();
+                let (address, streams) = memory.listen_on_free_name();
                 Ok((address, Connections::Memory(streams)))
             }
         }
     }
 }
 
-/// Incoming connections of a port.
+/// Incoming connections of a listener.
 #[derive(Debug)]
 pub enum Connections {
     /// TCP.
@@ -140,13 +140,13 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// The next connection; `None` if there will be no more.
+    /// The next connection; `None` after the listener was closed.
     pub async fn next(&mut self) -> Option<io::Result<NetworkStream>> {
         match self {
             Connections::Tcp(listener) => {
                 let accepted = listener.accept().await;
                 Some(accepted.map(|(stream, _)| {
-                    // A failure only delays responses.
+                    // Only an optimization: without it, responses are delayed.
                     let _ = stream.set_nodelay(true);
                     NetworkStream::Tcp(stream)
                 }))

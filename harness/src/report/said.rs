@@ -1,7 +1,7 @@
 //! Log lines about errors of the programs of a failed case. Does not know verdicts.
 
-use crate::last_words::{complaints, readable};
-use crate::process_log::LEFT_OUT;
+use crate::exit_reason::{error_lines, readable};
+use crate::process_log::OMITTED;
 
 /// Maximum number of lines of all programs.
 const LINES: usize = 4;
@@ -13,7 +13,7 @@ const WIDTH: usize = 200;
 pub fn said(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let count = (LINES / logs.len().max(1)).max(1);
     let of_program = |(client, log): &(String, Vec<u8>)| {
-        let mut lines = complaints(log, count);
+        let mut lines = error_lines(log, count);
         lines.extend(left_out(log));
         lines
             .into_iter()
@@ -52,7 +52,7 @@ fn left_out(log: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(log);
     let lines = text
         .lines()
-        .filter_map(|line| line.strip_suffix(LEFT_OUT)?.strip_prefix('['));
+        .filter_map(|line| line.strip_suffix(OMITTED)?.strip_prefix('['));
     let bytes: u64 = lines.filter_map(|number| number.trim().parse::<u64>().ok()).sum();
     (bytes > 0).then(|| format!("[its log lacks {bytes} bytes: it said more than is kept]"))
 }

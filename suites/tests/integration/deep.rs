@@ -15,7 +15,7 @@ use capacity_types::exposition;
 use proptest::test_runner::{Config, TestRunner};
 use suites::harness::manifest::Manifest;
 use suites::harness::scenario::Size;
-use suites::harness::{complaints, journal, reason_of, scenario};
+use suites::harness::{error_lines, journal, reason_of, scenario};
 use suites::report::Report;
 
 /// Stack size of a tokio worker thread.
@@ -116,7 +116,7 @@ const PARSERS: &[Parser] = &[
     (
         "log lines",
         |text| {
-            complaints(text.as_bytes(), 3);
+            error_lines(text.as_bytes(), 3);
             reason_of(&[text.to_owned()]);
             Ok(())
         },

@@ -56,11 +56,11 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
     // Exits at once, with or without an error.
     (
         "[\"true\"]",
-        "ROLE ended by itself: exit status: 0, and it had said nothing",
+        "ROLE ended by itself: exit status: 0, without any log output",
     ),
     (
         "[\"false\"]",
-        "ROLE ended by itself: exit status: 1, and it had said nothing",
+        "ROLE ended by itself: exit status: 1, without any log output",
     ),
     ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
     // Prints random bytes and exits.
@@ -131,7 +131,7 @@ fn a_program_that_is_no_driver_fails_with_a_description() {
     for (argv, expected) in [
         (
             "[\"true\"]",
-            "driver@n1 ended by itself: exit status: 0, and it had said nothing",
+            "driver@n1 ended by itself: exit status: 0, without any log output",
         ),
         ("[sh, -c, \"echo no disk >&2; exit 7\"]", "    | no disk"),
         // A driver that creates no socket.
@@ -451,7 +451,7 @@ fn excessive_output_is_cut_and_its_error_lines_are_shown() {
         log.len()
     );
     assert!(
-        log.len() < 300_000 && log.contains(" bytes are left out here"),
+        log.len() < 300_000 && log.contains(" bytes are omitted here"),
         "{}",
         log.len()
     );
@@ -478,9 +478,8 @@ fn an_exited_go_program_is_shown_with_the_reason_before_its_goroutines() {
         ));
         let (code, out, error) = manifest.run(&[CASE]);
         assert_eq!(code, 1, "{out}{error}");
-        let told = format!(
-            "exit status: 255; the reason that it gave:\n    | {reason}\n    | goroutine 1 [select]:\n"
-        );
+        let told =
+            format!("exit status: 255; the logged reason:\n    | {reason}\n    | goroutine 1 [select]:\n");
         assert!(out.contains(&told), "no “{told}” in:\n{out}");
         assert!(!out.contains("goroutine 300"), "{out}");
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
 
-use suites::harness::interposer::are_met;
+use suites::harness::interposer::rules_apply;
 use suites::harness::journal::Fact;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
@@ -61,7 +61,7 @@ impl<'a> Seen<'a> {
             return environment_defect.shows(self.plan, &self.facts);
         }
         match defect.role() {
-            Some(role) if !defect.wire.is_empty() => are_met(&defect.wire, role, self.plan, &self.facts),
+            Some(role) if !defect.wire.is_empty() => rules_apply(&defect.wire, role, self.plan, &self.facts),
             _ => self.mistakes.contains(&*defect.name),
         }
     }

@@ -1,5 +1,5 @@
 //! Decides from the journal of a run without rules whether the rules would have changed anything that the case depends on. If the journal
-//! does not show it, assumes so.
+//! is insufficient to decide, the result is true.
 
 use fake_csi::CsiDefect;
 use fake_csi::Method;
@@ -12,48 +12,55 @@ use crate::scenario::Role;
 
 /// Whether any of the rules applies to the role's traffic in a run of the plan without them. If not, a run with the rules is the same,
 /// except for requests that nothing in the plan depends on.
-pub fn are_met(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) -> bool {
-    let traffic = Seen { role, plan, facts };
-    rules.iter().any(|rule| traffic.meets(rule))
+pub fn rules_apply(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) -> bool {
+    let traffic = RoleFacts { role, plan, facts };
+    rules.iter().any(|rule| traffic.applies(rule))
 }
 
 /// The journal's facts about one role.
-struct Seen<'a> {
+struct RoleFacts<'a> {
     role: Role,
     plan: &'a Plan,
     facts: &'a [Fact],
 }
 
-impl Seen<'_> {
-    fn meets(&self, rule: &WireRule) -> bool {
+impl RoleFacts<'_> {
+    fn applies(&self, rule: &WireRule) -> bool {
         match rule {
-            WireRule::Request(rule) => self.any(|what| self.is_request(rule, what)) && self.may_change(rule),
-            WireRule::Object(rule) => self.shows_one(rule),
-            WireRule::Call(defect) => may_show(*defect, self.plan) && self.calls_one(*defect),
+            WireRule::Request(rule) => {
+                self.any(|what| self.is_request(rule, what)) && self.may_have_effect(rule)
+            }
+            WireRule::Object(rule) => self.changes_an_object(rule),
+            WireRule::Call(csi_defect) => {
+                is_observable(*csi_defect, self.plan) && self.changes_a_call(*csi_defect)
+            }
             WireRule::Metrics(_) => self.any(|what| match what {
-                What::Metrics(metrics) => metrics.readings.iter().any(|it| self.is_mine(&it.client)),
+                What::Metrics(metrics) => metrics.readings.iter().any(|it| self.is_of_role(&it.client)),
                 _ => false,
             }),
         }
     }
 
-    fn any(&self, is_meant: impl Fn(&What) -> bool) -> bool {
-        self.facts.iter().any(|fact| is_meant(&fact.what))
+    fn any(&self, is_match: impl Fn(&What) -> bool) -> bool {
+        self.facts.iter().any(|fact| is_match(&fact.what))
     }
 
-    fn is_mine(&self, client: &str) -> bool {
+    fn is_of_role(&self, client: &str) -> bool {
         Role::of_client(client) == Some(self.role)
     }
 
     fn is_request(&self, rule: &RequestRule, what: &What) -> bool {
         match what {
             What::Request(request) => {
-                self.is_mine(&request.client)
+                self.is_of_role(&request.client)
                     && request.resource == rule.resource
                     && rule.verbs.contains(&request.verb)
             }
             What::Fault(fault) => {
-                fault.client.as_ref().is_some_and(|client| self.is_mine(client))
+                fault
+                    .client
+                    .as_ref()
+                    .is_some_and(|client| self.is_of_role(client))
                     && fault.resource.as_ref() == Some(&rule.resource)
                     && fault.verb.is_some_and(|verb| rule.verbs.contains(&verb))
             }
@@ -61,18 +68,20 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether changing one of those requests can have an effect.
-    fn may_change(&self, rule: &RequestRule) -> bool {
-        if rule.only_reads_more() {
+    /// Whether changing a request that matches the rule can have an effect.
+    fn may_have_effect(&self, rule: &RequestRule) -> bool {
+        if rule.only_adds_reads() {
             return self.plan.depends_on_requests();
         }
-        if rule.only_widens() {
-            return self.plan.depends_on_requests() || self.has_elsewhere(&rule.resource);
+        if rule.only_reads_all_namespaces() {
+            return self.plan.depends_on_requests() || self.has_in_other_namespaces(&rule.resource);
         }
         // Failed requests cause no commit.
         !rule.only_removes()
             || self.any(|what| match what {
-                What::Commit(commit) => *commit.resource == *rule.resource && rule.finds(&commit.object),
+                What::Commit(commit) => {
+                    *commit.resource == *rule.resource && rule.removes_from(&commit.object)
+                }
                 What::Request(request) => self.is_request(rule, what) && !(200..300).contains(&request.code),
                 What::Fault(_) => self.is_request(rule, what),
                 _ => false,
@@ -80,7 +89,7 @@ impl Seen<'_> {
     }
 
     /// Whether objects exist outside the namespace of the programs.
-    fn has_elsewhere(&self, resource: &str) -> bool {
+    fn has_in_other_namespaces(&self, resource: &str) -> bool {
         self.any(|what| match what {
             What::Commit(commit) => {
                 *commit.resource == *resource && commit.namespace.as_deref() != Some(NAMESPACE)
@@ -90,32 +99,33 @@ impl Seen<'_> {
     }
 
     /// Whether an object exists that the rule changes, and a response or event contains it.
-    fn shows_one(&self, rule: &ObjectRule) -> bool {
+    fn changes_an_object(&self, rule: &ObjectRule) -> bool {
         // Another release may omit stored fields.
-        let is_served_whole = self.plan.has_usual_release();
-        let is_changed = |object: &Value| match is_served_whole {
-            true => rule.changes(object),
-            false => rule.is_about(object),
+        let is_served_completely = self.plan.has_usual_release();
+        let is_changed = |object: &Value| match is_served_completely {
+            true => rule.changes_object(object),
+            false => rule.matches_object(object),
         };
-        let is_there = self.any(|what| match what {
+        let exists = self.any(|what| match what {
             What::Commit(commit) => *commit.resource == *rule.resource && is_changed(&commit.object),
             _ => false,
         });
-        is_there && self.any(|what| self.is_shown(rule, what))
+        exists && self.any(|what| self.is_received(rule, what))
     }
 
-    /// Pending calls are not in the journal.
-    fn calls_one(&self, defect: CsiDefect) -> bool {
-        self.plan.has_late_answers() || self.any(|what| is_call(defect, what))
+    /// Whether the rule changes a CSI call. True if calls may be delayed, because the journal contains only completed calls.
+    fn changes_a_call(&self, csi_defect: CsiDefect) -> bool {
+        self.plan.has_late_answers() || self.any(|what| changes_call(csi_defect, what))
     }
 
-    fn is_shown(&self, rule: &ObjectRule, what: &What) -> bool {
+    /// Whether the system received an object in a message that the rule changes.
+    fn is_received(&self, rule: &ObjectRule, what: &What) -> bool {
         match what {
             What::Request(request) => {
-                rule.listed && self.is_mine(&request.client) && request.resource == rule.resource
+                rule.listed && self.is_of_role(&request.client) && request.resource == rule.resource
             }
             What::Delivery(delivery) => {
-                self.is_mine(&delivery.client)
+                self.is_of_role(&delivery.client)
                     && *delivery.resource == *rule.resource
                     && rule.events.contains(&event(delivery.change))
             }
@@ -133,8 +143,8 @@ fn event(change: Change) -> EventKind {
 }
 
 /// Whether the defect is observable with the driver of the plan.
-fn may_show(defect: CsiDefect, plan: &Plan) -> bool {
-    match defect {
+fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
+    match csi_defect {
         CsiDefect::CapacityAssumed => !plan.driver.get_capacity,
         CsiDefect::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         CsiDefect::ConnectionNotRestored => plan.may_cut_connections(),
@@ -145,12 +155,12 @@ fn may_show(defect: CsiDefect, plan: &Plan) -> bool {
 }
 
 /// Whether the defect changes this call.
-fn is_call(defect: CsiDefect, what: &What) -> bool {
+fn changes_call(csi_defect: CsiDefect, what: &What) -> bool {
     let What::Call(call) = what else {
         return false;
     };
     let is = |method| call.method == method;
-    match defect {
+    match csi_defect {
         CsiDefect::CapacityRepeated(_)
         | CsiDefect::CapacityRemembered
         | CsiDefect::CapacityInTurn
@@ -159,7 +169,7 @@ fn is_call(defect: CsiDefect, what: &What) -> bool {
         CsiDefect::MaximumOverlooked => call.maximum.is_some(),
         CsiDefect::ErrorAsZero => is(Method::GetCapacity) && !call.is_answered(),
         CsiDefect::NegativeAsZero => call.available.is_some_and(|available| available < 0),
-        CsiDefect::NothingAs(_) => is(Method::GetCapacity) && tells_nothing(call),
+        CsiDefect::NothingAs(_) => is(Method::GetCapacity) && reports_no_capacity(call),
         CsiDefect::CapacityAssumed | CsiDefect::CapacityWithClonesOnly => {
             is(Method::ControllerGetCapabilities)
         }
@@ -173,6 +183,6 @@ fn is_call(defect: CsiDefect, what: &What) -> bool {
     }
 }
 
-fn tells_nothing(call: &CallFact) -> bool {
+fn reports_no_capacity(call: &CallFact) -> bool {
     !call.is_answered() || call.available == Some(0)
 }

@@ -14,8 +14,8 @@ const REASON_LINES: usize = 12;
 /// Maximum number of stack frames of a Python exception, the innermost ones; each has two lines.
 const PYTHON_FRAMES: usize = 3;
 
-/// A program that logs this number of lines after a reason has survived it.
-const LIVES: usize = 8;
+/// A program that logs this number of lines after a reason has not exited because of it.
+const SURVIVED_LINES: usize = 8;
 
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
@@ -31,16 +31,16 @@ const CHAINED: [(&str, &str); 2] = [
     ),
 ];
 
-/// Reads the lines of a program as they arrive.
+/// Finds the reason of a program's exit in its log, line by line.
 #[derive(Default)]
-pub(crate) struct LastWords {
+pub(crate) struct ExitReason {
     /// Lines of the reason, starting with the reason itself.
     reason: Vec<String>,
-    /// Number of later lines that belong to no stack.
-    others: usize,
+    /// Number of lines after the reason that belong to no stack.
+    later_lines: usize,
     /// Python: exceptions that led to the next one.
     causes: Vec<String>,
-    /// Number of lines of the reason that are such exceptions; they follow the first line.
+    /// Number of `reason` lines that are earlier exceptions; they follow the first line.
     cause_lines: usize,
     /// Python: the innermost frames of a stack whose exception is not printed yet.
     frames: Option<Vec<String>>,
@@ -49,8 +49,9 @@ pub(crate) struct LastWords {
     is_complete: bool,
 }
 
-impl LastWords {
-    pub(crate) fn take(&mut self, line: &str) {
+impl ExitReason {
+    /// Processes the next line of the log.
+    pub(crate) fn read_line(&mut self, line: &str) {
         if line == TRACEBACK {
             self.frames = Some(Vec::new());
             return;
@@ -71,9 +72,9 @@ impl LastWords {
         }
         if is_reason(line) {
             // A panic that is recovered and raised again is printed twice.
-            *self = LastWords {
+            *self = ExitReason {
                 reason: vec![readable(line)],
-                ..LastWords::default()
+                ..ExitReason::default()
             };
             return;
         }
@@ -82,7 +83,7 @@ impl LastWords {
         }
         if let Some((_, relation)) = CHAINED
             .iter()
-            .find(|(words, _)| *words == line)
+            .find(|(separator, _)| *separator == line)
             .filter(|_| self.is_python)
         {
             let latest = format!("{relation}: {}", self.reason[0]);
@@ -91,12 +92,12 @@ impl LastWords {
             return;
         }
         if is_klog(line) || self.is_python {
-            self.others += 1;
+            self.later_lines += 1;
         }
         // The stacks of other goroutines are irrelevant.
         let is_other_goroutine =
             line.starts_with("goroutine ") && self.reason.iter().any(|line| line.starts_with("goroutine "));
-        if self.others >= LIVES {
+        if self.later_lines >= SURVIVED_LINES {
             self.reason.clear();
         } else if is_other_goroutine {
             self.is_complete = true;
@@ -113,7 +114,7 @@ impl LastWords {
         self.cause_lines = self.causes.len();
         self.reason.append(&mut self.causes);
         self.reason.extend(frames);
-        self.others = 0;
+        self.later_lines = 0;
         self.is_python = true;
     }
 
@@ -123,7 +124,7 @@ impl LastWords {
     }
 }
 
-/// Of the last lines of a program, the one with the reason, or the last line if there is none.
+/// The reason of the exit among the last lines of a program; the last line if none is a reason.
 pub fn reason_of(lines: &[String]) -> Option<&str> {
     let mut lines = lines.iter().map(String::as_str);
     let first = lines.clone().next().filter(|line| is_exception(line));
@@ -186,7 +187,7 @@ fn klog_level(line: &str) -> Option<char> {
 }
 
 /// Whether a line is about an error.
-fn is_complaint(line: &str) -> bool {
+fn is_error_line(line: &str) -> bool {
     const WORDS: [&str; 8] = [
         "error",
         "fatal",
@@ -208,10 +209,10 @@ fn is_complaint(line: &str) -> bool {
 }
 
 /// The last distinct lines about errors, oldest first, at most `count`.
-pub fn complaints(said: &[u8], count: usize) -> Vec<String> {
-    let text = String::from_utf8_lossy(said);
+pub fn error_lines(log: &[u8], count: usize) -> Vec<String> {
+    let text = String::from_utf8_lossy(log);
     let mut found: Vec<(&str, String)> = Vec::new();
-    for line in text.lines().rev().filter(|line| is_complaint(line)) {
+    for line in text.lines().rev().filter(|line| is_error_line(line)) {
         let message = message(line);
         // Repeated messages are listed once.
         if found.iter().all(|(other, _)| *other != message) {
@@ -250,9 +251,9 @@ mod tests {
     use super::*;
 
     fn reason(lines: &[&str]) -> Option<Vec<String>> {
-        let mut words = LastWords::default();
-        lines.iter().for_each(|line| words.take(line));
-        words.reason().map(<[String]>::to_vec)
+        let mut exit_reason = ExitReason::default();
+        lines.iter().for_each(|line| exit_reason.read_line(line));
+        exit_reason.reason().map(<[String]>::to_vec)
     }
 
     #[test]
@@ -271,12 +272,12 @@ mod tests {
         ] {
             let mut lines = vec!["I1122 06:31:00.000001   12345 main.go:1] it begins", first];
             lines.extend(stacks.iter().flat_map(|stack| stack.lines()));
-            let kept = reason(&lines).unwrap();
+            let shown = reason(&lines).unwrap();
             assert_eq!(
-                (kept[0].as_str(), kept[1].as_str()),
+                (shown[0].as_str(), shown[1].as_str()),
                 (first, "goroutine 1 [select]:")
             );
-            assert!(kept.len() <= REASON_LINES);
+            assert!(shown.len() <= REASON_LINES);
         }
     }
 
@@ -296,7 +297,7 @@ mod tests {
             stack(9, "app.ConfigError: no class\nsee the manual"),
         ]
         .concat();
-        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let shown = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         let frames = [6, 7, 8].map(|number| {
             [
                 format!("  File \"/p.py\", line {number}, in f"),
@@ -310,16 +311,16 @@ mod tests {
         ];
         wanted.extend(frames.as_flattened().iter().map(String::as_str));
         wanted.push("see the manual");
-        assert_eq!(kept, wanted);
-        assert_eq!(reason_of(&kept), Some("app.ConfigError: no class"));
+        assert_eq!(shown, wanted);
+        assert_eq!(reason_of(&shown), Some("app.ConfigError: no class"));
     }
 
     #[test]
     fn innermost_frames_of_an_endless_stack_are_stored() {
-        let mut words = LastWords::default();
-        words.take(TRACEBACK);
-        (0..1000).for_each(|number| words.take(&format!("  frame {number}")));
-        let frames = words.frames.unwrap();
+        let mut exit_reason = ExitReason::default();
+        exit_reason.read_line(TRACEBACK);
+        (0..1000).for_each(|number| exit_reason.read_line(&format!("  frame {number}")));
+        let frames = exit_reason.frames.unwrap();
         assert_eq!(
             (frames.len(), frames[5].as_str()),
             (2 * PYTHON_FRAMES, "  frame 999")
@@ -329,7 +330,7 @@ mod tests {
     #[test]
     fn traceback_that_the_program_survives_is_not_a_reason() {
         let mut lines = vec![TRACEBACK, "  File \"/p.py\", line 1, in f", "ValueError: no"];
-        lines.extend(["goes on"; LIVES]);
+        lines.extend(["goes on"; SURVIVED_LINES]);
         assert_eq!(reason(&lines), None);
     }
 
@@ -337,9 +338,9 @@ mod tests {
     fn java_exception_is_shown_with_its_causes() {
         let log = "Exception in thread \"main\" java.lang.IllegalStateException: no driver\n\tat a.B.run(B.java:7)\n\
                    Caused by: java.io.IOException: refused\n\tat a.C.open(C.java:9)\n\t... 12 more";
-        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let shown = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         assert_eq!(
-            kept,
+            shown,
             [
                 "Exception in thread \"main\" java.lang.IllegalStateException: no driver",
                 "Caused by: java.io.IOException: refused"
@@ -351,9 +352,9 @@ mod tests {
     fn panic_is_shown_with_the_frames_of_its_own_goroutine() {
         let log = "panic: no class\n\ngoroutine 7 [running]:\npanic(0x1)\nmain.publish(0x1)\n\t/a.go:1 +0x1\n\
                    main.main()\n\t/a.go:2 +0x1\n\ngoroutine 1 [select]:\nmain.other()";
-        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let shown = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         assert_eq!(
-            kept,
+            shown,
             [
                 "panic: no class",
                 "goroutine 7 [running]:",
@@ -363,16 +364,16 @@ mod tests {
         );
         let log =
             "thread 'main' (7) panicked at src/main.rs:1:2:\nno class\nnote: run with `RUST_BACKTRACE=1`";
-        let kept = reason(&log.lines().collect::<Vec<_>>()).unwrap();
+        let shown = reason(&log.lines().collect::<Vec<_>>()).unwrap();
         assert_eq!(
-            &kept[..2],
+            &shown[..2],
             ["thread 'main' (7) panicked at src/main.rs:1:2:", "no class"]
         );
     }
 
     #[test]
     fn error_that_a_program_survives_is_not_a_reason() {
-        let more = ["I1122 06:31:00.000001   12345 main.go:1] it goes on"; LIVES];
+        let more = ["I1122 06:31:00.000001   12345 main.go:1] it goes on"; SURVIVED_LINES];
         let lines = [&["panic: recovered by somebody"][..], &more].concat();
         assert_eq!(reason(&lines), None);
         assert_eq!(
@@ -383,18 +384,18 @@ mod tests {
 
     #[test]
     fn last_distinct_error_lines_are_returned() {
-        let said = b"I1122 06:31:00.000001   1 a.go:1] error handling is on\n\
+        let log = b"I1122 06:31:00.000001   1 a.go:1] error handling is on\n\
             E1122 06:31:00.000001   1 a.go:1] cannot list\n\
             E1122 06:31:01.000001   1 a.go:1] cannot list\n\
             E1122 06:31:02.000001   1 a.go:1] cannot watch\n\
             all is well\n2026-11-22T06:31:00Z ERROR no socket\n";
-        let kept = complaints(said, 2);
-        assert_eq!(kept.len(), 2);
+        let shown = error_lines(log, 2);
+        assert_eq!(shown.len(), 2);
         assert!(
-            kept[0].ends_with("cannot watch") && kept[1].ends_with("ERROR no socket"),
-            "{kept:?}"
+            shown[0].ends_with("cannot watch") && shown[1].ends_with("ERROR no socket"),
+            "{shown:?}"
         );
-        assert_eq!(complaints(said, 9).len(), 3);
-        assert!(complaints(b"all is well\n", 9).is_empty());
+        assert_eq!(error_lines(log, 9).len(), 3);
+        assert!(error_lines(b"all is well\n", 9).is_empty());
     }
 }
