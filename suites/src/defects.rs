@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::interposer::WireRule;
-use harness::manifest::Words;
+use harness::manifest::FailurePattern;
 use harness::scenario::Role;
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ pub struct Defect {
     #[serde(default)]
     pub wire: Vec<WireRule>,
     /// Cases that must detect it, each with words of the first missing link of its failure.
-    pub claims: BTreeMap<String, Words>,
+    pub claims: BTreeMap<String, FailurePattern>,
     /// Further cases, or prefixes of ids, that are meant to detect it.
     #[serde(default)]
     pub cases: Vec<String>,

@@ -47,11 +47,11 @@ pub fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge
         .map(|known| match said.has(&known.fails) {
             true => format!(
                 "{} excused this until {}: {}",
-                known.place, known.until, known.why
+                known.position, known.until, known.why
             ),
             false => format!(
                 "{} excuses another failure of this case: “{}”",
-                known.place, known.fails
+                known.position, known.fails
             ),
         });
     Knowledge::Not(told.collect())

@@ -1,7 +1,7 @@
 //! Text of a failure, to which patterns of the defect catalogue and of known failures are compared.
 
 use harness::judge::{Failure, Finding};
-use harness::manifest::Words;
+use harness::manifest::FailurePattern;
 use harness::reason_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,8 +47,8 @@ impl Said {
     }
 
     /// Whether the text contains these words.
-    pub fn has(&self, words: &Words) -> bool {
-        words.are_in(&self.verdict) || words.are_in(&self.one_line())
+    pub fn has(&self, words: &FailurePattern) -> bool {
+        words.matches(&self.verdict) || words.matches(&self.one_line())
     }
 
     /// The first missing link with its note; without a chain, the verdict.
@@ -193,7 +193,7 @@ mod tests {
             );
             assert_eq!(said.lasting(), lasting);
             assert_eq!(said.in_short(), lasting);
-            assert!(said.has(&Words::parse(lasting).unwrap()));
+            assert!(said.has(&FailurePattern::parse(lasting).unwrap()));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::out::eprintln;
 use jiff::{ToSpan, Zoned};
-use suites::harness::manifest::{Manifest, Sometimes, UNWRITTEN, parse_version};
+use suites::harness::manifest::{FailureRate, Manifest, UNWRITTEN, parse_version};
 use suites::report::{CaseVerdict, Report};
 
 use crate::Exit;
@@ -31,7 +31,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) fails: &'a str,
     /// The rest of the failure message, from which the maintainer can choose a better pattern.
     pub(crate) seen: String,
-    pub(crate) sometimes: Option<Sometimes>,
+    pub(crate) sometimes: Option<FailureRate>,
 }
 
 impl Accept {
@@ -134,7 +134,7 @@ impl Entry<'_> {
         if parse_version(version).is_some() {
             let _ = writeln!(text, "    versions: [{version}]");
         }
-        if let Some(Sometimes { runs, failed }) = self.sometimes {
+        if let Some(FailureRate { runs, failed }) = self.sometimes {
             let _ = writeln!(text, "    sometimes: {{runs: {runs}, failed: {failed}}}");
         }
         let _ = writeln!(text, "    why: {UNWRITTEN}");

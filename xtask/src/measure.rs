@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::out::{eprintln, println};
 use indicatif::{ProgressBar, ProgressStyle};
-use suites::harness::manifest::{ENOUGH_RUNS, Sometimes};
+use suites::harness::manifest::{ENOUGH_RUNS, FailureRate};
 use suites::harness::plan::Plan;
 use suites::{Measured, Session};
 
@@ -46,7 +46,7 @@ fn table(measured: &BTreeMap<String, Measured>, times: u32) {
             let known = seen
                 .known
                 .as_ref()
-                .map(|known| format!("  [known: {}]", known.place));
+                .map(|known| format!("  [known: {}]", known.position));
             println!(
                 "{case:<width$}  failed {} of {}  “{words}”{}",
                 seen.failed,
@@ -93,7 +93,7 @@ fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
     let mut are_too_few = false;
     for (case, measured) in measured {
         for (words, seen) in &measured.failures {
-            let sometimes = (seen.failed < measured.runs).then_some(Sometimes {
+            let sometimes = (seen.failed < measured.runs).then_some(FailureRate {
                 runs: measured.runs,
                 failed: seen.failed,
             });

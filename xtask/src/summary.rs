@@ -45,7 +45,7 @@ impl Announcer {
             Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
             Ended::Surprising(known) => line(
                 &paint.strong("pass"),
-                &format!("  is known to fail ({}): remove {}", known.issue, known.place),
+                &format!("  is known to fail ({}): remove {}", known.issue, known.position),
             ),
             Ended::Passed if verbose => line(&paint.good("pass"), ""),
             Ended::Known(known, explained) if verbose => line(

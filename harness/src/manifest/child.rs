@@ -40,9 +40,9 @@ pub(super) struct Program {
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
     pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
-    /// Processes that run beside it.
-    pub(super) beside: Vec<Process>,
-    /// Names of ports that are chosen for it.
+    /// Processes that run beside it, such as a sidecar container in a pod.
+    pub(super) sidecars: Vec<Process>,
+    /// Names of ports that the harness chooses for it.
     pub(super) ports: Vec<String>,
     /// Whether it gets the in-cluster configuration of a pod, in the usual folder.
     pub(super) in_cluster: bool,
@@ -76,21 +76,21 @@ pub(super) struct Metrics {
 }
 
 /// Variables removed from the environment, so that a program does not find another cluster.
-const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
+const REMOVED_ENV: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
 
-/// Timeout until a process beside a program listens.
-const LISTENS: Duration = Duration::from_secs(10);
+/// Timeout until a sidecar listens.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Range of ports for `{ports.name}`, below the ephemeral ports of usual systems.
 const PORTS: Range<u32> = 20_000..30_000;
 
 /// Interval between connection attempts to a process that does not listen yet.
-const CONNECT_AGAIN: Duration = Duration::from_millis(10);
+const CONNECT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Timeout for other processes and for remaining output after a program has exited.
-const REPORT: Duration = Duration::from_millis(500);
+/// Timeout for other processes and for remaining output after a program has exited by itself.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Number of output lines that are shown when it exits by itself.
+/// Number of output lines in the report of a program that exits by itself.
 const LAST_LINES: usize = 32;
 
 /// Runs one instance until it is cancelled, or exits by itself, which is always an error.
@@ -105,12 +105,12 @@ pub(super) async fn run(
     let secrets = program.secrets(&access, &values);
     let log = Arc::new(ProcessLog::open(path, access.log.clone(), secrets)?);
     let mut children = Vec::new();
-    for process in &program.beside {
+    for process in &program.sidecars {
         let start = &process.start;
         let command = program.command(start, start.filled(&values), &values);
         let mut running = Running::start(command, &start.path, &log)?;
-        if let Some(place) = &process.listens {
-            running.listens_at(&place.fill(&values)).await;
+        if let Some(address) = &process.listens {
+            running.wait_until_listening(&address.fill(&values)).await;
         }
         children.push(running);
     }
@@ -122,11 +122,11 @@ pub(super) async fn run(
         (ended, ..) = first => Some(ended?),
         () = stop.cancelled() => None,
     };
-    // In reverse order: the last one may need the others until it has exited.
+    // In reverse order: a process may need those that were started before it until it has exited.
     let grace = match ended {
         None => program.grace,
         // An unexpected exit should be reported soon.
-        Some(_) => program.grace.min(REPORT),
+        Some(_) => program.grace.min(EXIT_TIMEOUT),
     };
     for running in children.iter_mut().rev() {
         running.group.end(&mut running.child, grace).await?;
@@ -150,7 +150,7 @@ pub(super) async fn run(
     }
 }
 
-/// A process, and the tasks that copy its output.
+/// A process, and the tasks that copy its output to the log.
 struct Running {
     child: Child,
     group: ProcessGroup,
@@ -177,18 +177,19 @@ impl Running {
         })
     }
 
-    /// Waits until it accepts connections, has exited, or is too slow; in that case the program that needs it reports an error.
-    async fn listens_at(&mut self, place: &str) {
-        let due = Instant::now() + LISTENS;
+    /// Waits until the process accepts connections, has exited, or the timeout is over. A timeout is no error, because the program that
+    /// needs the process reports one.
+    async fn wait_until_listening(&mut self, address: &str) {
+        let due = Instant::now() + LISTEN_TIMEOUT;
         while Instant::now() < due && matches!(self.child.try_wait(), Ok(None)) {
-            let connected = match place.contains('/') {
-                true => UnixStream::connect(place).await.is_ok(),
-                false => TcpStream::connect(place).await.is_ok(),
+            let connected = match address.contains('/') {
+                true => UnixStream::connect(address).await.is_ok(),
+                false => TcpStream::connect(address).await.is_ok(),
             };
             if connected {
                 return;
             }
-            tokio::time::sleep(CONNECT_AGAIN).await;
+            tokio::time::sleep(CONNECT_INTERVAL).await;
         }
     }
 }
@@ -196,16 +197,16 @@ impl Running {
 /// Waits until all output of a program is read.
 async fn drained(copy: JoinHandle<()>) {
     // A process that inherited the pipe may keep it open forever.
-    let _ = tokio::time::timeout(REPORT, copy).await;
+    let _ = tokio::time::timeout(EXIT_TIMEOUT, copy).await;
 }
 
 /// A free port outside the ephemeral range, because the program binds it only later and another process could get an ephemeral one.
 fn free_port() -> std::io::Result<String> {
-    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let (first, count) = (PORTS.start, PORTS.end - PORTS.start);
     for _ in 0..count {
         // Other runs on this host start at another port.
-        let nth = TAKEN
+        let nth = NEXT
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(std::process::id().wrapping_mul(64));
         let port = first + nth % count;
@@ -215,7 +216,7 @@ fn free_port() -> std::io::Result<String> {
         }
     }
     Err(std::io::Error::other(
-        "all ports that a program could be told are taken",
+        "all ports for `{ports.name}` are in use (20000 to 29999)",
     ))
 }
 
@@ -230,7 +231,7 @@ fn last_output(log: &ProcessLog) -> LastOutput {
 /// Whether an environment variable contains a secret, by the suffix of its name. Short values (words such as `true`), numbers and paths of
 /// files are not secrets.
 fn is_secret(name: &str, value: &str) -> bool {
-    const ENDS: [&str; 9] = [
+    const SUFFIXES: [&str; 9] = [
         "TOKEN",
         "SECRET",
         "PASSWORD",
@@ -241,11 +242,11 @@ fn is_secret(name: &str, value: &str) -> bool {
         "API_KEY",
         "ACCESS_KEY",
     ];
-    const SHORTEST: usize = 8;
+    const LENGTH_MIN: usize = 8;
     let name = name.to_ascii_uppercase();
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-    ENDS.iter().any(|end| name.ends_with(end))
-        && value.len() >= SHORTEST
+    SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+        && value.len() >= LENGTH_MIN
         && !is_number
         && !Path::new(value).exists()
 }
@@ -257,7 +258,7 @@ impl Start {
 }
 
 impl Program {
-    /// One of its processes, not started yet.
+    /// The command of the program or of a sidecar.
     fn command(&self, start: &Start, arguments: Vec<String>, values: &BTreeMap<String, String>) -> Command {
         let text = |name: &str| values.get(name).map_or("", String::as_str);
         let mut command = match self.in_cluster {
@@ -272,10 +273,10 @@ impl Program {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        for name in HIDDEN {
+        for name in REMOVED_ENV {
             command.env_remove(name);
         }
-        // Its temporary files are removed with its folder.
+        // Temporary files of the program are removed with its folder.
         command.env("TMPDIR", text("scratch"));
         if self.in_cluster {
             command
@@ -288,7 +289,7 @@ impl Program {
 
     /// Texts to mask in its log: its token, and values of environment variables whose names suggest a secret.
     fn secrets(&self, access: &Access, values: &BTreeMap<String, String>) -> Vec<String> {
-        let processes = self.beside.iter().map(|process| &process.start);
+        let processes = self.sidecars.iter().map(|process| &process.start);
         let env = processes.chain([&self.start]).flat_map(|start| &start.env);
         let filled = env.map(|(name, text)| (name.clone(), text.fill(values)));
         let text = |it: OsString| it.to_string_lossy().into_owned();
@@ -306,7 +307,7 @@ impl Program {
         let cluster = access
             .child
             .as_ref()
-            .ok_or("a child process needs a kubeconfig, and got none")?;
+            .ok_or("a child process needs a kubeconfig, which this run does not have")?;
         let path = |name: &str| scratch.join(name).display().to_string();
         std::fs::write(scratch.join("ca.pem"), &cluster.authority_pem)?;
         pod_folder::write_secret(&scratch.join("token"), &access.token)?;
@@ -383,9 +384,11 @@ impl Program {
                 }
                 None if is_usual => {}
                 None => {
-                    return Err(
-                        format!("the manifest does not say how {} becomes {value}", setting.name).into(),
-                    );
+                    return Err(format!(
+                        "the manifest has no arguments for the value `{value}` of the setting {}",
+                        setting.name
+                    )
+                    .into());
                 }
             }
         }

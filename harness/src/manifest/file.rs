@@ -61,7 +61,7 @@ struct RoleFile {
     metrics: Option<Spanned<MetricsFile>>,
     /// Grace period between SIGTERM and SIGKILL.
     grace: Option<Spanned<String>>,
-    /// Processes that run beside it.
+    /// Sidecars: processes that run beside the program.
     #[serde(default)]
     processes: Vec<Spanned<ProcessFile>>,
     /// Names of ports, used as `{ports.name}`.
@@ -100,7 +100,7 @@ impl RoleFile {
             ("volumes", self.volumes.as_ref().map(|it| it.defined)),
         ]
         .into_iter()
-        .find_map(|(key, place)| Some((key, place?)))
+        .find_map(|(key, position)| Some((key, position?)))
     }
 }
 
@@ -140,15 +140,15 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
     let file: File = read(&source, text)?;
     let reader = Reader { source, text, path };
     if file.roles.is_empty() {
-        let message = "no role is named; add `roles` with a publisher, a scheduler, a cleaner or a driver";
+        let message = "`roles` is empty; add a publisher, a scheduler, a cleaner or a driver";
         return Err(ScenarioError::whole(path, message).into());
     }
     for name in &file.features {
         plan::feature(&name.value).map_err(|message| reader.error(name, message))?;
     }
     let mut programs = Vec::new();
-    let tells_maximum = file.features.iter().any(|name| name.value == "driver.maximum");
-    let driver = reader.driver(&file.roles, tells_maximum)?;
+    let reports_maximum = file.features.iter().any(|name| name.value == "driver.maximum");
+    let driver = reader.driver(&file.roles, reports_maximum)?;
     for (role, spec) in &file.roles {
         if spec.value.socket.is_some() {
             continue;
@@ -175,7 +175,7 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
         let claimed = file.features.iter().find(|name| name.value == claim);
         if let (Some(name), None) = (claimed, &program.metrics) {
             let message = format!(
-                "{claim} is claimed, but nothing says where they are; add `metrics: {{url: …, argv: […]}}` to the {}",
+                "{claim} is claimed, but the metrics have no URL; add `metrics: {{url: …, argv: […]}}` to the {}",
                 role.as_str()
             );
             return Err(reader.error(name, message).into());
@@ -207,8 +207,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn error<T>(&self, place: &Spanned<T>, message: impl Into<String>) -> ScenarioError {
-        ScenarioError::at(&self.source, self.text, place.defined, message)
+    fn error<T>(&self, value: &Spanned<T>, message: impl Into<String>) -> ScenarioError {
+        ScenarioError::at(&self.source, self.text, value.defined, message)
     }
 
     fn duration(&self, text: &Spanned<String>) -> Result<Duration, ScenarioError> {
@@ -216,8 +216,8 @@ impl Reader<'_> {
     }
 
     fn known(&self, known: KnownFile, version: &str) -> Result<KnownFailure, ScenarioError> {
-        let place = |at: Location| format!("{}:{}:{}", self.source, at.line(), at.column());
-        let checked = known.check(version, place);
+        let position = |at: Location| format!("{}:{}:{}", self.source, at.line(), at.column());
+        let checked = known.check(version, position);
         checked.map_err(|(at, message)| ScenarioError::at(&self.source, self.text, at, message))
     }
 
@@ -225,18 +225,18 @@ impl Reader<'_> {
     fn driver(
         &self,
         roles: &BTreeMap<Role, Spanned<RoleFile>>,
-        tells_maximum: bool,
+        reports_maximum: bool,
     ) -> Result<Option<DriverUnderTest>, ScenarioError> {
         for (role, spec) in roles {
             let file = &spec.value;
             if *role != Role::Driver
-                && let Some((key, place)) = file.key_of_driver()
+                && let Some((key, position)) = file.key_of_driver()
             {
                 let message = format!(
-                    "`{key}` belongs to the driver; remove it from the {}",
+                    "`{key}` is a key of the driver; remove it from the {}",
                     role.as_str()
                 );
-                return Err(ScenarioError::at(&self.source, self.text, place, message));
+                return Err(ScenarioError::at(&self.source, self.text, position, message));
             }
         }
         let Some(spec) = roles.get(&Role::Driver) else {
@@ -244,14 +244,14 @@ impl Reader<'_> {
         };
         let file = &spec.value;
         let Some(names) = &file.names else {
-            let message = "the driver needs `names: {name: …, topologyKeys: […]}`: what GetPluginInfo and NodeGetInfo answer";
+            let message = "the driver needs `names: {name: …, topologyKeys: […]}`, as in the responses of GetPluginInfo and NodeGetInfo";
             return Err(self.error(spec, message));
         };
         if let Some(message) = names.value.wrong_topology() {
             return Err(self.error(names, message));
         }
         if file.socket.is_some() != file.argv.is_empty() {
-            let message = "the driver has either `argv`, or the `socket` of one that runs already";
+            let message = "the driver needs either `argv`, or the `socket` of a running driver";
             return Err(self.error(spec, message));
         }
         if names.value.takes_backend || names.value.tells_maximum {
@@ -266,26 +266,27 @@ impl Reader<'_> {
             DriverSocket::new(std::path::absolute(&path).unwrap_or(path))
         });
         if socket.is_some() && !objects.is_empty() {
-            let message = "a driver that runs already knows another API server than the cases do, so it finds no `objects` there; name its program (`argv`)";
+            let message = "a driver with a `socket` uses another API server than the cases, so it does not observe `objects`; name its program (`argv`)";
             return Err(self.error(spec, message));
         }
         Ok(Some(DriverUnderTest {
             names: ExternalDriver {
-                takes_backend: objects.takes_storage(),
-                tells_maximum: objects.takes_storage() && tells_maximum,
+                takes_backend: objects.can_set_storage(),
+                tells_maximum: objects.can_set_storage() && reports_maximum,
                 ..names.value.clone()
             },
             socket,
-            takes_maximum: objects.takes_maximum(),
-            makes_volumes: file.volumes.as_ref().is_none_or(|volumes| volumes.value),
+            can_set_maximum: objects.can_set_maximum(),
+            provisions_volumes: file.volumes.as_ref().is_none_or(|volumes| volumes.value),
         }))
     }
 
     /// The objects of a program. Only those of the driver change.
     fn objects(&self, file: &RoleFile) -> Result<Objects, ScenarioError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let wrong =
-            |place: Location, message: String| ScenarioError::at(&self.source, self.text, place, message);
+        let wrong = |position: Location, message: String| {
+            ScenarioError::at(&self.source, self.text, position, message)
+        };
         Objects::read(folder, (&file.objects, &file.backend), &wrong)
     }
 
@@ -302,7 +303,7 @@ impl Reader<'_> {
         for (name, values) in &file.settings {
             if !known.contains(&name.as_str()) {
                 let message = format!(
-                    "`{name}` is no setting of the {}{}; settings: {}",
+                    "`{name}` is not a setting of the {}{}; settings: {}",
                     role.as_str(),
                     did_you_mean(name, known.iter().copied()),
                     known.join(", ")
@@ -316,7 +317,7 @@ impl Reader<'_> {
             let by_value = values.value.iter().map(arguments);
             settings.insert(name.clone(), by_value.collect::<Result<_, _>>()?);
         }
-        let beside = file.processes.iter().map(|spec| {
+        let sidecars = file.processes.iter().map(|spec| {
             let process = &spec.value;
             Ok::<_, ManifestError>(Process {
                 start: self.start(role, spec.defined, (&process.argv, &process.env), &plain)?,
@@ -326,7 +327,7 @@ impl Reader<'_> {
         Ok(Program {
             role,
             start,
-            beside: beside.collect::<Result<_, _>>()?,
+            sidecars: sidecars.collect::<Result<_, _>>()?,
             ports: file.ports.clone(),
             in_cluster: file.in_cluster,
             objects: Arc::new(self.objects(file)?),
@@ -347,13 +348,13 @@ impl Reader<'_> {
     fn start(
         &self,
         role: Role,
-        place: Location,
+        position: Location,
         (argv, env): (&[Spanned<String>], &BTreeMap<String, Spanned<String>>),
         template: &dyn Fn(&Spanned<String>) -> Result<Template, ScenarioError>,
     ) -> Result<Start, ManifestError> {
         let Some((program, arguments)) = argv.split_first() else {
             let message = format!("`argv` of the {} is empty; name its program", role.as_str());
-            return Err(ScenarioError::at(&self.source, self.text, place, message).into());
+            return Err(ScenarioError::at(&self.source, self.text, position, message).into());
         };
         Ok(Start {
             path: self.executable(role, &program.value)?,
@@ -367,7 +368,7 @@ impl Reader<'_> {
         let is_url = url.starts_with("http://") || url.starts_with("https://");
         if !is_url || !url.contains(METRICS_ADDRESS) {
             let message = format!(
-                "`{url}` is no URL with an address of the harness's choice; write such as `http://{METRICS_ADDRESS}/metrics`"
+                "`{url}` is not a URL with the placeholder {METRICS_ADDRESS}; write one such as `http://{METRICS_ADDRESS}/metrics`"
             );
             return Err(self.error(&file.url, message));
         }
@@ -393,7 +394,7 @@ impl Reader<'_> {
             let folder = self.path.parent().unwrap_or(Path::new(""));
             let path = folder.join(program);
             let path = std::path::absolute(&path).unwrap_or(path);
-            return match unfit(&path) {
+            return match exec_problem(&path) {
                 None => Ok(path),
                 Some(why) => Err(wrong(why)),
             };
@@ -402,29 +403,29 @@ impl Reader<'_> {
         let paths: Vec<PathBuf> = std::env::split_paths(&folders)
             .map(|folder| folder.join(program))
             .collect();
-        match paths.iter().find(|path| unfit(path).is_none()) {
+        match paths.iter().find(|path| exec_problem(path).is_none()) {
             Some(path) => Ok(path.clone()),
-            // A file of that name that cannot be started is reported rather than a missing one.
+            // A file that cannot be executed is a better explanation than a missing one.
             None => Err(wrong(match paths.iter().find(|path| path.exists()) {
-                Some(path) => unfit(path).unwrap_or_default(),
+                Some(path) => exec_problem(path).unwrap_or_default(),
                 None => "in no folder of PATH; correct `argv`, or build the program first".to_owned(),
             })),
         }
     }
 }
 
-/// Why a file cannot be started, and the remedy; `None` if no reason is found.
-fn unfit(path: &Path) -> Option<String> {
+/// Why a file cannot be executed, and the remedy; `None` if it seems executable.
+fn exec_problem(path: &Path) -> Option<String> {
     let shown = path.display();
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Some(format!(
             "no program at {shown}; correct `argv`, or build the program first"
         )),
         Err(error) => Some(format!(
-            "at {shown}, which can't be looked at: {error}; correct its rights, or `argv`"
+            "at {shown}, whose metadata cannot be read: {error}; correct its permissions, or `argv`"
         )),
         Ok(file) if file.is_dir() => Some(format!("a folder at {shown}; name the program in it")),
-        Ok(file) if !file.is_file() => Some(format!("no ordinary file at {shown}; correct `argv`")),
+        Ok(file) if !file.is_file() => Some(format!("not a regular file at {shown}; correct `argv`")),
         Ok(file) if file.permissions().mode() & 0o111 == 0 => Some(format!(
             "a file that may not be executed, at {shown}; run `chmod +x`, or correct `argv`"
         )),

@@ -18,17 +18,17 @@ pub struct KnownFailure {
     /// Id of the case, or a prefix of ids up to a `/`.
     pub case: String,
     /// Pattern of the failure message. Other failures of the case are not excused.
-    pub fails: Words,
+    pub fails: FailurePattern,
     /// Why the case fails.
     pub why: String,
     /// Issue that tracks it.
     pub issue: String,
     /// Last day on which it is excused.
     pub until: Date,
-    /// How often a non-deterministic failure was observed; `None`: the case always fails.
-    pub sometimes: Option<Sometimes>,
+    /// How often an intermittent failure was observed; `None`: the case always fails.
+    pub sometimes: Option<FailureRate>,
     /// Position of the entry, as `file:line:column`.
-    pub place: String,
+    pub position: String,
     /// Whether the entry applies to the version of the manifest.
     pub(super) is_of_this_version: bool,
     pub(super) location: Location,
@@ -37,7 +37,7 @@ pub struct KnownFailure {
 /// How often a failure was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sometimes {
+pub struct FailureRate {
     /// Number of runs of the case, without inconclusive ones.
     pub runs: u32,
     /// Number of those runs that failed with the message of the entry.
@@ -47,16 +47,16 @@ pub struct Sometimes {
 /// Pattern of a failure message; `*` matches any text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Words(String);
+pub struct FailurePattern(String);
 
-impl TryFrom<String> for Words {
+impl TryFrom<String> for FailurePattern {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        Words::parse(&text)
+        FailurePattern::parse(&text)
     }
 }
 
-/// Placeholder for a reason that is still to be written. A manifest that contains it is rejected.
+/// Placeholder for a reason or an issue in a generated entry. A manifest that contains it is rejected.
 pub const UNWRITTEN: &str = "TODO";
 
 /// Number of runs that is enough to measure how often a failure occurs.
@@ -72,11 +72,11 @@ pub(super) struct KnownFile {
     until: Spanned<String>,
     #[serde(default)]
     versions: Vec<Spanned<String>>,
-    sometimes: Option<Spanned<Sometimes>>,
+    sometimes: Option<Spanned<FailureRate>>,
 }
 
 /// Position and message of an error in an entry.
-pub(super) type Wrong = (Location, String);
+pub(super) type EntryError = (Location, String);
 
 impl KnownFailure {
     /// Whether it is excused today.
@@ -91,22 +91,22 @@ impl KnownFailure {
     }
 }
 
-impl Words {
+impl FailurePattern {
     /// Fails for patterns that would match almost any failure.
     pub fn parse(text: &str) -> Result<Self, String> {
         /// Minimum number of letters and digits: shorter patterns match too many texts.
-        const LETTERS: usize = 8;
+        const LETTERS_MIN: usize = 8;
         let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
-        if letters < LETTERS {
+        if letters < LETTERS_MIN {
             return Err(format!(
-                "`{text}` says too little to name a failure; copy words of its first missing link or of its verdict"
+                "`{text}` is too short to identify a failure; copy text of its first missing link or of its verdict"
             ));
         }
-        Ok(Words(text.trim().to_owned()))
+        Ok(FailurePattern(text.trim().to_owned()))
     }
 
     /// Whether the text contains the parts between `*` in order.
-    pub fn are_in(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         let mut rest = text;
         self.0.split('*').map(str::trim).all(|part| {
             let found = rest.find(part);
@@ -116,31 +116,36 @@ impl Words {
     }
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for FailurePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 impl KnownFile {
-    /// Validates an entry for a version of the program. `place`: formats a position.
+    /// Validates an entry for a version of the program. `position`: formats a location.
     pub(super) fn check(
         self,
         version: &str,
-        place: impl Fn(Location) -> String,
-    ) -> Result<KnownFailure, Wrong> {
+        position: impl Fn(Location) -> String,
+    ) -> Result<KnownFailure, EntryError> {
         for text in [&self.why, &self.issue] {
             if text.value.trim().is_empty() || text.value.trim().eq_ignore_ascii_case(UNWRITTEN) {
                 let message =
-                    "this is not written yet; say why the case fails, and where that is tracked".to_owned();
+                    "the text is empty or a placeholder; write why the case fails, and the issue that tracks it"
+                        .to_owned();
                 return Err((text.defined, message));
             }
         }
         let until: Date = self.until.value.parse().map_err(|_| {
-            let message = format!("`{}` is no day; write one such as 2027-06-30", self.until.value);
+            let message = format!(
+                "`{}` is not a date; write one such as 2027-06-30",
+                self.until.value
+            );
             (self.until.defined, message)
         })?;
-        let fails = Words::parse(&self.fails.value).map_err(|message| (self.fails.defined, message))?;
+        let fails =
+            FailurePattern::parse(&self.fails.value).map_err(|message| (self.fails.defined, message))?;
         let sometimes = match &self.sometimes {
             Some(seen) => Some(seen.value.check().map_err(|message| (seen.defined, message))?),
             None => None,
@@ -151,7 +156,7 @@ impl KnownFile {
             issue: self.issue.value,
             until,
             sometimes,
-            place: place(self.case.defined),
+            position: position(self.case.defined),
             is_of_this_version: is_one_of(version, &self.versions)?,
             location: self.case.defined,
             case: self.case.value,
@@ -159,17 +164,17 @@ impl KnownFile {
     }
 }
 
-impl Sometimes {
+impl FailureRate {
     fn check(self) -> Result<Self, String> {
-        let Sometimes { runs, failed } = self;
+        let FailureRate { runs, failed } = self;
         if failed == 0 || failed >= runs {
             return Err(format!(
-                "{failed} of {runs} runs is not sometimes; an entry without `sometimes` is for what always fails"
+                "{failed} failures of {runs} runs are not intermittent; remove `sometimes` for a case that always fails, and the entry for one that never fails"
             ));
         }
         if runs < ENOUGH_RUNS {
             return Err(format!(
-                "{runs} runs are too few to know; count with `{program} conformance --sut … --measure={ENOUGH_RUNS} CASE`",
+                "{runs} runs are too few for `sometimes`; measure with `{program} conformance --sut … --measure={ENOUGH_RUNS} CASE`",
                 program = program()
             ));
         }
@@ -178,30 +183,30 @@ impl Sometimes {
 }
 
 /// Whether a version is in any of the ranges; true if there are none.
-fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, Wrong> {
+fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, EntryError> {
     let Some(first) = ranges.first() else {
         return Ok(true);
     };
     let version = parse_version(version).ok_or_else(|| {
         let message = format!(
-            "the manifest's version is `{version}`, which `versions` can't be compared with; write one such as v1.2.3, or remove `versions`"
+            "`versions` cannot be compared with the manifest's version `{version}`; write a version such as v1.2.3, or remove `versions`"
         );
         (first.defined, message)
     })?;
     // A build after a release counts as the release, unless the manifest lists it.
     let release = Version::new(version.major, version.minor, version.patch);
-    let mut is_one = false;
+    let mut is_in_range = false;
     for range in ranges {
         let range = parse_range(&range.value).ok_or_else(|| {
             let message = format!(
-                "`{}` is no version; write one such as v1.2.3, or a range such as \">=1.2.0, <1.4.0\"",
+                "`{}` is not a version; write one such as v1.2.3, or a range such as \">=1.2.0, <1.4.0\"",
                 range.value
             );
             (range.defined, message)
         })?;
-        is_one |= range.matches(&version) || range.matches(&release);
+        is_in_range |= range.matches(&version) || range.matches(&release);
     }
-    Ok(is_one)
+    Ok(is_in_range)
 }
 
 /// Parses a version with or without `v`.
@@ -234,13 +239,16 @@ mod tests {
             "no delete * by publisher",
             "*delete by publisher: * csisc-*",
         ] {
-            assert!(Words::parse(found).unwrap().are_in(text), "{found}");
+            assert!(FailurePattern::parse(found).unwrap().matches(text), "{found}");
         }
         for missing in ["no create of csistoragecapacities", "by publisher * no delete of"] {
-            assert!(!Words::parse(missing).unwrap().are_in(text), "{missing}");
+            assert!(
+                !FailurePattern::parse(missing).unwrap().matches(text),
+                "{missing}"
+            );
         }
         for too_little in ["", "*", "never", "a * b * c"] {
-            assert!(Words::parse(too_little).is_err(), "{too_little}");
+            assert!(FailurePattern::parse(too_little).is_err(), "{too_little}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Kills the programs under test if this process is killed itself: a shell that reads from a pipe.
 //!
 //! The operating system closes the pipe when this process ends for any reason; the shell then kills every registered process group.
-//! PR_SET_PDEATHSIG would not do: it fires when the thread that started a child ends, and does not reach descendants.
+//! PR_SET_PDEATHSIG is not sufficient: it fires when the thread that started a child ends, and does not reach descendants.
 
 use std::io::Write as _;
 use std::process::{ChildStdin, Command, Stdio};
@@ -57,17 +57,17 @@ pub(super) fn start() {
 }
 
 /// Registers a group: it is killed when this process ends.
-pub(super) fn hold(group: Pid) {
-    tell("hold", group);
+pub(super) fn register(group: Pid) {
+    send("hold", group);
 }
 
 /// Unregisters a group that has ended; its id may be reused.
-pub(super) fn free(group: Pid) {
-    tell("free", group);
+pub(super) fn unregister(group: Pid) {
+    send("free", group);
 }
 
-/// If the shell has ended, nothing more can be done.
-fn tell(what: &str, group: Pid) {
+/// Sends a line to the shell. Does nothing if the shell has exited.
+fn send(what: &str, group: Pid) {
     if let Some(pipe) = SHELL.as_ref() {
         let line = format!("{what} {}\n", group.as_raw_nonzero());
         pipe.lock().write_all(line.as_bytes()).ok();

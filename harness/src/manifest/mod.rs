@@ -22,7 +22,7 @@ use crate::scenario::{self, ExternalDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
 use child::Program;
 
-pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
+pub use known::{ENOUGH_RUNS, FailurePattern, FailureRate, KnownFailure, UNWRITTEN, parse_version};
 /// Placeholders that texts of a manifest may use, with their descriptions.
 pub use template::NAMES as PLACEHOLDERS;
 
@@ -55,9 +55,9 @@ struct DriverUnderTest {
     /// Socket of a driver that is already running; `None`: it is one of the programs.
     socket: Option<DriverSocket>,
     /// Whether objects can set its maximum volume size.
-    takes_maximum: bool,
+    can_set_maximum: bool,
     /// Whether it provisions volumes as started here.
-    makes_volumes: bool,
+    provisions_volumes: bool,
 }
 
 /// Why a manifest cannot be used.
@@ -89,9 +89,9 @@ pub enum ManifestError {
 }
 
 impl DriverUnderTest {
-    /// Whether it is the driver of a case: in cases about drivers, and in those whose storage it can be given.
-    fn plays(&self, plan: &Plan) -> bool {
-        plan.roles.contains(&Role::Driver) || plan.has_storage() && self.cannot_be_told(plan).is_none()
+    /// Whether a case runs with this driver: cases about drivers, and cases whose storage can be set in it.
+    fn runs(&self, plan: &Plan) -> bool {
+        plan.roles.contains(&Role::Driver) || plan.has_storage() && self.replacement_problem(plan).is_none()
     }
 
     fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
@@ -100,8 +100,8 @@ impl DriverUnderTest {
     }
 
     /// Why this driver cannot replace the built-in one in a case; `None` if it can.
-    fn cannot_be_told(&self, plan: &Plan) -> Option<String> {
-        let only = |what: &str| Some(format!("it sets {what}, and only the built-in driver lets it"));
+    fn replacement_problem(&self, plan: &Plan) -> Option<String> {
+        let only = |what: &str| Some(format!("it sets {what}, which only the built-in driver supports"));
         if !self.names.takes_backend {
             return only(plan.sets_the_driver()?);
         }
@@ -110,61 +110,65 @@ impl DriverUnderTest {
         }
         for storage in plan.storage() {
             if NodeStorage::of(storage).is_none() {
-                return Some("it has a filesystem or devices, and the manifest says how a driver is told {available} and {maximum} alone (`backend`)".to_owned());
+                return Some("its storage is a filesystem or devices, and `backend` of the manifest can set only {available} and {maximum}".to_owned());
             }
         }
         if plan.asks_once_for_new_storage() {
             return Some(
-                "its publisher asks once for storage that comes later, and the driver may hear of that later still"
+                "its publisher calls GetCapacity once after a change of storage, and the driver may observe the change after that call"
                     .to_owned(),
             );
         }
-        if plan.has_largest() && !self.takes_maximum {
+        if plan.has_largest() && !self.can_set_maximum {
             return Some(
-                "it sets the largest volume, and no `backend` of the manifest has {maximum}".to_owned(),
+                "it sets a maximum volume size, and no `backend` of the manifest contains {maximum}"
+                    .to_owned(),
             );
         }
         if self.names.tells_maximum && !plan.has_largest() && !plan.stores_maximum() {
             return Some(
-                "its API server knows no largest volume, and the driver always tells one".to_owned(),
+                "its API server does not store maximumVolumeSize, and the driver always reports one"
+                    .to_owned(),
             );
         }
-        self.cannot_take_part(plan)
+        self.problem(plan)
     }
 
-    /// Why it cannot run a case of this kind; `None` if it can.
-    fn cannot_take_part(&self, plan: &Plan) -> Option<String> {
-        if !self.makes_volumes && plan.makes_volumes() {
+    /// Why a case cannot run with this driver, whatever storage it sets; `None` if it can.
+    fn problem(&self, plan: &Plan) -> Option<String> {
+        if !self.provisions_volumes && plan.makes_volumes() {
             return Some(
-                "it makes volumes, and the driver does not as it is started (`volumes: false`)".to_owned(),
+                "it provisions volumes, which the driver as started does not (`volumes: false`)".to_owned(),
             );
         }
         let error = self.adapt(plan).err()?;
         Some(format!(
-            "it can't be told in this driver's names: {}",
+            "it cannot be expressed with the names of this driver: {}",
             error.message
         ))
     }
 
-    /// Why it skips a case; `None` if it runs it.
+    /// Why this driver skips a case; `None` if it runs the case.
     fn skips(&self, plan: &Plan) -> Option<String> {
         let sets = match self.names.takes_backend {
             true => plan.sets_more_than_storage(),
             false => plan.sets_the_driver(),
         };
         if let Some(what) = sets {
-            return Some(format!("it sets {what}, and only the built-in driver lets it"));
+            return Some(format!("it sets {what}, which only the built-in driver supports"));
         }
-        let is_one = self.socket.is_some();
-        if is_one && plan.has_several_drivers() {
+        let is_running = self.socket.is_some();
+        if is_running && plan.has_several_drivers() {
             return Some(
-                "it has the driver on several nodes, and a driver that runs already is on one".to_owned(),
+                "it has the driver on several nodes, and a driver with a `socket` runs on one".to_owned(),
             );
         }
-        if is_one && plan.stops_the_driver() {
-            return Some("it stops the driver, and one that runs already is not ours to stop".to_owned());
+        if is_running && plan.stops_the_driver() {
+            return Some(
+                "it stops the driver, and the harness does not stop a driver with a `socket`".to_owned(),
+            );
         }
-        self.cannot_take_part(plan)
+        self.problem(plan)
     }
 }
 
@@ -176,11 +180,11 @@ impl Manifest {
         of_programs.chain(running.map(|_| Role::Driver))
     }
 
-    /// The executables of each role: the program, then the processes beside it.
+    /// The executables of each role: the program, then its sidecars.
     pub fn programs(&self) -> impl Iterator<Item = (Role, &Path)> {
         self.programs.iter().flat_map(|(role, program)| {
             let starts =
-                std::iter::once(&program.start).chain(program.beside.iter().map(|process| &process.start));
+                std::iter::once(&program.start).chain(program.sidecars.iter().map(|process| &process.start));
             starts.map(move |start| (*role, start.path.as_path()))
         })
     }
@@ -214,12 +218,12 @@ impl Manifest {
         systems.driver_socket = self.driver.as_ref().and_then(|driver| driver.socket.clone());
     }
 
-    /// Adapts a case to these programs: uses the names of their driver, if it runs the case.
+    /// Adapts a case to these programs: if their driver runs the case, the case uses that driver's names.
     ///
     /// Fails if the case uses topology that the driver does not have.
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
         match &self.driver {
-            Some(driver) if driver.plays(plan) => driver.adapt(plan),
+            Some(driver) if driver.runs(plan) => driver.adapt(plan),
             _ => Ok(plan.clone()),
         }
     }
@@ -227,13 +231,13 @@ impl Manifest {
     /// Why these programs skip a case; `None` if they run it.
     pub fn skips(&self, plan: &Plan) -> Option<String> {
         let driver = self.driver.as_ref();
-        let is_for_the_driver = driver.is_some_and(|driver| driver.plays(plan));
+        let is_for_the_driver = driver.is_some_and(|driver| driver.runs(plan));
         if !is_for_the_driver && !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
             let roles: Vec<&str> = self.roles().map(Role::as_str).collect();
             if let (["driver"], Some(driver), true) =
                 (roles.as_slice(), driver, plan.sets_the_driver().is_some())
             {
-                return driver.cannot_be_told(plan);
+                return driver.replacement_problem(plan);
             }
             return Some(format!("it has no {}", roles.join(" and no ")));
         }

@@ -53,9 +53,9 @@ pub(super) struct Objects {
 #[derive(Debug)]
 enum ObjectTexts {
     /// Objects of a file.
-    Given(Vec<Value>),
+    FromFile(Vec<Value>),
     /// Inline documents with placeholders.
-    Written(Template),
+    Inline(Template),
 }
 
 #[derive(Debug)]
@@ -81,8 +81,8 @@ impl Objects {
         let mut read = Vec::new();
         for spec in objects {
             match (&spec.value.file, &spec.value.text) {
-                (Some(file), None) => read.extend(given(folder, file, wrong)?),
-                (None, Some(text)) => read.push(written(text, wrong)?),
+                (Some(file), None) => read.extend(read_files(folder, file, wrong)?),
+                (None, Some(text)) => read.push(parse_inline(text, wrong)?),
                 (Some(text), Some(_)) => {
                     return Err(wrong(
                         text.defined,
@@ -90,7 +90,7 @@ impl Objects {
                     ));
                 }
                 (None, None) => {
-                    let message = "say where the objects are (`file`), or write them (`text`)";
+                    let message = "an entry needs `file` or `text`";
                     return Err(wrong(spec.defined, message.to_owned()));
                 }
             }
@@ -108,21 +108,21 @@ impl Objects {
     }
 
     /// Whether the storage of the driver can be set.
-    pub(super) fn takes_storage(&self) -> bool {
+    pub(super) fn can_set_storage(&self) -> bool {
         !self.changes.is_empty()
     }
 
     /// Whether its maximum volume size can be set.
-    pub(super) fn takes_maximum(&self) -> bool {
-        self.changes.iter().any(|change| change.patch.names("maximum"))
+    pub(super) fn can_set_maximum(&self) -> bool {
+        self.changes.iter().any(|change| change.patch.contains("maximum"))
     }
 
     fn documents(&self, node: Option<&str>) -> Result<Vec<Value>, String> {
         let mut all = Vec::new();
         for object in &self.objects {
             match (object, node) {
-                (ObjectTexts::Given(objects), None) => all.extend(objects.iter().cloned()),
-                (ObjectTexts::Written(text), _) if text.names("node") == node.is_some() => {
+                (ObjectTexts::FromFile(objects), None) => all.extend(objects.iter().cloned()),
+                (ObjectTexts::Inline(text), _) if text.contains("node") == node.is_some() => {
                     all.extend(parsed(
                         &text.fill(&values(node.unwrap_or_default(), NodeStorage::default())),
                     )?);
@@ -172,27 +172,32 @@ fn values(node: &str, figures: NodeStorage) -> BTreeMap<String, String> {
 }
 
 /// The objects of a file, or of all files of a folder in the order of their names.
-fn given(folder: &Path, file: &Spanned<String>, wrong: Wrong<'_>) -> Result<Vec<ObjectTexts>, ScenarioError> {
+fn read_files(
+    folder: &Path,
+    file: &Spanned<String>,
+    wrong: Wrong<'_>,
+) -> Result<Vec<ObjectTexts>, ScenarioError> {
     let path = folder.join(&file.value);
     let unreadable = |path: &Path, error: std::io::Error| {
         let shown = path.display();
-        let remedy = "put what the program's own repository has there, or correct `file`";
-        wrong(file.defined, format!("{shown} can't be read: {error}; {remedy}"))
+        let remedy = "copy the file from the program's repository to this path, or correct `file`";
+        wrong(file.defined, format!("{shown} cannot be read: {error}; {remedy}"))
     };
     let paths = match path.is_dir() {
-        true => listed(&path).map_err(|error| unreadable(&path, error))?,
+        true => files_of(&path).map_err(|error| unreadable(&path, error))?,
         false => vec![path],
     };
     let read = |path: &PathBuf| {
         let text = text_of(path).map_err(|error| unreadable(path, error))?;
         let objects =
             parsed(&text).map_err(|message| wrong(file.defined, format!("{}: {message}", path.display())))?;
-        Ok(ObjectTexts::Given(objects))
+        Ok(ObjectTexts::FromFile(objects))
     };
     paths.iter().map(read).collect()
 }
 
-fn listed(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+/// The YAML and JSON files of a folder, by name.
+fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -205,12 +210,12 @@ fn listed(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn written(text: &Spanned<String>, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
+fn parse_inline(text: &Spanned<String>, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
     let template =
         Template::with_names(&text.value, &OF_NODE).map_err(|message| wrong(text.defined, message))?;
     let sample = template.fill(&values("n1", NodeStorage::default()));
     parsed(&sample).map_err(|message| wrong(text.defined, message))?;
-    Ok(ObjectTexts::Written(template))
+    Ok(ObjectTexts::Inline(template))
 }
 
 fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioError> {
@@ -218,8 +223,9 @@ fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioEr
         Template::with_names(&text.value, names).map_err(|message| wrong(text.defined, message))
     };
     let patch_text = template(&file.patch, &OF_CHANGE)?;
-    if !patch_text.names("available") {
-        let message = "nothing in it is `{available}`, so the driver would not learn what a case changes";
+    if !patch_text.contains("available") {
+        let message =
+            "the patch does not contain `{available}`, so a case could not change the driver's storage";
         return Err(wrong(file.patch.defined, message.to_owned()));
     }
     let sample = patch_text.fill(&values("n1", NodeStorage::default()));
@@ -245,7 +251,7 @@ fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioEr
 
 /// Parses a text as objects with apiVersion, kind and name.
 fn parsed(text: &str) -> Result<Vec<Value>, String> {
-    let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| in_words(text, &error))?;
+    let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| describe_error(text, &error))?;
     let objects: Vec<Value> = all.into_iter().filter(|object| !object.is_null()).collect();
     for (index, object) in objects.iter().enumerate() {
         let missing = ["/apiVersion", "/kind", "/metadata/name"]
@@ -261,7 +267,7 @@ fn parsed(text: &str) -> Result<Vec<Value>, String> {
 
 /// Parses a text as a merge patch.
 fn patch(text: &str) -> Result<Value, String> {
-    let patch: Value = serde_saphyr::from_str(text).map_err(|error| in_words(text, &error))?;
+    let patch: Value = serde_saphyr::from_str(text).map_err(|error| describe_error(text, &error))?;
     match patch.is_object() {
         true => Ok(patch),
         false => Err("a patch is a map of the fields that change".to_owned()),
@@ -269,7 +275,7 @@ fn patch(text: &str) -> Result<Value, String> {
 }
 
 /// Formats an error in an embedded text, with lines counted from its first.
-fn in_words(text: &str, error: &serde_saphyr::Error) -> String {
+fn describe_error(text: &str, error: &serde_saphyr::Error) -> String {
     match complaint(text, error) {
         (Some((line, column)), message) => format!("line {line}, column {column}: {message}"),
         (None, message) => message,

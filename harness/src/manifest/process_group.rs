@@ -1,5 +1,5 @@
-//! A process with all its descendants: a wrapper that does not `exec` the program would leave it running, and so would this process when it
-//! is killed.
+//! A process with all its descendants: if only the process were killed, a wrapper script that does not `exec` the program would leave the
+//! program running.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{lifeline, mark};
 
 /// Interval between checks of a group: there is no notification when its last process has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Maximum number of rounds in which processes outside the group are killed, in case they start others.
 const ROUNDS: usize = 100;
@@ -26,7 +26,7 @@ impl ProcessGroup {
     pub(super) fn of(leader: &Child, mark: String) -> Self {
         let group = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
-            lifeline::hold(group);
+            lifeline::register(group);
         }
         ProcessGroup { group, mark }
     }
@@ -35,10 +35,10 @@ impl ProcessGroup {
     pub(super) async fn end(&mut self, leader: &mut Child, grace: Duration) -> std::io::Result<()> {
         let due = Instant::now() + grace;
         self.signal(Signal::TERM);
-        // The leader must be reaped, otherwise it would keep the group alive as a zombie.
+        // The leader must be reaped, otherwise the group would exist as long as the zombie.
         let left = tokio::time::timeout_at(due, leader.wait()).await;
         while left.is_ok() && self.is_alive() && Instant::now() < due {
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
         self.signal(Signal::KILL);
         leader.wait().await?;
@@ -50,16 +50,16 @@ impl ProcessGroup {
             {
                 break;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
-        self.free();
+        self.unregister();
         Ok(())
     }
 
     /// Unregisters the group after it has ended.
-    fn free(&mut self) {
+    fn unregister(&mut self) {
         if let Some(group) = self.group.take() {
-            lifeline::free(group);
+            lifeline::unregister(group);
         }
     }
 
@@ -68,7 +68,7 @@ impl ProcessGroup {
             .is_some_and(|group| test_kill_process_group(group).is_ok())
     }
 
-    /// Fails if the group has just ended.
+    /// Sends a signal to the group. Errors are ignored, because the group may have ended.
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
             kill_process_group(group, signal).ok();
@@ -82,6 +82,6 @@ impl Drop for ProcessGroup {
             self.signal(Signal::KILL);
             mark::kill(&self.mark);
         }
-        self.free();
+        self.unregister();
     }
 }

@@ -2,36 +2,36 @@
 
 use std::collections::BTreeMap;
 
-/// Placeholders that every text may use, with their descriptions.
+/// Placeholders that every text of a program may use, with their descriptions.
 pub const NAMES: [(&str, &str); 14] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
     ("api_url", "base URL of the API server, over TLS"),
     (
         "ca_file",
-        "path of the authority that signed the API server's certificate",
+        "path of the CA certificate that signed the API server's certificate",
     ),
     ("token_file", "path of a file with the program's bearer token"),
     ("api_host", "host of the API server, over TLS"),
     ("api_port", "port of the API server, over TLS"),
     (
         "service_account",
-        "a folder with `token`, `ca.crt` and `namespace`, as a pod has it",
+        "service account folder of a pod: `token`, `ca.crt` and `namespace`",
     ),
     ("csi_socket", "path of the driver's socket"),
     (
         "node",
-        "name of the node that an instance runs on; empty without one",
+        "name of the node on which the instance runs; empty for a central program",
     ),
     ("namespace", "the program's namespace"),
     (
         "pod",
-        "name of the program's pod; empty where the case wants no owner",
+        "name of the program's pod; empty if the case has no `ownerLevel`",
     ),
     ("refresh", "poll interval, such as 100ms"),
-    ("scratch", "an empty folder, removed when the program has ended"),
+    ("scratch", "an empty folder, removed after the program has exited"),
     (
         "state",
-        "a folder that a program finds again when a case starts it again",
+        "a folder that keeps its content when a case restarts the program",
     ),
 ];
 
@@ -85,9 +85,9 @@ impl Template {
     }
 
     /// Whether it contains the placeholder.
-    pub(super) fn names(&self, name: &str) -> bool {
-        let is_it = |part: &Part| matches!(part, Part::Name(own) if own == name);
-        self.0.iter().any(is_it)
+    pub(super) fn contains(&self, name: &str) -> bool {
+        let is_match = |part: &Part| matches!(part, Part::Name(own) if own == name);
+        self.0.iter().any(is_match)
     }
 
     /// The text with its placeholders replaced.
@@ -104,7 +104,7 @@ fn check(name: &str, known: &[&str]) -> Result<(), String> {
     if known.contains(&name) {
         return Ok(());
     }
-    // Names with a dot refer to the lists of the role.
+    // A name with a dot refers to an entry of the role's `files` or `ports`.
     let declared = match name.split_once('.') {
         Some((list @ ("files" | "ports"), entry)) => format!("add `{entry}` to the role's `{list}`, or "),
         _ => String::new(),

@@ -156,9 +156,9 @@ fn unsupported_backend_features_are_reported() {
         (
             &without,
             "story/volumes/limit/one-byte-more",
-            "no `backend` of the manifest has {maximum}",
+            "no `backend` of the manifest contains {maximum}",
         ),
-        (&without_volumes, "driver/volumes/books", "it makes volumes"),
+        (&without_volumes, "driver/volumes/books", "it provisions volumes"),
         (
             &with_maximum,
             "publisher/objects/shape",
@@ -172,7 +172,7 @@ fn unsupported_backend_features_are_reported() {
         (
             &with_maximum,
             "publisher/topology/new-node-gains-object/central",
-            "asks once for storage that comes later",
+            "calls GetCapacity once after a change of storage",
         ),
         (
             &with_maximum,
@@ -197,7 +197,7 @@ fn invalid_objects_of_the_manifest_are_reported_with_their_position() {
         (
             "file: volume-pools.yaml",
             "file: elsewhere.yaml",
-            "elsewhere.yaml can't be read",
+            "elsewhere.yaml cannot be read",
         ),
         (
             "metadata: {name: \"{node}\"}",
@@ -212,7 +212,7 @@ fn invalid_objects_of_the_manifest_are_reported_with_their_position() {
         (
             "capacity: {available}",
             "capacity: 5",
-            "nothing in it is `{available}`",
+            "the patch does not contain `{available}`",
         ),
     ] {
         let text = example().replace("# - file", "- file").replace(from, to);

@@ -289,8 +289,8 @@ impl Explorer {
                 }
                 Ended::Inconclusive(_) if is_first => exploration.undecided.push(seed),
                 Ended::Known(entry, _) => {
-                    if known.insert(entry.place.clone()) {
-                        *exploration.known.entry(entry.place.clone()).or_default() += 1;
+                    if known.insert(entry.position.clone()) {
+                        *exploration.known.entry(entry.position.clone()).or_default() += 1;
                     }
                 }
                 Ended::Passed

@@ -18,7 +18,7 @@ impl FindingRecord {
             cases: 1,
             first: case.to_owned(),
             seconds: seconds(finding.at),
-            known: known.map(|known| known.place.clone()),
+            known: known.map(|known| known.position.clone()),
         }
     }
 

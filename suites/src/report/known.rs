@@ -10,7 +10,7 @@ impl KnownRecord {
     /// The record of a manifest entry.
     pub fn new(known: &KnownFailure) -> Self {
         KnownRecord {
-            place: known.place.clone(),
+            place: known.position.clone(),
             case: known.case.clone(),
             fails: known.fails.to_string(),
             sometimes: known.sometimes.is_some(),

@@ -326,7 +326,7 @@ impl CaseRecord {
             cause: explained.map(|it| it.cause),
             said: explained.map(|it| it.said.clone()),
             known: match ended {
-                Ended::Known(known, _) => Some(known.place.clone()),
+                Ended::Known(known, _) => Some(known.position.clone()),
                 _ => None,
             },
             explanation: explained.map(|it| anstream::adapter::strip_str(&it.text).to_string()),

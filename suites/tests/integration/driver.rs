@@ -179,15 +179,15 @@ async fn cases_that_configure_the_driver_are_skipped_with_a_reason() {
     for (case, why) in [
         (
             "driver/capacity/offered/not-advertised",
-            "it sets what the driver is able to (`driver`), and only the built-in driver lets it",
+            "it sets what the driver is able to (`driver`), which only the built-in driver supports",
         ),
         (
             "publisher/value/maximum",
-            "it sets what storage there is (`backend`), and only the built-in driver lets it",
+            "it sets what storage there is (`backend`), which only the built-in driver supports",
         ),
         (
             "driver/story/second-node",
-            "it has the driver on several nodes, and a driver that runs already is on one",
+            "it has the driver on several nodes, and a driver with a `socket` runs on one",
         ),
         ("scheduler/filter/limit/exactly", "it has no driver"),
     ] {
@@ -205,11 +205,11 @@ fn an_invalid_manifest_is_reported_with_position_and_remedy() {
         ("driver: {socket: a.sock}", "the driver needs `names"),
         (
             "driver: {names: {name: a.example.org, topologyKeys: []}}",
-            "the driver has either `argv`, or the `socket`",
+            "the driver needs either `argv`, or the `socket`",
         ),
         (
             &format!("driver: {{socket: a.sock, argv: [\"true\"], {names}}}"),
-            "the driver has either `argv`, or the `socket`",
+            "the driver needs either `argv`, or the `socket`",
         ),
         (
             "driver: {socket: a.sock, names: {name: a, topologyKeys: [b, c]}}",
@@ -225,11 +225,11 @@ fn an_invalid_manifest_is_reported_with_position_and_remedy() {
         ),
         (
             "publisher: {socket: a.sock, argv: [\"true\"]}",
-            "`socket` belongs to the driver; remove it from the publisher",
+            "`socket` is a key of the driver; remove it from the publisher",
         ),
         (
             "publisher: {argv: [\"true\"], volumes: false}",
-            "`volumes` belongs to the driver; remove it from the publisher",
+            "`volumes` is a key of the driver; remove it from the publisher",
         ),
         (
             "scheduler: {argv: [\"true\"], objects: [{text: \"{kind: A, apiVersion: v1, metadata: {name: {pod}}}\"}]}",
@@ -237,11 +237,11 @@ fn an_invalid_manifest_is_reported_with_position_and_remedy() {
         ),
         (
             &format!("driver: {{socket: a.sock, {names}, objects: [{{text: \"\"}}]}}"),
-            "a driver that runs already knows another API server",
+            "a driver with a `socket` uses another API server",
         ),
         (
             &format!("driver: {{argv: [\"true\"], {names}, objects: [{{}}]}}"),
-            "say where the objects are (`file`), or write them (`text`)",
+            "an entry needs `file` or `text`",
         ),
         (
             "driver: {argv: [\"true\"], names: {name: a, topologyKeys: [b], takesBackend: true}}",

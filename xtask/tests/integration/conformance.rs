@@ -296,7 +296,7 @@ fn an_invalid_manifest_is_rejected_with_its_position() {
             "name: x\nfeatures: [publisher.zero]\nroles: {publisher: {argv: [\"true\"]}}\n",
             ":2:12: publisher.zero is claimed, but nothing says how",
         ),
-        ("name: x\nfeatures: []\nroles: {}\n", "no role is named"),
+        ("name: x\nfeatures: []\nroles: {}\n", "`roles` is empty"),
         (
             "name: x\nfeatures: []\nroles: {painter: {argv: [\"true\"]}}\n",
             "painter",
@@ -311,12 +311,12 @@ fn an_invalid_manifest_is_rejected_with_its_position() {
         ),
         (
             "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"], settings: {colour: {any: []}}}}\n",
-            "`colour` is no setting of the publisher; settings: mode,",
+            "`colour` is not a setting of the publisher; settings: mode,",
         ),
         ("name: x\nfeatures: []\nrols: {}\n", ":3:1: unknown field `rols`"),
         (
             "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"]}}\nknownFailures: [{case: a, fails: ended by itself, why: b, issue: c, until: soon}]\n",
-            "`soon` is no day; write one such as 2027-06-30",
+            "`soon` is not a date; write one such as 2027-06-30",
         ),
         ("name: [x\n", "sut.yaml:"),
     ];
@@ -341,7 +341,7 @@ fn a_missing_program_is_an_environment_error() {
         ("./folder", "a folder at", "name the program in it"),
         ("./text", "a file that may not be executed, at", "chmod +x"),
         ("./text/below", "at ", "Not a directory"),
-        ("/dev/null", "no ordinary file at", "correct `argv`"),
+        ("/dev/null", "not a regular file at", "correct `argv`"),
     ] {
         let manifest = Manifest::program(&format!("[{program}]"));
         std::fs::create_dir(manifest.folder.path().join("folder")).unwrap();

@@ -151,33 +151,33 @@ fn an_invalid_entry_is_rejected_with_its_position() {
         (good.replace("fails: no socket, ", ""), "missing field `fails`"),
         (
             good.replace("no socket", "\"*\""),
-            ":9:25: `*` says too little to name a failure",
+            ":9:25: `*` is too short to identify a failure",
         ),
         (
             good.replace("it has none", "TODO"),
-            ":9:41: this is not written yet",
+            ":9:41: the text is empty or a placeholder",
         ),
-        (good.replace("i/1", "todo"), "this is not written yet"),
+        (good.replace("i/1", "todo"), "the text is empty or a placeholder"),
         (
             good.replace("2999-12-31", "soon"),
-            "`soon` is no day; write one such as 2027-06-30",
+            "`soon` is not a date; write one such as 2027-06-30",
         ),
         (
             entry_with("sometimes: {runs: 20, failed: 20}"),
-            "20 of 20 runs is not sometimes",
+            "20 failures of 20 runs are not intermittent",
         ),
         (
             entry_with("sometimes: {runs: 20, failed: 0}"),
-            "0 of 20 runs is not sometimes",
+            "0 failures of 20 runs are not intermittent",
         ),
         (
             entry_with("sometimes: {runs: 5, failed: 1}"),
-            "5 runs are too few to know; count with",
+            "5 runs are too few for `sometimes`; measure with",
         ),
         (entry_with("sometimes: true"), "sut.yaml:9:"),
         (
             entry_with("versions: [soon]"),
-            "`soon` is no version; write one such as v1.2.3",
+            "`soon` is not a version; write one such as v1.2.3",
         ),
         (
             good.replace("case: mine,", "case: mine/noe,"),
@@ -208,7 +208,7 @@ fn versions_in_entries_need_a_version_of_the_program() {
         &[],
         &[
             ":9:",
-            "the manifest's version is `master`, which `versions` can't be compared with",
+            "`versions` cannot be compared with the manifest's version `master`",
         ],
     );
 }
@@ -307,7 +307,11 @@ fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
     let entries = std::fs::read_to_string(&path).unwrap();
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(gate.path("sut.yaml"), format!("{manifest}{entries}")).unwrap();
-    gate.expect(2, &[], &["this is not written yet; say why the case fails"]);
+    gate.expect(
+        2,
+        &[],
+        &["the text is empty or a placeholder; write why the case fails"],
+    );
     std::fs::write(
         gate.path("sut.yaml"),
         format!("{manifest}{}", entries.replace("TODO", "it has no socket")),

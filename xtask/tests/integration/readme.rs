@@ -70,8 +70,9 @@ fn the_manifest_of_a_driver_loads_and_driver_cases_apply() {
     assert_eq!(output.status.code(), Some(0), "{out}");
     assert_eq!(skipped.len(), 1, "{out}");
     assert!(
-        skipped[0]
-            .contains("it sets what the driver is able to (`driver`), and only the built-in driver lets it"),
+        skipped[0].contains(
+            "it sets what the driver is able to (`driver`), which only the built-in driver supports"
+        ),
         "{out}"
     );
 }

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use labs::selftest::{Found, Observed, Reach, Selftest, SelftestReport, Trial};
 use mutants::MUTANTS;
 use suites::harness::judge::{Finding, findings, verdict};
-use suites::harness::manifest::Words;
+use suites::harness::manifest::FailurePattern;
 use suites::harness::{RunOptions, run};
 use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 
@@ -21,7 +21,7 @@ const AT_ONCE: usize = 32;
 struct Claim {
     defect: String,
     case: String,
-    words: Words,
+    words: FailurePattern,
 }
 
 /// Registers the mutants, as `cargo xtask selftest` does.
@@ -44,7 +44,7 @@ async fn assert_detected(claim: &Claim) {
     let again = verdict(&plan, outcome.journal.since(0));
     let Some(failure) = outcome.verdict.failure() else {
         let found = findings(&plan, &outcome.journal.since(0));
-        let named = |it: &Finding| words.are_in(&format!("finding/{}: {}", it.rule, it.text));
+        let named = |it: &Finding| words.matches(&format!("finding/{}: {}", it.rule, it.text));
         assert!(found.iter().any(named), "{defect} is not detected by {case}");
         return;
     };
@@ -53,7 +53,7 @@ async fn assert_detected(claim: &Claim) {
         None => failure.summary.clone(),
     };
     assert!(
-        words.are_in(&text),
+        words.matches(&text),
         "{defect}: first missing link is “{text}”, not “{words}”"
     );
     // The verdict from the stored journal is the same.
@@ -167,7 +167,7 @@ async fn report_of(
         "scheduler/filter/limit/exactly",
         "scheduler/claims/kinds/without-volumes",
     ];
-    let owned = |(case, words): &(&str, &str)| ((*case).to_owned(), Words::parse(words).unwrap());
+    let owned = |(case, words): &(&str, &str)| ((*case).to_owned(), FailurePattern::parse(words).unwrap());
     let defect = Defect {
         name: "scheduler-off-by-one".to_owned(),
         wire: Vec::new(),

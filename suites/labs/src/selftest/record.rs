@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use suites::harness::manifest::Words;
+use suites::harness::manifest::FailurePattern;
 use suites::harness::plan::Plan;
 
 use super::Reach;
@@ -243,8 +243,8 @@ impl SelftestReport {
 impl Claim {
     /// Whether the case failed with the expected link.
     pub fn holds(&self) -> bool {
-        let are_in = |words: &str| Words::parse(words).is_ok_and(|words| words.are_in(&self.link));
-        self.found == Found::Failed && (self.words.is_empty() || are_in(&self.words))
+        let matches = |words: &str| FailurePattern::parse(words).is_ok_and(|words| words.matches(&self.link));
+        self.found == Found::Failed && (self.words.is_empty() || matches(&self.words))
     }
 }
 

@@ -126,7 +126,7 @@ impl Sweep {
         if let Some(failure) = outcome.verdict.failure() {
             let said = Said::by(failure);
             return Err(match self.known(&scenario.id, plan.id(), &said) {
-                Some(known) => SweepError::Known(known.place.clone()),
+                Some(known) => SweepError::Known(known.position.clone()),
                 None => SweepError::Fails {
                     case: scenario.id.clone(),
                     said: said.in_short(),
@@ -221,7 +221,7 @@ impl Sweep {
         }
         let said = Said::by(failure);
         if let Some(known) = self.known(&cell.case, cell.plan.id(), &said) {
-            return Held::Known(known.place.clone());
+            return Held::Known(known.position.clone());
         }
         let rerun = format!("{} --cell={}", self.rerun, cell.name());
         Held::Failed {
