@@ -223,7 +223,7 @@ fn is_needless(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool 
         return false;
     };
     match bound {
-        BoundKind::Unasked => !oracle.has_questions(),
+        BoundKind::Unasked => !oracle.must_call_get_capacity(),
         BoundKind::Undecided => view.scene.has_refused_all(view.cluster),
         BoundKind::Within | BoundKind::Hold => false,
     }

@@ -17,7 +17,7 @@ impl Oracle<'_> {
     pub(super) fn call(&mut self, call: &CallFact, at_us: u64) -> Vec<Event> {
         let by = self.caller(call);
         if let Author::Publisher(instance) = &by {
-            self.told.answered(call, instance);
+            self.program_metrics.driver_responded(call, instance);
         }
         if call.method != Method::GetCapacity {
             let reads_topology = call.method == Method::NodeGetInfo && matches!(by, Author::Publisher(_));
@@ -25,9 +25,9 @@ impl Oracle<'_> {
             let changed = node.and_then(|node| self.programs.node_info(node));
             let changed = changed.map_or_else(Vec::new, |change| self.changed(change));
             let event = self.volume_event(call, by);
-            self.storage.called(call);
+            self.storage.volume_call_ended(call);
             let events = changed.into_iter().chain(event);
-            return events.chain(self.answers()).collect();
+            return events.chain(self.capacity_changes()).collect();
         }
         let segment = parsed(self.plan, call.segment.as_deref());
         let answer = call
@@ -38,17 +38,17 @@ impl Oracle<'_> {
                 maximum: call.maximum,
             });
         let driver = self.plan.driver.name.clone();
-        let told = answer.map_or_else(Answer::error, Answer::Figures);
-        let truth = self.storage.answer(&segment, &call.parameters);
+        let reported = answer.map_or_else(Answer::error, Answer::Figures);
+        let expected = self.storage.get_capacity_result(&segment, &call.parameters);
         let change = |answer| {
             let (segment, parameters) = (segment.clone(), call.parameters.clone());
             Event::Changed(Change::Answer(driver.clone(), segment, parameters, answer))
         };
-        // Publishers may act on a temporary capacity as well, so it is recorded for this moment.
+        // Publishers may also act on a temporary capacity, so the specification gets it for this moment, and then the expected one.
         let is_lost = self.storage.loses_answers();
-        let passing = is_lost || !is_same(&told, &truth);
+        let is_temporary = is_lost || !is_same(&reported, &expected);
         let mut events = Vec::new();
-        events.extend(passing.then(|| change(told)));
+        events.extend(is_temporary.then(|| change(reported)));
         events.extend(is_lost.then(|| change(Answer::error())));
         events.push(Event::Asked {
             by,
@@ -59,28 +59,29 @@ impl Oracle<'_> {
             possible: self.storage.possible(&segment, &call.parameters),
             at: (!self.has_late_answers).then(|| Duration::from_micros(at_us)),
         });
-        events.extend(passing.then(|| change(truth)));
+        events.extend(is_temporary.then(|| change(expected)));
         events
     }
 
     /// The caller of a CSI call.
     fn caller(&self, call: &CallFact) -> Author {
         match call.code.as_str() {
-            _ if self.is_asking => Author::User,
-            // A cancelled call may have started before any event observed since.
+            _ if self.is_harness_calling => Author::User,
+            // A cancelled call may have started before events that were recorded later.
             "CANCELLED" => Author::Other,
             _ => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
         }
     }
 
-    /// An event for a GetCapacity call of the harness that is no action of the case: it stands for an unknown client.
-    pub(super) fn of_stranger(&self, answer: &AnswerFact) -> Option<Event> {
+    /// The event for a GetCapacity call of the harness that is not an action of the case. Such a call represents one of an unknown client.
+    pub(super) fn unknown_client_call(&self, answer: &AnswerFact) -> Option<Event> {
         let mut own = self.plan.actions().filter_map(|action| match action {
             Action::CsiCall(call) => Some(&call.name),
             _ => None,
         });
-        let is_strange = answer.call == Method::GetCapacity && !own.any(|name| *name == answer.name);
-        is_strange.then(|| Event::Asked {
+        let is_of_unknown_client =
+            answer.call == Method::GetCapacity && !own.any(|name| *name == answer.name);
+        is_of_unknown_client.then(|| Event::Asked {
             by: Author::Stranger,
             driver: self.plan.driver.name.clone(),
             segment: parsed(self.plan, answer.segment.as_deref()),
@@ -97,22 +98,24 @@ impl Oracle<'_> {
             (Method::DeleteVolume, Some(id), _) if call.code == "OK" => {
                 Some(Event::Deleted { id: id.clone(), by })
             }
-            (Method::CreateVolume, _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
-                by: self.programs.instance_on(call.node.as_deref()),
-                name: name.clone(),
-                bytes: call.required_bytes,
-                is_copy: call.details.copy_of.is_some(),
-                place: parsed(self.plan, call.segment.as_deref()),
-                is_elsewhere_too: !call.details.requisite.is_empty(),
-                ending: self.ending(call),
-                is_overfull: self.storage.is_overfull(call),
-            })),
+            (Method::CreateVolume, _, Some(name)) if !self.is_harness_calling => {
+                Some(Event::Created(Creation {
+                    by: self.programs.instance_on(call.node.as_deref()),
+                    name: name.clone(),
+                    bytes: call.required_bytes,
+                    is_copy: call.details.copy_of.is_some(),
+                    place: parsed(self.plan, call.segment.as_deref()),
+                    is_elsewhere_too: !call.details.requisite.is_empty(),
+                    ending: self.outcome(call),
+                    is_overfull: self.storage.is_overfull(call),
+                }))
+            }
             _ => None,
         }
     }
 
     /// Outcome of a CreateVolume call.
-    fn ending(&self, call: &CallFact) -> Ending {
+    fn outcome(&self, call: &CallFact) -> Ending {
         match (call.code.as_str(), &call.volume_id) {
             ("OK", Some(id)) => Ending::Made {
                 id: id.clone(),
@@ -126,7 +129,7 @@ impl Oracle<'_> {
             // CSI: after these codes the driver may still be creating the volume.
             ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
             ("INTERNAL", _) => Ending::Broken {
-                is_scripted: self.storage.scripts_volumes(),
+                is_scripted: self.storage.has_volume_faults(),
             },
             _ => Ending::Refused,
         }

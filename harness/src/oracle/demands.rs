@@ -33,12 +33,12 @@ impl Demands {
         if let Some(rows) = &self.capacities {
             let mut classes = json!({});
             for ((class, segment), row) in rows {
-                classes[class][segment] = written(*row);
+                classes[class][segment] = json_of_row(*row);
             }
-            list.push(json!({"capacities": classes, "why": "the driver has this to offer"}));
+            list.push(json!({"capacities": classes, "why": "the driver reports this capacity"}));
         }
         if !self.placement.is_empty() {
-            let place = |(pod, place): (&String, &Place)| (pod.clone(), named(place));
+            let place = |(pod, place): (&String, &Place)| (pod.clone(), json_of_placement(place));
             let pods: serde_json::Map<String, Value> = self.placement.iter().map(place).collect();
             list.push(json!({"placement": pods, "why": "the specification allows this"}));
         }
@@ -47,13 +47,13 @@ impl Demands {
 }
 
 /// A row in case file notation.
-fn written(row: Row) -> Value {
+fn json_of_row(row: Row) -> Value {
     match row {
         Row::Nothing => "nothing".into(),
         Row::Values(values) => {
             let mut fields = json!({});
-            for (name, figure) in [("capacity", values.capacity), ("maximum", values.maximum)] {
-                if let Some(bytes) = figure {
+            for (name, value) in [("capacity", values.capacity), ("maximum", values.maximum)] {
+                if let Some(bytes) = value {
                     fields[name] = bytes.to_string().into();
                 }
             }
@@ -62,7 +62,7 @@ fn written(row: Row) -> Value {
     }
 }
 
-fn named(place: &Place) -> Value {
+fn json_of_placement(place: &Place) -> Value {
     match place {
         Place::On(nodes) => json!(nodes),
         Place::Anywhere => "any".into(),
@@ -87,11 +87,11 @@ pub fn demands(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<Demand
 }
 
 impl Oracle<'_> {
-    /// The requirements if everything is quiet now.
+    /// The requirements if everything were quiet now.
     pub(crate) fn demands(&self) -> Demands {
         Demands {
             capacities: self.rows(),
-            placement: self.places(),
+            placement: self.placements(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Oracle<'_> {
         let world = self.monitor.demanding();
         world.api.version()?;
         let mut rows = Rows::new();
-        for object in repaired(&world, &self.world().objects).values() {
+        for object in with_violations_corrected(&world, &self.world().objects).values() {
             if !is_labelled(self.plan, object) {
                 continue;
             }
@@ -107,7 +107,7 @@ impl Oracle<'_> {
                 object.class.clone(),
                 self.plan.segments.format(&object.segment()?),
             );
-            // The case format has only one row for two objects.
+            // Two objects for one class and segment cannot be expressed: the case format has one row for them.
             if rows.insert(key, row(object)).is_some() {
                 return None;
             }
@@ -118,7 +118,7 @@ impl Oracle<'_> {
                     demanded.class.to_owned(),
                     self.plan.segments.format(demanded.segment),
                 );
-                if is_of_nothing(&demanded.demand) && rows.get(&key).is_none_or(|row| is_zero(*row)) {
+                if has_no_capacity(&demanded.demand) && rows.get(&key).is_none_or(|row| is_zero(*row)) {
                     rows.insert(key, Row::Nothing);
                 }
             }
@@ -126,18 +126,21 @@ impl Oracle<'_> {
         Some(rows)
     }
 
-    fn places(&self) -> BTreeMap<String, Place> {
+    fn placements(&self) -> BTreeMap<String, Place> {
         let world = self.seen_by_scheduler();
         let view = View::new(&world);
         let is_running = self.programs.runs(Role::Scheduler);
         let place = |key: &NamespacedName, node: Option<&String>| {
             if node.is_some() {
-                return self.allowed.get(key).map(|nodes| on(nodes.iter().cloned()));
+                return self
+                    .allowed
+                    .get(key)
+                    .map(|nodes| placement_on(nodes.iter().cloned()));
             }
             let decision: Decision = view.decide(key);
             let best = decision.best().into_iter().map(str::to_owned);
-            let is_open = self.is_chosen(key) || self.given_back.contains(key);
-            (is_running && !is_open && !self.is_uninformed).then(|| on(best))
+            let is_undecided = self.is_chosen(key) || self.deselected.contains(key);
+            (is_running && !is_undecided && !self.is_scheduler_state_unknown).then(|| placement_on(best))
         };
         let pods = world.pods.iter();
         pods.filter_map(|(key, pod)| Some((key.name.clone(), place(key, pod.node.as_ref())?)))
@@ -145,7 +148,7 @@ impl Oracle<'_> {
     }
 }
 
-fn on(nodes: impl Iterator<Item = String>) -> Place {
+fn placement_on(nodes: impl Iterator<Item = String>) -> Place {
     let nodes: Vec<String> = nodes.collect();
     match nodes.is_empty() {
         true => Place::Refused,
@@ -153,8 +156,8 @@ fn on(nodes: impl Iterator<Item = String>) -> Place {
     }
 }
 
-/// The existing objects, with those that violate the specification replaced by correct ones.
-fn repaired(world: &World, stored: &Objects) -> Objects {
+/// The existing objects, in which those that violate the specification are replaced by correct objects.
+fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
     let mut right = stored.clone();
     let mut wrong: BTreeSet<(String, Segment)> = BTreeSet::new();
     for Violation { rule, subject, .. } in objects::judge(world, stored) {
@@ -182,11 +185,11 @@ fn repaired(world: &World, stored: &Objects) -> Objects {
         let segment = object.segment();
         segment.is_some_and(|segment| wrong.contains(&(object.class.clone(), segment)))
     };
-    let mut begun = world.clone();
-    begun.objects.clone_from(&right);
-    let made = objects::settled(&begun).into_iter();
+    let mut initial = world.clone();
+    initial.objects.clone_from(&right);
+    let correct = objects::settled(&initial).into_iter();
     right.retain(|_, object| !is_wrong(object));
-    right.extend(made.filter(|(_, object)| is_wrong(object)));
+    right.extend(correct.filter(|(_, object)| is_wrong(object)));
     right
 }
 
@@ -202,8 +205,8 @@ fn row(object: &CapacityObject) -> Row {
     })
 }
 
-/// Whether the driver has no capacity, which may be published as zero or not at all.
-fn is_of_nothing(demand: &Demand) -> bool {
+/// Whether the driver reports no capacity. An object with capacity 0 and no object are both correct then.
+fn has_no_capacity(demand: &Demand) -> bool {
     demand.question() == Some(Question::ZeroOrNothing)
 }
 

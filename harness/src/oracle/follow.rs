@@ -25,26 +25,26 @@ impl<'p> Oracle<'p> {
         match &fact.what {
             What::StepStarted(mark) => {
                 self.next = (mark.step, 0);
-                self.given_back.clear();
+                self.deselected.clear();
                 // The initial objects exist before any program starts.
                 let begins = mark.step == 0;
                 let at_first = [Event::Prepared, Event::Quiet];
                 let at_first = at_first.into_iter().filter(|_| begins);
-                at_first.chain(self.doubts()).collect()
+                at_first.chain(self.possible_failures()).collect()
             }
             What::Action(action) => self.action(&action.text),
             What::Request(request) => self.request(request, fact.at_us).into_iter().collect(),
             What::Fault(fault) if !fault.is_delay() => {
-                self.told.disturbed();
+                self.program_metrics.request_failed();
                 vec![Event::Disturbed]
             }
             What::Process(process) => {
                 let began = Event::Began(process.client.clone());
                 let instance = self.programs.instance(&process.client);
-                self.told.began(&process.client, &instance);
+                self.program_metrics.program_changed(&process.client, &instance);
                 if process.role == Role::Scheduler {
-                    self.is_blind = self.world().api.version().is_none();
-                    self.is_uninformed = false;
+                    self.scheduler_has_no_objects = self.world().api.version().is_none();
+                    self.is_scheduler_state_unknown = false;
                 }
                 let change = self.programs.process(process);
                 let changed = change.map_or_else(Vec::new, |change| self.changed(change));
@@ -53,45 +53,46 @@ impl<'p> Oracle<'p> {
             What::Commit(commit) => self.commit(commit),
             What::Delivery(delivery) => self.delivery(delivery).into_iter().collect(),
             What::Call(call) => self.call(call, fact.at_us),
-            What::Extender(question) => filtered(question).into_iter().collect(),
+            What::Extender(call) => filter_event(call).into_iter().collect(),
             What::Answer(answer) => {
-                self.is_asking = false;
-                self.of_stranger(answer).into_iter().collect()
+                self.is_harness_calling = false;
+                self.unknown_client_call(answer).into_iter().collect()
             }
             _ => Vec::new(),
         }
     }
 
-    /// Events for an action of the plan, found by its timeline text.
+    /// Events for an action of the plan, which is found by its text in the journal.
     fn action(&mut self, text: &str) -> Vec<Event> {
         let (step, from) = self.next;
         let plan = self.plan;
         let actions = plan.steps.get(step).map(|step| step.actions.as_slice());
         let mut rest = actions.unwrap_or_default().iter().enumerate().skip(from);
-        let Some((at, (action, _))) = rest.find(|(_, (_, said))| said == text) else {
-            // Not an action of the case: an injected defect of the driver or the API server.
+        let Some((at, (action, _))) = rest.find(|(_, (_, action_text))| action_text == text) else {
+            // The action is not in the plan: it is an injected defect of the driver or the API server.
             return vec![Event::Ordered(Vec::new())];
         };
         self.next = (step, at + 1);
         let orders = orders::of(action).into_iter().collect();
         let mut events = vec![Event::Ordered(orders)];
-        events.extend(self.acted(action));
+        events.extend(self.action_events(action));
         events
     }
 
-    fn acted(&mut self, action: &'p Action) -> Vec<Event> {
+    /// Events for the effect of an action.
+    fn action_events(&mut self, action: &'p Action) -> Vec<Event> {
         let action = match action {
             Action::Attempt(inner) => inner,
             action => action,
         };
-        self.is_asking = matches!(action, Action::CsiCall(_));
+        self.is_harness_calling = matches!(action, Action::CsiCall(_));
         self.storage.act(action);
         if let Action::Script { rule: script, .. } = action {
-            self.told.scripted(script);
+            self.program_metrics.fault_added(script);
         }
         match self.programs.act(action) {
             Some(change) => self.changed(change),
-            None => self.answers_and_doubts(),
+            None => self.capacity_changes_and_failures(),
         }
     }
 
@@ -116,46 +117,49 @@ impl<'p> Oracle<'p> {
         })
     }
 
-    /// Changed capacities, and calls that may fail.
-    fn answers_and_doubts(&self) -> Vec<Event> {
-        let mut events = self.answers();
-        events.extend(self.doubts());
+    /// Events for changed capacities, and for calls that may fail.
+    fn capacity_changes_and_failures(&self) -> Vec<Event> {
+        let mut events = self.capacity_changes();
+        events.extend(self.possible_failures());
         events
     }
 
-    /// With cut connections any call may fail without a fact, as the driver never receives it.
-    fn doubts(&self) -> Vec<Event> {
+    /// Events for calls that may fail: while connections are cut, a call may fail without a fact, as the driver never receives it.
+    fn possible_failures(&self) -> Vec<Event> {
         let driver = &self.plan.driver.name;
-        let questions = match self.storage.loses_answers() {
-            true => self.questions(),
+        let expected_calls = match self.storage.loses_answers() {
+            true => self.expected_calls(),
             false => Vec::new(),
         };
-        let doubt = |(segment, parameters): (Segment, Parameters)| {
-            let truth = self.storage.answer(&segment, &parameters);
-            [Answer::error(), truth].map(|answer| {
+        let failure_and_recovery = |(segment, parameters): (Segment, Parameters)| {
+            let expected = self.storage.get_capacity_result(&segment, &parameters);
+            [Answer::error(), expected].map(|answer| {
                 let change = Change::Answer(driver.clone(), segment.clone(), parameters.clone(), answer);
                 Event::Changed(change)
             })
         };
-        questions.into_iter().flat_map(doubt).collect()
+        expected_calls
+            .into_iter()
+            .flat_map(failure_and_recovery)
+            .collect()
     }
 
     /// Segments and parameters for which running publishers may call GetCapacity.
-    fn questions(&self) -> Vec<(Segment, Parameters)> {
+    fn expected_calls(&self) -> Vec<(Segment, Parameters)> {
         let (world, driver) = (self.world(), &self.plan.driver.name);
         let own = world
             .classes
             .values()
             .filter(|class| class.provisioner == *driver);
-        let mut questions = Vec::new();
+        let mut expected_calls = Vec::new();
         for parameters in own.map(|class| class.driver_parameters()) {
             for (instance, publisher) in &world.publishers {
                 for segment in Wanted::of(world, instance, publisher).segments() {
-                    questions.push((segment.clone(), parameters.clone()));
+                    expected_calls.push((segment.clone(), parameters.clone()));
                 }
             }
         }
-        questions
+        expected_calls
     }
 
     /// Events for a change, including changed capacities if it affects the publishers' calls.
@@ -163,20 +167,20 @@ impl<'p> Oracle<'p> {
         if let Change::Api(api) = &change {
             self.served(api);
         }
-        let asks_anew = matches!(
+        let changes_calls = matches!(
             change.aspect(),
             Aspect::Nodes | Aspect::CsiNodes | Aspect::Classes | Aspect::Settings
         );
-        if !asks_anew {
+        if !changes_calls {
             return vec![Event::Changed(change)];
         }
         // Applies the change first, as it determines the calls.
         self.monitor.observe(Event::Changed(change));
-        self.answers_and_doubts()
+        self.capacity_changes_and_failures()
     }
 
     /// Events for capacities that differ from the last known ones.
-    pub(super) fn answers(&self) -> Vec<Event> {
+    pub(super) fn capacity_changes(&self) -> Vec<Event> {
         let (world, driver) = (self.world(), &self.plan.driver.name);
         let known = world.drivers.get(driver).cloned().unwrap_or_default();
         let mut events = Vec::new();
@@ -187,8 +191,8 @@ impl<'p> Oracle<'p> {
             };
             events.push(Event::Changed(Change::Driver(driver.clone(), Some(plugin))));
         }
-        for (segment, parameters) in self.questions() {
-            let answer = self.storage.answer(&segment, &parameters);
+        for (segment, parameters) in self.expected_calls() {
+            let answer = self.storage.get_capacity_result(&segment, &parameters);
             if !is_same(&answer, known.answer(&segment, &parameters)) {
                 let change = Change::Answer(driver.clone(), segment, parameters, answer);
                 events.push(Event::Changed(change));
@@ -203,27 +207,27 @@ impl<'p> Oracle<'p> {
         let (was_served, had_flag) = (before.version().is_some(), before.release.has_flag());
         let had_maximum = before.release.has_maximum();
         if was_served && api.version().is_none() {
-            self.is_blind = !self.heard.follows(Role::Scheduler, RESOURCE);
-            self.hides_maxima = !had_maximum;
+            self.scheduler_has_no_objects = !self.observed.has_listed(Role::Scheduler, RESOURCE);
+            self.lacks_maximum = !had_maximum;
         }
         // Removing the storageCapacity field causes no watch event for CSIDrivers.
-        let keeps_flag = self.is_blind && had_flag && !api.release.has_flag();
-        self.is_uninformed = match api.version() {
+        let keeps_flag = self.scheduler_has_no_objects && had_flag && !api.release.has_flag();
+        self.is_scheduler_state_unknown = match api.version() {
             Some(_) => false,
-            None if was_served => keeps_flag || self.heard.misses(Role::Scheduler, RESOURCE),
-            None => keeps_flag || self.is_uninformed,
+            None if was_served => keeps_flag || self.observed.misses(Role::Scheduler, RESOURCE),
+            None => keeps_flag || self.is_scheduler_state_unknown,
         };
-        self.heard.served(api.version());
+        self.observed.set_newest_version(api.version());
         if api.release.has_flag() && !had_flag {
-            self.heard.shown_anew("csidrivers");
+            self.observed.mark_unread("csidrivers");
         }
     }
 
     fn commit(&mut self, commit: &CommitFact) -> Vec<Event> {
         self.programs.commit(commit);
         match &*commit.resource {
-            "events" => return told(commit).into_iter().collect(),
-            "leases" => return led(commit).into_iter().collect(),
+            "events" => return claim_event(commit).into_iter().collect(),
+            "leases" => return lease_event(commit).into_iter().collect(),
             _ => {}
         }
         let is_own = commit.namespace.as_deref() == Some(NAMESPACE);
@@ -241,14 +245,14 @@ impl<'p> Oracle<'p> {
                 events
             }
             // The scheduler ignores the publisher's own pods.
-            Some(Change::Pod(..) | Change::Claim(..)) | None if is_own => gone(commit),
+            Some(Change::Pod(..) | Change::Claim(..)) | None if is_own => owner_deleted(commit),
             Some(change) => {
                 let mut events = self.decision(commit, &change);
                 events.extend(self.changed(change));
-                events.extend(gone(commit));
+                events.extend(owner_deleted(commit));
                 events
             }
-            None => gone(commit),
+            None => owner_deleted(commit),
         }
     }
 
@@ -276,7 +280,7 @@ impl<'p> Oracle<'p> {
                     Some(node) if before.as_ref() != Some(node) => {
                         self.allow(pod, false);
                         if claims_of(after).next().is_some() {
-                            self.told.placed(&commit.client);
+                            self.program_metrics.pod_bound(&commit.client);
                         }
                         let (pod, node) = (pod.clone(), node.clone());
                         vec![Event::Placed { pod, node }]
@@ -294,7 +298,7 @@ impl<'p> Oracle<'p> {
                         vec![Event::Selected { claim, node }]
                     }
                     (Some(_), None) if after.volume.is_empty() => {
-                        self.given_back.extend(self.users(claim));
+                        self.deselected.extend(self.users(claim));
                         Vec::new()
                     }
                     _ => Vec::new(),
@@ -361,7 +365,7 @@ fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
 }
 
 /// The event for a publisher that acquires or renews its Lease.
-fn led(commit: &CommitFact) -> Option<Event> {
+fn lease_event(commit: &CommitFact) -> Option<Event> {
     let holder = commit.object["spec"]["holderIdentity"].as_str();
     let is_held = Role::of_client(&commit.client) == Some(Role::Publisher)
         && holder.is_some_and(|holder| !holder.is_empty());
@@ -369,26 +373,29 @@ fn led(commit: &CommitFact) -> Option<Event> {
 }
 
 /// The event for a Kubernetes Event about a PVC.
-fn told(commit: &CommitFact) -> Option<Event> {
+fn claim_event(commit: &CommitFact) -> Option<Event> {
     let about = [&commit.object["involvedObject"], &commit.object["regarding"]];
     let about = about
         .into_iter()
         .find(|about| about["kind"] == "PersistentVolumeClaim")?;
-    let word = |field: &str| about[field].as_str().unwrap_or_default();
-    Some(Event::Told(NamespacedName::new(word("namespace"), word("name"))))
+    let field_text = |field: &str| about[field].as_str().unwrap_or_default();
+    Some(Event::Told(NamespacedName::new(
+        field_text("namespace"),
+        field_text("name"),
+    )))
 }
 
 /// The event for a filter call to an extender.
-fn filtered(question: &ExtenderFact) -> Option<Event> {
-    (question.verb == "filter").then(|| Event::Filtered {
-        extender: question.extender.clone(),
-        pod: NamespacedName::new(WORKLOADS, &question.pod),
-        nodes: question.nodes.clone(),
+fn filter_event(call: &ExtenderFact) -> Option<Event> {
+    (call.verb == "filter").then(|| Event::Filtered {
+        extender: call.extender.clone(),
+        pod: NamespacedName::new(WORKLOADS, &call.pod),
+        nodes: call.nodes.clone(),
     })
 }
 
 /// The event for a deleted object, which may own others.
-fn gone(commit: &CommitFact) -> Vec<Event> {
+fn owner_deleted(commit: &CommitFact) -> Vec<Event> {
     let uid = commit.object["metadata"]["uid"].as_str();
     let uid = uid.filter(|_| commit.change == Committed::Deleted);
     let event = uid.map(|uid| Event::Changed(Change::OwnerGone(uid.to_owned())));

@@ -4,9 +4,10 @@
 //! ```text
 //! follow    converts facts into events of the specification; CSI calls in `calls`
 //! storage   capacity that the driver must report       programs, owners   settings of publishers, cleaner and scheduler
-//! heard     revisions that programs have observed      told  metrics of programs
 //! orders    capacity requests of the case to the API server
 //! demands   requirements of the specification, as rows and nodes of explicit expectations
+//! observed_revisions   revisions that programs have observed
+//! program_metrics      metrics of programs
 //! ```
 //!
 //! Does not know rules, which [`capacity_spec`] owns, or verdicts.
@@ -15,12 +16,12 @@ mod calls;
 mod change;
 mod demands;
 mod follow;
-mod heard;
+mod observed_revisions;
 mod orders;
 mod owners;
+mod program_metrics;
 mod programs;
 mod storage;
-mod told;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,10 +37,10 @@ use fake_csi::Method;
 use crate::journal::{Fact, What, micros};
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
-use heard::Heard;
+use observed_revisions::ObservedRevisions;
+use program_metrics::ProgramMetrics;
 use programs::Programs;
 use storage::Storage;
-use told::Told;
 
 pub(crate) use change::change;
 pub use demands::{Demands, demands};
@@ -50,30 +51,31 @@ pub(crate) struct Oracle<'p> {
     monitor: Monitor,
     storage: Storage<'p>,
     programs: Programs<'p>,
-    heard: Heard,
-    told: Told,
+    observed: ObservedRevisions,
+    program_metrics: ProgramMetrics,
     /// The running step, and the index of its next action.
     next: (usize, usize),
     /// Whether the harness itself is calling the driver.
-    is_asking: bool,
-    /// Whether the scheduler started while capacity objects were not served, or had not listed them before they became unserved.
-    is_blind: bool,
+    is_harness_calling: bool,
+    /// Whether the scheduler has never listed capacity objects: it started while they were not served, or did not list them before they
+    /// became unserved.
+    scheduler_has_no_objects: bool,
     /// Whether the last version in which capacity objects were served lacks `maximumVolumeSize`.
-    hides_maxima: bool,
+    lacks_maximum: bool,
     /// Whether the scheduler's knowledge is unknown: it missed objects before they became unserved, or still has a storageCapacity field
     /// that is no longer served.
-    is_uninformed: bool,
+    is_scheduler_state_unknown: bool,
     /// Nodes that pods were allowed to use when a node was selected.
     allowed: BTreeMap<NamespacedName, BTreeSet<String>>,
     /// Pods that lost their selected node in this step, as provisioning failed there; the scheduler retries them.
-    given_back: BTreeSet<NamespacedName>,
+    deselected: BTreeSet<NamespacedName>,
     /// Whether a fault serves old state to programs.
     has_stale_reads: bool,
     /// Maximum duration of a CSI call, in journal time; the journal contains a call only once it ends.
     longest_delay_us: u64,
     /// Whether CSI calls may be delayed, so that their start is unknown.
     has_late_answers: bool,
-    /// Journal time of the last fact, and of the last one that changes what programs must do.
+    /// Journal time of the last fact, and of the last fact that changes the requirements of the specification.
     now_us: u64,
     changed_us: u64,
     /// Cached result of `is_settled`, reset by facts that may change it.
@@ -98,15 +100,15 @@ impl<'p> Oracle<'p> {
             monitor,
             storage: Storage::of(plan),
             programs,
-            heard: Heard::new(plan.is_distributed()),
-            told: Told::default(),
+            observed: ObservedRevisions::new(plan.is_distributed()),
+            program_metrics: ProgramMetrics::default(),
             next: (0, 0),
-            is_asking: false,
-            is_blind: false,
-            hides_maxima: false,
-            is_uninformed: false,
+            is_harness_calling: false,
+            scheduler_has_no_objects: false,
+            lacks_maximum: false,
+            is_scheduler_state_unknown: false,
             allowed: BTreeMap::new(),
-            given_back: BTreeSet::new(),
+            deselected: BTreeSet::new(),
             has_stale_reads: plan.actions().any(is_stale),
             longest_delay_us: micros(plan.longest_delay()),
             has_late_answers: plan.has_late_answers(),
@@ -118,19 +120,21 @@ impl<'p> Oracle<'p> {
 
     /// Processes the next fact. Returns its violations.
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
-        self.heard.observe(fact);
+        self.observed.observe(fact);
         match &fact.what {
             What::Metrics(metrics) => {
-                self.told.read(metrics);
+                self.program_metrics.read(metrics);
                 self.is_settled = OnceLock::new();
             }
-            what if what.may_be_counted() && self.told.is_outdated() => self.is_settled = OnceLock::new(),
+            what if what.may_be_counted() && self.program_metrics.discard() => {
+                self.is_settled = OnceLock::new();
+            }
             _ => {}
         }
         let mut violations = Vec::new();
         let events = self.events(fact);
         self.now_us = fact.at_us;
-        if moves(&fact.what) || events.iter().any(|event| self.monitor.is_news(event)) {
+        if may_change_requirements(&fact.what) || events.iter().any(|event| self.monitor.is_news(event)) {
             self.is_settled = OnceLock::new();
             self.changed_us = fact.at_us;
         }
@@ -141,7 +145,7 @@ impl<'p> Oracle<'p> {
             };
             let wrong = self.monitor.observe(event);
             if let Some((pod, node)) = placed.filter(|_| wrong.is_empty()) {
-                // Correct according to the scheduler's knowledge, even if that is outdated.
+                // Correct for the cluster state that the scheduler has observed, which may be outdated.
                 self.allowed.entry(pod).or_default().insert(node);
             }
             violations.extend(wrong);
@@ -155,14 +159,14 @@ impl<'p> Oracle<'p> {
         violations
     }
 
-    /// Marks everything as quiet: programs have observed all changes. Not yet if a watch lags or restarts, or if a CSI call may have
-    /// started before the last change.
+    /// Records that the cluster is quiet: programs have observed all changes. Does nothing if a watch is delayed or restarts, or if a CSI
+    /// call may have started before the last change.
     pub(crate) fn settle(&mut self) {
         self.is_settled = OnceLock::new();
-        let is_under_way = self.now_us.saturating_sub(self.changed_us) < self.longest_delay_us;
-        if !self.has_stale_reads && !self.heard.is_behind() && !is_under_way {
+        let is_call_in_flight = self.now_us.saturating_sub(self.changed_us) < self.longest_delay_us;
+        if !self.has_stale_reads && !self.observed.is_behind() && !is_call_in_flight {
             self.storage.settle();
-            self.told.settle();
+            self.program_metrics.settle();
             self.monitor.observe(Event::Quiet);
         }
     }
@@ -178,14 +182,14 @@ impl<'p> Oracle<'p> {
         let mut violations = settings::judge(self.world(), self.programs.runs(Role::Scheduler));
         violations.extend(self.monitor.unsettled());
         violations.extend(self.monitor.unsettled_volumes(&self.storage));
-        if self.programs.runs(Role::Scheduler) && !self.is_uninformed {
+        if self.programs.runs(Role::Scheduler) && !self.is_scheduler_state_unknown {
             let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
-            violations.extend(pending.filter(|it| !self.is_tried(&it.subject)));
+            violations.extend(pending.filter(|it| !self.is_retried(&it.subject)));
         }
         let has_replicas = self.plan.publisher.replicas.is_some();
         // The leading replica is unknown.
         let instance = |client: &str| (!has_replicas).then(|| self.programs.instance(client));
-        let readings = self.told.told(instance);
+        let readings = self.program_metrics.readings_with_activity(instance);
         violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
         self.without_excused(violations)
     }
@@ -203,25 +207,27 @@ impl<'p> Oracle<'p> {
     }
 
     /// Whether a running publisher must call GetCapacity.
-    pub(crate) fn has_questions(&self) -> bool {
+    pub(crate) fn must_call_get_capacity(&self) -> bool {
         let world = self.world();
-        let asks = |(instance, publisher): (&Instance, &Publisher)| {
+        let must_call = |(instance, publisher): (&Instance, &Publisher)| {
             publisher.publishes && Wanted::of(world, instance, publisher).demands().next().is_some()
         };
-        self.plan.driver.get_capacity && world.api.version().is_some() && world.publishers.iter().any(asks)
+        self.plan.driver.get_capacity
+            && world.api.version().is_some()
+            && world.publishers.iter().any(must_call)
     }
 
     /// Whether the subject is a pod that the scheduler keeps retrying.
-    fn is_tried(&self, subject: &Subject) -> bool {
-        matches!(subject, Subject::Pod(pod) if self.given_back.contains(pod))
+    fn is_retried(&self, subject: &Subject) -> bool {
+        matches!(subject, Subject::Pod(pod) if self.deselected.contains(pod))
     }
 
-    /// The cluster state known to the scheduler. Without served capacity objects, it has none if it never listed them; otherwise it has
-    /// them as they were last served.
+    /// The cluster state that the scheduler has observed. While capacity objects are not served, it has no objects if it never listed them,
+    /// and otherwise those that were last served.
     fn seen_by_scheduler(&self) -> Cow<'_, World> {
         let world = self.world();
         match world.api.version() {
-            None if self.is_blind => {
+            None if self.scheduler_has_no_objects => {
                 let world = match world.api.release.has_flag() {
                     true => world.clone(),
                     false => world.without_flags(),
@@ -231,7 +237,7 @@ impl<'p> Oracle<'p> {
                     ..world
                 })
             }
-            None if self.hides_maxima => Cow::Owned(world.without_maxima()),
+            None if self.lacks_maximum => Cow::Owned(world.without_maxima()),
             _ => Cow::Borrowed(world),
         }
     }
@@ -242,7 +248,7 @@ impl<'p> Oracle<'p> {
 }
 
 /// Whether a fact may change more than its events contain: objects, running programs or the driver's storage.
-fn moves(what: &What) -> bool {
+fn may_change_requirements(what: &What) -> bool {
     match what {
         What::StepStarted(_) | What::Action(_) | What::Process(_) | What::Commit(_) => true,
         What::Call(call) => call.method != Method::GetCapacity,

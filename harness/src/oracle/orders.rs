@@ -84,14 +84,14 @@ fn fields(merge: &Value) -> Option<Fields> {
     }
     let (_, object) = CapacityObject::read(&whole).ok()?;
     let is_named = |field: &str| merge.get(field).is_some();
-    let figure = |field, figure| match is_named(field) {
-        true => Figure::Set(figure),
+    let field_value = |field, value| match is_named(field) {
+        true => Figure::Set(value),
         false => Figure::Kept,
     };
     Some(Fields {
         class: is_named("storageClassName").then(|| object.class.clone()),
         topology: is_named("nodeTopology").then(|| object.topology.clone()),
-        capacity: figure("capacity", object.capacity),
-        maximum: figure("maximumVolumeSize", object.maximum),
+        capacity: field_value("capacity", object.capacity),
+        maximum: field_value("maximumVolumeSize", object.maximum),
     })
 }

@@ -1,4 +1,4 @@
-//! Owners of the publisher's pod, one of which owns its objects.
+//! The owners of the publisher's pod. One of them owns the capacity objects of the publisher.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::plan::NAMESPACE;
 /// Pods and their owners in the publisher's namespace.
 #[derive(Default)]
 pub(super) struct Owners {
-    /// By uid.
+    /// By UID.
     known: BTreeMap<String, Known>,
 }
 
 /// A pod or an owner.
 struct Known {
     owner: Owner,
-    /// Uid of its own owner.
-    above: Option<String>,
+    /// UID of its owner.
+    owner_uid: Option<String>,
     /// `spec.nodeName` of a pod.
     node: Option<String>,
 }
@@ -27,11 +27,12 @@ struct Known {
 impl Owners {
     /// Processes a commit.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
-        let is_meant = matches!(
+        let is_relevant = matches!(
             &*commit.resource,
             "pods" | "replicasets" | "daemonsets" | "deployments"
         );
-        if !is_meant || commit.namespace.as_deref() != Some(NAMESPACE) || commit.change == Change::Modified {
+        if !is_relevant || commit.namespace.as_deref() != Some(NAMESPACE) || commit.change == Change::Modified
+        {
             return;
         }
         let metadata = &commit.object["metadata"];
@@ -46,18 +47,25 @@ impl Owners {
             uid: text(&metadata["uid"]),
             controller: true,
         };
-        let above = metadata["ownerReferences"][0]["uid"].as_str().map(str::to_owned);
+        let owner_uid = metadata["ownerReferences"][0]["uid"].as_str().map(str::to_owned);
         let node = commit.object["spec"]["nodeName"].as_str().map(str::to_owned);
-        self.known.insert(owner.uid.clone(), Known { owner, above, node });
+        self.known.insert(
+            owner.uid.clone(),
+            Known {
+                owner,
+                owner_uid,
+                node,
+            },
+        );
     }
 
     /// The owner `hops` levels above the publisher's pod on the node, or above the central publisher's pod if `node` is None.
     pub(super) fn of_pod(&self, node: Option<&str>, hops: u8) -> Option<Owner> {
-        let is_there = |pod: &Known| node.is_none() || pod.node.as_deref() == node;
+        let is_on_node = |pod: &Known| node.is_none() || pod.node.as_deref() == node;
         let mut all = self.known.values();
-        let mut found = all.find(|it| it.owner.kind == "Pod" && is_there(it))?;
+        let mut found = all.find(|it| it.owner.kind == "Pod" && is_on_node(it))?;
         for _ in 0..hops {
-            found = self.known.get(found.above.as_ref()?)?;
+            found = self.known.get(found.owner_uid.as_ref()?)?;
         }
         Some(found.owner.clone())
     }

@@ -117,14 +117,15 @@ impl<'p> Programs<'p> {
         self.owners.commit(commit);
     }
 
-    /// Processes a publisher's write. If the KEP leaves the managed-by label open, the first written one is expected from then on.
+    /// Processes a publisher's write. If the KEP does not prescribe the managed-by label, the first label that the publisher writes is
+    /// required from then on.
     pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Vec<Change> {
         let is_open = self.settings(instance).managed_by(instance).is_none();
         let Some(label) = object.labels.get(MANAGED_BY_LABEL).filter(|_| is_open) else {
             return Vec::new();
         };
         self.labels.insert(instance.clone(), label.clone());
-        // A publisher killed during this write still ran until then.
+        // The publisher may have been killed during this write, and was running before.
         let wrote = Some(self.settings(instance));
         vec![
             Change::Publisher(instance.clone(), wrote),

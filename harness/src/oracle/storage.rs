@@ -20,23 +20,23 @@ pub(super) struct Storage<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Layout>,
     /// Capacity used by each volume, by volume id.
-    taken: BTreeMap<String, Taken>,
+    used: BTreeMap<String, UsedCapacity>,
     /// Active fault rules of the driver, with their ids.
-    scripts: Vec<(Option<&'p str>, &'p Rule)>,
+    fault_rules: Vec<(Option<&'p str>, &'p Rule)>,
     is_down: bool,
     /// Earlier pool states since everything was last quiet.
-    former: Vec<BTreeMap<Segment, Layout>>,
-    /// Whether volumes were created, deleted or expanded since then; and whether one was deleted.
-    has_moved: bool,
-    has_lost: bool,
-    /// Whether a fault ever made the driver report a given capacity.
-    is_told_figures: bool,
+    earlier_pools: Vec<BTreeMap<Segment, Layout>>,
+    /// Whether volumes were created, deleted or expanded since everything was last quiet, and whether one was deleted.
+    has_volume_changes: bool,
+    has_deletions: bool,
+    /// Whether a fault rule has made the driver report an injected capacity.
+    has_injected_capacity: bool,
     /// Whether connections are cut, so that any response may be lost.
     loses_answers: bool,
 }
 
 /// Capacity used by a volume.
-struct Taken {
+struct UsedCapacity {
     segment: Segment,
     /// The device, if the pool has devices.
     device: Option<String>,
@@ -45,7 +45,7 @@ struct Taken {
 }
 
 /// A requested volume.
-struct Wanted<'c> {
+struct RequestedVolume<'c> {
     parameters: &'c Parameters,
     is_block: bool,
     bytes: u128,
@@ -57,24 +57,25 @@ impl<'p> Storage<'p> {
         Storage {
             plan,
             pools: plan.driver.pools.iter().cloned().collect(),
-            taken: BTreeMap::new(),
-            scripts: Vec::new(),
+            used: BTreeMap::new(),
+            fault_rules: Vec::new(),
             is_down: false,
-            former: Vec::new(),
-            has_moved: false,
-            has_lost: false,
-            is_told_figures: false,
+            earlier_pools: Vec::new(),
+            has_volume_changes: false,
+            has_deletions: false,
+            has_injected_capacity: false,
             loses_answers: false,
         }
     }
 
-    /// Processes an action of the harness. Faults with limited `times` are over once everything is quiet, so they are not recorded.
+    /// Processes an action of the harness. Fault rules with limited `times` are not recorded, because they have ended when everything is
+    /// quiet.
     pub(super) fn act(&mut self, action: &'p Action) {
         match action {
-            Action::Pool(..) => self.former.push(self.pools.clone()),
+            Action::Pool(..) => self.earlier_pools.push(self.pools.clone()),
             Action::Script { rule, .. } => {
                 self.loses_answers |= rule.effect.cuts_connection();
-                self.is_told_figures |= matches!(rule.effect, Effect::Capacity { .. });
+                self.has_injected_capacity |= matches!(rule.effect, Effect::Capacity { .. });
             }
             _ => {}
         }
@@ -87,9 +88,9 @@ impl<'p> Storage<'p> {
             Action::Script { id, rule }
                 if rule.times.is_none() && !matches!(rule.effect, Effect::Delay(_)) =>
             {
-                self.scripts.push((id.as_deref(), rule));
+                self.fault_rules.push((id.as_deref(), rule));
             }
-            Action::Unscript(name) => self.scripts.retain(|(id, _)| *id != Some(name)),
+            Action::Unscript(name) => self.fault_rules.retain(|(id, _)| *id != Some(name)),
             Action::Stop(Role::Driver) => self.is_down = true,
             Action::Start(Role::Driver) => self.is_down = false,
             _ => {}
@@ -101,63 +102,61 @@ impl<'p> Storage<'p> {
         self.loses_answers
     }
 
-    /// Forgets earlier states once everything is quiet.
+    /// Drops earlier states when everything is quiet.
     pub(super) fn settle(&mut self) {
-        self.former.clear();
-        (self.has_moved, self.has_lost) = (false, false);
+        self.earlier_pools.clear();
+        (self.has_volume_changes, self.has_deletions) = (false, false);
     }
 
     /// Capacities that GetCapacity may return for a segment and parameters, including earlier states since everything was last quiet. Empty
     /// if unknown.
     pub(super) fn possible(&self, segment: &Segment, parameters: &Parameters) -> Vec<Figures> {
-        if self.has_moved || self.is_told_figures {
+        if self.has_volume_changes || self.has_injected_capacity {
             return Vec::new();
         }
-        let pools = self.former.iter().chain([&self.pools]);
+        let pools = self.earlier_pools.iter().chain([&self.pools]);
         pools
-            .map(|pools| self.figures(pools, segment, parameters))
+            .map(|pools| self.capacity_of(pools, segment, parameters))
             .collect()
     }
 
     /// Whether any fault of the case affects calls about volumes.
-    pub(super) fn scripts_volumes(&self) -> bool {
-        self.plan
-            .scripts()
-            .any(|script| script.method != Method::GetCapacity)
+    pub(super) fn has_volume_faults(&self) -> bool {
+        self.plan.scripts().any(|rule| rule.method != Method::GetCapacity)
     }
 
     /// Processes the creation, deletion or expansion of a volume.
-    pub(super) fn called(&mut self, call: &CallFact) {
-        self.has_moved = true;
+    pub(super) fn volume_call_ended(&mut self, call: &CallFact) {
+        self.has_volume_changes = true;
         let Some(id) = call.volume_id.as_ref().filter(|_| call.code == "OK") else {
             return;
         };
         if call.method == Method::DeleteVolume {
-            self.has_lost = true;
-            self.taken.remove(id);
+            self.has_deletions = true;
+            self.used.remove(id);
         }
         let cost = self.cost(&call.parameters);
         if let Some(placed) = &call.placed
             && call.method == Method::ControllerExpandVolume
-            && let Some(taken) = self.taken.get_mut(id)
+            && let Some(used) = self.used.get_mut(id)
         {
-            taken.raw = u128::try_from(placed.bytes)
+            used.raw = u128::try_from(placed.bytes)
                 .unwrap_or_default()
                 .saturating_mul(cost);
         }
         if let Some(placed) = &call.placed
-            && !self.taken.contains_key(id)
+            && !self.used.contains_key(id)
         {
             let segment = parsed(self.plan, placed.segment.as_deref());
             let bytes = u128::try_from(placed.bytes).unwrap_or_default();
-            let extent = self.chosen(&segment, &wanted(call, bytes));
+            let extent = self.extent_for(&segment, &requested_volume(call, bytes));
             let device = extent.and_then(|extent| extent.device.map(str::to_owned));
-            let taken = Taken {
+            let used = UsedCapacity {
                 device,
                 raw: bytes.saturating_mul(cost),
                 segment,
             };
-            self.taken.insert(id.clone(), taken);
+            self.used.insert(id.clone(), used);
         }
     }
 
@@ -166,33 +165,36 @@ impl<'p> Storage<'p> {
         let (Some(placed), Some(id)) = (&call.placed, &call.volume_id) else {
             return false;
         };
-        let is_certain = self.former.is_empty() && !self.has_lost && !self.taken.contains_key(id);
+        let is_certain = self.earlier_pools.is_empty() && !self.has_deletions && !self.used.contains_key(id);
         let bytes = call
             .required_bytes
             .and_then(|bytes| u128::try_from(bytes).ok())
             .unwrap_or_default();
         let segment = parsed(self.plan, placed.segment.as_deref());
-        is_certain && self.chosen(&segment, &wanted(call, bytes)).is_none()
+        is_certain
+            && self
+                .extent_for(&segment, &requested_volume(call, bytes))
+                .is_none()
     }
 
     /// The part of a pool on which a volume is created: the smallest sufficient device, if there are devices.
-    fn chosen(&self, segment: &Segment, wanted: &Wanted<'_>) -> Option<Extent<'_>> {
+    fn extent_for(&self, segment: &Segment, volume: &RequestedVolume<'_>) -> Option<Extent<'_>> {
         let (of, layout) = self.pools.get_key_value(segment)?;
-        let cost = self.cost(wanted.parameters);
-        let extents = extents(layout, wanted.parameters, Some(wanted.is_block));
-        let fitting = extents.filter(|extent| wanted.bytes <= self.free(of, extent).1 / cost);
+        let cost = self.cost(volume.parameters);
+        let extents = extents(layout, volume.parameters, Some(volume.is_block));
+        let fitting = extents.filter(|extent| volume.bytes <= self.free(of, extent).1 / cost);
         fitting.min_by_key(|extent| self.free(of, extent).0)
     }
 
     /// The GetCapacity result for a segment and parameters once everything is quiet.
-    pub(super) fn answer(&self, segment: &Segment, parameters: &Parameters) -> Answer {
+    pub(super) fn get_capacity_result(&self, segment: &Segment, parameters: &Parameters) -> Answer {
         if self.is_down {
             return Answer::error();
         }
-        let mut rules = self.scripts.iter().map(|(_, rule)| rule);
-        let rule = rules.find(|rule| is_about(rule, segment, parameters));
+        let mut rules = self.fault_rules.iter().map(|(_, rule)| rule);
+        let rule = rules.find(|rule| matches_call(rule, segment, parameters));
         match rule.map(|rule| &rule.effect) {
-            None => Answer::Figures(self.figures(&self.pools, segment, parameters)),
+            None => Answer::Figures(self.capacity_of(&self.pools, segment, parameters)),
             Some(&Effect::Capacity {
                 available, maximum, ..
             }) => Answer::Figures(Figures { available, maximum }),
@@ -201,48 +203,49 @@ impl<'p> Storage<'p> {
     }
 
     /// The free capacity of all pools of the segment, and the largest contiguous part if every pool reports one.
-    fn figures(
+    fn capacity_of(
         &self,
         pools: &BTreeMap<Segment, Layout>,
         segment: &Segment,
         parameters: &Parameters,
     ) -> Figures {
         let cost = self.cost(parameters);
-        let is_everywhere = self.plan.segments.keys().is_empty();
-        let is_reached = |of: &Segment| is_everywhere || contains(segment, of);
-        let mut figures = Figures::default();
-        let mut tells = self.plan.driver.version.has_volume_sizes();
-        for (of, layout) in pools.iter().filter(|(of, _)| is_reached(of)) {
+        let is_without_topology = self.plan.segments.keys().is_empty();
+        let is_accessible = |of: &Segment| is_without_topology || contains(segment, of);
+        let mut capacity = Figures::default();
+        let mut reports_maximum = self.plan.driver.version.has_volume_sizes();
+        for (of, layout) in pools.iter().filter(|(of, _)| is_accessible(of)) {
             for extent in extents(layout, parameters, None) {
-                let (sum, piece) = self.free(of, &extent);
-                tells &= extent.largest.is_some();
-                figures.available = figures.available.saturating_add(bytes(sum / cost));
-                figures.maximum = figures.maximum.max(Some(bytes(piece / cost)));
+                let (sum, contiguous) = self.free(of, &extent);
+                reports_maximum &= extent.largest.is_some();
+                capacity.available = capacity.available.saturating_add(bytes(sum / cost));
+                capacity.maximum = capacity.maximum.max(Some(bytes(contiguous / cost)));
             }
         }
-        figures.maximum = figures.maximum.filter(|_| tells);
-        figures
+        capacity.maximum = capacity.maximum.filter(|_| reports_maximum);
+        capacity
     }
 
     /// Free raw bytes of a part of a pool: in total, and contiguous.
     fn free(&self, of: &Segment, extent: &Extent<'_>) -> (u128, u128) {
-        let is_there = |taken: &&Taken| taken.segment == *of && taken.device.as_deref() == extent.device;
-        let taken = self.taken.values().filter(is_there);
-        let (count, taken) = taken.fold((0, 0_u128), |(count, sum), taken| {
-            (count + 1, sum.saturating_add(taken.raw))
+        let is_on_extent =
+            |used: &&UsedCapacity| used.segment == *of && used.device.as_deref() == extent.device;
+        let used = self.used.values().filter(is_on_extent);
+        let (count, used) = used.fold((0, 0_u128), |(count, sum), used| {
+            (count + 1, sum.saturating_add(used.raw))
         });
         let sum = match extent.is_whole && count > 0 {
             true => 0,
-            false => extent.size.saturating_sub(taken),
+            false => extent.size.saturating_sub(used),
         };
         (sum, extent.largest.map_or(sum, |largest| sum.min(largest)))
     }
 
-    /// Raw bytes per volume byte.
+    /// Raw bytes per byte of a volume, from the `costs` of the class parameters.
     fn cost(&self, parameters: &Parameters) -> u128 {
         let costs = self.plan.driver.costs.iter();
-        let own = costs.filter(|(parameter, value, _)| parameters.get(parameter) == Some(value));
-        own.map(|(_, _, factor)| u128::from(*factor)).product()
+        let matching = costs.filter(|(parameter, value, _)| parameters.get(parameter) == Some(value));
+        matching.map(|(_, _, factor)| u128::from(*factor)).product()
     }
 }
 
@@ -250,35 +253,35 @@ impl Backend for Storage<'_> {
     fn is_up(&self) -> bool {
         !self.is_down
             && self
-                .scripts
+                .fault_rules
                 .iter()
                 .all(|(_, rule)| rule.method == Method::GetCapacity)
     }
 
-    fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, wanted: i128) -> bool {
-        let Ok(bytes) = u128::try_from(wanted) else {
+    fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, bytes: i128) -> bool {
+        let Ok(bytes) = u128::try_from(bytes) else {
             return false;
         };
-        let wanted = Wanted {
+        let volume = RequestedVolume {
             parameters,
             is_block,
             bytes,
         };
-        let mut own = self.pools.keys().filter(|of| contains(segment, of));
-        own.any(|of| self.chosen(of, &wanted).is_some())
+        let mut matching = self.pools.keys().filter(|of| contains(segment, of));
+        matching.any(|of| self.extent_for(of, &volume).is_some())
     }
 }
 
 /// The volume requested by a call, with this size.
-fn wanted(call: &CallFact, bytes: u128) -> Wanted<'_> {
-    Wanted {
+fn requested_volume(call: &CallFact, bytes: u128) -> RequestedVolume<'_> {
+    RequestedVolume {
         parameters: &call.parameters,
         is_block: call.details.capabilities.iter().any(|it| is_block(it)),
         bytes,
     }
 }
 
-/// A part of a pool that can contain a volume.
+/// A part of a pool that can contain a volume: a device, or a pool without devices.
 struct Extent<'l> {
     /// Name of the device. None for pools without devices.
     device: Option<&'l str>,
@@ -302,26 +305,27 @@ fn extents<'l>(
         largest,
         is_whole: false,
     };
-    let (store, devices) = match layout {
+    let (undivided, devices) = match layout {
         Layout::Linear { capacity, largest } => (Some(whole(*capacity, largest.map(u128::from))), None),
         Layout::Filesystem { size, used } => (Some(whole(size.saturating_sub(*used), Some(u128::MAX))), None),
         Layout::Devices(devices) => (None, Some(devices)),
     };
     let devices = devices.into_iter().flatten();
-    let good = devices.filter(move |(_, device)| is_good(device, parameters, is_block));
-    let good = good.map(|(name, device)| Extent {
+    let usable = devices.filter(move |(_, device)| is_usable_device(device, parameters, is_block));
+    let usable = usable.map(|(name, device)| Extent {
         device: Some(name),
         size: device.size.into(),
         largest: Some(u128::MAX),
         is_whole: !device.group,
     });
-    store.into_iter().chain(good)
+    undivided.into_iter().chain(usable)
 }
 
 /// Whether a device supports these class parameters and this access type.
-fn is_good(device: &Device, parameters: &Parameters, is_block: Option<bool>) -> bool {
-    let mut own = device.parameters.iter();
-    let agrees = own.all(|(name, value)| parameters.get(name).is_none_or(|asked| asked == value));
+fn is_usable_device(device: &Device, parameters: &Parameters, is_block: Option<bool>) -> bool {
+    let mut matching = device.parameters.iter();
+    let agrees =
+        matching.all(|(name, value)| parameters.get(name).is_none_or(|requested| requested == value));
     let is_usable = match device.access {
         Access::Any => true,
         Access::Block => is_block != Some(false),
@@ -341,9 +345,9 @@ pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
 }
 
 /// Whether a fault rule applies to GetCapacity calls for a segment and parameters.
-fn is_about(script: &Rule, segment: &Segment, parameters: &Parameters) -> bool {
-    let mut wanted = script.parameters.iter();
-    script.method == Method::GetCapacity
-        && script.segment.as_ref().is_none_or(|of| contains(segment, of))
-        && wanted.all(|(key, value)| parameters.get(key) == Some(value))
+fn matches_call(rule: &Rule, segment: &Segment, parameters: &Parameters) -> bool {
+    let mut required = rule.parameters.iter();
+    rule.method == Method::GetCapacity
+        && rule.segment.as_ref().is_none_or(|of| contains(segment, of))
+        && required.all(|(key, value)| parameters.get(key) == Some(value))
 }

@@ -223,7 +223,7 @@ impl Extender {
         match reserving.reserve(&pod_of_args(args), &segments).await? {
             Reservation::NotNeeded => {}
             Reservation::Held(nodes) => {
-                filtered.retain_nodes(&nodes, "node(s) had no disk that could be reserved")
+                filtered.retain_nodes(&nodes, "node(s) had no disk that could be reserved");
             }
         }
         Ok(filtered)
