@@ -17,23 +17,23 @@ const ANONYMOUS: &str = "system:anonymous";
 
 /// Maximum number of object changes by one client in an empty cluster without actions.
 const WRITES: u64 = 300;
-/// Additional changes per capacity object, object and action of the case. A healthy program changes each a few times at most, whatever
-/// fails around it.
-const WRITES_OF_EACH: u64 = 20;
+/// Additional changes per capacity object, other object and action of the case. A correct program changes each object a few times at most,
+/// whatever faults are injected.
+const WRITES_PER_OBJECT: u64 = 20;
 
 /// Maximum number of requests, watch events, CSI calls, faults and unlimited changes of one client.
 const EVENTS: u64 = 100_000;
 /// Additional events per capacity object, object and action.
-const EVENTS_OF_EACH: u64 = 1_000;
+const EVENTS_PER_OBJECT: u64 = 1_000;
 
-/// Maximum total size of all that, in approximate bytes: a Kubernetes API server accepts objects larger than 1 MiB.
+/// Maximum total size of these events, in approximate bytes: a Kubernetes API server accepts objects larger than 1 MiB.
 const BYTES: u64 = 64 << 20;
 /// Additional bytes per capacity object, object and action.
-const BYTES_OF_EACH: u64 = 64 << 10;
+const BYTES_PER_OBJECT: u64 = 64 << 10;
 
-/// Resources that healthy programs change as long as a case lasts, so [`WRITES`] does not limit them: Leases are renewed, claims without
-/// capacity are retried, and both are reported as Events.
-const ENDLESS: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
+/// Resources that correct programs change as long as a case lasts, so that [`WRITES`] does not limit them: programs renew Leases, retry
+/// claims without capacity, and create Events.
+const UNLIMITED: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
 
 /// Limits of each client, and its activity so far.
 #[derive(Debug)]
@@ -55,22 +55,23 @@ struct Tally {
 impl ActivityLimit {
     /// Limits for a case.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let figures = plan.driver_nodes.len() * plan.class_parameters.len();
+        let capacity_objects = plan.driver_nodes.len() * plan.class_parameters.len();
         let actions: usize = plan.steps.iter().map(|step| step.actions.len()).sum();
-        Self::for_things((figures + plan.objects.len() + actions) as u64)
+        Self::for_objects((capacity_objects + plan.objects.len() + actions) as u64)
     }
 
-    /// Limits for this number of capacity objects, objects and actions.
-    pub(crate) fn for_things(things: u64) -> Self {
+    /// Limits for this number of capacity objects, other objects and actions.
+    pub(crate) fn for_objects(objects: u64) -> Self {
         ActivityLimit {
-            writes: WRITES + WRITES_OF_EACH * things,
-            events: EVENTS + EVENTS_OF_EACH * things,
-            bytes: BYTES + BYTES_OF_EACH * things,
+            writes: WRITES + WRITES_PER_OBJECT * objects,
+            events: EVENTS + EVENTS_PER_OBJECT * objects,
+            bytes: BYTES + BYTES_PER_OBJECT * objects,
             clients: HashMap::new(),
         }
     }
 
-    /// Filters a fact before it is recorded: returns the fact, or once a `Flooded` fact when a limit is exceeded, and then nothing.
+    /// Filters a fact before it is recorded. Returns the fact while the limits are not exceeded; for the first fact beyond a limit, a
+    /// `Flooded` fact; and then `None`.
     pub(crate) fn admit(&mut self, what: What) -> Option<What> {
         let Some((client, role)) = actor(&what) else {
             return Some(what);
@@ -80,7 +81,7 @@ impl ActivityLimit {
             return None;
         }
         let (count, limit, of) = match &what {
-            What::Commit(commit) if !ENDLESS.contains(&&*commit.resource) => {
+            What::Commit(commit) if !UNLIMITED.contains(&&*commit.resource) => {
                 (&mut tally.writes, self.writes, "changes of objects")
             }
             _ => (&mut tally.events, self.events, "requests, watch events and calls"),
@@ -182,30 +183,30 @@ mod tests {
 
     #[test]
     fn changes_of_claims_are_not_limited_and_changes_of_capacity_objects_are() {
-        for (resource, is_endless) in [("persistentvolumeclaims", true), ("csistoragecapacities", false)] {
-            let mut activity = ActivityLimit::for_things(0);
+        for (resource, is_unlimited) in [("persistentvolumeclaims", true), ("csistoragecapacities", false)] {
+            let mut activity = ActivityLimit::for_objects(0);
             let admitted = (0..=WRITES).filter_map(|_| activity.admit(change_of(resource)));
             let all_changes = admitted
                 .last()
                 .is_some_and(|last| matches!(last, What::Commit(_)));
-            assert_eq!(all_changes, is_endless, "{resource}");
+            assert_eq!(all_changes, is_unlimited, "{resource}");
         }
     }
 
     #[test]
     fn flood_is_reported_once_and_other_clients_are_not_limited() {
-        let mut activity = ActivityLimit::for_things(0);
+        let mut activity = ActivityLimit::for_objects(0);
         for _ in 0..EVENTS {
             assert!(matches!(
                 activity.admit(request("publisher@n1")),
                 Some(What::Request(_))
             ));
         }
-        let Some(What::Process(told)) = activity.admit(request("publisher@n1")) else {
+        let Some(What::Process(flood)) = activity.admit(request("publisher@n1")) else {
             panic!("no flood was reported");
         };
-        assert_eq!((&*told.client, told.role), ("publisher@n1", Role::Publisher));
-        assert!(matches!(told.event, ProcessEvent::Flooded(_)));
+        assert_eq!((&*flood.client, flood.role), ("publisher@n1", Role::Publisher));
+        assert!(matches!(flood.event, ProcessEvent::Flooded(_)));
         assert!(activity.admit(request("publisher@n1")).is_none());
         for client in ["publisher@n2", "scheduler", "harness"] {
             assert!(matches!(activity.admit(request(client)), Some(What::Request(_))));
@@ -213,14 +214,14 @@ mod tests {
         for _ in 0..=EVENTS {
             assert!(activity.admit(request("harness")).is_some());
         }
-        // Requests without a token are limited, and no system is blamed for them.
+        // Requests without a token are limited, but no system has flooded.
         let anonymous = (0..=EVENTS).filter_map(|_| activity.admit(request(ANONYMOUS)));
         assert_eq!(anonymous.count() as u64, EVENTS);
     }
 
     #[test]
     fn few_large_objects_exceed_the_size_limit() {
-        let mut activity = ActivityLimit::for_things(0);
+        let mut activity = ActivityLimit::for_objects(0);
         let mut large = || {
             let What::Commit(mut commit) = change_of("leases") else {
                 unreachable!()
@@ -229,11 +230,11 @@ mod tests {
             activity.admit(What::Commit(commit))
         };
         let admitted: Vec<What> = std::iter::repeat_with(&mut large).take(70).flatten().collect();
-        let Some(What::Process(told)) = admitted.last() else {
+        let Some(What::Process(flood)) = admitted.last() else {
             panic!("no flood was reported");
         };
-        let ProcessEvent::Flooded(text) = &told.event else {
-            panic!("{told:?}")
+        let ProcessEvent::Flooded(text) = &flood.event else {
+            panic!("{flood:?}")
         };
         assert_eq!(text, "more than 64 MiB of objects, requests and calls");
         assert_eq!(admitted.len(), 64);

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 pub const HARNESS: &str = "harness";
 
 /// Client names of the harness and its controllers, whose writes are the same in all runs.
-pub(crate) const OURS: [&str; 2] = [HARNESS, "controllers"];
+pub(crate) const HARNESS_CLIENTS: [&str; 2] = [HARNESS, "controllers"];
 
 /// Maximum bytes of a client name in a file name: file systems limit file names to 255 bytes, and suffixes are added.
 const STEM_LIMIT: usize = 200;
@@ -21,8 +21,8 @@ pub(crate) fn file_stem(client: &str) -> Cow<'_, str> {
     let mut hash = DefaultHasher::new();
     client.hash(&mut hash);
     let digits = format!("-{:016x}", hash.finish());
-    let kept = client.floor_char_boundary(STEM_LIMIT - digits.len());
-    format!("{}{digits}", &client[..kept]).into()
+    let prefix_length = client.floor_char_boundary(STEM_LIMIT - digits.len());
+    format!("{}{digits}", &client[..prefix_length]).into()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// Time of day at which every simulation starts: 2026-01-01 00:00 UTC, in seconds since the Unix epoch.
 const BEGIN_SECONDS: i64 = 1_767_225_600;
 
-/// Simulated latency of an API request and of a CSI call. Without it, a client that retries without delay would stop simulated time.
+/// Simulated latency of an API request and of a CSI call. Without it, simulated time would not advance while a client retries without delay.
 pub(crate) const LATENCY: Duration = Duration::from_millis(5);
 
 thread_local! {
@@ -22,13 +22,14 @@ pub(crate) fn begin() {
     CLOCK.set(Some((Instant::now(), 0)));
 }
 
-/// Time of day in the simulation on this thread. Every call returns a different time, because names are derived from it.
+/// Time of day: simulated if this thread runs a simulation, otherwise real. Every call returns a different time, because programs derive
+/// names from it.
 pub(crate) fn time_of_day() -> Timestamp {
-    let Some((began, looks)) = CLOCK.get() else {
+    let Some((began, reads)) = CLOCK.get() else {
         return Timestamp::now();
     };
-    CLOCK.set(Some((began, looks.wrapping_add(1))));
-    let passed = began.elapsed() + Duration::from_nanos(looks.into());
+    CLOCK.set(Some((began, reads.wrapping_add(1))));
+    let passed = began.elapsed() + Duration::from_nanos(reads.into());
     let begin = Timestamp::from_second(BEGIN_SECONDS).unwrap_or_default();
     begin
         .checked_add(SignedDuration::try_from(passed).unwrap_or_default())
@@ -36,7 +37,7 @@ pub(crate) fn time_of_day() -> Timestamp {
 }
 
 /// A seed for a part of a simulation; it differs by name and number.
-pub(crate) fn derived(seed: u64, name: &str, number: u64) -> u64 {
+pub(crate) fn derive_seed(seed: u64, name: &str, number: u64) -> u64 {
     /// FNV-1a, 64 bits: the same on all platforms and in all releases.
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
@@ -53,14 +54,14 @@ mod tests {
     #[test]
     fn every_part_of_a_simulation_has_a_different_seed() {
         let seeds = [
-            derived(1, "publisher", 1),
-            derived(2, "publisher", 1),
-            derived(1, "scheduler", 1),
-            derived(1, "publisher", 2),
+            derive_seed(1, "publisher", 1),
+            derive_seed(2, "publisher", 1),
+            derive_seed(1, "scheduler", 1),
+            derive_seed(1, "publisher", 2),
         ];
         let different: std::collections::BTreeSet<_> = seeds.iter().collect();
         assert_eq!(different.len(), seeds.len());
-        assert_eq!(seeds[0], derived(1, "publisher", 1));
+        assert_eq!(seeds[0], derive_seed(1, "publisher", 1));
     }
 
     #[tokio::test(start_paused = true)]

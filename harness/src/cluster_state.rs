@@ -29,7 +29,7 @@ pub(crate) struct Refusal {
     reported_twice: bool,
 }
 
-/// Schedulers report a failure twice, in any order, and the second report may be much later.
+/// Schedulers report each failure twice, as a condition and as an Event, in any order. The second report may be much later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RefusalSource {
     Condition,
@@ -48,18 +48,18 @@ pub(crate) struct Rounds {
 impl Rounds {
     /// Maximum over all subjects of GetCapacity calls since `before`.
     pub(crate) fn calls_since(&self, before: &Rounds) -> u64 {
-        largest(&self.calls, &before.calls)
+        max_increase(&self.calls, &before.calls)
     }
 
     /// Maximum over all pods of failed scheduling attempts since `before`.
     pub(crate) fn attempts_since(&self, before: &Rounds) -> u64 {
-        largest(&self.attempts, &before.attempts)
+        max_increase(&self.attempts, &before.attempts)
     }
 }
 
-/// Updates the set of names of objects that meet a condition.
-fn list(names: &mut BTreeSet<String>, commit: &CommitFact, is_so: impl Fn(&Value) -> bool) {
-    match commit.change != Change::Deleted && is_so(&commit.object) {
+/// Adds the object of a commit to a set of names, or removes it, according to `is_member`.
+fn update_names(names: &mut BTreeSet<String>, commit: &CommitFact, is_member: impl Fn(&Value) -> bool) {
+    match commit.change != Change::Deleted && is_member(&commit.object) {
         true => names.insert(commit.name.clone()),
         false => names.remove(&commit.name),
     };
@@ -70,7 +70,7 @@ fn is_unbound(claim: &Value) -> bool {
     volume.is_none_or(str::is_empty)
 }
 
-fn largest(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
+fn max_increase(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
     let since = |(key, count): (&String, &u64)| count - before.get(key).copied().unwrap_or(0);
     now.iter().map(since).max().unwrap_or(0)
 }
@@ -87,10 +87,10 @@ pub(crate) struct ClusterState {
     unbound: BTreeSet<String>,
     /// The latest scheduling failure of each existing pod.
     refusals: BTreeMap<String, Refusal>,
-    /// How often each call or attempt was made.
+    /// Number of calls and attempts so far.
     rounds: Rounds,
     /// UIDs of the capacity objects that publishers created without the labels for driver and manager.
-    made: BTreeSet<String>,
+    unlabelled: BTreeSet<String>,
     /// Responses of the driver to the harness, by their name in the case, with the sequence number of the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
     /// Latest discovery result by resource, with the sequence number of the fact.
@@ -130,7 +130,7 @@ impl ClusterState {
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *RESOURCE {
-            self.note_maker(commit);
+            self.note_unlabelled(commit);
         }
         let is_dropped = self.drops_events && *commit.resource == *"events";
         let objects = self.resources.entry(commit.resource.clone()).or_default();
@@ -147,25 +147,25 @@ impl ClusterState {
         }
     }
 
-    fn note_maker(&mut self, commit: &CommitFact) {
+    fn note_unlabelled(&mut self, commit: &CommitFact) {
         let labels = &commit.object["metadata"]["labels"];
-        let is_made = commit.change == Change::Added
+        let is_unlabelled = commit.change == Change::Added
             && Role::of_client(&commit.client) == Some(Role::Publisher)
-            // An object that had the labels and lost them was handed over.
+            // An object that loses its labels later was handed over to another manager.
             && [DRIVER_LABEL, MANAGED_BY_LABEL].iter().any(|label| labels[label].is_null());
-        // Stored after its deletion as well: the DELETED change contains the last state.
-        self.made
-            .extend(is_made.then(|| uid_of(&commit.object).to_owned()));
+        // The UID is also stored after the deletion of the object, because the DELETED change contains the last state.
+        self.unlabelled
+            .extend(is_unlabelled.then(|| uid_of(&commit.object).to_owned()));
     }
 
     /// Whether a publisher of this case created the object without ever labelling it.
     pub(crate) fn is_made_by_publisher(&self, object: &Value) -> bool {
-        self.made.contains(uid_of(object))
+        self.unlabelled.contains(uid_of(object))
     }
 
     fn pod(&mut self, seq: u64, commit: &CommitFact, before: Option<&Value>) {
         if commit.namespace.as_deref() == Some(WORKLOADS) {
-            list(&mut self.waiting, commit, is_undecided);
+            update_names(&mut self.waiting, commit, is_pending);
         }
         match commit.change {
             Change::Added | Change::Deleted => drop(self.refusals.remove(&commit.name)),
@@ -180,7 +180,7 @@ impl ClusterState {
 
     fn claim(&mut self, commit: &CommitFact) {
         if commit.namespace.as_deref() == Some(WORKLOADS) {
-            list(&mut self.unbound, commit, is_unbound);
+            update_names(&mut self.unbound, commit, is_unbound);
         }
     }
 
@@ -263,7 +263,7 @@ impl ClusterState {
         self.refusals.get(pod)
     }
 
-    /// How often each call was made so far.
+    /// Number of calls and attempts so far.
     pub(crate) fn rounds(&self) -> &Rounds {
         &self.rounds
     }
@@ -278,7 +278,7 @@ fn uid_of(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().unwrap_or_default()
 }
 
-fn is_undecided(pod: &Value) -> bool {
+fn is_pending(pod: &Value) -> bool {
     let is_placed = pod["spec"]["nodeName"]
         .as_str()
         .is_some_and(|node| !node.is_empty());
@@ -287,15 +287,19 @@ fn is_undecided(pod: &Value) -> bool {
 
 /// Whether the scheduler had chosen a node for the pod and failed afterwards. It retries by itself after its back-off.
 pub(crate) fn is_given_back(pod: &Value) -> bool {
-    refused(pod).is_some_and(|condition| condition["reason"] == "SchedulerError")
+    unscheduled_condition(pod).is_some_and(|condition| condition["reason"] == "SchedulerError")
 }
 
 fn unschedulable(pod: &Value) -> Option<&str> {
-    Some(refused(pod)?["message"].as_str().unwrap_or_default())
+    Some(
+        unscheduled_condition(pod)?["message"]
+            .as_str()
+            .unwrap_or_default(),
+    )
 }
 
 /// The PodScheduled=False condition of a pod.
-fn refused(pod: &Value) -> Option<&Value> {
+fn unscheduled_condition(pod: &Value) -> Option<&Value> {
     let conditions = pod["status"]["conditions"].as_array()?;
     conditions
         .iter()
@@ -347,8 +351,8 @@ mod tests {
 
     #[test]
     fn second_attempt_is_another_failure() {
-        let told = [event(1, "full"), condition(2, "full"), event(3, "full")];
-        assert_eq!(after(&told), (3, 2));
+        let reports = [event(1, "full"), condition(2, "full"), event(3, "full")];
+        assert_eq!(after(&reports), (3, 2));
         assert_eq!(after(&[condition(1, "full"), condition(2, "fuller")]), (2, 2));
     }
 

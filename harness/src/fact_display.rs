@@ -10,7 +10,7 @@ use crate::journal::{
     ProcessEvent, RefusalFact, RequestFact, What,
 };
 
-/// The observer of a fact: the first column of a timeline.
+/// The component that a fact is about: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) | What::Discovery(_) => "api",
@@ -31,14 +31,14 @@ pub(crate) fn format(fact: &Fact) -> String {
         What::Bound(bound) => match bound.bound {
             BoundKind::Within => format!("expectation {} timed out", bound.expect + 1),
             BoundKind::Hold => format!("expectation {} has held for its time", bound.expect + 1),
-            BoundKind::Unasked => format!("expectation {}: the publisher asks for nothing", bound.expect + 1),
-            BoundKind::Undecided => format!(
-                "expectation {}: the scheduler tries no pod again",
+            BoundKind::Unasked => format!(
+                "expectation {}: the publisher does not call GetCapacity",
                 bound.expect + 1
             ),
+            BoundKind::Undecided => format!("expectation {}: the scheduler retries no pod", bound.expect + 1),
         },
         What::Lag(lag) => format!("harness stalled for {} ms", lag.late_us / 1000),
-        What::Quiet => "nothing in flight, nothing moves".to_owned(),
+        What::Quiet => "idle: no request in flight, no change".to_owned(),
         What::Request(request) => format_request(request),
         What::Commit(commit) => format_commit(commit),
         What::Delivery(delivery) => format!(
@@ -106,7 +106,7 @@ fn format_metrics(metrics: &MetricsFact) -> String {
         let client = &reading.client;
         match &reading.error {
             Some(error) => words.push(format!("{client}: {error}")),
-            None if reading.samples.is_empty() => words.push(format!("{client} tells none of them")),
+            None if reading.samples.is_empty() => words.push(format!("{client} has none of these metrics")),
             None => words.extend(
                 reading
                     .samples
@@ -118,10 +118,10 @@ fn format_metrics(metrics: &MetricsFact) -> String {
     format!("metrics read: {}", words.join("; "))
 }
 
-/// A response of the driver, next to the call that returned it.
+/// A response of the driver to a call of the case, after the line of the call itself.
 fn format_answer(answer: &AnswerFact) -> String {
     let mut text = format!(
-        "{} is the answer of {}: {}",
+        "{} is the response of {}: {}",
         answer.name, answer.call, answer.code
     );
     for (name, value) in &answer.values {
@@ -150,7 +150,7 @@ fn format_request(request: &RequestFact) -> String {
         _ => String::new(),
     };
     let resource = match request.resource.as_str() {
-        "" => "another path",
+        "" => "(non-resource path)",
         resource => resource,
     };
     format!(

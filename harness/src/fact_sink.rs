@@ -1,6 +1,6 @@
 //! Receives observations of the API server and the driver and appends them to the journal, within the activity limits.
 //!
-//! Also acts on facts immediately: it kills a client that meets a fault with `kill` before it can do anything more, and sends each change
+//! Also acts on facts immediately: it kills the client of a fault with `kill` before that client can do anything more, and sends each change
 //! to the controllers. Judges nothing.
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ struct Shared {
 struct State {
     /// `None`: no limits, because the cluster is not judged.
     activity: Option<ActivityLimit>,
-    followers: Vec<mpsc::UnboundedSender<CommitFact>>,
+    senders: Vec<mpsc::UnboundedSender<CommitFact>>,
 }
 
 impl FactSink {
@@ -40,12 +40,12 @@ impl FactSink {
             killer,
             state: Mutex::new(State {
                 activity,
-                followers: Vec::new(),
+                senders: Vec::new(),
             }),
         }))
     }
 
-    /// A sink without limits and kills.
+    /// A sink without activity limits. Fault rules kill no clients.
     pub fn into_journal(journal: Journal) -> Self {
         FactSink::new(journal, Killer::default(), None)
     }
@@ -58,7 +58,7 @@ impl FactSink {
     /// Object changes from now on.
     pub(crate) fn commits(&self) -> Commits {
         let (sender, receiver) = mpsc::unbounded_channel();
-        self.0.state.lock().followers.push(sender);
+        self.0.state.lock().senders.push(sender);
         receiver
     }
 
@@ -66,16 +66,14 @@ impl FactSink {
     pub fn put(&self, what: What) {
         let mut state = self.0.state.lock();
         if let What::Commit(commit) = &what {
-            state
-                .followers
-                .retain(|follower| follower.send(commit.clone()).is_ok());
+            state.senders.retain(|sender| sender.send(commit.clone()).is_ok());
         }
         let what = match &mut state.activity {
             Some(activity) => activity.admit(what),
             None => Some(what),
         };
         if let Some(what) = what {
-            // Otherwise it would fill the memory of the API server until the case is judged.
+            // A flooding client would otherwise fill the memory of the API server until the verdict.
             if let What::Process(process) = &what
                 && matches!(process.event, ProcessEvent::Flooded(_))
             {
@@ -86,9 +84,9 @@ impl FactSink {
         }
     }
 
-    /// Records a fault. Its client is killed before the fault acts.
+    /// Records a fault that a rule applies to a client. If the rule kills, the client is killed before the fault takes effect.
     pub fn fault(&self, fault: AppliedFault) {
-        let killed = self.0.killer.met(fault.rule.0, fault.client.as_ref());
+        let killed = self.0.killer.kill_for(fault.rule.0, fault.client.as_ref());
         self.put(What::Fault(fault));
         if let Some((client, role)) = killed {
             self.put(What::Process(ProcessFact {
@@ -123,27 +121,27 @@ mod tests {
     }
 
     #[test]
-    fn followers_receive_every_change_even_beyond_the_activity_limit() {
+    fn receivers_get_every_change_even_beyond_the_activity_limit() {
         let journal = Journal::default();
-        let activity = ActivityLimit::for_things(0);
+        let activity = ActivityLimit::for_objects(0);
         let killer = Killer::default();
-        let killed = killer.watch(&"publisher".into(), &CancellationToken::new());
+        let killed = killer.register(&"publisher".into(), &CancellationToken::new());
         let sink = FactSink::new(journal.clone(), killer, Some(activity));
         sink.put(commit(0));
-        let mut follower = sink.commits();
+        let mut receiver = sink.commits();
         for number in 1..=400 {
             sink.put(commit(number));
         }
         for number in 1..=400 {
-            assert_eq!(follower.try_recv().unwrap().revision, number);
+            assert_eq!(receiver.try_recv().unwrap().revision, number);
         }
         let facts = journal.since(0);
         assert_eq!(facts.len(), 301);
         assert!(killed.is_cancelled());
-        let told = &facts[300].what;
+        let flood = &facts[300].what;
         assert!(
-            matches!(told, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))),
-            "{told:?}"
+            matches!(flood, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))),
+            "{flood:?}"
         );
         sink.lift_limit();
         sink.put(commit(401));

@@ -1,4 +1,4 @@
-//! Kills a system under test when it meets a fault with `kill`. Knows clients by name; does not know programs.
+//! Kills a system under test when a fault rule with `kill` applies to it. Knows clients by name; does not know programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,55 +8,57 @@ use tokio_util::sync::CancellationToken;
 
 use crate::scenario::Role;
 
-/// Kills the client that meets a fault with `kill`. The server reports a fault before applying it, so the client cannot react to it.
+/// Kills clients to which a fault rule with `kill` applies. The server reports a fault before applying it, so the client cannot react to it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Killer(Arc<Mutex<Victims>>);
+pub(crate) struct Killer(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
-struct Victims {
+struct State {
     /// Ids of the fault rules that kill.
     rules: BTreeSet<u64>,
-    running: BTreeMap<Arc<str>, Victim>,
+    running: BTreeMap<Arc<str>, Tokens>,
 }
 
 #[derive(Debug)]
-struct Victim {
+struct Tokens {
+    /// Stops the client with a grace period.
     stop: CancellationToken,
+    /// Kills it at once.
     kill: CancellationToken,
 }
 
 impl Killer {
     /// Marks a fault rule as one that kills.
-    pub(crate) fn arm(&self, rule: u64) {
+    pub(crate) fn add_rule(&self, rule: u64) {
         self.0.lock().rules.insert(rule);
     }
 
-    /// Called when a client meets a fault rule. Returns the client and its role if that killed it.
-    pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
-        let victims = self.0.lock();
-        let client = client.filter(|_| victims.rules.contains(&rule))?;
-        let victim = victims.running.get(client)?;
-        let stop = Some(&victim.stop).filter(|stop| !stop.is_cancelled())?;
+    /// Called when a fault rule applies to a client. If the rule kills, kills the client and returns it with its role.
+    pub(crate) fn kill_for(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
+        let state = self.0.lock();
+        let client = client.filter(|_| state.rules.contains(&rule))?;
+        let tokens = state.running.get(client)?;
+        let stop = Some(&tokens.stop).filter(|stop| !stop.is_cancelled())?;
         stop.cancel();
         Some((client.clone(), Role::of_client(client)?))
     }
 
     /// Registers a started client. Returns the token that kills it without a grace period.
-    pub(crate) fn watch(&self, client: &Arc<str>, stop: &CancellationToken) -> CancellationToken {
+    pub(crate) fn register(&self, client: &Arc<str>, stop: &CancellationToken) -> CancellationToken {
         let kill = CancellationToken::new();
-        let victim = Victim {
+        let tokens = Tokens {
             stop: stop.clone(),
             kill: kill.clone(),
         };
-        self.0.lock().running.insert(client.clone(), victim);
+        self.0.lock().running.insert(client.clone(), tokens);
         kill
     }
 
     /// Kills a client without a grace period, in which it could continue.
     pub(crate) fn kill(&self, client: &str) {
-        if let Some(victim) = self.0.lock().running.get(client) {
-            victim.stop.cancel();
-            victim.kill.cancel();
+        if let Some(tokens) = self.0.lock().running.get(client) {
+            tokens.stop.cancel();
+            tokens.kill.cancel();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! An HTTP listener for the systems of a case, with or without TLS, and with limits for its clients.
 //!
-//! Knows connections; its user handles the requests.
+//! Handles connections; the caller provides the handler of requests.
 
 use std::error::Error;
 use std::future::Future;
@@ -28,7 +28,7 @@ pub const BODY_MAX: usize = 3 << 20;
 /// Maximum number of connections of a listener.
 const CONNECTIONS_MAX: usize = 1024;
 /// Timeout of the TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A listener; dropping it closes its connections.
 pub struct Listening {
@@ -108,23 +108,24 @@ where
     F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
     E: Error + Send + Sync + 'static,
 {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     while let Some(accepted) = connections.next().await {
         let Ok(stream) = accepted else {
-            // An error of the client, or a temporary one of this host.
+            // An error of the client, or a temporary error of the host such as too many open files.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
-        let Ok(place) = places.clone().try_acquire_owned() else {
+        let Ok(permit) = permits.clone().try_acquire_owned() else {
             continue;
         };
         let (serve, tls) = (serve.clone(), tls.clone());
         tokio::spawn(stop.clone().run_until_cancelled_owned(async move {
-            let _place = place;
+            let _permit = permit;
             match tls {
                 None => connection(stream, serve).await,
                 Some(tls) => {
-                    if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
+                    if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await
+                    {
                         connection(stream, serve).await;
                     }
                 }
@@ -143,6 +144,6 @@ where
         .serve_connection(TokioIo::new(stream), service_fn(serve))
         .await;
     if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended");
+        tracing::debug!(%error, "connection ended with an error");
     }
 }

@@ -13,7 +13,7 @@ use crate::start_error::StartError;
 use crate::system::Systems;
 use crate::unattended::Unattended;
 
-/// Maximum number of stored facts: no verdict needs them any more.
+/// Maximum number of stored facts, which no verdict needs.
 const FACTS: usize = 100_000;
 
 /// A running cluster.
@@ -43,7 +43,7 @@ impl LiveCluster {
     }
 
     /// Drops old facts from now on, so that the cluster can stay up for long. Store the journal of a run before.
-    pub fn forget_old_facts(&self) {
+    pub fn drop_old_facts(&self) {
         self.cluster.limit_facts(FACTS);
     }
 
@@ -54,12 +54,12 @@ impl LiveCluster {
         plan: &Plan,
         actions: Vec<(Action, String)>,
     ) -> Vec<(String, Result<(), String>)> {
-        let mut done_so_far = Vec::new();
-        for (action, words) in actions {
-            let done = self.cluster.execute(plan, &action, &words).await;
-            done_so_far.push((words, done));
+        let mut results = Vec::new();
+        for (action, text) in actions {
+            let result = self.cluster.execute(plan, &action, &text).await;
+            results.push((text, result));
         }
-        done_so_far
+        results
     }
 
     /// Receives objects created from now on that no controller reconciles.

@@ -12,17 +12,18 @@ use rustix::fs::statvfs;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
-/// More file descriptors than any run needs. Not higher, because children inherit the limit, and some close every number below it.
-const ENOUGH: u64 = 1 << 16;
+/// Limit of open files that is sufficient for any run. Not higher, because child processes inherit the limit, and some close every file
+/// descriptor below it.
+const DESCRIPTORS_MAX: u64 = 1 << 16;
 
 /// Minimum number of free file descriptors while cases run.
-const SPARE: usize = 4;
+const DESCRIPTORS_MIN: usize = 4;
 
 /// Minimum free bytes for temporary files while cases run.
-const ROOM: u64 = 1 << 20;
+const FREE_BYTES_MIN: u64 = 1 << 20;
 
 /// Bytes written to check that files can be written: more than fit into an inode.
-const SAMPLE: usize = 1 << 16;
+const PROBE_BYTES: usize = 1 << 16;
 
 /// A resource of the host is exhausted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,10 +44,10 @@ const MORE_FILES: &str = "raise the limit with `ulimit -n 4096`, or run fewer ca
 /// Raises the limit of open files of this process, up to its hard limit.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.unwrap_or(ENOUGH).min(ENOUGH);
-    if limit.current.is_some_and(|current| current < most) {
+    let raised_limit = limit.maximum.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX);
+    if limit.current.is_some_and(|current| current < raised_limit) {
         let raised = Rlimit {
-            current: Some(most),
+            current: Some(raised_limit),
             maximum: limit.maximum,
         };
         // On failure the old limit applies; `descriptors` reads the effective one.
@@ -63,8 +64,8 @@ pub fn descriptors() -> Option<(usize, usize)> {
 
 /// The resource that is exhausted now.
 pub fn shortage() -> Option<Shortage> {
-    let mut spare = Vec::with_capacity(SPARE);
-    for _ in 0..SPARE {
+    let mut spare = Vec::with_capacity(DESCRIPTORS_MIN);
+    for _ in 0..DESCRIPTORS_MIN {
         match File::open("/dev/null") {
             Ok(file) => spare.push(file),
             Err(error) if is_out_of_descriptors(&error) => return Some(Shortage::Descriptors),
@@ -74,20 +75,20 @@ pub fn shortage() -> Option<Shortage> {
     let folder = std::env::temp_dir();
     let found = statvfs(&folder).ok()?;
     // Some file systems do not count inodes.
-    let is_full =
-        found.f_bavail.saturating_mul(found.f_frsize) < ROOM || (found.f_files > 0 && found.f_favail == 0);
+    let is_full = found.f_bavail.saturating_mul(found.f_frsize) < FREE_BYTES_MIN
+        || (found.f_files > 0 && found.f_favail == 0);
     is_full.then_some(Shortage::Space { folder })
 }
 
 /// Runs `work`; also returns the resource that was exhausted meanwhile.
-pub async fn watched<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) {
-    /// Often enough to catch failures that take a while.
-    const BETWEEN: Duration = Duration::from_millis(200);
+pub async fn with_shortage<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) {
+    /// Short enough to detect shortages that cause timeouts.
+    const CHECK_INTERVAL: Duration = Duration::from_millis(200);
     let (mut work, mut seen) = (std::pin::pin!(work), None);
     loop {
         tokio::select! {
             done = &mut work => return (done, seen.or_else(shortage)),
-            () = tokio::time::sleep(BETWEEN) => seen = seen.or_else(shortage),
+            () = tokio::time::sleep(CHECK_INTERVAL) => seen = seen.or_else(shortage),
         }
     }
 }
@@ -96,7 +97,7 @@ pub async fn watched<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) 
 pub fn can_write(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".probe-").tempfile_in(folder)?;
-    file.write_all(&vec![0; SAMPLE])?;
+    file.write_all(&vec![0; PROBE_BYTES])?;
     file.as_file().sync_all()
 }
 
@@ -119,7 +120,7 @@ pub fn own_temporary_folder() -> PathBuf {
 }
 
 /// Creates a folder that only this user can read and write. Fails if another user owns it or can write into it.
-pub fn keep_private(folder: &Path) -> std::io::Result<()> {
+pub fn create_private_folder(folder: &Path) -> std::io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -129,7 +130,7 @@ pub fn keep_private(folder: &Path) -> std::io::Result<()> {
     let why = match found.is_dir() && found.uid() == getuid().as_raw() {
         true if found.mode() & 0o022 == 0 => return Ok(()),
         true => "other users may write into it",
-        false => "it belongs to another user, or is no folder",
+        false => "another user owns it, or it is not a folder",
     };
     Err(Error::new(ErrorKind::PermissionDenied, why))
 }

@@ -1,4 +1,4 @@
-//! Minimal RBAC rules of roles: the API requests of a run, converted to rules. Reads journals, and grants nothing.
+//! Minimal RBAC rules of programs, computed from the API requests of a run. Grants no permissions.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::scenario::{GrantSpec, Role};
 /// namespaces of pods and claims.
 ///
 /// Excludes permissions that every client has by default, such as discovery.
-pub fn least(facts: &[Fact], roles: &[Role]) -> Grants {
-    let used: Vec<Usage> = facts.iter().filter_map(usage).collect();
+pub fn minimal_rules(facts: &[Fact], roles: &[Role]) -> Grants {
+    let used: Vec<Usage> = facts.iter().filter_map(permission_of).collect();
     let of_role = |role: &Role| {
         let objects = minimal_roles(&used, role.as_str(), role.as_str());
         (*role, objects.iter().flat_map(rules).collect())
@@ -22,8 +22,8 @@ pub fn least(facts: &[Fact], roles: &[Role]) -> Grants {
     roles.iter().map(of_role).collect()
 }
 
-/// The permission that a request needs; `None` if it is not from a role, or not for a resource.
-fn usage(fact: &Fact) -> Option<Usage> {
+/// The permission that a request needs; `None` if its client has no role, or if it is not about a resource.
+fn permission_of(fact: &Fact) -> Option<Usage> {
     let What::Request(request) = &fact.what else {
         return None;
     };
@@ -57,8 +57,8 @@ fn rules(object: &Value) -> Vec<GrantSpec> {
 }
 
 /// Requests of these roles that failed for lack of permission, as distinct texts.
-pub fn refused(facts: &[Fact], roles: &[Role]) -> Vec<String> {
-    let is_meant = |request: &&RequestFact| {
+pub fn denied_requests(facts: &[Fact], roles: &[Role]) -> Vec<String> {
+    let is_denied = |request: &&RequestFact| {
         request.code == 403
             && !request.injected
             && Role::of_client(&request.client).is_some_and(|role| roles.contains(&role))
@@ -67,7 +67,7 @@ pub fn refused(facts: &[Fact], roles: &[Role]) -> Vec<String> {
         What::Request(request) => Some(request),
         _ => None,
     });
-    let told = requests.filter(is_meant).map(|request| {
+    let denied = requests.filter(is_denied).map(|request| {
         let RequestFact {
             client,
             verb,
@@ -78,7 +78,7 @@ pub fn refused(facts: &[Fact], roles: &[Role]) -> Vec<String> {
         let message = request.message.as_deref().unwrap_or_default();
         (key.clone(), format!("{key}: {message}"))
     });
-    BTreeMap::from_iter(told).into_values().collect()
+    BTreeMap::from_iter(denied).into_values().collect()
 }
 
 #[cfg(test)]
@@ -109,10 +109,10 @@ mod tests {
             request("scheduler", "list", "csidrivers", None, 200),
             request("harness", "delete", "nodes", None, 200),
         ];
-        let grants = least(&facts, &[Role::Publisher]);
-        let told = serde_json::to_value(&grants[&Role::Publisher]).expect("rules serialize to JSON");
+        let grants = minimal_rules(&facts, &[Role::Publisher]);
+        let actual = serde_json::to_value(&grants[&Role::Publisher]).expect("rules serialize to JSON");
         assert_eq!(
-            told,
+            actual,
             json!([
                 {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list", "watch"]},
                 {"apiGroups": ["storage.k8s.io"], "resources": ["volumeattachments"], "verbs": ["get"]},
@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(Vec::from_iter(namespaces), [None, None, Some("csi".to_owned())]);
         assert_eq!(grants.len(), 1);
         assert_eq!(
-            refused(&facts, &[Role::Publisher]),
+            denied_requests(&facts, &[Role::Publisher]),
             ["publisher@n1 get volumeattachments: no"]
         );
-        assert!(refused(&facts, &[Role::Scheduler]).is_empty());
+        assert!(denied_requests(&facts, &[Role::Scheduler]).is_empty());
     }
 }

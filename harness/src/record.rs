@@ -16,7 +16,7 @@ const JOURNAL: &str = "journal.jsonl";
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// A file is missing or unreadable.
-    #[error("{path}: {source}; name a folder that holds {SCENARIO} and {JOURNAL}")]
+    #[error("{path}: {source}; name a folder that contains {SCENARIO} and {JOURNAL}")]
     Io {
         /// Path of the file.
         path: PathBuf,
@@ -43,8 +43,8 @@ pub fn save(
     }
     std::fs::write(folder.join(SCENARIO), &plan.text)?;
     journal.save(&folder.join(JOURNAL))?;
-    for (client, said) in logs {
-        std::fs::write(folder.join(format!("{}.log", file_stem(client))), said)?;
+    for (client, log) in logs {
+        std::fs::write(folder.join(format!("{}.log", file_stem(client))), log)?;
     }
     Ok(folder)
 }

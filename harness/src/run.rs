@@ -36,7 +36,7 @@ pub(crate) async fn run(
     options: RunOptions,
 ) -> Result<Outcome, StartError> {
     let (outcome, live) = Box::pin(run_and_keep(plan, systems, options)).await?;
-    // Checked while the files of the case still exist: a system must not be blamed for a full disk.
+    // Checked while the files of the case still exist, because a failure on a full disk is not a failure of the system.
     let failure = outcome.verdict.failure();
     if let Some(shortage) = failure.and_then(|_| machine::shortage()) {
         live.stop().await;
@@ -61,17 +61,17 @@ pub async fn run_and_keep(
         patience: options.patience,
         format: FORMAT,
     }));
-    let spoilt = options.defect.map(|defect| defect.spoil(&plan));
-    let staged = spoilt.as_ref().unwrap_or(&plan);
+    let with_defect = options.defect.map(|defect| defect.spoil(&plan));
+    let executed = with_defect.as_ref().unwrap_or(&plan);
     let (observer, patience, seed) = (options.observer.clone(), options.patience, options.seed);
     let mut judge = Judge::new(&plan);
     if observer.is_some() {
         judge.forget_facts();
     }
-    let mut cluster = Cluster::start(staged, systems, &journal, options).await?;
-    let mut conductor = Conductor {
+    let mut cluster = Cluster::start(executed, systems, &journal, options).await?;
+    let mut runner = Runner {
         panicked: None,
-        plan: staged,
+        plan: executed,
         judge,
         journal: &journal,
         next: 0,
@@ -81,20 +81,20 @@ pub async fn run_and_keep(
     };
     // Simulated time has no delays.
     let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
-    let played = conductor.play(&mut cluster).await;
-    if conductor.judge.progress() == Progress::Failed {
-        // A delay is reported when it is over: the deciding fact may have been recorded during one.
+    let completed = runner.run_steps(&mut cluster).await;
+    if runner.judge.progress() == Progress::Failed {
+        // A delay of the harness is recorded when it is over, and the deciding fact may have been recorded during it.
         tokio::time::sleep(TICK * 2).await;
-        conductor.feed();
+        runner.feed();
     }
     if let Some(lag) = lag {
         lag.abort();
     }
-    let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
-    let panicked = conductor.panicked.or(cluster.panicked().await);
+    let (verdict, elapsed) = (runner.judge.verdict(), journal.now());
+    let panicked = runner.panicked.or(cluster.panicked().await);
     let panicked = panicked.map_or(Ok(()), Err);
     let live = LiveCluster::of(cluster);
-    if let Err(error) = panicked.and(played) {
+    if let Err(error) = panicked.and(completed) {
         live.stop().await;
         return Err(error);
     }
@@ -125,8 +125,8 @@ async fn watch_lag(journal: Journal) {
     }
 }
 
-struct Conductor<'p> {
-    /// The executed plan; the judge has the plan as written.
+struct Runner<'p> {
+    /// The executed plan, with injected defects; the judge has the plan without them.
     plan: &'p Plan,
     judge: Judge<'p>,
     journal: &'p Journal,
@@ -155,10 +155,10 @@ fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
         What::Call(call) if call.message.as_deref() == Some(fake_csi::PANICKED) => {
             format!("the fake driver panicked while handling {}", call.method)
         }
-        What::Extender(question) if question.error.as_deref() == Some(extender::PANICKED) => {
+        What::Extender(call) if call.error.as_deref() == Some(extender::PANICKED) => {
             format!(
                 "the extender {} panicked while handling {}",
-                question.extender, question.verb
+                call.extender, call.verb
             )
         }
         _ => return None,
@@ -187,8 +187,9 @@ async fn act(
     cluster.act(plan, step, done..).await
 }
 
-impl Conductor<'_> {
-    async fn play(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
+impl Runner<'_> {
+    /// Runs the steps until the verdict.
+    async fn run_steps(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
         for step in 0..self.plan.steps.len() {
             self.journal.append(What::StepStarted(StepMark { step }));
             let acting = Box::pin(act(cluster, self.journal, (self.plan, step), self.patience));
@@ -203,8 +204,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Completes `doing`; `None` if a program has exited meanwhile, which decides the case. Otherwise the action could wait long for that
-    /// program.
+    /// Awaits `doing`; `None` if a program has exited meanwhile. The exit decides the case, and the action might wait for that program.
     async fn unless_crashed<T>(&mut self, mut doing: impl Future<Output = T> + Unpin) -> Option<T> {
         loop {
             tokio::select! {
@@ -233,6 +233,7 @@ impl Conductor<'_> {
         }
     }
 
+    /// Passes new facts to the judge.
     fn feed(&mut self) {
         for fact in self.journal.since(self.next) {
             assert_eq!(fact.seq, self.next, "facts were dropped before they were judged");
@@ -261,18 +262,18 @@ impl Conductor<'_> {
             cluster.quiet(self.patience).await;
             self.read_metrics(cluster).await;
         };
-        let grown = self.journal.wait_longer_than(self.next);
+        let next_fact = self.journal.wait_longer_than(self.next);
         let reads = self.judge.reads_metrics_anew();
         let Some((at, bound)) = self.judge.next_bound() else {
-            return if reads { read.await } else { grown.await };
+            return if reads { read.await } else { next_fact.await };
         };
         let reached = tokio::time::sleep_until(self.journal.instant(at));
         tokio::select! {
             biased;
             () = read, if reads => {}
-            () = grown, if !reads => {}
+            () = next_fact, if !reads => {}
             () = reached => {
-                // The metrics of programs that are never idle are judged all the same.
+                // Also reads the metrics of programs that are never idle.
                 self.read_metrics(cluster).await;
                 self.journal.append(What::Bound(bound));
             }

@@ -20,8 +20,8 @@ pub struct RunOptions {
     pub defect: Option<Defect>,
     /// In simulated time ([`crate::simulate`]), seed of all random choices; `None`: real time.
     pub seed: Option<u64>,
-    /// Receives all facts of a large measurement. With it, systems have no activity limits and old facts are dropped, so that a failure is
-    /// not explained completely.
+    /// Receives all facts of a large measurement. With an observer, systems have no activity limits, and old facts are dropped, so that the
+    /// explanation of a failure may be incomplete.
     pub observer: Option<Observer>,
 }
 

@@ -17,7 +17,7 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The API server rejected an object of the case.
-    #[error("{source_file}: step `{step}`: the API server refuses “{action}”: {message}")]
+    #[error("{source_file}: step `{step}`: the API server rejected “{action}”: {message}")]
     Refused {
         /// Path of the case file.
         source_file: String,
@@ -29,7 +29,7 @@ pub enum StartError {
         message: String,
     },
     /// The host lacked a resource that the case needs, so its failure says nothing about a system.
-    #[error("the case failed, but that proves nothing: {0}")]
+    #[error("the failure of the case is inconclusive, because the host lacks a resource: {0}")]
     Machine(#[from] Shortage),
     /// The real API server cannot be used any more.
     #[error("the API server: {0}")]
@@ -38,23 +38,21 @@ pub enum StartError {
     #[error("the case's driver: {0}")]
     Driver(String),
     /// A part of the harness panicked; the result says nothing about a system under test.
-    #[error(
-        "internal error: {part}; the panic message on standard error has the place. Report it with the case"
-    )]
+    #[error("internal error: {part}; report the panic message on standard error together with the case")]
     Panicked {
         /// The part that panicked, and what it handled.
         part: String,
     },
     /// The case does not end.
     #[error(
-        "it has not come to an end in {} s of simulated time: programs go on without end; `{program} up` shows what they do",
+        "the case did not end within {} s of simulated time, because programs never become idle; `{program} up` shows their activity",
         longest.as_secs(), program = program())]
     Endless {
         /// Maximum duration.
         longest: Duration,
     },
     /// The caller stopped waiting for the case.
-    #[error("it was ended from outside before its verdict")]
+    #[error("the run was cancelled before its verdict")]
     Abandoned,
     /// No system has a role that the case needs.
     #[error("{0}")]

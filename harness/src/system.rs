@@ -195,7 +195,7 @@ impl Fleet {
         let run = system.run.clone();
         let journal = self.journal.clone();
         let (name, token) = (client.clone(), stop.clone());
-        let killed = self.killer.watch(&client, &stop).cancelled_owned();
+        let killed = self.killer.register(&client, &stop).cancelled_owned();
         let is_child = system.is_child;
         // Receives events of this task only: tasks that the system spawns must propagate the subscriber themselves.
         let log = access.log.as_ref().filter(|_| !is_child);

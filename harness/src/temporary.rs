@@ -1,6 +1,6 @@
 //! Temporary folders of a run: each is removed with its owner; those of killed runs are removed by the next run.
 //!
-//! The owner holds a lock on a file in the folder, which the operating system releases when the owner ends. A process id would not do: it
+//! The owner holds a lock on a file in the folder, which the operating system releases when the owner ends. A process id is not sufficient: it
 //! may be reused, or belong to another container that shares the folder.
 
 use std::fs::{File, Permissions};
@@ -80,8 +80,8 @@ fn locked(folder: &Path) -> std::io::Result<Option<File>> {
 }
 
 /// Removes this user's folders without a living owner. Errors are ignored.
-fn remove_stale(place: &Path) {
-    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+fn remove_stale(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_named = PREFIXES
             .iter()
@@ -97,7 +97,7 @@ fn remove_stale(place: &Path) {
         // The lock is held until the folder is removed.
         let lock = File::open(entry.path().join(LOCK));
         if lock.is_ok_and(|lock| lock.try_lock().is_ok() && remove(&entry.path()).is_ok()) {
-            tracing::debug!(folder = %entry.path().display(), "removed what a killed run had left");
+            tracing::debug!(folder = %entry.path().display(), "removed the temporary folder of a killed run");
         }
     }
 }
@@ -108,14 +108,14 @@ mod tests {
 
     #[test]
     fn only_folders_of_killed_runs_are_removed() {
-        let place = tempfile::tempdir().unwrap();
+        let parent = tempfile::tempdir().unwrap();
         let make = |name: &str, lock: bool| {
-            let folder = place.path().join(name);
+            let folder = parent.path().join(name);
             std::fs::create_dir(&folder).unwrap();
             lock.then(|| locked(&folder).unwrap().unwrap())
         };
         drop(make("csi-gone", true));
-        let unreadable = place.path().join("csi-gone/a/b");
+        let unreadable = parent.path().join("csi-gone/a/b");
         std::fs::create_dir_all(&unreadable).unwrap();
         for folder in [&unreadable, unreadable.parent().unwrap()] {
             std::fs::set_permissions(folder, Permissions::from_mode(0o000)).unwrap();
@@ -124,8 +124,8 @@ mod tests {
         let _running = make("csi-running", true);
         make("csi-of-somebody", false);
         drop(make("other", true));
-        remove_stale(place.path());
-        let left = std::fs::read_dir(place.path()).unwrap();
+        remove_stale(parent.path());
+        let left = std::fs::read_dir(parent.path()).unwrap();
         let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["csi-of-somebody", "csi-running", "other"]);

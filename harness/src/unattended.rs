@@ -1,6 +1,6 @@
 //! Objects that a cluster accepts although their controllers do not run here.
 //!
-//! Knows their kinds. Does not know who changes the cluster or receives the notes.
+//! Knows their kinds. Does not know which client created an object, nor how a note is displayed.
 
 use crate::fact_sink::Commits;
 use crate::journal::Change;
@@ -22,11 +22,11 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 }
 
 /// Note that no controller reconciles a new object, if so.
-pub fn sentence(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
+fn note(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
     let (_, kind) = KINDS.iter().find(|(plural, _)| *plural == resource)?;
     let namespace = namespace.unwrap_or_default();
     Some(format!(
-        "{kind} {namespace}/{name} was created, and makes no pods: no {kind} controller runs here; create its pods yourself"
+        "{kind} {namespace}/{name} was created, but no {kind} controller runs in this cluster; create its pods yourself"
     ))
 }
 
@@ -34,7 +34,7 @@ pub fn sentence(resource: &str, namespace: Option<&str>, name: &str) -> Option<S
 pub struct Unattended(Commits);
 
 impl Unattended {
-    /// For these changes.
+    /// Receives these changes.
     pub(crate) fn of(commits: Commits) -> Self {
         Unattended(commits)
     }
@@ -43,9 +43,9 @@ impl Unattended {
     pub async fn next(&mut self) -> String {
         while let Some(commit) = self.0.recv().await {
             let is_new = commit.change == Change::Added;
-            let said = sentence(&commit.resource, commit.namespace.as_deref(), &commit.name);
-            if let Some(said) = said.filter(|_| is_new) {
-                return said;
+            let note = note(&commit.resource, commit.namespace.as_deref(), &commit.name);
+            if let Some(note) = note.filter(|_| is_new) {
+                return note;
             }
         }
         std::future::pending().await

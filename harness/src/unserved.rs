@@ -6,7 +6,7 @@ use fake_apiserver::ResourcePath;
 const UNKNOWN: &str = "the server could not find the requested resource";
 
 /// The message of a response, completed with group, version and type if the server does not serve them.
-pub fn named(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
+pub fn complete_message(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
     let is_unknown = match &message {
         // A server that does not serve the version at all responds without a Status.
         None => path.name.is_none(),
@@ -37,13 +37,13 @@ mod tests {
             Some(UNKNOWN.to_owned()),
             Some("404 page not found\n".to_owned()),
         ] {
-            assert_eq!(named(&list, 404, message).as_deref(), Some(full));
+            assert_eq!(complete_message(&list, 404, message).as_deref(), Some(full));
         }
         let absent = Some("pods \"a\" not found".to_owned());
         assert_eq!(
-            named(&of("/api/v1/namespaces/x/pods/a"), 404, absent.clone()),
+            complete_message(&of("/api/v1/namespaces/x/pods/a"), 404, absent.clone()),
             absent
         );
-        assert_eq!(named(&list, 503, None), None);
+        assert_eq!(complete_message(&list, 503, None), None);
     }
 }

@@ -292,7 +292,7 @@ impl Session {
 
     async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
         let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options.clone()));
-        match machine::watched(run).await {
+        match machine::with_shortage(run).await {
             // The failure may be caused by a resource shortage of this machine.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
                 Attempt::without_run(Ended::Broken(shortage.into()))

@@ -37,7 +37,7 @@ pub(crate) fn prepare(place: &Path) -> Result<(), Exit> {
 pub(crate) fn private(place: &Path) -> std::io::Result<()> {
     let own = machine::own_temporary_folder();
     match place.starts_with(&own) {
-        true => machine::keep_private(&own),
+        true => machine::create_private_folder(&own),
         false => Ok(()),
     }
 }

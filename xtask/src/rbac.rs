@@ -9,7 +9,7 @@ use clap::Args;
 use suites::harness::journal::Fact;
 use suites::harness::judge::Verdict;
 use suites::harness::manifest::Manifest;
-use suites::harness::permissions::{least, refused};
+use suites::harness::permissions::{denied_requests, minimal_rules};
 use suites::harness::plan::{Grants, Plan};
 use suites::harness::report::Paint;
 use suites::harness::scenario::{GrantSpec, Role};
@@ -112,7 +112,7 @@ impl Runner {
         for plan in plans {
             facts.extend(self.run(plan).await?);
         }
-        let grants = least(&facts, roles);
+        let grants = minimal_rules(&facts, roles);
         grants
             .iter()
             .for_each(|(role, rules)| print(&self.name(*role), *role, rules));
@@ -161,8 +161,8 @@ impl Runner {
             let facts = self.run(&plan.granted(grants)).await.inspect_err(|_| {
                 eprintln!("{} passes with every permission, and not with these", plan.id());
             })?;
-            let refused = refused(&facts, roles);
-            if let Some(first) = refused.first() {
+            let denied = denied_requests(&facts, roles);
+            if let Some(first) = denied.first() {
                 let id = plan.id();
                 eprintln!("{id} passes with these permissions, but asked for more: {first}");
                 return Ok(Exit::Failed);

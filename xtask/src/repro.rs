@@ -127,7 +127,7 @@ async fn serve_until_stopped(
     scope: [String; 2],
     cluster: LiveCluster,
 ) -> Result<(), Refusal> {
-    cluster.forget_old_facts();
+    cluster.drop_old_facts();
     let place = Place {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         kubeconfig,

@@ -69,7 +69,7 @@ pub(crate) fn record_request(
         namespace: path.namespace.clone(),
         name,
         code,
-        message: unserved::named(path, code, message),
+        message: unserved::complete_message(path, code, message),
         revision,
         injected,
     }));

@@ -180,7 +180,7 @@ impl Cluster {
                 let installed = self.api.add_fault_rule(rule.clone());
                 let rule = installed.map_err(Problem::Refused)?;
                 if *kills {
-                    self.fleet.killer.arm(rule.0);
+                    self.fleet.killer.add_rule(rule.0);
                 }
                 self.faults.insert(id.clone(), rule);
             }

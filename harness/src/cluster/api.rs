@@ -145,7 +145,7 @@ impl Api {
                 true => Authorization::AlwaysAllow,
                 false => Authorization::Rbac,
             },
-            seed: seed.map(|seed| clock::derived(seed, "apiserver", 0)),
+            seed: seed.map(|seed| clock::derive_seed(seed, "apiserver", 0)),
             latency: seed.map_or(Duration::ZERO, |_| clock::LATENCY),
             clock: clock::time_of_day,
             ..ServerOptions::default()

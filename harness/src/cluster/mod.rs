@@ -415,7 +415,7 @@ impl Cluster {
             metrics_address,
             settings: self.settings.clone(),
             clock: clock::time_of_day,
-            seed: self.seed.map(|seed| clock::derived(seed, client, starts)),
+            seed: self.seed.map(|seed| clock::derive_seed(seed, client, starts)),
             log: LogLines::new(client, self.log_words.clone(), &self.journal),
             child,
         })

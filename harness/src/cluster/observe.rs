@@ -85,7 +85,7 @@ fn request(
     (code, message, revision): (u16, Option<String>, Option<u64>),
 ) -> RequestFact {
     let message = match &path {
-        Some(path) => unserved::named(path, code, message),
+        Some(path) => unserved::complete_message(path, code, message),
         None => message,
     };
     let resource = path

@@ -1,12 +1,12 @@
 //! Queries of API requests in the journal. Does not know any defect.
 
-use crate::client_name::OURS;
+use crate::client_name::HARNESS_CLIENTS;
 use crate::journal::{Fact, What};
 
 /// Whether a client other than the harness requested the resource or received its objects. A fault counts for every resource, as its fact
 /// may not contain the request.
 pub(super) fn any_is_for(facts: &[Fact], resource: &str) -> bool {
-    let is_other = |client: &str| !OURS.contains(&client);
+    let is_other = |client: &str| !HARNESS_CLIENTS.contains(&client);
     facts.iter().any(|fact| match &fact.what {
         What::Request(request) => {
             request.resource.split('/').next() == Some(resource) && is_other(&request.client)

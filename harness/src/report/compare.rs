@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 
-use crate::client_name::OURS;
+use crate::client_name::HARNESS_CLIENTS;
 use crate::cluster_state::ClusterState;
 use crate::expectation::values_of;
 use crate::journal::{Fact, What};
@@ -140,7 +140,7 @@ impl History {
                     if is_looked_at || &*commit.resource == "events" {
                         history.look(values(plan, &cluster), at - began);
                     }
-                    if is_looked_at && !OURS.contains(&&*commit.client) {
+                    if is_looked_at && !HARNESS_CLIENTS.contains(&&*commit.client) {
                         history.effort(format!("{} {}", commit.change.verb(), commit.resource));
                     }
                 }

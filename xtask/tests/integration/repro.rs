@@ -365,7 +365,7 @@ fn a_report_that_other_users_may_write_is_rejected() {
         text(&output.stderr)
     };
     std::os::unix::fs::symlink("foreign", &own).unwrap();
-    assert!(refused().contains("it belongs to another user, or is no folder; remove it"));
+    assert!(refused().contains("another user owns it, or it is not a folder; remove it"));
     std::fs::remove_file(&own).unwrap();
     std::fs::rename(folder.path().join("foreign"), &own).unwrap();
     std::fs::set_permissions(&own, PermissionsExt::from_mode(0o777)).unwrap();

@@ -426,7 +426,9 @@ fn claims_are_bound_in_every_namespace_and_objects_without_a_controller_are_repo
     assert_eq!(bound, ["app-scratch".to_owned(), "data".to_owned()].into());
     let note = line_of(&mut errors, "note: ");
     assert!(
-        note.contains("Deployment payments/web was created, and makes no pods"),
+        note.contains(
+            "Deployment payments/web was created, but no Deployment controller runs in this cluster"
+        ),
         "{note}"
     );
     assert_eq!(up.end("-TERM").code(), Some(0));
