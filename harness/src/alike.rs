@@ -1,7 +1,7 @@
 //! Suggests the most similar known name for an unknown one. Does not know what kind of names they are.
 
-/// One typo is tolerated per this number of letters.
-const LETTERS_PER_MISTAKE: usize = 5;
+/// A suggestion may differ from the name in one edit per this number of letters.
+const LETTERS_PER_EDIT: usize = 5;
 /// Shorter names get no suggestion, because everything is similar to them.
 const LETTERS_MIN: usize = 3;
 
@@ -11,13 +11,13 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     if letters < LETTERS_MIN {
         return None;
     }
-    let most = (letters / LETTERS_PER_MISTAKE).max(1);
+    let edits_max = (letters / LETTERS_PER_EDIT).max(1);
     let name = name.to_lowercase();
-    let mistakes = |known: &str| strsim::damerau_levenshtein(&name, &known.to_lowercase());
-    let measured = known.into_iter().map(|known| (mistakes(known), known));
-    let nearest = measured.min_by_key(|(mistakes, _)| *mistakes);
+    let edits = |known: &str| strsim::damerau_levenshtein(&name, &known.to_lowercase());
+    let measured = known.into_iter().map(|known| (edits(known), known));
+    let nearest = measured.min_by_key(|(edits, _)| *edits);
     nearest
-        .filter(|(mistakes, _)| *mistakes <= most)
+        .filter(|(edits, _)| *edits <= edits_max)
         .map(|(_, known)| known)
 }
 

@@ -45,11 +45,11 @@ pub trait RealApiCase: Send + Sync {
         object: Value,
     ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
-    /// Completes a created object as controllers would in a real cluster. `wanted`: the object of the request.
+    /// Completes a created object as controllers would in a real cluster. `requested`: the object of the request.
     fn finish_create<'a>(
         self: Arc<Self>,
-        wanted: &'a Value,
-        made: Value,
+        requested: &'a Value,
+        created: Value,
     ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
     /// Installs a fault rule.

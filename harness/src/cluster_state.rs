@@ -285,7 +285,7 @@ fn is_pending(pod: &Value) -> bool {
     !is_placed && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Whether the scheduler had chosen a node for the pod and failed afterwards. It retries by itself after its back-off.
+/// Whether the scheduler had chosen a node for the pod and failed afterwards. The scheduler retries such a pod after a back-off.
 pub(crate) fn is_given_back(pod: &Value) -> bool {
     unscheduled_condition(pod).is_some_and(|condition| condition["reason"] == "SchedulerError")
 }

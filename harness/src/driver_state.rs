@@ -15,7 +15,7 @@ pub trait DriverState: Send + Sync {
     fn of_node(&self, node: &str) -> Result<Vec<Value>, String>;
 
     /// Changes that set the storage of a node; empty if the manifest cannot express it.
-    fn storage(&self, node: &str, figures: NodeStorage) -> Result<Vec<Change>, String>;
+    fn storage(&self, node: &str, storage: NodeStorage) -> Result<Vec<Change>, String>;
 }
 
 /// Storage of a node.

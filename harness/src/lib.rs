@@ -1,4 +1,4 @@
-//! Runs one scenario and judges it: [`scenario`] → [`plan`] → cluster and systems → [`journal`] → [`judge`] → [`report`].
+//! Runs one scenario and evaluates it: [`scenario`] → [`plan`] → cluster and systems → [`journal`] → [`judge`] → [`report`].
 //!
 //! Facts flow one way: every observation goes into one journal, and verdicts are functions of the plan and the journal alone. The harness
 //! contains no storage policy and knows no system under test: its caller provides them as [`system::Systems`].

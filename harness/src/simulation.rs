@@ -1,7 +1,7 @@
 //! Simulated time: a case on one thread, in memory, with a clock that advances only when all tasks are idle.
 //!
-//! Timers take no real time, and the seed decides everything, so that the same seed gives the same journal. Does not know cases: `run` runs
-//! them as usual.
+//! Timers take no real time, and all random choices depend on the seed, so that the same seed gives the same journal. Does not know cases,
+//! which `run` runs as in real time.
 
 use std::sync::Arc;
 use std::time::Duration;

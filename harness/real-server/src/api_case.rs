@@ -51,10 +51,10 @@ impl RealApiCase for Case {
 
     fn finish_create<'a>(
         self: Arc<Self>,
-        wanted: &'a Value,
-        made: Value,
+        requested: &'a Value,
+        created: Value,
     ) -> BoxFuture<'a, Result<Value, StatusError>> {
-        async move { creation::finish_create(&self, wanted, made).await }.boxed()
+        async move { creation::finish_create(&self, requested, created).await }.boxed()
     }
 
     fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, RuleError> {

@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::client::call;
 
-/// Completes a created object as controllers would. `wanted`: the object of the request.
+/// Completes a created object as controllers would. `requested`: the object of the request.
 pub(crate) async fn finish_create(
     case: &Arc<Case>,
-    wanted: &Value,
-    made: Value,
+    requested: &Value,
+    created: Value,
 ) -> Result<Value, StatusError> {
-    let name = made["metadata"]["name"].as_str().unwrap_or_default();
-    match made["kind"].as_str() {
-        Some("Namespace") => give_account(case, name).await.map(|()| made),
+    let name = created["metadata"]["name"].as_str().unwrap_or_default();
+    match created["kind"].as_str() {
+        Some("Namespace") => give_account(case, name).await.map(|()| created),
         // The server taints a new node as not ready, until a controller removes the taint.
-        Some("Node") if made["spec"]["taints"] != wanted["spec"]["taints"] => {
-            let taints = json!({"spec": {"taints": wanted["spec"]["taints"]}});
+        Some("Node") if created["spec"]["taints"] != requested["spec"]["taints"] => {
+            let taints = json!({"spec": {"taints": requested["spec"]["taints"]}});
             let path = format!("/api/v1/nodes/{name}");
             call(case, HARNESS, Method::PATCH, &path, Some(taints)).await
         }
-        _ => Ok(made),
+        _ => Ok(created),
     }
 }
 

@@ -296,8 +296,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Deletes the publisher's pods of deleted nodes, as the pod garbage collector of kube-controller-manager does. That takes longer than
-    /// the actions of a step, so this runs after them.
+    /// Deletes the publisher's pods of deleted nodes, as the pod garbage collector of kube-controller-manager does. Called after the
+    /// actions of a step, because the real collector takes longer than these actions.
     async fn collect_pods(&mut self) {
         for node in std::mem::take(&mut self.deleted_nodes) {
             if let Some(pod) = self.pods.remove(&Some(node)) {

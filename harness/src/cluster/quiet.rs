@@ -14,7 +14,7 @@ const IN_FLIGHT_TIMEOUT: Duration = Duration::from_millis(200);
 impl Cluster {
     /// Waits until nothing is in flight and nothing has changed for a moment, or until a timeout.
     pub(crate) async fn quiet(&self, patience: f64) {
-        /// Distributed publishers may retry a claim without capacity forever, which is correct: the case is then judged without idleness.
+        /// Distributed publishers may retry a claim without capacity forever, which is correct: the verdict then does not wait for idleness.
         const TIMEOUT: Duration = Duration::from_secs(10);
         let _ = tokio::time::timeout(TIMEOUT.mul_f64(patience), self.wait_until_idle()).await;
     }

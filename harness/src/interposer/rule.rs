@@ -11,13 +11,13 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WireRule {
-    /// Its requests to the API server.
+    /// Changes the system's requests to the API server.
     Request(RequestRule),
-    /// Objects that it receives in lists and watches.
+    /// Changes objects that the system receives in lists and watches.
     Object(ObjectRule),
-    /// Its CSI calls and their responses.
+    /// Changes the system's CSI calls or their responses.
     Call(CsiDefect),
-    /// Its metrics.
+    /// Changes the system's metrics.
     Metrics(MetricsRule),
 }
 

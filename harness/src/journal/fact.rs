@@ -222,11 +222,11 @@ pub struct RequestFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// It was created.
+    /// The object was created.
     Added,
-    /// It was updated.
+    /// The object was updated.
     Modified,
-    /// It was deleted.
+    /// The object was deleted.
     Deleted,
 }
 
@@ -295,17 +295,18 @@ pub struct ProcessFact {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProcessEvent {
-    /// It was started.
+    /// The harness started the system.
     Started,
-    /// The harness stopped it.
+    /// The harness stopped the system.
     Stopped,
-    /// A fault of the case killed it.
+    /// A fault of the case killed the system.
     Killed,
-    /// It exited by itself.
+    /// The system exited by itself.
     Exited(Exit),
-    /// It sent no request to the API server within the start timeout; the text describes what it did instead.
+    /// The system sent no list, watch or Lease request within the start timeout, or the Probe response of a driver was not ready. The text
+    /// has the details.
     NotReady(String),
-    /// It exceeded an activity limit, which the text names. Its later activity is not in the journal.
+    /// The system exceeded an activity limit, which the text names. The journal does not contain its later activity.
     Flooded(String),
 }
 
@@ -313,9 +314,9 @@ pub enum ProcessEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exit {
-    /// Its exit status, its error or its panic.
+    /// Exit status, error or panic of the system.
     pub how: String,
-    /// Its last log output; unset for a system in this process.
+    /// Last log output of the system; unset for a system in this process.
     #[serde(rename = "lastWords", default, skip_serializing_if = "Option::is_none")]
     pub last_output: Option<LastOutput>,
 }

@@ -1,6 +1,6 @@
 //! A program under test as a child process: started without a shell, watched, and stopped by SIGTERM and then SIGKILL.
 //!
-//! It leads its own process group, and all its descendants are killed with it.
+//! The program leads its own process group, and all descendants of the program are killed with it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -40,13 +40,13 @@ pub(super) struct Program {
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
     pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
-    /// Processes that run beside it, such as a sidecar container in a pod.
+    /// Processes that run beside the program, as sidecar containers do in a pod.
     pub(super) sidecars: Vec<Process>,
-    /// Names of ports that the harness chooses for it.
+    /// Names of ports that the harness chooses for the program.
     pub(super) ports: Vec<String>,
-    /// Whether it gets the in-cluster configuration of a pod, in the usual folder.
+    /// Whether the program gets the in-cluster configuration of a pod, in `/var/run/secrets/kubernetes.io/serviceaccount`.
     pub(super) in_cluster: bool,
-    /// Objects that must exist when it starts.
+    /// Objects that must exist when the program starts.
     pub(super) objects: Arc<Objects>,
 }
 

@@ -57,7 +57,7 @@ struct RoleFile {
     /// Name → content of a file that argv refers to as `{files.name}`.
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
-    /// URL of its metrics, and arguments that enable them.
+    /// URL of the program's metrics, and arguments that enable the metrics.
     metrics: Option<Spanned<MetricsFile>>,
     /// Grace period between SIGTERM and SIGKILL.
     grace: Option<Spanned<String>>,
@@ -67,7 +67,7 @@ struct RoleFile {
     /// Names of ports, used as `{ports.name}`.
     #[serde(default)]
     ports: Vec<String>,
-    /// Whether it supports only the in-cluster configuration of pods, in the usual folder.
+    /// Whether the program supports only the in-cluster configuration of pods, in `/var/run/secrets/kubernetes.io/serviceaccount`.
     #[serde(default)]
     in_cluster: bool,
     /// Objects that must exist when it starts.

@@ -143,8 +143,8 @@ impl DriverState for Objects {
         self.documents(Some(node))
     }
 
-    fn storage(&self, node: &str, figures: NodeStorage) -> Result<Vec<Change>, String> {
-        let values = values(node, figures);
+    fn storage(&self, node: &str, storage: NodeStorage) -> Result<Vec<Change>, String> {
+        let values = values(node, storage);
         let changes = self.changes.iter().map(|change| {
             let at = ResourceRef::new(&change.group, &change.plural);
             let at = match &change.namespace {
@@ -161,11 +161,11 @@ impl DriverState for Objects {
     }
 }
 
-fn values(node: &str, figures: NodeStorage) -> BTreeMap<String, String> {
+fn values(node: &str, storage: NodeStorage) -> BTreeMap<String, String> {
     [
         ("node", node.to_owned()),
-        ("available", figures.available.to_string()),
-        ("maximum", figures.maximum.to_string()),
+        ("available", storage.available.to_string()),
+        ("maximum", storage.maximum.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::process::geteuid;
 use tokio::process::Command;
 
-/// Mounts the service account folder at the usual path in a private mount namespace, and executes the program.
+/// Mounts the service account folder at its path in pods, in a private mount namespace, and executes the program.
 ///
 /// If the host has no such folder, the script mounts a new `/run` with the folder and the previous content.
 const SCRIPT: &str = r#"
@@ -44,7 +44,7 @@ pub(super) fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Starts a program that sees the folder at the usual path. Users other than root need a kernel with user namespaces.
+/// Command of a program for which the folder is mounted at its path in pods. Users other than root need a kernel with user namespaces.
 pub(super) fn command(program: &Path, account: &str) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");

@@ -1,4 +1,4 @@
-//! One HTTP GET over a network, for a text such as metrics. Does not know the content.
+//! Fetches a text over HTTP, such as metrics. Does not know the content.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};

@@ -4,7 +4,7 @@ use capacity_spec::world::Change;
 
 use crate::journal::{Change as Committed, CommitFact};
 
-/// The change of a commit. None if the specification does not use such objects.
+/// The change of a commit. None if the specification does not use objects of the resource.
 pub(crate) fn change(commit: &CommitFact) -> Option<Change> {
     let namespace = commit.namespace.as_deref().unwrap_or_default();
     match commit.change {
