@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub fn on_all_cores<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(0);
     let one_core = || {
-        let mine = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let mine = mine.map_while(|index| Some((index, work(items.get(index)?))));
-        mine.collect::<Vec<_>>()
+        let indices = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let results = indices.map_while(|index| Some((index, work(items.get(index)?))));
+        results.collect::<Vec<_>>()
     };
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut done: Vec<(usize, U)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..cores.min(items.len()))
+        let threads: Vec<_> = (1..cores.min(items.len()))
             .map(|_| scope.spawn(one_core))
             .collect();
         let mut done = one_core();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        for thread in threads {
+            done.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         done
     });
     done.sort_unstable_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, made)| made).collect()
+    done.into_iter().map(|(_, result)| result).collect()
 }

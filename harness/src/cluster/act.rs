@@ -150,8 +150,8 @@ impl Cluster {
                     self.driver.remove_rule(rule);
                 }
             }
-            Action::Reserve(wanted) => {
-                let reserved = self.driver.reserve(wanted);
+            Action::Reserve(reservation) => {
+                let reserved = self.driver.reserve(reservation);
                 reserved.map_err(|error| Problem::Refused(error.to_string()))?;
             }
             // The reservation may have ended before.

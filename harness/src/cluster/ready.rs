@@ -58,7 +58,7 @@ impl Cluster {
         loop {
             for fact in self.journal.since(next) {
                 next = fact.seq + 1;
-                let seen = match &fact.what {
+                let ready_client = match &fact.what {
                     What::Request(request) if is_readiness_request(request) => &request.client,
                     // A request to which a fault applies may get no response.
                     What::Fault(AppliedFault {
@@ -67,7 +67,7 @@ impl Cluster {
                     What::Process(process) if has_ended(process) => &process.client,
                     _ => continue,
                 };
-                waiting.remove(seen);
+                waiting.remove(ready_client);
             }
             if waiting.is_empty() {
                 return;

@@ -51,14 +51,15 @@ pub(super) async fn create(
     };
     let source = json!({"volumeSnapshotContentName": content});
     let size = format_bytes(snapshot.bytes.into());
-    let made = object(
+    let snapshot_object = object(
         "VolumeSnapshot",
         json!({"name": handle, "namespace": WORKLOADS}),
         json!({"source": source}),
         json!({"boundVolumeSnapshotContentName": content, "readyToUse": true, "restoreSize": size}),
     );
-    let made = client.create(made).await?;
-    let reference = json!({"name": handle, "namespace": WORKLOADS, "uid": made["metadata"]["uid"]});
+    let snapshot_object = client.create(snapshot_object).await?;
+    let reference =
+        json!({"name": handle, "namespace": WORKLOADS, "uid": snapshot_object["metadata"]["uid"]});
     let bound = object(
         "VolumeSnapshotContent",
         json!({"name": content}),

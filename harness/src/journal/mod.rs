@@ -163,8 +163,8 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
         facts.push(fact);
         // The first fact contains the version, which errors in later facts need.
         if number == 0 {
-            let wrong = |message| std::io::Error::new(std::io::ErrorKind::InvalidData, message);
-            check_format(&facts).map_err(|message| wrong(format!("{}: {message}", path.display())))?;
+            let invalid = |message| std::io::Error::new(std::io::ErrorKind::InvalidData, message);
+            check_format(&facts).map_err(|message| invalid(format!("{}: {message}", path.display())))?;
         }
     }
     Ok(facts)

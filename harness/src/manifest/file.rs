@@ -284,10 +284,10 @@ impl Reader<'_> {
     /// The objects of a program. Only those of the driver change.
     fn objects(&self, file: &RoleFile) -> Result<Objects, ScenarioError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let wrong = |position: Location, message: String| {
+        let error_at = |position: Location, message: String| {
             ScenarioError::at(&self.source, self.text, position, message)
         };
-        Objects::read(folder, (&file.objects, &file.backend), &wrong)
+        Objects::read(folder, (&file.objects, &file.backend), &error_at)
     }
 
     fn program(&self, role: Role, spec: &Spanned<RoleFile>) -> Result<Program, ManifestError> {
@@ -384,7 +384,7 @@ impl Reader<'_> {
 
     /// A path with a `/` is relative to the manifest's folder; any other name is looked up in `PATH`.
     fn executable(&self, role: Role, program: &str) -> Result<PathBuf, ManifestError> {
-        let wrong = |why: String| ManifestError::Program {
+        let program_error = |why: String| ManifestError::Program {
             path: self.path.to_owned(),
             role: role.as_str(),
             program: program.to_owned(),
@@ -396,7 +396,7 @@ impl Reader<'_> {
             let path = std::path::absolute(&path).unwrap_or(path);
             return match exec_problem(&path) {
                 None => Ok(path),
-                Some(why) => Err(wrong(why)),
+                Some(why) => Err(program_error(why)),
             };
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -406,7 +406,7 @@ impl Reader<'_> {
         match paths.iter().find(|path| exec_problem(path).is_none()) {
             Some(path) => Ok(path.clone()),
             // A file that cannot be executed is a better explanation than a missing one.
-            None => Err(wrong(match paths.iter().find(|path| path.exists()) {
+            None => Err(program_error(match paths.iter().find(|path| path.exists()) {
                 Some(path) => exec_problem(path).unwrap_or_default(),
                 None => "in no folder of PATH; correct `argv`, or build the program first".to_owned(),
             })),

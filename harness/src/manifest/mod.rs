@@ -268,10 +268,10 @@ impl Manifest {
         self.known().filter(move |known| known.covers(case))
     }
 
-    /// Checks the case of every known failure, of any version; `wrong` returns a message if it is invalid.
-    pub fn check_cases(&self, wrong: impl Fn(&str) -> Option<String>) -> Result<(), ScenarioError> {
+    /// Checks the case of every known failure, of any version; `problem_of` returns a message if it is invalid.
+    pub fn check_cases(&self, problem_of: impl Fn(&str) -> Option<String>) -> Result<(), ScenarioError> {
         for known in &self.known {
-            if let Some(message) = wrong(&known.case) {
+            if let Some(message) = problem_of(&known.case) {
                 return Err(ScenarioError::at(
                     &self.source,
                     &self.text,

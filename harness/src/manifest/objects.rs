@@ -69,33 +69,33 @@ struct ChangeTexts {
 }
 
 /// Creates an error at a position in the manifest.
-pub(super) type Wrong<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
+pub(super) type ErrorAt<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
 
 impl Objects {
     /// Reads the objects; files are relative to `folder`.
     pub(super) fn read(
         folder: &Path,
         (objects, changes): (&[Spanned<ObjectsFile>], &[Spanned<ChangeFile>]),
-        wrong: Wrong<'_>,
+        error_at: ErrorAt<'_>,
     ) -> Result<Self, ScenarioError> {
         let mut read = Vec::new();
         for spec in objects {
             match (&spec.value.file, &spec.value.text) {
-                (Some(file), None) => read.extend(read_files(folder, file, wrong)?),
-                (None, Some(text)) => read.push(parse_inline(text, wrong)?),
+                (Some(file), None) => read.extend(read_files(folder, file, error_at)?),
+                (None, Some(text)) => read.push(parse_inline(text, error_at)?),
                 (Some(text), Some(_)) => {
-                    return Err(wrong(
+                    return Err(error_at(
                         text.defined,
                         "an entry has either `file` or `text`".to_owned(),
                     ));
                 }
                 (None, None) => {
                     let message = "an entry needs `file` or `text`";
-                    return Err(wrong(spec.defined, message.to_owned()));
+                    return Err(error_at(spec.defined, message.to_owned()));
                 }
             }
         }
-        let changes = changes.iter().map(|spec| change(&spec.value, wrong));
+        let changes = changes.iter().map(|spec| change(&spec.value, error_at));
         Ok(Objects {
             objects: read,
             changes: changes.collect::<Result<_, _>>()?,
@@ -175,13 +175,13 @@ fn values(node: &str, storage: NodeStorage) -> BTreeMap<String, String> {
 fn read_files(
     folder: &Path,
     file: &Spanned<String>,
-    wrong: Wrong<'_>,
+    error_at: ErrorAt<'_>,
 ) -> Result<Vec<ObjectTexts>, ScenarioError> {
     let path = folder.join(&file.value);
     let unreadable = |path: &Path, error: std::io::Error| {
         let shown = path.display();
         let remedy = "copy the file from the program's repository to this path, or correct `file`";
-        wrong(file.defined, format!("{shown} cannot be read: {error}; {remedy}"))
+        error_at(file.defined, format!("{shown} cannot be read: {error}; {remedy}"))
     };
     let paths = match path.is_dir() {
         true => files_of(&path).map_err(|error| unreadable(&path, error))?,
@@ -189,8 +189,8 @@ fn read_files(
     };
     let read = |path: &PathBuf| {
         let text = text_of(path).map_err(|error| unreadable(path, error))?;
-        let objects =
-            parsed(&text).map_err(|message| wrong(file.defined, format!("{}: {message}", path.display())))?;
+        let objects = parsed(&text)
+            .map_err(|message| error_at(file.defined, format!("{}: {message}", path.display())))?;
         Ok(ObjectTexts::FromFile(objects))
     };
     paths.iter().map(read).collect()
@@ -210,26 +210,26 @@ fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn parse_inline(text: &Spanned<String>, wrong: Wrong<'_>) -> Result<ObjectTexts, ScenarioError> {
+fn parse_inline(text: &Spanned<String>, error_at: ErrorAt<'_>) -> Result<ObjectTexts, ScenarioError> {
     let template =
-        Template::with_names(&text.value, &OF_NODE).map_err(|message| wrong(text.defined, message))?;
+        Template::with_names(&text.value, &OF_NODE).map_err(|message| error_at(text.defined, message))?;
     let sample = template.fill(&values("n1", NodeStorage::default()));
-    parsed(&sample).map_err(|message| wrong(text.defined, message))?;
+    parsed(&sample).map_err(|message| error_at(text.defined, message))?;
     Ok(ObjectTexts::Inline(template))
 }
 
-fn change(file: &ChangeFile, wrong: Wrong<'_>) -> Result<ChangeTexts, ScenarioError> {
+fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<ChangeTexts, ScenarioError> {
     let template = |text: &Spanned<String>, names: &[&str]| {
-        Template::with_names(&text.value, names).map_err(|message| wrong(text.defined, message))
+        Template::with_names(&text.value, names).map_err(|message| error_at(text.defined, message))
     };
     let patch_text = template(&file.patch, &OF_CHANGE)?;
     if !patch_text.contains("available") {
         let message =
             "the patch does not contain `{available}`, so a case could not change the driver's storage";
-        return Err(wrong(file.patch.defined, message.to_owned()));
+        return Err(error_at(file.patch.defined, message.to_owned()));
     }
     let sample = patch_text.fill(&values("n1", NodeStorage::default()));
-    patch(&sample).map_err(|message| wrong(file.patch.defined, message))?;
+    patch(&sample).map_err(|message| error_at(file.patch.defined, message))?;
     let (plural, group) = file
         .resource
         .value

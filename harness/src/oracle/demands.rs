@@ -38,8 +38,8 @@ impl Demands {
             list.push(json!({"capacities": classes, "why": "the driver reports this capacity"}));
         }
         if !self.placement.is_empty() {
-            let place = |(pod, place): (&String, &Place)| (pod.clone(), json_of_placement(place));
-            let pods: serde_json::Map<String, Value> = self.placement.iter().map(place).collect();
+            let placement = |(pod, placement): (&String, &Place)| (pod.clone(), json_of_placement(placement));
+            let pods: serde_json::Map<String, Value> = self.placement.iter().map(placement).collect();
             list.push(json!({"placement": pods, "why": "the specification allows this"}));
         }
         list.into()
@@ -62,8 +62,8 @@ fn json_of_row(row: Row) -> Value {
     }
 }
 
-fn json_of_placement(place: &Place) -> Value {
-    match place {
+fn json_of_placement(placement: &Place) -> Value {
+    match placement {
         Place::On(nodes) => json!(nodes),
         Place::Anywhere => "any".into(),
         Place::Refused => "none".into(),
@@ -130,7 +130,7 @@ impl Oracle<'_> {
         let world = self.seen_by_scheduler();
         let view = View::new(&world);
         let is_running = self.programs.runs(Role::Scheduler);
-        let place = |key: &NamespacedName, node: Option<&String>| {
+        let placement = |key: &NamespacedName, node: Option<&String>| {
             if node.is_some() {
                 return self
                     .allowed
@@ -143,7 +143,7 @@ impl Oracle<'_> {
             (is_running && !is_undecided && !self.is_scheduler_state_unknown).then(|| placement_on(best))
         };
         let pods = world.pods.iter();
-        pods.filter_map(|(key, pod)| Some((key.name.clone(), place(key, pod.node.as_ref())?)))
+        pods.filter_map(|(key, pod)| Some((key.name.clone(), placement(key, pod.node.as_ref())?)))
             .collect()
     }
 }

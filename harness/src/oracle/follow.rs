@@ -320,8 +320,8 @@ impl<'p> Oracle<'p> {
     fn allow_users(&mut self, claim: &NamespacedName) {
         for pod in self.users(claim) {
             // Once a node is selected for one PVC, the pod's other PVCs must follow.
-            let is_anew = !self.is_chosen(&pod);
-            self.allow(&pod, is_anew);
+            let is_first_selection = !self.is_chosen(&pod);
+            self.allow(&pod, is_first_selection);
         }
     }
 
@@ -336,9 +336,9 @@ impl<'p> Oracle<'p> {
         claims.any(|claim| claim.volume.is_empty() && claim.selected_node.is_some())
     }
 
-    /// Records the nodes to which a pod may be bound at this moment. `anew`: replaces an earlier record.
-    fn allow(&mut self, pod: &NamespacedName, anew: bool) {
-        if anew || !self.allowed.contains_key(pod) {
+    /// Records the nodes to which a pod may be bound at this moment. `replace`: replaces an earlier record.
+    fn allow(&mut self, pod: &NamespacedName, replace: bool) {
+        if replace || !self.allowed.contains_key(pod) {
             let decision = View::new(self.world()).decide(pod);
             let best = decision.best().into_iter().map(str::to_owned);
             self.allowed.insert(pod.clone(), best.collect());

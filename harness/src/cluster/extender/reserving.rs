@@ -61,12 +61,12 @@ impl Reserving {
         // Locked during the whole call, so that concurrent requests make each reservation once.
         let mut requested = self.requested.lock();
         if !requested.contains(&uid) {
-            let wanted = fake_csi::Reservation {
+            let reservation = fake_csi::Reservation {
                 name: name.clone(),
                 segments: nodes.values().cloned().collect(),
                 volumes,
             };
-            return match self.driver.reserve(&wanted) {
+            return match self.driver.reserve(&reservation) {
                 Ok(_) => {
                     requested.insert(uid);
                     Err(format!("disks for pod {name} are being reserved; retry"))
@@ -92,11 +92,11 @@ impl Reserving {
     /// The claims of a pod for which the driver must still create volumes.
     async fn volumes(&self, pod: &Value) -> Vec<ReservedVolume> {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
-        let mut wanted = Vec::new();
+        let mut volumes = Vec::new();
         for claim in claims_of(pod) {
-            wanted.extend(self.volume(namespace, &claim).await);
+            volumes.extend(self.volume(namespace, &claim).await);
         }
-        wanted
+        volumes
     }
 
     async fn volume(&self, namespace: &str, name: &str) -> Option<ReservedVolume> {
