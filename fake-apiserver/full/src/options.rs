@@ -186,12 +186,12 @@ pub(super) fn server(
 ) -> Result<ServerOptions, String> {
     let defaults = ServerOptions::default();
     let limits = Limits {
-        reading: typed
+        requests_inflight: typed
             .parsed("max-requests-inflight")?
-            .unwrap_or(defaults.limits.reading),
-        changing: typed
+            .unwrap_or(defaults.limits.requests_inflight),
+        mutating_requests_inflight: typed
             .parsed("max-mutating-requests-inflight")?
-            .unwrap_or(defaults.limits.changing),
+            .unwrap_or(defaults.limits.mutating_requests_inflight),
         request: duration(typed, "request-timeout")?.unwrap_or(defaults.limits.request),
         ..defaults.limits
     };

@@ -86,9 +86,9 @@ pub struct Limits {
     pub connections: usize,
     /// Maximum number of read requests in flight, watches excepted; further ones are answered 429. 0: unlimited.
     /// (`--max-requests-inflight`)
-    pub reading: usize,
+    pub requests_inflight: usize,
     /// Maximum number of mutating requests in flight (`--max-mutating-requests-inflight`). 0: unlimited.
-    pub changing: usize,
+    pub mutating_requests_inflight: usize,
     /// Bytes of responses that clients may leave unread, over all connections, before lists are answered 429. kube-apiserver has
     /// no such limit: its requests count as in flight until their responses are written.
     pub unread_bytes: usize,
@@ -108,8 +108,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
-            reading: 400,
-            changing: 200,
+            requests_inflight: 400,
+            mutating_requests_inflight: 200,
             unread_bytes: 1 << 30,
             handshake: Duration::from_secs(10),
             headers: Duration::from_secs(30),

@@ -10,10 +10,10 @@ use super::inflight::RequestHold;
 use super::metrics::Labels;
 use super::offload::LongWork;
 use super::outcome::{Outcome, Rendered};
+use super::pending_responses::PendingResponses;
 use super::route::Route;
 use super::stream::WatchBody;
-use super::untaken::Untaken;
-use super::{deadline, gzip, non_resource, offload, payload, respond};
+use super::{gzip, non_resource, offload, payload, request_timeout, respond};
 use crate::execute::{self, Execution, Progress};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
@@ -41,8 +41,8 @@ pub const PANICKED: &str = "This request caused apiserver to panic. Look in the 
 
 /// A fault rule closes the connection instead of responding.
 #[derive(Debug, thiserror::Error)]
-#[error("a perturbation cut the connection")]
-pub(super) struct Cut;
+#[error("a fault rule closed the connection")]
+pub(super) struct ConnectionClosed;
 
 /// A request that is being handled.
 struct Exchange<'a> {
@@ -57,9 +57,9 @@ struct Exchange<'a> {
 /// Handles a request, reports its response and updates metrics. Errors if a fault rule closes the connection instead.
 pub(super) async fn answer(
     endpoint: &Endpoint,
-    untaken: &Arc<Untaken>,
+    pending: &Arc<PendingResponses>,
     request: Request<Incoming>,
-) -> Result<Response<Body>, Cut> {
+) -> Result<Response<Body>, ConnectionClosed> {
     let service = &endpoint.service;
     let latency = service.store.options().latency;
     if !latency.is_zero() {
@@ -69,7 +69,7 @@ pub(super) async fn answer(
     let audit_id = audit_id(&request);
     let mut hold = RequestHold::new(
         service.store.activity().begin(),
-        untaken.clone(),
+        pending.clone(),
         service.in_flight.unread.clone(),
     );
     let params = Params::parse(request.uri().query().unwrap_or_default());
@@ -78,7 +78,7 @@ pub(super) async fn answer(
     let route = route.served_by(&api, service.store.options());
     let labels = route.labels(&params);
     let flight = service.metrics.begin(route.verb().only_reads());
-    let (head, admitted) = RequestHead::read(endpoint, &request, &route, &params);
+    let (head, authorized) = RequestHead::read(endpoint, &request, &route, &params);
     let exchange = Exchange {
         endpoint,
         head: &head,
@@ -86,10 +86,10 @@ pub(super) async fn answer(
         labels,
         stale: None,
     };
-    let outcome = if hold.enter(&service.in_flight, head.verb, &head.user) {
-        let answered = exchange.in_time(request, admitted.map(|()| route), began);
+    let outcome = if hold.acquire(&service.in_flight, head.verb, &head.user) {
+        let handled = exchange.with_timeout(request, authorized.map(|()| route), began);
         // The default panic hook has logged the panic. Other requests on the connection continue.
-        let caught = AssertUnwindSafe(answered).catch_unwind().await;
+        let caught = AssertUnwindSafe(handled).catch_unwind().await;
         caught.unwrap_or_else(|_| Ok(Outcome::of(&head, Err(Status::internal(PANICKED)))))
     } else {
         payload::drain(request).await;
@@ -105,14 +105,14 @@ pub(super) async fn answer(
     });
     drop(flight);
     let code = response.as_ref().map_or(0, |response| response.status().as_u16());
-    service.metrics.answered(labels, code, began.elapsed());
+    service.metrics.record(labels, code, began.elapsed());
     response
 }
 
 /// The audit id from the request's header, or a new one.
 fn audit_id(request: &Request<Incoming>) -> HeaderValue {
-    let own = request.headers().get(AUDIT_ID).filter(|own| !own.is_empty());
-    own.cloned().unwrap_or_else(|| {
+    let sent = request.headers().get(AUDIT_ID).filter(|id| !id.is_empty());
+    sent.cloned().unwrap_or_else(|| {
         let mut text = [0; Hyphenated::LENGTH];
         let text = Uuid::new_v4().hyphenated().encode_lower(&mut text);
         HeaderValue::from_str(text).expect("a UUID is a valid header value")
@@ -121,32 +121,32 @@ fn audit_id(request: &Request<Incoming>) -> HeaderValue {
 
 impl Exchange<'_> {
     /// Handles a request within its timeout; watches have none.
-    async fn in_time(
+    async fn with_timeout(
         self,
         request: Request<Incoming>,
         route: Result<Route, Status>,
         began: Instant,
-    ) -> Result<Outcome, Cut> {
+    ) -> Result<Outcome, ConnectionClosed> {
         let head = self.head;
         let most = self.endpoint.service.store.limits().request;
-        let (allotted, route) = match deadline::allotted(self.params.get("timeout"), most) {
-            _ if head.verb == Verb::Watch => return self.perturbed(request, route).await,
-            Ok(allotted) => (allotted, route),
+        let (timeout, route) = match request_timeout::parse(self.params.get("timeout"), most) {
+            _ if head.verb == Verb::Watch => return self.with_faults(request, route).await,
+            Ok(timeout) => (timeout, route),
             Err(refusal) => (most, Err(refusal)),
         };
-        let answer = self.perturbed(request, route);
-        match until(began, allotted, answer).await {
+        let answer = self.with_faults(request, route);
+        match run_until(began, timeout, answer).await {
             Some(outcome) => outcome,
             None => Ok(Outcome::of(head, Ok(Rendered::Plain(respond::timed_out())))),
         }
     }
 
     /// Evaluates the fault rules for a request, then handles it unless a rule replaces that.
-    async fn perturbed(
+    async fn with_faults(
         mut self,
         request: Request<Incoming>,
         route: Result<Route, Status>,
-    ) -> Result<Outcome, Cut> {
+    ) -> Result<Outcome, ConnectionClosed> {
         let (head, service) = (self.head, &self.endpoint.service);
         let revision = self.params.get("resourceVersion");
         let fate = service
@@ -157,7 +157,7 @@ impl Exchange<'_> {
         }
         let route = match fate.blow {
             None => route,
-            Some(Blow::Disconnect) => return Err(Cut),
+            Some(Blow::Disconnect) => return Err(ConnectionClosed),
             Some(Blow::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
                 if let Ok(Route::Resource { target, .. }) = &route {
                     return Ok(self.expired_watch(target, status));
@@ -171,11 +171,11 @@ impl Exchange<'_> {
             }
             Some(Blow::LoseAnswer) => {
                 // The response is dropped after execution; an accepted watch ends with it.
-                self.respond_to(request, route).await.report(head, service);
-                return Err(Cut);
+                self.handle(request, route).await.report(head, service);
+                return Err(ConnectionClosed);
             }
         };
-        Ok(self.respond_to(request, route).await)
+        Ok(self.handle(request, route).await)
     }
 
     /// A watch refused by a fault rule: it is accepted and consists of an ERROR event only.
@@ -205,10 +205,10 @@ impl Exchange<'_> {
         )))
     }
 
-    async fn respond_to(self, request: Request<Incoming>, route: Result<Route, Status>) -> Outcome {
+    async fn handle(self, request: Request<Incoming>, route: Result<Route, Status>) -> Outcome {
         let head = self.head;
         match route {
-            Ok(Route::Resource { verb, target }) => self.carry_out(request, verb, target).await,
+            Ok(Route::Resource { verb, target }) => self.handle_resource(request, verb, target).await,
             Ok(Route::NonResource(path)) => {
                 let answer = non_resource::answer(self.endpoint, head, &request, &path, &self.params);
                 payload::drain(request).await;
@@ -226,9 +226,9 @@ impl Exchange<'_> {
     }
 
     /// Reads the body of a resource request, executes the request and renders the response.
-    async fn carry_out(mut self, request: Request<Incoming>, verb: Verb, target: Target) -> Outcome {
+    async fn handle_resource(mut self, request: Request<Incoming>, verb: Verb, target: Target) -> Outcome {
         let (head, store) = (self.head, &self.endpoint.service.store);
-        let agent = agent(&request, verb);
+        let agent = user_agent(&request, verb);
         let payload = match payload::read(request, verb, &target).await {
             Ok(payload) => payload,
             Err(refusal) => {
@@ -251,19 +251,19 @@ impl Exchange<'_> {
         let Reply {
             outcome,
             mut warnings,
-        } = carry_out(store, &self.endpoint.service.in_flight.long_work, call).await;
+        } = execute_call(store, &self.endpoint.service.in_flight.long_work, call).await;
         warnings.splice(0..0, target.kind.advice(store.profile()));
-        let fits = head.form(include_object.clone()).check();
+        let form_check = head.form(include_object.clone()).check();
         let answer = match outcome {
-            Ok(Answer::Watch(plan)) => match head.accept.unstreamed().map_or(fits, Err) {
+            Ok(Answer::Watch(plan)) => match head.accept.without_stream().map_or(form_check, Err) {
                 Err(refusal) => {
                     plan.abandon(store);
                     Err(refusal)
                 }
                 Ok(()) => Ok(self.watch(&target, plan, include_object)),
             },
-            Ok(_) if let Err(refusal) = fits => Err(refusal),
-            Ok(Answer::Object { .. } | Answer::List(_)) if let Some(refusal) = &head.misfit => {
+            Ok(_) if let Err(refusal) = form_check => Err(refusal),
+            Ok(Answer::Object { .. } | Answer::List(_)) if let Some(refusal) = &head.metadata_mismatch => {
                 return Outcome::executed(head, Err(refusal.clone()), warnings).refused_in_json();
             }
             Ok(answer) => match self.render(&target, answer, include_object).await {
@@ -285,8 +285,8 @@ impl Exchange<'_> {
     ) -> Option<Result<Rendered, Status>> {
         let (kind, form) = (target.kind.clone(), self.head.form(include_object));
         let (in_flight, is_long) = (&self.endpoint.service.in_flight, offload::is_long(&answer));
-        let _place = match &in_flight.long_lists {
-            Some(places) if is_long => Some(places.try_acquire().ok()?),
+        let _list_permit = match &in_flight.long_lists {
+            Some(semaphore) if is_long => Some(semaphore.try_acquire().ok()?),
             _ => None,
         };
         let permit = in_flight.long_work.permit(is_long).await;
@@ -294,7 +294,7 @@ impl Exchange<'_> {
             return None;
         }
         let plain = offload::run(permit, move || respond::answer(&kind, answer, &form)).await;
-        Some(plain.map(|plain| Rendered::Plain(plain.zipped(self.head.unzips, gzip::OBJECT_BYTES_MIN))))
+        Some(plain.map(|plain| Rendered::Plain(plain.zipped(self.head.accepts_gzip, gzip::OBJECT_BYTES_MIN))))
     }
 
     /// Waits some seconds for a requested revision that is not written yet. Not for event objects, for which
@@ -303,17 +303,17 @@ impl Exchange<'_> {
         let (params, store) = (&self.params, &self.endpoint.service.store);
         let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
         let reads = reads && !kind.expires;
-        if let Ok(asked) = params.get("resourceVersion").parse()
+        if let Ok(requested) = params.get("resourceVersion").parse()
             && reads
-            && asked > store.revision()
+            && requested > store.revision()
         {
-            store.reached(asked).await;
+            store.reached(requested).await;
         }
     }
 }
 
 /// Executes a request, and waits for the webhooks that it needs.
-async fn carry_out(store: &Arc<Store>, long_work: &LongWork, call: Call) -> Reply {
+async fn execute_call(store: &Arc<Store>, long_work: &LongWork, call: Call) -> Reply {
     let (is_long, kind) = (offload::may_take_long(&call), call.target.kind.clone());
     let mut execution = Execution::new(store, call);
     loop {
@@ -331,16 +331,16 @@ async fn carry_out(store: &Arc<Store>, long_work: &LongWork, call: Call) -> Repl
     }
 }
 
-/// Runs a future until `allotted` has passed since `began`; then drops it.
-async fn until<T>(began: Instant, allotted: Duration, work: impl Future<Output = T>) -> Option<T> {
-    if began.elapsed() >= allotted {
+/// Runs a future until `timeout` has passed since `began`; then drops it.
+async fn run_until<T>(began: Instant, timeout: Duration, work: impl Future<Output = T>) -> Option<T> {
+    if began.elapsed() >= timeout {
         return None;
     }
-    tokio::time::timeout_at(began + allotted, work).await.ok()
+    tokio::time::timeout_at(began + timeout, work).await.ok()
 }
 
 /// The `User-Agent` of a write; empty for reads. It is the default field manager.
-fn agent(request: &Request<Incoming>, verb: Verb) -> String {
+fn user_agent(request: &Request<Incoming>, verb: Verb) -> String {
     let header = request.headers().get(USER_AGENT).filter(|_| !verb.only_reads());
     header.map_or_else(String::new, |agent| {
         String::from_utf8_lossy(agent.as_bytes()).into_owned()

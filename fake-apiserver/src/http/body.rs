@@ -1,9 +1,9 @@
 //! Response bodies: complete bytes, lists, either of them compressed, and watch streams.
 
 use super::gzip::Zipped;
+use super::pending_responses::PendingResponse;
 use super::pieces::Pieces;
 use super::stream::WatchBody;
-use super::untaken::OnItsWay;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use std::convert::Infallible;
@@ -17,11 +17,17 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// A response body. The request counts as in flight until the connection has taken all of it.
 pub(super) enum Body {
     /// Complete bytes.
-    Whole { bytes: Bytes, way: OnItsWay },
+    Whole { bytes: Bytes, pending: PendingResponse },
     /// A list, serialized piece by piece.
-    List { pieces: Box<Pieces>, way: OnItsWay },
+    List {
+        pieces: Box<Pieces>,
+        pending: PendingResponse,
+    },
     /// Bytes or a list, compressed while they are sent.
-    Zipped { zipped: Box<Zipped>, way: OnItsWay },
+    Zipped {
+        zipped: Box<Zipped>,
+        pending: PendingResponse,
+    },
     /// Watch events as they occur.
     Watch(Box<WatchBody>),
 }
@@ -34,19 +40,19 @@ impl hyper::body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let (way, piece) = match &mut *self {
-            Self::Whole { bytes, way } => {
+        let (pending, piece) = match &mut *self {
+            Self::Whole { bytes, pending } => {
                 let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
-                (way, Some(piece).filter(|piece| !piece.is_empty()))
+                (pending, Some(piece).filter(|piece| !piece.is_empty()))
             }
-            Self::List { pieces, way } => (way, pieces.next()),
-            Self::Zipped { zipped, way } => (way, zipped.next()),
+            Self::List { pieces, pending } => (pending, pieces.next()),
+            Self::Zipped { zipped, pending } => (pending, zipped.next()),
             Self::Watch(watch) => {
                 let bytes = watch.poll_bytes(cx);
                 return bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))));
             }
         };
-        way.moved();
+        pending.progressed();
         Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 

@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 pub(super) struct Endpoint {
     pub(super) service: Arc<Service>,
     /// The user of requests without a token; `None`: anonymous.
-    pub(super) tokenless: Option<Arc<User>>,
+    pub(super) default_user: Option<Arc<User>>,
     /// Set if the client presented a certificate: its user, or `None` if the certificate is invalid or has no common name.
-    pub(super) certified: Option<Option<Arc<User>>>,
+    pub(super) certificate_user: Option<Option<Arc<User>>>,
     /// Cancelled to end watches and connections.
     pub(super) stop: CancellationToken,
 }

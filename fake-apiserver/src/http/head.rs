@@ -1,8 +1,8 @@
 //! The head of a request: user, verb, resource, and the accepted form of the response.
 
-use super::admit::{self, Wish};
+use super::authorize::{self, OwnedAttributes};
 use super::endpoint::Endpoint;
-use super::negotiate::{Accept, AnswerForm};
+use super::negotiate::{Accept, ResponseForm};
 use super::route::Route;
 use super::service::Service;
 use super::{body_reader, gzip, respond};
@@ -25,10 +25,10 @@ pub(super) struct RequestHead {
     pub(super) group_path: Option<String>,
     pub(super) accept: Accept,
     /// The refusal of a successful response, which would not be available in the accepted form.
-    pub(super) misfit: Option<Status>,
+    pub(super) metadata_mismatch: Option<Status>,
     pub(super) pretty: bool,
     /// The client accepts gzip.
-    pub(super) unzips: bool,
+    pub(super) accepts_gzip: bool,
     pub(super) began: Instant,
 }
 
@@ -40,42 +40,42 @@ impl RequestHead {
         route: &Route,
         params: &Params,
     ) -> (Self, Result<(), Status>) {
-        let sender = admit::sender(endpoint, request);
-        let user = sender
+        let authenticated = authorize::authenticate(endpoint, request);
+        let user = authenticated
             .clone()
-            .and_then(|sender| admit::impersonated(endpoint, request, sender));
-        let nobody = || endpoint.service.store.authenticator().anonymous().clone();
-        let accept = Accept::parse(request.headers(), route.offer());
-        let misfit = accept
+            .and_then(|user| authorize::effective_user(endpoint, request, user));
+        let anonymous = || endpoint.service.store.authenticator().anonymous().clone();
+        let accept = Accept::parse(request.headers(), route.available_forms());
+        let metadata_mismatch = accept
             .as_ref()
             .ok()
-            .and_then(|form| form.misfit(request.headers(), route.offer()));
-        let wish = Wish::of(route, request, params);
+            .and_then(|form| form.metadata_mismatch(request.headers(), route.available_forms()));
+        let attributes = OwnedAttributes::of(route, request, params);
         let head = Self {
-            misfit,
-            user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
+            metadata_mismatch,
+            user: user.clone().or(authenticated).unwrap_or_else(|_| anonymous()),
             verb: route.verb(),
             resource: route.resource(),
             group_path: group_path(request.uri().path()),
             accept: accept.as_ref().map_or_else(|(form, _)| *form, |form| *form),
             pretty: respond::wants_pretty(params, request.headers()),
-            unzips: gzip::is_accepted(request.headers()),
+            accepts_gzip: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
         // A request that is refused anyway gets that error, rendered in an available form.
-        let formed = match accept {
+        let acceptable = match accept {
             Err((_, status)) if !route.is_refused(&body_reader::content_type(request.headers())) => {
                 Err(status)
             }
             _ => Ok(()),
         };
-        let admitted = user.and_then(|user| wish.admit(endpoint, &user));
-        (head, admitted.and(formed))
+        let authorized = user.and_then(|user| attributes.authorize(endpoint, &user));
+        (head, authorized.and(acceptable))
     }
 
     /// The form in which to render the response.
-    pub(super) fn form(&self, include_object: String) -> AnswerForm {
-        AnswerForm {
+    pub(super) fn form(&self, include_object: String) -> ResponseForm {
+        ResponseForm {
             accept: self.accept,
             include_object,
             pretty: self.pretty,

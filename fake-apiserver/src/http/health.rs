@@ -20,7 +20,7 @@ const ALIVE: &[&str] = &["healthz", "livez"];
 const READY: &[&str] = &["readyz"];
 
 /// A check that concerns startup only and therefore always passes.
-const fn settled(name: &'static str) -> Check {
+const fn always_passing(name: &'static str) -> Check {
     Check {
         name,
         endpoints: ALL,
@@ -30,11 +30,11 @@ const fn settled(name: &'static str) -> Check {
 
 /// All checks, with the names and in the order of kube-apiserver.
 const CHECKS: &[Check] = &[
-    settled("ping"),
-    settled("log"),
+    always_passing("ping"),
+    always_passing("log"),
     Check {
         endpoints: ALIVE,
-        ..settled("loopback-serving-certificate")
+        ..always_passing("loopback-serving-certificate")
     },
     Check {
         // The store can be locked and has the initial namespaces.
@@ -44,43 +44,43 @@ const CHECKS: &[Check] = &[
     },
     Check {
         endpoints: READY,
-        ..settled("etcd-readiness")
+        ..always_passing("etcd-readiness")
     },
     Check {
         endpoints: READY,
-        ..settled("informer-sync")
+        ..always_passing("informer-sync")
     },
-    settled("poststarthook/start-apiserver-admission-initializer"),
-    settled("poststarthook/generic-apiserver-start-informers"),
-    settled("poststarthook/priority-and-fairness-config-consumer"),
-    settled("poststarthook/priority-and-fairness-filter"),
-    settled("poststarthook/storage-object-count-tracker-hook"),
-    settled("poststarthook/start-apiextensions-informers"),
-    settled("poststarthook/start-apiextensions-controllers"),
-    settled("poststarthook/crd-informer-synced"),
-    settled("poststarthook/start-system-namespaces-controller"),
-    settled("poststarthook/peer-endpoint-reconciler-controller"),
-    settled("poststarthook/start-cluster-authentication-info-controller"),
-    settled("poststarthook/start-kube-apiserver-identity-lease-controller"),
-    settled("poststarthook/start-kube-apiserver-identity-lease-garbage-collector"),
-    settled("poststarthook/storage-readiness"),
-    settled("poststarthook/start-legacy-token-tracking-controller"),
-    settled("poststarthook/start-service-ip-repair-controllers"),
-    settled("poststarthook/rbac/bootstrap-roles"),
-    settled("poststarthook/scheduling/bootstrap-system-priority-classes"),
-    settled("poststarthook/priority-and-fairness-config-producer"),
-    settled("poststarthook/bootstrap-controller"),
-    settled("poststarthook/start-kubernetes-service-cidr-controller"),
-    settled("poststarthook/start-kube-aggregator-informers"),
-    settled("poststarthook/apiservice-status-local-available-controller"),
-    settled("poststarthook/apiservice-status-remote-available-controller"),
-    settled("poststarthook/apiservice-registration-controller"),
-    settled("poststarthook/apiservice-wait-for-first-sync"),
-    settled("poststarthook/apiservice-discovery-controller"),
-    settled("poststarthook/kube-apiserver-autoregistration"),
-    settled("autoregister-completion"),
-    settled("poststarthook/apiservice-openapi-controller"),
-    settled("poststarthook/apiservice-openapiv3-controller"),
+    always_passing("poststarthook/start-apiserver-admission-initializer"),
+    always_passing("poststarthook/generic-apiserver-start-informers"),
+    always_passing("poststarthook/priority-and-fairness-config-consumer"),
+    always_passing("poststarthook/priority-and-fairness-filter"),
+    always_passing("poststarthook/storage-object-count-tracker-hook"),
+    always_passing("poststarthook/start-apiextensions-informers"),
+    always_passing("poststarthook/start-apiextensions-controllers"),
+    always_passing("poststarthook/crd-informer-synced"),
+    always_passing("poststarthook/start-system-namespaces-controller"),
+    always_passing("poststarthook/peer-endpoint-reconciler-controller"),
+    always_passing("poststarthook/start-cluster-authentication-info-controller"),
+    always_passing("poststarthook/start-kube-apiserver-identity-lease-controller"),
+    always_passing("poststarthook/start-kube-apiserver-identity-lease-garbage-collector"),
+    always_passing("poststarthook/storage-readiness"),
+    always_passing("poststarthook/start-legacy-token-tracking-controller"),
+    always_passing("poststarthook/start-service-ip-repair-controllers"),
+    always_passing("poststarthook/rbac/bootstrap-roles"),
+    always_passing("poststarthook/scheduling/bootstrap-system-priority-classes"),
+    always_passing("poststarthook/priority-and-fairness-config-producer"),
+    always_passing("poststarthook/bootstrap-controller"),
+    always_passing("poststarthook/start-kubernetes-service-cidr-controller"),
+    always_passing("poststarthook/start-kube-aggregator-informers"),
+    always_passing("poststarthook/apiservice-status-local-available-controller"),
+    always_passing("poststarthook/apiservice-status-remote-available-controller"),
+    always_passing("poststarthook/apiservice-registration-controller"),
+    always_passing("poststarthook/apiservice-wait-for-first-sync"),
+    always_passing("poststarthook/apiservice-discovery-controller"),
+    always_passing("poststarthook/kube-apiserver-autoregistration"),
+    always_passing("autoregister-completion"),
+    always_passing("poststarthook/apiservice-openapi-controller"),
+    always_passing("poststarthook/apiservice-openapiv3-controller"),
     Check {
         name: "shutdown",
         endpoints: READY,

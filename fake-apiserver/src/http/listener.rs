@@ -5,9 +5,9 @@
 use super::answer::answer;
 use super::client_certificate;
 use super::endpoint::Endpoint;
-use super::patience::Patient;
+use super::pending_responses::PendingResponses;
 use super::service::Service;
-use super::untaken::Untaken;
+use super::write_timeout::WriteTimeout;
 use crate::access::auth::User;
 use crate::config::options::Limits;
 use crate::http::tls::Tls;
@@ -40,19 +40,19 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Settings of a listener.
-pub(crate) struct Listening {
+pub(crate) struct ListenerConfig {
     /// TLS; `None` for plain HTTP.
     tls: Option<Tls>,
     /// The user of requests without a token; `None`: anonymous.
-    tokenless: Option<Arc<User>>,
+    default_user: Option<Arc<User>>,
 }
 
-impl Listening {
+impl ListenerConfig {
     /// Plain HTTP. Requests without a token are those of the named client, who may do everything; without a name, anonymous.
-    pub(crate) fn plain(tokenless: Option<&str>) -> Self {
+    pub(crate) fn plain(default_user: Option<&str>) -> Self {
         Self {
             tls: None,
-            tokenless: tokenless.map(User::trusted),
+            default_user: default_user.map(User::trusted),
         }
     }
 
@@ -60,7 +60,7 @@ impl Listening {
     pub(crate) fn tls(tls: &Tls) -> Self {
         Self {
             tls: Some(tls.clone()),
-            tokenless: None,
+            default_user: None,
         }
     }
 }
@@ -69,7 +69,7 @@ impl Listening {
 pub(crate) async fn serve(
     service: &Arc<Service>,
     listener: TcpListener,
-    listening: Listening,
+    listener_config: ListenerConfig,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
     let stop = CancellationToken::new();
@@ -77,12 +77,12 @@ pub(crate) async fn serve(
     let limits = service.store.limits();
     let endpoint = Endpoint {
         service: service.clone(),
-        tokenless: listening.tokenless,
-        certified: None,
+        default_user: listener_config.default_user,
+        certificate_user: None,
         stop: stop.clone(),
     };
-    let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));
-    let (mut shutdown, mut fails) = (std::pin::pin!(shutdown), false);
+    let (tasks, permits) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));
+    let (mut shutdown, mut is_failing) = (std::pin::pin!(shutdown), false);
     let outcome = loop {
         let accepted = tokio::select! {
             biased;
@@ -91,30 +91,30 @@ pub(crate) async fn serve(
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,
-            Err(error) if is_peers_fault(&error) => continue,
+            Err(error) if is_connection_error(&error) => continue,
             Err(error) if is_listener_closed(&error) => break Err(error),
             Err(error) => {
-                if !std::mem::replace(&mut fails, true) {
+                if !std::mem::replace(&mut is_failing, true) {
                     tracing::warn!(%error, "a connection could not be accepted; trying again");
                 }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        fails = false;
-        let Ok(place) = places.clone().try_acquire_owned() else {
+        is_failing = false;
+        let Ok(permit) = permits.clone().try_acquire_owned() else {
             tracing::warn!(
                 most = limits.connections,
-                "a connection was closed: there are too many"
+                "a connection was closed: too many are open"
             );
             continue;
         };
         drop(tasks.spawn(accept(
             endpoint.clone(),
-            listening.tls.clone(),
+            listener_config.tls.clone(),
             stream,
             limits,
-            place,
+            permit,
         )));
     };
     stop.cancel();
@@ -124,7 +124,7 @@ pub(crate) async fn serve(
 }
 
 /// Whether `accept` failed because of a single connection rather than the listener.
-fn is_peers_fault(error: &std::io::Error) -> bool {
+fn is_connection_error(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
@@ -142,8 +142,8 @@ pub(crate) async fn serve_connection(
 ) {
     let endpoint = Endpoint {
         service: service.clone(),
-        tokenless: None,
-        certified: None,
+        default_user: None,
+        certificate_user: None,
         stop: shutdown,
     };
     connection(endpoint, stream, service.store.limits()).await;
@@ -155,30 +155,30 @@ async fn accept(
     tls: Option<Tls>,
     stream: TcpStream,
     limits: Limits,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY was refused; answers may come late");
+        tracing::debug!(%error, "TCP_NODELAY could not be set; responses may be delayed");
     }
-    let stream = Patient::new(stream, limits.stalled);
+    let stream = WriteTimeout::new(stream, limits.stalled);
     let Some(tls) = tls else {
         return connection(endpoint, stream, limits).await;
     };
     let handshake = tokio::time::timeout(limits.handshake, tls.acceptor().accept(stream));
-    let shaken = tokio::select! {
+    let handshake = tokio::select! {
         biased;
-        shaken = handshake => shaken,
+        result = handshake => result,
         () = endpoint.stop.cancelled() => return,
     };
-    match shaken {
+    match handshake {
         Ok(Ok(stream)) => {
             let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-            let certified = chain
+            let certificate_user = chain
                 .first()
                 .map(|first| client_certificate::user(first).filter(|_| tls.trusts(chain)));
             connection(
                 Endpoint {
-                    certified,
+                    certificate_user,
                     ..endpoint
                 },
                 stream,
@@ -187,7 +187,7 @@ async fn accept(
             .await;
         }
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-        Err(_) => tracing::debug!("a TLS handshake took too long"),
+        Err(_) => tracing::debug!("a TLS handshake timed out"),
     }
 }
 
@@ -210,27 +210,27 @@ async fn connection(
         .max_concurrent_streams(STREAMS_MAX)
         .max_send_buf_size(SEND_BUFFER_BYTES)
         .max_header_list_size(HEADER_BYTES_MAX as u32);
-    let (began, untaken) = (AtomicBool::new(false), Arc::new(Untaken::default()));
+    let (has_request, pending_responses) = (AtomicBool::new(false), Arc::new(PendingResponses::default()));
     let service = service_fn(|request| {
-        began.store(true, Ordering::Relaxed);
-        let (endpoint, untaken) = (endpoint.clone(), untaken.clone());
-        async move { answer(&endpoint, &untaken, request).await }
+        has_request.store(true, Ordering::Relaxed);
+        let (endpoint, pending_responses) = (endpoint.clone(), pending_responses.clone());
+        async move { answer(&endpoint, &pending_responses, request).await }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     // hyper has no header timeout before it has detected the protocol, and none for HTTP/2.
-    let patience = tokio::time::sleep(limits.headers);
-    let silent = async {
-        patience.await;
-        if began.load(Ordering::Relaxed) {
+    let header_timeout = tokio::time::sleep(limits.headers);
+    let first_request_timeout = async {
+        header_timeout.await;
+        if has_request.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
     };
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
-        () = silent => return tracing::debug!("a connection was closed: it sent no request"),
-        () = untaken.is_left(limits.stalled) => {
-            return tracing::debug!("a connection was closed: it did not take an answer");
+        () = first_request_timeout => return tracing::debug!("a connection was closed: no request arrived in time"),
+        () = pending_responses.stalled_for(limits.stalled) => {
+            return tracing::debug!("a connection was closed: the client did not read a response in time");
         }
         () = endpoint.stop.cancelled() => {
             connection.as_mut().graceful_shutdown();

@@ -37,7 +37,7 @@ pub(crate) struct Labels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
+struct ResponseLabels {
     #[prometheus(flatten)]
     request: Labels,
     code: u16,
@@ -61,7 +61,7 @@ enum RequestKind {
 /// All metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Answered, Counter>,
+    requests: Family<ResponseLabels, Counter>,
     durations: Family<Labels, Histogram>,
     in_flight: Family<InFlight, Gauge>,
     watches: Family<Labels, Gauge>,
@@ -141,10 +141,14 @@ impl Metrics {
     }
 
     /// Records a response. The duration of a watch says nothing about latency, so it is not recorded.
-    pub(crate) fn answered(&self, request: Labels, code: u16, took: Duration) {
-        self.requests.get_or_create(&Answered { request, code }).inc();
+    pub(crate) fn record(&self, request: Labels, code: u16, elapsed: Duration) {
+        self.requests
+            .get_or_create(&ResponseLabels { request, code })
+            .inc();
         if request.verb != "WATCH" {
-            self.durations.get_or_create(&request).observe(took.as_secs_f64());
+            self.durations
+                .get_or_create(&request)
+                .observe(elapsed.as_secs_f64());
         }
     }
 

@@ -2,13 +2,12 @@
 //!
 //! Owns limits on what clients may send. Does not know what verbs do or how objects are stored.
 
-mod admit;
 mod answer;
+mod authorize;
 mod body;
 mod body_reader;
 mod client_certificate;
 mod converting;
-mod deadline;
 mod endpoint;
 mod gzip;
 mod head;
@@ -22,20 +21,21 @@ mod non_resource;
 mod offload;
 mod openapi;
 mod outcome;
-mod patience;
 mod payload;
+mod pending_responses;
 mod pieces;
 mod protobuf;
 mod render;
+mod request_timeout;
 mod respond;
 mod route;
 mod service;
 mod stream;
 mod table;
 pub(crate) mod tls;
-mod untaken;
 mod warnings;
+mod write_timeout;
 
 pub use answer::PANICKED;
-pub(crate) use listener::{Listening, serve, serve_connection};
+pub(crate) use listener::{ListenerConfig, serve, serve_connection};
 pub(crate) use service::Service;

@@ -21,7 +21,7 @@ const LISTS: &str = "application/json, application/yaml, application/vnd.kuberne
 const LOGS: &str = "text/plain, application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Media types that have some served form.
-const SPOKEN: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
+const SUPPORTED_TYPES: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
 
 /// Media types of watches.
 const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
@@ -65,7 +65,7 @@ pub(super) enum Document {
 
 /// The forms in which a request can be answered.
 #[derive(Clone, Copy)]
-pub(super) struct Offer<'a> {
+pub(super) struct AvailableForms<'a> {
     /// The response is this document instead of an API object.
     pub(super) document: Option<Document>,
     /// The response has an aggregated discovery form.
@@ -82,7 +82,7 @@ pub(super) struct Offer<'a> {
     pub(super) kind: Option<&'a Kind>,
 }
 
-impl Offer<'_> {
+impl AvailableForms<'_> {
     /// The 406 for a client that accepts none of the served media types or forms.
     fn refuse(self, ranges: &[&str]) -> Status {
         match self.document {
@@ -93,7 +93,10 @@ impl Offer<'_> {
             }
             _ => {}
         }
-        if ranges.iter().any(|range| SPOKEN.contains(&media_type(range))) {
+        if ranges
+            .iter()
+            .any(|range| SUPPORTED_TYPES.contains(&media_type(range)))
+        {
             return Status::no_such_form(BODIES);
         }
         Status::not_acceptable(match self.document {
@@ -104,7 +107,7 @@ impl Offer<'_> {
     }
 
     /// The 406 for a media range that asks for `PartialObjectMetadataList` of a single object, or the reverse.
-    fn misfit(self, range: &str) -> Option<Status> {
+    fn metadata_mismatch(self, range: &str) -> Option<Status> {
         let is_list = self.list || self.swept;
         let kind = self.kind.filter(|_| self.one || (is_list && !self.stream))?;
         let wants_list = range.contains("as=PartialObjectMetadataList");
@@ -125,7 +128,7 @@ impl Offer<'_> {
     }
 
     /// The 406 for a table of a kind that is not stored and has no columns.
-    fn untabled(self) -> Option<Status> {
+    fn without_table(self) -> Option<Status> {
         let kind = self.kind.filter(|kind| kind.unstored.is_some())?;
         let (group, plural) = (kind.group, kind.plural);
         Some(Status::no_such_form_because(format!(
@@ -141,14 +144,14 @@ impl Offer<'_> {
 }
 
 /// The form in which to render a response.
-pub(super) struct AnswerForm {
+pub(super) struct ResponseForm {
     pub(super) accept: Accept,
     /// The `includeObject` parameter, for tables.
     pub(super) include_object: String,
     pub(super) pretty: bool,
 }
 
-impl AnswerForm {
+impl ResponseForm {
     /// Validates the `includeObject` parameter of tables.
     pub(super) fn check(&self) -> Result<(), Status> {
         let known = ["", "Metadata", "Object", "None"];
@@ -163,7 +166,7 @@ impl AnswerForm {
     }
 
     /// An id that is equal only for forms that render the same bytes.
-    pub(super) fn number(&self) -> u8 {
+    pub(super) fn id(&self) -> u8 {
         let beta = |version: &str| u8::from(version != "v1");
         let media = match self.accept {
             Accept::Json | Accept::Aggregated(_) => 0,
@@ -187,47 +190,47 @@ impl Accept {
     /// before those with them, as in kube-apiserver.
     ///
     /// The error is the 406 response with the form in which to send it.
-    pub(super) fn parse(headers: &HeaderMap, offer: Offer<'_>) -> Result<Self, (Self, Status)> {
-        if offer.document == Some(Document::Text) {
+    pub(super) fn parse(headers: &HeaderMap, forms: AvailableForms<'_>) -> Result<Self, (Self, Status)> {
+        if forms.document == Some(Document::Text) {
             return Ok(Self::Json);
         }
         let ranges = ranges(headers);
         if ranges.iter().all(|range| range.trim().is_empty()) {
             return Ok(Self::Json);
         }
-        let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
-        if offer.document == Some(Document::Connection) {
+        let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), forms));
+        if forms.document == Some(Document::Connection) {
             return Ok(chosen.unwrap_or_default());
         }
-        if let Some(Document::One(only)) = offer.document {
+        if let Some(Document::One(only)) = forms.document {
             // The document's media type may follow others that the client prefers. Errors are served in all forms.
             let takes_it = ranges
                 .iter()
                 .any(|range| [only, "*/*"].contains(&media_type(range)));
             return match takes_it {
                 true => Ok(Self::Json),
-                false => Err((chosen.unwrap_or_default(), offer.refuse(&ranges))),
+                false => Err((chosen.unwrap_or_default(), forms.refuse(&ranges))),
             };
         }
-        chosen.ok_or_else(|| (Self::Json, offer.refuse(&ranges)))
+        chosen.ok_or_else(|| (Self::Json, forms.refuse(&ranges)))
     }
 
     /// The 406 for metadata of a single object where the response is a list, or the reverse. Checked after everything
     /// else.
-    pub(super) fn misfit(self, headers: &HeaderMap, offer: Offer<'_>) -> Option<Status> {
+    pub(super) fn metadata_mismatch(self, headers: &HeaderMap, forms: AvailableForms<'_>) -> Option<Status> {
         if let Self::Table(_) = self {
-            return offer.untabled();
+            return forms.without_table();
         }
         if !matches!(self, Self::Metadata(_) | Self::ProtobufMetadata(_)) {
             return None;
         }
         let ranges = ranges(headers);
-        let chosen = |range: &&&str| Self::of(range.trim(), offer) == Some(self);
-        offer.misfit(ranges.iter().find(chosen)?)
+        let chosen = |range: &&&str| Self::of(range.trim(), forms) == Some(self);
+        forms.metadata_mismatch(ranges.iter().find(chosen)?)
     }
 
     /// The 406 for a form in which watch events cannot be sent. Checked after everything else.
-    pub(super) fn unstreamed(self) -> Option<Status> {
+    pub(super) fn without_stream(self) -> Option<Status> {
         (self == Self::Yaml).then(|| Status::no_such_form(STREAMS))
     }
 
@@ -236,13 +239,13 @@ impl Accept {
         matches!(self, Self::Protobuf | Self::ProtobufMetadata(_))
     }
 
-    fn of(range: &str, offer: Offer<'_>) -> Option<Self> {
+    fn of(range: &str, forms: AvailableForms<'_>) -> Option<Self> {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next()?;
         if media == yaml::MEDIA && !parts.clone().any(|part| part.starts_with("as=")) {
             return Some(Self::Yaml);
         }
-        let protobuf = media == MEDIA && offer.has_protobuf();
+        let protobuf = media == MEDIA && forms.has_protobuf();
         if !protobuf && ![JSON, "*/*"].contains(&media) {
             return None;
         }
@@ -261,10 +264,10 @@ impl Accept {
             // Tables and aggregated discovery are served as JSON only.
             _ if protobuf => None,
             ("", ..) => Some(Self::Json),
-            ("APIGroupDiscoveryList", ..) if !offer.aggregated => None,
+            ("APIGroupDiscoveryList", ..) if !forms.aggregated => None,
             ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Some(Self::Aggregated("v2")),
             ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2beta1") => Some(Self::Aggregated("v2beta1")),
-            _ if offer.document.is_some() => None,
+            _ if forms.document.is_some() => None,
             ("Table", "meta.k8s.io", "v1") => Some(Self::Table("v1")),
             ("Table", "meta.k8s.io", "v1beta1") => Some(Self::Table("v1beta1")),
             ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Maximum number of objects of a list that is rendered on the runtime worker, which takes a few milliseconds.
-const OBJECTS_ON_THE_SPOT: usize = 5_000;
+const INLINE_OBJECTS_MAX: usize = 5_000;
 
 /// Permits for long work: one per CPU and at most four, because each may hold several forms of a list. Without a limit the
 /// runtime would lack CPUs, and work would continue for clients that have reset their requests.
@@ -43,7 +43,7 @@ pub(super) fn may_take_long(call: &Call) -> bool {
 
 /// Whether rendering the response takes long.
 pub(super) fn is_long(answer: &Answer) -> bool {
-    matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > OBJECTS_ON_THE_SPOT)
+    matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > INLINE_OBJECTS_MAX)
 }
 
 /// Runs work on the spot, or with a permit on a blocking thread. There it runs to its end even if its request is dropped,

@@ -25,21 +25,21 @@ const HTTP_TIME: &str = "%a, %d %b %Y %H:%M:%S GMT";
 
 const JSON: &str = "application/json";
 /// Protobuf media types of OpenAPI v2: the one in responses, and an older spelling.
-const SECOND: [&str; 2] = [
+const V2_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
 ];
-const THIRD: [&str; 2] = [
+const V3_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
 ];
 
 /// `/openapi/v2`: one document for everything.
 pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
-    let Some(media) = chosen(headers, SECOND) else {
+    let Some(media) = negotiate_media_type(headers, V2_PROTOBUF) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
     };
-    whole(&everything(api), media, headers)
+    document_response(&everything(api), media, headers)
 }
 
 /// `/openapi/v3`: the index of documents.
@@ -64,31 +64,31 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
 /// `/openapi/v3/PLACE`: the document of one group version.
 pub(super) fn group(place: &str, api: &Api, params: &Params, headers: &HeaderMap) -> Option<Plain> {
     let found = document(place, api)?;
-    let Some(media) = chosen(headers, THIRD) else {
+    let Some(media) = negotiate_media_type(headers, V3_PROTOBUF) else {
         let refused = respond::empty(StatusCode::NOT_ACCEPTABLE);
         return Some(refused.header(VARY, HeaderValue::from_static("Accept")));
     };
-    let asked = params.get("hash");
-    if asked.is_empty() {
-        return Some(whole(&found, media, headers));
+    let requested_hash = params.get("hash");
+    if requested_hash.is_empty() {
+        return Some(document_response(&found, media, headers));
     }
-    if asked != found.hash {
-        let moved = respond::empty(StatusCode::MOVED_PERMANENTLY);
-        let moved = moved.header(LOCATION, header(address(place, &found)));
-        return Some(moved.header(ETAG, tag(&found)));
+    if requested_hash != found.hash {
+        let redirect = respond::empty(StatusCode::MOVED_PERMANENTLY);
+        let redirect = redirect.header(LOCATION, header(address(place, &found)));
+        return Some(redirect.header(ETAG, tag(&found)));
     }
     let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
-    let answer = whole(&found, media, headers);
+    let answer = document_response(&found, media, headers);
     let answer = answer.header(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
     Some(answer.header(EXPIRES, http_time(end)))
 }
 
 /// The document in a media type, or 304 if the client has it cached.
-fn whole(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -> Plain {
+fn document_response(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -> Plain {
     let tag = tag(document);
     let known = headers.get(IF_NONE_MATCH);
     let is_known = match known.and_then(|known| known.to_str().ok()) {
-        Some(known) => names(known, &tag),
+        Some(known) => etag_matches(known, &tag),
         None => is_unchanged_since(headers, document.made),
     };
     let answer = match is_known {
@@ -103,7 +103,7 @@ fn whole(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -
 }
 
 /// The media type that the client prefers among those of the document.
-fn chosen(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static str> {
+fn negotiate_media_type(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static str> {
     let ranges = negotiate::ranges(headers);
     if ranges.is_empty() {
         return Some(JSON);
@@ -115,19 +115,19 @@ fn chosen(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static s
 }
 
 /// Whether `If-None-Match` contains the tag.
-fn names(known: &str, tag: &HeaderValue) -> bool {
+fn etag_matches(known: &str, tag: &HeaderValue) -> bool {
     let mut tags = known.split(',').map(|one| one.trim().trim_start_matches("W/"));
     tags.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
 /// Whether the document was not rebuilt since `If-Modified-Since`.
-fn is_unchanged_since(headers: &HeaderMap, made: Timestamp) -> bool {
-    let asked = headers
+fn is_unchanged_since(headers: &HeaderMap, built: Timestamp) -> bool {
+    let since = headers
         .get(IF_MODIFIED_SINCE)
-        .and_then(|asked| asked.to_str().ok());
-    let asked = asked.and_then(|asked| DateTime::strptime(HTTP_TIME, asked).ok());
-    let asked = asked.and_then(|asked| asked.to_zoned(TimeZone::UTC).ok());
-    asked.is_some_and(|asked| made.as_second() <= asked.timestamp().as_second())
+        .and_then(|since| since.to_str().ok());
+    let since = since.and_then(|since| DateTime::strptime(HTTP_TIME, since).ok());
+    let since = since.and_then(|since| since.to_zoned(TimeZone::UTC).ok());
+    since.is_some_and(|since| built.as_second() <= since.timestamp().as_second())
 }
 
 fn address(place: &str, document: &OpenApiDocument) -> String {

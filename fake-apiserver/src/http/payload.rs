@@ -17,8 +17,8 @@ use std::time::Duration;
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// Maximum size in bytes of an unneeded body that is read and discarded, and the timeout for that.
-const UNWANTED_BYTES: u64 = 256 * 1024;
-const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
+const DRAIN_BYTES_MAX: u64 = 256 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reads and decodes the body of a request, if its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
@@ -48,12 +48,12 @@ pub(super) async fn drain(request: Request<Incoming>) {
     // A client that sends `Expect` waits for a response before it sends its body; the final response prevents that.
     let expects = request.headers().contains_key(EXPECT);
     let body = request.into_body();
-    if expects || body.is_end_stream() || body.size_hint().lower() > UNWANTED_BYTES {
+    if expects || body.is_end_stream() || body.size_hint().lower() > DRAIN_BYTES_MAX {
         return;
     }
-    let rest = discard(body, UNWANTED_BYTES as usize);
+    let rest = discard(body, DRAIN_BYTES_MAX as usize);
     // The result does not matter: the response is the same.
-    drop(tokio::time::timeout(UNWANTED_PATIENCE, rest).await);
+    drop(tokio::time::timeout(DRAIN_TIMEOUT, rest).await);
 }
 
 /// Reads a body until its end, an error or `most` bytes, and discards it.

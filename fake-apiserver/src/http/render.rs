@@ -2,7 +2,7 @@
 //!
 //! Objects come serialized from the store. Does not know responses.
 
-use super::negotiate::{Accept, AnswerForm};
+use super::negotiate::{Accept, ResponseForm};
 use super::pieces::Pieces;
 use super::protobuf;
 use super::table::{columns_of, partial, row, table, version_of};
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 /// One object in the requested form.
-pub(super) fn object_body(kind: &Kind, object: &Object, form: &AnswerForm) -> Result<Bytes, Status> {
+pub(super) fn object_body(kind: &Kind, object: &Object, form: &ResponseForm) -> Result<Bytes, Status> {
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Protobuf => protobuf::object(object)?,
@@ -31,7 +31,7 @@ pub(super) fn object_body(kind: &Kind, object: &Object, form: &AnswerForm) -> Re
     })
 }
 
-pub(super) fn list_body(kind: &Kind, listing: Listing, form: &AnswerForm) -> Result<Bytes, Status> {
+pub(super) fn list_body(kind: &Kind, listing: Listing, form: &ResponseForm) -> Result<Bytes, Status> {
     let metadata = list_metadata(&listing);
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),
@@ -144,7 +144,7 @@ pub(super) fn yaml_body(body: &Bytes) -> Bytes {
     }
 }
 
-pub(super) fn prettier(body: Bytes) -> Bytes {
+pub(super) fn pretty_body(body: Bytes) -> Bytes {
     match serde_json::from_slice::<Value>(&body).and_then(|value| serde_json::to_string_pretty(&value)) {
         Ok(text) => text.into(),
         Err(_) => body,

@@ -5,10 +5,10 @@
 use super::body::Body;
 use super::gzip::{self, Zipped};
 use super::inflight::RequestHold;
-use super::negotiate::{Accept, AnswerForm};
+use super::negotiate::{Accept, ResponseForm};
 use super::pieces::Pieces;
 use super::render::{
-    bytes, document_body, list_body, object_body, plain_list, prettier, status_body, yaml_body,
+    bytes, document_body, list_body, object_body, plain_list, pretty_body, status_body, yaml_body,
 };
 use super::stream::WatchBody;
 use super::{protobuf, warnings};
@@ -60,9 +60,9 @@ impl Plain {
     }
 
     /// Compresses the response if the client accepts gzip and the body is large enough.
-    pub(super) fn zipped(mut self, is_taken: bool, bytes_min: usize) -> Self {
+    pub(super) fn zipped(mut self, accepts_gzip: bool, bytes_min: usize) -> Self {
         let length = self.list.as_ref().map_or(self.body.len(), |list| list.left());
-        if is_taken && length > bytes_min {
+        if accepts_gzip && length > bytes_min {
             self.is_zipped = true;
             let gzip = HeaderValue::from_static("gzip");
             let vary = HeaderValue::from_static("Accept-Encoding");
@@ -78,16 +78,16 @@ impl Plain {
     pub(super) fn with(self, hold: RequestHold) -> Response<Body> {
         let encoder = if self.is_zipped { gzip::ENCODER_BYTES } else { 0 };
         let list = self.list.as_ref().map_or(0, |list| list.held_bytes());
-        let way = hold.answered(self.body.len() + list + encoder);
+        let pending = hold.response_ready(self.body.len() + list + encoder);
         let mut response = Response::new(match self.list {
             list if self.is_zipped => Body::Zipped {
                 zipped: Box::new(Zipped::new(list, self.body)),
-                way,
+                pending,
             },
-            Some(pieces) => Body::List { pieces, way },
+            Some(pieces) => Body::List { pieces, pending },
             None => Body::Whole {
                 bytes: self.body,
-                way,
+                pending,
             },
         });
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -99,7 +99,7 @@ impl Plain {
 }
 
 /// Renders a successful response.
-pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<Plain, Status> {
+pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result<Plain, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
     let (code, body) = match answer {
@@ -121,7 +121,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &AnswerForm) -> Result<P
     };
     let body = match body? {
         body if form.accept == Accept::Yaml => yaml_body(&body),
-        body if form.pretty && !form.accept.is_protobuf() => prettier(body),
+        body if form.pretty && !form.accept.is_protobuf() => pretty_body(body),
         body => body,
     };
     Ok(Plain {
@@ -201,7 +201,7 @@ fn media(accept: Accept) -> HeaderValue {
 
 pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
     let body = if pretty {
-        prettier(bytes(value))
+        pretty_body(bytes(value))
     } else {
         bytes(value)
     };

@@ -3,7 +3,7 @@
 //! Owns the structure of Kubernetes paths. The resources come from the resource definitions.
 
 use super::body_reader;
-use super::negotiate::{self, Document, Offer};
+use super::negotiate::{self, AvailableForms, Document};
 use crate::config::options::ServerOptions;
 use crate::documents::discovery::DiscoveryDocument;
 use crate::documents::served;
@@ -78,10 +78,10 @@ impl Route {
         let document = |document| Self::NonResource(NonResource::Discovery(document));
         match segments.as_slice() {
             ["version"] | ["api"] if method != Method::GET => {
-                Self::nowhere(method, Status::method_not_allowed())
+                Self::refused_path(method, Status::method_not_allowed())
             }
             ["version"] => Self::NonResource(NonResource::Version),
-            ["version", ..] => Self::nowhere(method, Status::no_such_resource()),
+            ["version", ..] => Self::refused_path(method, Status::no_such_resource()),
             ["api"] => document(DiscoveryDocument::Core),
             ["apis"] => document(DiscoveryDocument::Groups),
             ["api", version, rest @ ..] => Self::versioned(method, params, catalogue, ("", version), rest),
@@ -95,7 +95,7 @@ impl Route {
     }
 
     /// The refusal of a known path that is not a resource.
-    fn nowhere(method: &Method, status: Status) -> Self {
+    fn refused_path(method: &Method, status: Status) -> Self {
         Self::Refused {
             verb: verb(method),
             resource: None,
@@ -113,13 +113,13 @@ impl Route {
         if known_group(catalogue, group).is_none() {
             return Self::Unknown;
         }
-        let nothing = || Self::nowhere(method, Status::no_such_resource());
+        let nothing = || Self::refused_path(method, Status::no_such_resource());
         let mut kinds = catalogue.of_group(group);
         let Some(sample) = kinds.find(|kind| kind.version == version) else {
             return nothing();
         };
         match rest {
-            [] if method != Method::GET => Self::nowhere(method, Status::method_not_allowed()),
+            [] if method != Method::GET => Self::refused_path(method, Status::method_not_allowed()),
             [] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Resources(
                 sample.group,
                 sample.version,
@@ -142,8 +142,10 @@ impl Route {
             ["namespaces", "", plural] if method == Method::GET => {
                 Self::versioned(method, params, catalogue, (group, version), &[plural])
             }
-            ["namespaces", "", rest @ ..] if target(catalogue, (group, version), &spaced(rest)).is_some() => {
-                Self::nowhere(method, Status::bad_request("Namespace parameter required."))
+            ["namespaces", "", rest @ ..]
+                if target(catalogue, (group, version), &with_default_namespace(rest)).is_some() =>
+            {
+                Self::refused_path(method, Status::bad_request("Namespace parameter required."))
             }
             rest => match target(catalogue, (group, version), rest) {
                 None => nothing(),
@@ -217,8 +219,8 @@ impl Route {
     }
 
     /// The forms in which the request can be answered.
-    pub(super) fn offer(&self) -> Offer<'_> {
-        Offer {
+    pub(super) fn available_forms(&self) -> AvailableForms<'_> {
+        AvailableForms {
             document: match self {
                 Self::NonResource(NonResource::Version) => Some(Document::One(negotiate::JSON)),
                 Self::NonResource(NonResource::Discovery(document)) => Some(match document {
@@ -384,7 +386,7 @@ fn target(
 }
 
 /// Adds a namespace to a path without one.
-fn spaced<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+fn with_default_namespace<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     ["namespaces", "any"]
         .into_iter()
         .chain(rest.iter().copied())

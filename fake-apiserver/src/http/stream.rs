@@ -3,7 +3,7 @@
 //! Owns timers and framing. The watcher decides which events are sent, and their order.
 
 use super::converting::Converting;
-use super::negotiate::{Accept, AnswerForm};
+use super::negotiate::{Accept, ResponseForm};
 use super::render::{bytes, document_body, object_body, status_body};
 use super::table;
 use crate::http::metrics::Flight;
@@ -42,7 +42,7 @@ pub(super) struct WatchBody {
     source: Source,
     bookmarks: bool,
     marks_end: bool,
-    form: AnswerForm,
+    form: ResponseForm,
     /// No event was sent yet: the next table includes the column definitions.
     first: bool,
     deadline: Pin<Box<Sleep>>,
@@ -78,7 +78,7 @@ impl WatchBody {
         store: Arc<Store>,
         kind: &Kind,
         plan: WatchPlan,
-        form: AnswerForm,
+        form: ResponseForm,
         stop: CancellationToken,
         client: Arc<str>,
         flight: Flight,
@@ -231,7 +231,7 @@ impl WatchBody {
                 let form = FrameForm {
                     kind: kind.clone(),
                     change: event.change,
-                    form: form.number(),
+                    form: form.id(),
                 };
                 frames.get(form, render)
             }

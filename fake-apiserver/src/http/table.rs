@@ -2,7 +2,7 @@
 //!
 //! Owns their format. The cells of a kind come from its resource definition.
 
-use super::negotiate::AnswerForm;
+use super::negotiate::ResponseForm;
 use crate::kinds::Kind;
 use crate::kinds::columns::{self, Columns};
 use crate::object::Object;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// A table with one row, for a watch event; only the first includes the column definitions.
-pub(super) fn event(kind: &Kind, object: &Object, form: &AnswerForm, version: &str, first: bool) -> Value {
+pub(super) fn event(kind: &Kind, object: &Object, form: &ResponseForm, version: &str, first: bool) -> Value {
     let document = object.document();
     let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
     let metadata = version_of(&document);
@@ -35,7 +35,7 @@ pub(super) fn partial(object: &Value, version: &str) -> Value {
     })
 }
 
-pub(super) fn row(kind: &Kind, object: &Value, form: &AnswerForm, version: &str, now: Timestamp) -> Value {
+pub(super) fn row(kind: &Kind, object: &Value, form: &ResponseForm, version: &str, now: Timestamp) -> Value {
     // Cells are computed from the stored form.
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let stored = stored.as_ref().unwrap_or(object);

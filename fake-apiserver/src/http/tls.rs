@@ -48,7 +48,7 @@ pub struct Tls {
 pub enum TlsError {
     /// Generation failed: the random source or the clock of the system does not work.
     #[error("the server certificate could not be made: {0}; check the clock of this machine")]
-    Unmade(String),
+    Generation(String),
     /// The PEM text has no certificate or key, or the two do not match.
     #[error("{what} cannot be used: {why}; give it in PEM")]
     Unusable {
@@ -77,7 +77,7 @@ impl Certificate {
         if !names.contains(&address) {
             names.push(address);
         }
-        certificates(names).map_err(|error| TlsError::Unmade(error.to_string()))
+        certificates(names).map_err(|error| TlsError::Generation(error.to_string()))
     }
 }
 
@@ -100,7 +100,7 @@ impl Tls {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
-            .map_err(|error| TlsError::Unmade(error.to_string()))?;
+            .map_err(|error| TlsError::Generation(error.to_string()))?;
         let clients: Option<Arc<dyn ClientCertVerifier>> = match client_authority {
             None => None,
             Some(pem) => {
@@ -112,7 +112,7 @@ impl Tls {
         };
         let builder = match clients.clone() {
             None => builder.with_no_client_auth(),
-            Some(clients) => builder.with_client_cert_verifier(Arc::new(AnyClient(clients))),
+            Some(clients) => builder.with_client_cert_verifier(Arc::new(DeferredClientCertVerifier(clients))),
         };
         let config = builder.with_single_cert(chain, key);
         let unusable = unusable("the server certificate");
@@ -156,9 +156,9 @@ impl Tls {
 /// Accepts any client certificate, or none, in the handshake: requests are refused instead. Clients must still prove
 /// possession of the private key.
 #[derive(Debug)]
-struct AnyClient(Arc<dyn ClientCertVerifier>);
+struct DeferredClientCertVerifier(Arc<dyn ClientCertVerifier>);
 
-impl ClientCertVerifier for AnyClient {
+impl ClientCertVerifier for DeferredClientCertVerifier {
     fn client_auth_mandatory(&self) -> bool {
         false
     }

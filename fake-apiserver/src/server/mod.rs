@@ -14,7 +14,7 @@ use crate::config::options::ServerOptions;
 use crate::config::release::{Profile, Release};
 use crate::controllers;
 use crate::http::tls::Tls;
-use crate::http::{self, Listening, Service};
+use crate::http::{self, ListenerConfig, Service};
 use crate::kinds::Catalogue;
 use crate::local::LocalClient;
 use crate::observe::Observer;
@@ -88,7 +88,7 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(&self.0, listener, Listening::plain(None), shutdown).await
+        http::serve(&self.0, listener, ListenerConfig::plain(None), shutdown).await
     }
 
     /// Like `serve`, with TLS: HTTP/1.1 or HTTP/2, negotiated by ALPN.
@@ -98,7 +98,7 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(&self.0, listener, Listening::tls(tls), shutdown).await
+        http::serve(&self.0, listener, ListenerConfig::tls(tls), shutdown).await
     }
 
     /// Like `serve`, but requests without a token are those of the client of that name, who may do everything.
@@ -111,7 +111,7 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(&self.0, listener, Listening::plain(Some(client)), shutdown).await
+        http::serve(&self.0, listener, ListenerConfig::plain(Some(client)), shutdown).await
     }
 
     /// Serves one connection over any stream until it ends or `shutdown` is cancelled, for clients in the server's process.
@@ -127,12 +127,13 @@ impl ApiServer {
     ///
     /// Errors if no port can be bound.
     pub async fn start(&self) -> std::io::Result<Running> {
-        self.start_listener(Listening::plain(None), None).await
+        self.start_listener(ListenerConfig::plain(None), None).await
     }
 
     /// Like `start`, but requests without a token are those of the client of that name (see `serve_as`).
     pub async fn start_as(&self, client: &str) -> std::io::Result<Running> {
-        self.start_listener(Listening::plain(Some(client)), None).await
+        self.start_listener(ListenerConfig::plain(Some(client)), None)
+            .await
     }
 
     /// Like `start`, with TLS. `Running::write_kubeconfig` writes a kubeconfig for clients.
@@ -140,10 +141,10 @@ impl ApiServer {
     /// Errors if no port can be bound or no certificate can be created.
     pub async fn start_tls(&self) -> std::io::Result<Running> {
         let tls = Tls::generate(Ipv4Addr::LOCALHOST.into()).map_err(std::io::Error::other)?;
-        self.start_listener(Listening::tls(&tls), Some(tls)).await
+        self.start_listener(ListenerConfig::tls(&tls), Some(tls)).await
     }
 
-    async fn start_listener(&self, listening: Listening, tls: Option<Tls>) -> std::io::Result<Running> {
+    async fn start_listener(&self, listening: ListenerConfig, tls: Option<Tls>) -> std::io::Result<Running> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();

@@ -10,10 +10,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-async fn limited(reading: usize, changing: usize) -> Wire {
+async fn limited(requests_inflight: usize, mutating_requests_inflight: usize) -> Wire {
     let limits = Limits {
-        reading,
-        changing,
+        requests_inflight,
+        mutating_requests_inflight,
         ..Limits::default()
     };
     let options = ServerOptions {

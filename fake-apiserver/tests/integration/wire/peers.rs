@@ -198,7 +198,7 @@ async fn connections_of_clients_that_stop_reading_are_closed() {
 #[tokio::test]
 async fn unread_responses_release_their_slot_and_end_their_connection() {
     let limits = Limits {
-        reading: 1,
+        requests_inflight: 1,
         stalled: Duration::from_secs(1),
         ..Limits::default()
     };

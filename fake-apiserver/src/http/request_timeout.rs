@@ -7,7 +7,7 @@ use crate::machinery::status::Status;
 use std::time::Duration;
 
 /// The timeout of a request: its `timeout` parameter, limited to `most`.
-pub(super) fn allotted(text: &str, most: Duration) -> Result<Duration, Status> {
+pub(super) fn parse(text: &str, most: Duration) -> Result<Duration, Status> {
     if text.is_empty() {
         return Ok(most);
     }
@@ -40,7 +40,7 @@ mod tests {
             ("9223372036854775807ns", 60_000),
             ("0.0000000000000000000000009h5ms", 5),
         ] {
-            let found = allotted(text, MINUTE).expect(text);
+            let found = parse(text, MINUTE).expect(text);
             assert_eq!(found.as_millis(), milliseconds, "{text}");
         }
     }
@@ -61,7 +61,7 @@ mod tests {
             ),
             ("99999999999999h", r#"time: invalid duration "99999999999999h""#),
         ] {
-            let refused = allotted(text, MINUTE).expect_err(text);
+            let refused = parse(text, MINUTE).expect_err(text);
             assert_eq!(
                 refused.message,
                 format!("invalid timeout specified in the request URL - {why}")
@@ -72,7 +72,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_timeout_parameter_exceeds_the_limit(text in "[-+]?([0-9.]{0,25}(ns|us|\u{b5}s|ms|s|m|h|\\PC)){0,3}") {
-            if let Ok(time) = allotted(&text, MINUTE) {
+            if let Ok(time) = parse(&text, MINUTE) {
                 prop_assert!(time <= MINUTE && !time.is_zero());
             }
         }

@@ -16,58 +16,58 @@ use hyper::{Method, Request};
 use std::sync::Arc;
 
 /// The authenticated user of a request.
-pub(super) fn sender(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
+pub(super) fn authenticate(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
     let store = &endpoint.service.store;
     let header = request
         .headers()
         .get(AUTHORIZATION)
         .and_then(|header| header.to_str().ok());
     let known = header.and_then(|header| store.identify(header));
-    let nobody = || {
+    let default_user = || {
         endpoint
-            .tokenless
+            .default_user
             .clone()
             .unwrap_or_else(|| store.authenticator().anonymous().clone())
     };
-    match (known, &endpoint.certified) {
+    match (known, &endpoint.certificate_user) {
         (Some(known), _) => known,
-        (None, Some(certified)) => certified.clone().ok_or_else(Status::unauthorized),
-        (None, None) => Ok(nobody()),
+        (None, Some(user)) => user.clone().ok_or_else(Status::unauthorized),
+        (None, None) => Ok(default_user()),
     }
 }
 
 /// The user on whose behalf a request is sent (impersonation); usually the authenticated user.
-pub(super) fn impersonated(
+pub(super) fn effective_user(
     endpoint: &Endpoint,
     request: &Request<Incoming>,
-    sender: Arc<User>,
+    authenticated: Arc<User>,
 ) -> Result<Arc<User>, Status> {
-    impersonate::resolve(&endpoint.service.store, request.headers(), sender)
+    impersonate::resolve(&endpoint.service.store, request.headers(), authenticated)
 }
 
 /// The authorization attributes of a request, owned.
-pub(super) struct Wish {
+pub(super) struct OwnedAttributes {
     verb: &'static str,
     resource: Option<ResourcePath>,
     path: String,
 }
 
-impl Wish {
+impl OwnedAttributes {
     pub(super) fn of(route: &Route, request: &Request<Incoming>, params: &Params) -> Self {
         let known = route.resource();
         let is_known = known.is_some();
         let mut resource = known.or_else(|| unknown(request.uri().path()));
         let verb = match &resource {
             Some(_) if is_known => route.verb(),
-            Some(place) => resource_verb(request.method(), place),
+            Some(path) => resource_verb(request.method(), path),
             None => Verb::Get,
         };
-        if let Some(place) = &mut resource {
-            complete(place, verb, params);
+        if let Some(path) = &mut resource {
+            complete(path, verb, params);
         }
         let verb = match resource {
             Some(_) => verb.as_str(),
-            None => method_word(request.method()),
+            None => method_verb(request.method()),
         };
         Self {
             verb,
@@ -77,24 +77,24 @@ impl Wish {
     }
 
     pub(super) fn attributes(&self) -> Attributes<'_> {
-        let asked = match &self.resource {
+        let target = match &self.resource {
             None => ResourceOrPath::Path(&self.path),
-            Some(place) => ResourceOrPath::Resource {
-                group: &place.group,
-                resource: &place.resource,
-                subresource: place.subresource.as_deref().unwrap_or_default(),
-                namespace: place.namespace.as_deref().unwrap_or_default(),
-                name: place.name.as_deref().unwrap_or_default(),
+            Some(path) => ResourceOrPath::Resource {
+                group: &path.group,
+                resource: &path.resource,
+                subresource: path.subresource.as_deref().unwrap_or_default(),
+                namespace: path.namespace.as_deref().unwrap_or_default(),
+                name: path.name.as_deref().unwrap_or_default(),
             },
         };
         Attributes {
             verb: self.verb,
-            asked,
+            asked: target,
         }
     }
 
     /// Authorizes the request or returns the refusal, and records the permission in the usage log.
-    pub(super) fn admit(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
+    pub(super) fn authorize(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
         let attributes = self.attributes();
         let decision = endpoint.service.store.authorize(user, attributes);
         let usage = &endpoint.service.usage;
@@ -104,20 +104,20 @@ impl Wish {
 }
 
 /// Adds the namespace and name that kube-apiserver's `RequestInfo` derives beyond the path.
-fn complete(place: &mut ResourcePath, verb: Verb, params: &Params) {
+fn complete(path: &mut ResourcePath, verb: Verb, params: &Params) {
     // A Namespace object is in its own namespace.
-    if place.group.is_empty() && place.resource == "namespaces" && place.name.is_some() {
-        place.namespace.clone_from(&place.name);
+    if path.group.is_empty() && path.resource == "namespaces" && path.name.is_some() {
+        path.namespace.clone_from(&path.name);
     }
     // A list or watch with the field selector `metadata.name=NAME` counts as a request for that object.
-    if place.name.is_none() && matches!(verb, Verb::List | Verb::Watch) {
+    if path.name.is_none() && matches!(verb, Verb::List | Verb::Watch) {
         let selector = params.get("fieldSelector");
         let mut terms = selector.split(',');
         let exact = terms.find_map(|term| {
             let value = term.strip_prefix("metadata.name=")?;
             Some(value.strip_prefix('=').unwrap_or(value))
         });
-        place.name = exact
+        path.name = exact
             .filter(|name| !name.is_empty() && !name.contains('\\'))
             .map(str::to_owned);
     }
@@ -146,8 +146,8 @@ fn unknown(path: &str) -> Option<ResourcePath> {
 }
 
 /// The verb of a method on a path whose resource is unknown.
-fn resource_verb(method: &Method, place: &ResourcePath) -> Verb {
-    match (method, &place.name) {
+fn resource_verb(method: &Method, path: &ResourcePath) -> Verb {
+    match (method, &path.name) {
         (&Method::POST, _) => Verb::Create,
         (&Method::PUT, _) => Verb::Update,
         (&Method::PATCH, _) => Verb::Patch,
@@ -159,7 +159,7 @@ fn resource_verb(method: &Method, place: &ResourcePath) -> Verb {
 }
 
 /// The verb of a non-resource request: its method in lower case.
-fn method_word(method: &Method) -> &'static str {
+fn method_verb(method: &Method) -> &'static str {
     match *method {
         Method::GET => "get",
         Method::HEAD => "head",

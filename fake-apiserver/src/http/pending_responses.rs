@@ -1,6 +1,6 @@
 //! Responses that the client has not read yet.
 //!
-//! Owns the limit on how long a client may leave a response unread. `patience` limits pending writes, but over HTTP/2 a client
+//! Owns the limit on how long a client may leave a response unread. `write_timeout` limits pending writes, but over HTTP/2 a client
 //! can keep the connection active and still read nothing from one stream, so that no write is pending. Does not know the
 //! content of responses.
 
@@ -20,7 +20,7 @@ pub(super) struct UnreadBytes {
 }
 
 /// The bytes of one unread response.
-pub(super) struct Unread(UnreadBytes, usize);
+pub(super) struct UnreadGuard(UnreadBytes, usize);
 
 impl UnreadBytes {
     pub(super) fn new(most: usize) -> Self {
@@ -34,13 +34,13 @@ impl UnreadBytes {
         self.held.load(Ordering::Relaxed) >= self.most
     }
 
-    pub(super) fn add(&self, bytes: usize) -> Unread {
+    pub(super) fn add(&self, bytes: usize) -> UnreadGuard {
         self.held.fetch_add(bytes, Ordering::Relaxed);
-        Unread(self.clone(), bytes)
+        UnreadGuard(self.clone(), bytes)
     }
 }
 
-impl Drop for Unread {
+impl Drop for UnreadGuard {
     fn drop(&mut self) {
         let Self(all, bytes) = self;
         all.held.fetch_sub(*bytes, Ordering::Relaxed);
@@ -49,31 +49,31 @@ impl Drop for Unread {
 
 /// The pending responses of one connection, each with the time at which the client last took a part of it.
 #[derive(Default)]
-pub(super) struct Untaken(Mutex<Answers>);
+pub(super) struct PendingResponses(Mutex<LastProgress>);
 
 #[derive(Default)]
-struct Answers {
+struct LastProgress {
     count: u64,
-    moved: HashMap<u64, Instant>,
+    times: HashMap<u64, Instant>,
 }
 
 /// A pending response. The request counts as in flight until this is dropped, when the connection has taken everything or
 /// was closed.
-pub(super) struct OnItsWay {
-    of: Arc<Untaken>,
+pub(super) struct PendingResponse {
+    of: Arc<PendingResponses>,
     id: u64,
     _busy: Busy,
-    _unread: Unread,
+    _unread: UnreadGuard,
 }
 
-impl Untaken {
+impl PendingResponses {
     /// Registers a response that is ready to be sent.
-    pub(super) fn add(self: &Arc<Self>, busy: Busy, unread: Unread) -> OnItsWay {
-        let mut answers = self.0.lock();
-        answers.count += 1;
-        let id = answers.count;
-        answers.moved.insert(id, Instant::now());
-        OnItsWay {
+    pub(super) fn add(self: &Arc<Self>, busy: Busy, unread: UnreadGuard) -> PendingResponse {
+        let mut responses = self.0.lock();
+        responses.count += 1;
+        let id = responses.count;
+        responses.times.insert(id, Instant::now());
+        PendingResponse {
             of: self.clone(),
             id,
             _busy: busy,
@@ -81,11 +81,11 @@ impl Untaken {
         }
     }
 
-    /// Resolves when the client has taken no part of some response for that long, or for up to twice as long.
-    pub(super) async fn is_left(&self, patience: Duration) {
+    /// Resolves when the client has taken no part of a response for that long, or for up to twice as long.
+    pub(super) async fn stalled_for(&self, timeout: Duration) {
         loop {
-            let oldest = self.0.lock().moved.values().min().copied();
-            let end = oldest.unwrap_or_else(Instant::now) + patience;
+            let oldest = self.0.lock().times.values().min().copied();
+            let end = oldest.unwrap_or_else(Instant::now) + timeout;
             if end <= Instant::now() {
                 return;
             }
@@ -94,17 +94,17 @@ impl Untaken {
     }
 }
 
-impl OnItsWay {
+impl PendingResponse {
     /// Records that the client took a part of the response.
-    pub(super) fn moved(&self) {
-        if let Some(moved) = self.of.0.lock().moved.get_mut(&self.id) {
-            *moved = Instant::now();
+    pub(super) fn progressed(&self) {
+        if let Some(time) = self.of.0.lock().times.get_mut(&self.id) {
+            *time = Instant::now();
         }
     }
 }
 
-impl Drop for OnItsWay {
+impl Drop for PendingResponse {
     fn drop(&mut self) {
-        self.of.0.lock().moved.remove(&self.id);
+        self.of.0.lock().times.remove(&self.id);
     }
 }
