@@ -27,7 +27,7 @@
 //! - `config`: options, and the served Kubernetes release with its feature gates.
 //! - `outbound`: HTTPS requests that the server sends itself (to webhooks).
 //! - `request`: the verb of a request and the resource in its path.
-//! - `perturb`: fault injection rules, as data.
+//! - `fault_injection`: rules that inject faults, as data.
 //! - `observe`: the events that an [`Observer`] receives.
 //! - `types`: the table of the fields of all API types.
 //! - `protobuf`: conversion between JSON and protobuf bodies, driven by that table.
@@ -59,6 +59,7 @@ mod consult;
 mod controllers;
 mod documents;
 mod execute;
+mod fault_injection;
 mod http;
 mod kinds;
 mod local;
@@ -67,7 +68,6 @@ mod object;
 mod observe;
 mod outbound;
 mod patch;
-mod perturb;
 mod plugin;
 mod protobuf;
 mod request;
@@ -96,6 +96,10 @@ pub use config::admission::{Admission, NoPlugin};
 pub use config::network::{Cidr, Network, NoCidr};
 pub use config::options::{Authorization, Limits, ServerOptions};
 pub use config::release::{Release, UnknownRelease};
+pub use fault_injection::{
+    AppliedFault, Chance, Effect, Fate, FaultAction, InstalledRule, Match, RequestAttributes, Rule,
+    RuleError, RuleId, Rules, WatchFate,
+};
 pub use http::PANICKED;
 pub use http::tls::{Certificate, Tls, TlsError};
 pub use local::{Listed, LocalClient, ResourceRef};
@@ -105,10 +109,6 @@ pub use machinery::jws::{KeyError, PublicKey, SigningKey};
 pub use machinery::quantity;
 pub use machinery::status::{Details, Status};
 pub use observe::{Change, Event, Observer, WatchEnd};
-pub use perturb::{
-    AppliedFault, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, Rules,
-    WatchFate,
-};
 pub use protobuf::json_of_protobuf;
 pub use request::{ResourcePath, Verb};
 pub use server::{ApiServer, Kubeconfig, Running, SnapshotError};

@@ -2,7 +2,7 @@
 //!
 //! Owns the event types. Does not store or filter events, and draws no conclusions from them: the observer does.
 
-use crate::perturb::AppliedFault;
+use crate::fault_injection::AppliedFault;
 use crate::request::{ResourcePath, Verb};
 use serde_json::Value;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ pub enum WatchEnd {
     /// The server stopped.
     Shutdown,
     /// A fault rule ended it.
-    Perturbed,
+    FaultInjected,
     /// The resource is no longer served, because the release or a feature gate changed.
     Unserved,
 }

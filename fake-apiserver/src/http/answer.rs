@@ -15,9 +15,9 @@ use super::route::Route;
 use super::stream::WatchBody;
 use super::{gzip, non_resource, offload, payload, request_timeout, respond};
 use crate::execute::{self, Execution, Progress};
+use crate::fault_injection::FaultAction;
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
-use crate::perturb::Blow;
 use crate::request::Verb;
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Params, Reply, Target, WatchPlan};
@@ -149,27 +149,28 @@ impl Exchange<'_> {
     ) -> Result<Outcome, ConnectionClosed> {
         let (head, service) = (self.head, &self.endpoint.service);
         let revision = self.params.get("resourceVersion");
-        let fate = service
-            .store
-            .meet(&head.user.name, head.verb, head.resource.as_ref(), revision);
+        let fate =
+            service
+                .store
+                .evaluate_faults(&head.user.name, head.verb, head.resource.as_ref(), revision);
         if !fate.delay.is_zero() {
             tokio::time::sleep(fate.delay).await;
         }
-        let route = match fate.blow {
+        let route = match fate.action {
             None => route,
-            Some(Blow::Disconnect) => return Err(ConnectionClosed),
-            Some(Blow::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
+            Some(FaultAction::Disconnect) => return Err(ConnectionClosed),
+            Some(FaultAction::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
                 if let Ok(Route::Resource { target, .. }) = &route {
                     return Ok(self.expired_watch(target, status));
                 }
                 route
             }
-            Some(Blow::Refuse(status)) => route.and(Err(status)),
-            Some(Blow::Stale(revision)) => {
+            Some(FaultAction::Refuse(status)) => route.and(Err(status)),
+            Some(FaultAction::Stale(revision)) => {
                 self.stale = Some(revision);
                 route
             }
-            Some(Blow::LoseAnswer) => {
+            Some(FaultAction::LoseAnswer) => {
                 // The response is dropped after execution; an accepted watch ends with it.
                 self.handle(request, route).await.report(head, service);
                 return Err(ConnectionClosed);

@@ -13,13 +13,13 @@ use crate::access::usage::Usage;
 use crate::config::options::ServerOptions;
 use crate::config::release::{Profile, Release};
 use crate::controllers;
+use crate::fault_injection::RuleId;
+use crate::fault_injection::{InstalledRule, Rule, RuleError};
 use crate::http::tls::Tls;
 use crate::http::{self, ListenerConfig, Service};
 use crate::kinds::Catalogue;
 use crate::local::LocalClient;
 use crate::observe::Observer;
-use crate::perturb::RuleId;
-use crate::perturb::{Perturbation, Rule, RuleError};
 use crate::plugin::AdmissionPlugin;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -225,18 +225,18 @@ impl ApiServer {
     /// order of their installation.
     ///
     /// Errors if the rule is invalid, or if too many are installed.
-    pub fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError> {
-        self.0.store.perturb(rule)
+    pub fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, RuleError> {
+        self.0.store.add_fault_rule(rule)
     }
 
     /// Removes a fault rule and releases the watches that it holds; returns whether it existed.
-    pub fn unperturb(&self, id: RuleId) -> bool {
-        self.0.store.unperturb(id)
+    pub fn remove_fault_rule(&self, id: RuleId) -> bool {
+        self.0.store.remove_fault_rule(id)
     }
 
     /// The installed fault rules, including exhausted ones, in the order of their installation.
-    pub fn perturbations(&self) -> Vec<Perturbation> {
-        self.0.store.perturbations()
+    pub fn fault_rules(&self) -> Vec<InstalledRule> {
+        self.0.store.fault_rules()
     }
 
     /// The permissions used so far by user, sorted; at most some thousand different ones are recorded. In-process clients

@@ -10,12 +10,12 @@ mod clock;
 mod compaction;
 mod definitions;
 mod expiry;
+mod fault_injection;
 mod follow_up;
 mod frames;
 mod history;
 mod owners;
 mod parsed;
-mod perturbed;
 mod plugin;
 mod selection;
 mod size;
@@ -43,13 +43,13 @@ use crate::access::rbac::{self, Authorizer, Decision, Sources};
 use crate::admission::Registrar;
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
+use crate::fault_injection::Rules;
 use crate::kinds::definition::TakenNames;
 use crate::kinds::{Api, Catalogue, Kind};
 use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::outbound::Connections;
-use crate::perturb::Rules;
 use crate::plugin::{AdmissionPlugin, Plugins};
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
@@ -80,7 +80,7 @@ pub(crate) struct Store {
     /// Notified at each commit, for requests that wait for a revision.
     committed: Notify,
     /// Whether any fault rule is installed.
-    perturbed: AtomicBool,
+    has_fault_rules: AtomicBool,
     /// The served resources and release. Written only while `state` is locked.
     api: RwLock<Api>,
 }
@@ -101,7 +101,7 @@ struct State {
     compaction: Compaction,
     watches: u64,
     rng: StdRng,
-    perturbations: Rules,
+    fault_rules: Rules,
 }
 
 /// The objects and watches of one resource.
@@ -140,7 +140,7 @@ impl Store {
             compaction: Compaction::new(options.compaction, Instant::now()),
             watches: 0,
             rng: options.seed.map_or_else(rand::make_rng, StdRng::seed_from_u64),
-            perturbations: Rules::default(),
+            fault_rules: Rules::default(),
         };
         Self {
             state: Mutex::new(state),
@@ -155,7 +155,7 @@ impl Store {
             clock: Clock::new(options.clock),
             options,
             committed: Notify::new(),
-            perturbed: AtomicBool::new(false),
+            has_fault_rules: AtomicBool::new(false),
         }
     }
 

@@ -364,7 +364,7 @@ impl Txn<'_> {
             inbox: Mutex::new(Inbox::new(head, self.store.activity.begin())),
         });
         self.state.shelves[shelf].watchers.add(watcher.clone());
-        self.store.perturb_new(&mut self.state, &watcher);
+        self.store.apply_faults_to_new_watch(&mut self.state, &watcher);
         Ok(watcher)
     }
 

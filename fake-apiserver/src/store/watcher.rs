@@ -6,10 +6,10 @@
 use super::frames::{Delivered, Frames};
 use super::history::{Log, Transition, place};
 use super::selection::Selection;
+use crate::fault_injection::RuleId;
 use crate::kinds::Kind;
 use crate::object::{Object, Objects, namespace_range};
 use crate::observe::{Change, Event, WatchEnd};
-use crate::perturb::RuleId;
 use crate::store::activity::{Activity, Busy};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -133,7 +133,7 @@ impl Watcher {
     pub(super) fn end_after(&self, events: usize, activity: &Activity) {
         self.inbox.lock().left = Some(events);
         if events == 0 {
-            self.end(WatchEnd::Perturbed, activity);
+            self.end(WatchEnd::FaultInjected, activity);
         }
     }
 
@@ -182,8 +182,8 @@ impl Watcher {
         let most = inbox.left.map_or(most, |left| most.min(left));
         if most == 0 {
             activity.done(inbox.discard());
-            inbox.closed = Some(WatchEnd::Perturbed);
-            return Batch::Closed(WatchEnd::Perturbed);
+            inbox.closed = Some(WatchEnd::FaultInjected);
+            return Batch::Closed(WatchEnd::FaultInjected);
         }
         let batch = match inbox.take_head(&self.selection, self.after, most) {
             Some(batch) => batch,

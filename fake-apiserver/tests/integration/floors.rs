@@ -8,7 +8,7 @@ use std::path::Path;
 const FLOORS: &[&[&str]] = &[
     &["machinery", "types"],
     &["config", "outbound", "request"],
-    &["perturb", "protobuf"],
+    &["fault_injection", "protobuf"],
     &["schema", "object", "observe"],
     &["cel"],
     &["structural"],

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{
-    Asked, Effect, Fate, Match, ResourcePath, Rule, RuleError, RuleId, Rules, Verb, WatchFate,
+    Effect, Fate, Match, RequestAttributes, ResourcePath, Rule, RuleError, RuleId, Rules, Verb, WatchFate,
 };
 use harness::fact_sink::FactSink;
 use parking_lot::Mutex;
@@ -64,7 +64,7 @@ impl Faults {
         let id = state.rules.install(rule)?;
         match effect {
             Effect::Compact { .. } => {
-                if let Some(fault) = state.rules.acted(id) {
+                if let Some(fault) = state.rules.record_application(id) {
                     self.sink.fault(fault);
                 }
                 state.compactions.push((on, newest));
@@ -81,7 +81,7 @@ impl Faults {
         let State { rules, watches, .. } = state;
         for open in watches.values_mut() {
             let request = open.as_request();
-            let Some((fate, fault)) = rules.meet_open(id, &request) else {
+            let Some((fate, fault)) = rules.evaluate_open_watch(id, &request) else {
                 continue;
             };
             self.sink.fault(fault);
@@ -108,13 +108,13 @@ impl Faults {
         resource: Option<&ResourcePath>,
         revision: &str,
     ) -> Fate {
-        let request = Asked {
+        let request = RequestAttributes {
             client,
             verb,
             resource,
             revision,
         };
-        let (fate, applied) = self.state.lock().rules.meet(&request);
+        let (fate, applied) = self.state.lock().rules.evaluate(&request);
         applied.into_iter().for_each(|fault| self.sink.fault(fault));
         fate
     }
@@ -139,7 +139,7 @@ impl Faults {
             held: BTreeMap::new(),
             remaining: None,
         };
-        let (fates, applied) = state.rules.meet_watch(&open.as_request());
+        let (fates, applied) = state.rules.evaluate_watch(&open.as_request());
         applied.into_iter().for_each(|fault| self.sink.fault(fault));
         fates.iter().for_each(|fate| open.apply(fate));
         state.last_number += 1;
@@ -157,8 +157,8 @@ impl Faults {
 }
 
 impl OpenWatch {
-    fn as_request(&self) -> Asked<'_> {
-        Asked {
+    fn as_request(&self) -> RequestAttributes<'_> {
+        RequestAttributes {
             client: &self.client,
             verb: Verb::Watch,
             resource: Some(&self.path),

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use fake_apiserver::{Blow, ResourcePath, Verb};
+use fake_apiserver::{FaultAction, ResourcePath, Verb};
 use hyper::header::{ACCEPT, RETRY_AFTER};
 use hyper::{Method, Request};
 use kube::client::Body;
@@ -31,8 +31,8 @@ pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
         if !fate.delay.is_zero() {
             tokio::time::sleep(fate.delay).await;
         }
-        match fate.blow {
-            Some(Blow::Refuse(status)) if verb == Verb::Watch && status.code == 410 => {
+        match fate.action {
+            Some(FaultAction::Refuse(status)) if verb == Verb::Watch && status.code == 410 => {
                 record_request(
                     case,
                     &incoming.client,
@@ -42,7 +42,7 @@ pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
                 );
                 return Reply::Events(error_events(&status.to_value()));
             }
-            Some(Blow::Refuse(status)) => {
+            Some(FaultAction::Refuse(status)) => {
                 let mut response = FullResponse::json(status.code, &status.to_value());
                 let wait = status
                     .details
@@ -60,10 +60,10 @@ pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
                 );
                 return Reply::Full(response);
             }
-            Some(Blow::Disconnect) => return Reply::Cut,
-            Some(Blow::LoseAnswer) => loses_response = true,
+            Some(FaultAction::Disconnect) => return Reply::Cut,
+            Some(FaultAction::LoseAnswer) => loses_response = true,
             // Unsupported by a proxy: cases with stale reads are skipped.
-            Some(Blow::Stale(_)) | None => {}
+            Some(FaultAction::Stale(_)) | None => {}
         }
     }
     let resource_request = ResourceRequest { incoming, verb, path };
@@ -108,9 +108,9 @@ async fn non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     if !fate.delay.is_zero() {
         tokio::time::sleep(fate.delay).await;
     }
-    let response = match fate.blow {
-        Some(Blow::Disconnect | Blow::LoseAnswer) => return Reply::Cut,
-        Some(Blow::Refuse(status)) => FullResponse::json(status.code, &status.to_value()),
+    let response = match fate.action {
+        Some(FaultAction::Disconnect | FaultAction::LoseAnswer) => return Reply::Cut,
+        Some(FaultAction::Refuse(status)) => FullResponse::json(status.code, &status.to_value()),
         _ if !is_open || incoming.method != Method::GET => FullResponse::failure(
             404,
             "NotFound",

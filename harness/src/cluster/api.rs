@@ -231,7 +231,7 @@ impl Api {
     /// Installs a fault rule; returns an error as text.
     pub(super) fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, String> {
         let installed = match self {
-            Api::Fake { api, .. } => api.perturb(rule),
+            Api::Fake { api, .. } => api.add_fault_rule(rule),
             Api::Real { case, .. } => case.add_fault_rule(rule),
         };
         installed.map_err(|error| error.to_string())
@@ -240,7 +240,7 @@ impl Api {
     /// Removes a fault rule.
     pub(super) fn remove_fault_rule(&self, id: RuleId) {
         match self {
-            Api::Fake { api, .. } => drop(api.unperturb(id)),
+            Api::Fake { api, .. } => drop(api.remove_fault_rule(id)),
             Api::Real { case, .. } => case.remove_fault_rule(id),
         }
     }

@@ -61,7 +61,7 @@ async fn delayed_requests_time_out() {
         ..Match::default()
     };
     wire.server
-        .perturb(Rule::new(held, Effect::Delay { milliseconds }))
+        .add_fault_rule(Rule::new(held, Effect::Delay { milliseconds }))
         .expect("the fault rule is valid");
     let late = wire.get(&format!("{CONFIG_MAPS}/held?timeout=20ms")).await;
     assert_eq!((late.code, late.text.as_str()), (504, TEXT));

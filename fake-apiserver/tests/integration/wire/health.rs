@@ -150,10 +150,12 @@ async fn metrics_show_slow_and_failing_requests_for_capacities() {
         retry_after_seconds: 0,
     };
     wire.server
-        .perturb(Rule::new(on(Verb::Create), fails).times(2))
+        .add_fault_rule(Rule::new(on(Verb::Create), fails).times(2))
         .unwrap();
     let slow = Effect::Delay { milliseconds: 300 };
-    wire.server.perturb(Rule::new(on(Verb::List), slow)).unwrap();
+    wire.server
+        .add_fault_rule(Rule::new(on(Verb::List), slow))
+        .unwrap();
     for code in [500, 500, 201] {
         assert_eq!(wire.post(CAPACITIES, capacity("a", "1Gi")).await.code, code);
     }

@@ -1,7 +1,8 @@
 //! The public building blocks for other servers and proxies: paths, request lines, protobuf bodies and fault rules.
 
 use fake_apiserver::{
-    Asked, Blow, Effect, Match, ResourcePath, ResourceRef, Rule, Rules, Tls, Verb, json_of_protobuf,
+    Effect, FaultAction, Match, RequestAttributes, ResourcePath, ResourceRef, Rule, Rules, Tls, Verb,
+    json_of_protobuf,
 };
 use serde_json::json;
 use std::net::Ipv4Addr;
@@ -81,19 +82,19 @@ fn fault_rules_decide_the_outcome_of_a_request() {
     };
     rules.install(Rule::new(on, Effect::Disconnect).times(1)).unwrap();
     let (verb, path) = ResourcePath::of_request("POST", "/api/v1/nodes", "").unwrap();
-    let asked = Asked {
+    let asked = RequestAttributes {
         client: "c",
         verb,
         resource: Some(&path),
         revision: "",
     };
-    let (fate, applied) = rules.meet(&asked);
-    assert!(matches!(fate.blow, Some(Blow::Disconnect)));
+    let (fate, applied) = rules.evaluate(&asked);
+    assert!(matches!(fate.action, Some(FaultAction::Disconnect)));
     assert_eq!(
         applied[0].to_string(),
         "disconnected before it was looked at: create nodes"
     );
-    assert!(rules.meet(&asked).0.blow.is_none(), "the rule is used up");
+    assert!(rules.evaluate(&asked).0.action.is_none(), "the rule is used up");
 }
 
 #[tokio::test]

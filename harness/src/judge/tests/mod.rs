@@ -418,7 +418,11 @@ fn findings_are_counted_once_per_cause() {
     story.tell(request(201, Value::Null, "storage.k8s.io/v1beta1"));
     story.tell(request(422, "is invalid".into(), "storage.k8s.io/v1"));
     story.tell(request(404, "not found".into(), "storage.k8s.io/v1alpha1"));
-    let mut injected = request(422, "perturbed with status 422".into(), "storage.k8s.io/v1");
+    let mut injected = request(
+        422,
+        "refused by a fault rule with status 422".into(),
+        "storage.k8s.io/v1",
+    );
     injected["injected"] = true.into();
     story.tell(injected);
     let labels =

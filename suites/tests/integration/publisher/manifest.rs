@@ -104,7 +104,7 @@ async fn live_with_objects(cluster: &Cluster) {
             retry_after_seconds: 0,
         },
     );
-    let conflict = cluster.api.perturb(conflict.times(1)).unwrap();
+    let conflict = cluster.api.add_fault_rule(conflict.times(1)).unwrap();
     cluster.driver.clear_rules();
     let changed = Effect::Capacity {
         available: 2 << 30,
@@ -113,7 +113,7 @@ async fn live_with_objects(cluster: &Cluster) {
     };
     cluster.answer(changed, None);
     seen(cluster, "MODIFIED csistoragecapacities", 1).await;
-    cluster.api.unperturb(conflict);
+    cluster.api.remove_fault_rule(conflict);
     let class = ResourceRef::new("storage.k8s.io", "storageclasses").name("c0");
     cluster.admin.delete(&class).unwrap();
     seen(cluster, "DELETED csistoragecapacities", 1).await;

@@ -137,7 +137,7 @@ async fn obsolete_objects_count_until_they_are_deleted() {
     };
     let publisher = cluster.publish("publisher", options);
     cluster.until_published(3).await;
-    let refused = cluster.api.perturb(refusal(vec![Verb::Delete])).unwrap();
+    let refused = cluster.api.add_fault_rule(refusal(vec![Verb::Delete])).unwrap();
     cluster
         .admin
         .delete(&ResourceRef::new("storage.k8s.io", "storageclasses").name("c0"))
@@ -145,7 +145,7 @@ async fn obsolete_objects_count_until_they_are_deleted() {
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
     let obsolete = format!("csistoragecapacities_obsolete{of_driver}");
     reads(address, &obsolete, 3.0).await;
-    cluster.api.unperturb(refused);
+    cluster.api.remove_fault_rule(refused);
     cluster
         .until(|cluster| cluster.count("DELETED csistoragecapacities") == 3)
         .await;
@@ -166,7 +166,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
     cluster.until_published(1).await;
     let refused = cluster
         .api
-        .perturb(refusal(vec![Verb::Update, Verb::Patch]))
+        .add_fault_rule(refusal(vec![Verb::Update, Verb::Patch]))
         .unwrap();
     cluster.driver.clear_rules();
     cluster.answer(
@@ -184,7 +184,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
         let told = value(&text, &format!("csistoragecapacities_{figure}{of_driver}"));
         assert_eq!(told, Some(expected), "{figure}: {text}");
     }
-    cluster.api.unperturb(refused);
+    cluster.api.remove_fault_rule(refused);
     publisher.stop().await;
 }
 
@@ -226,7 +226,7 @@ async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_that_cannot_be_created_count_as_missing_and_stay_queued() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
-    let refused = cluster.api.perturb(refusal(vec![Verb::Create])).unwrap();
+    let refused = cluster.api.add_fault_rule(refusal(vec![Verb::Create])).unwrap();
     let address = free_address().await;
     let options = Options {
         http: served_at(address),
@@ -247,7 +247,7 @@ async fn objects_that_cannot_be_created_count_as_missing_and_stay_queued() {
         0.0,
     )
     .await;
-    cluster.api.unperturb(refused);
+    cluster.api.remove_fault_rule(refused);
     reads(
         address,
         &format!("csistoragecapacities_desired_current{of_driver}"),

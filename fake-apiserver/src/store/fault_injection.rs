@@ -4,11 +4,11 @@
 //! Does not match rules to requests, and does not access connections.
 
 use super::{Snapshot, State, Store, Watcher};
+use crate::fault_injection::{
+    AppliedFault, Effect, Fate, InstalledRule, Match, RequestAttributes, Rule, RuleError, RuleId, WatchFate,
+};
 use crate::kinds::Kind;
 use crate::observe::Event;
-use crate::perturb::{
-    AppliedFault, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, WatchFate,
-};
 use crate::request::{ResourcePath, Verb};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,41 +16,43 @@ use tokio::time::Instant;
 
 impl Store {
     /// Installs a rule. Its effects on open watches and on the log are complete on return.
-    pub(crate) fn perturb(&self, mut rule: Rule) -> Result<RuleId, RuleError> {
+    pub(crate) fn add_fault_rule(&self, mut rule: Rule) -> Result<RuleId, RuleError> {
         let mut state = self.state.lock();
         let now = state.revision;
         if let Effect::Stale { revision, .. } | Effect::Compact { revision } = &mut rule.effect {
             *revision = Some(revision.unwrap_or(now).min(now));
         }
         let (effect, on) = (rule.effect.clone(), rule.on.clone());
-        let id = state.perturbations.install(rule)?;
-        self.perturbed.store(true, Ordering::Release);
+        let id = state.fault_rules.install(rule)?;
+        self.has_fault_rules.store(true, Ordering::Release);
         match effect {
             Effect::Compact { revision } => self.compact(&mut state, id, &on, revision.unwrap_or(now)),
-            Effect::EndWatch { .. } | Effect::HoldWatch { .. } => self.perturb_open(&mut state, id),
+            Effect::EndWatch { .. } | Effect::HoldWatch { .. } => {
+                self.apply_rule_to_open_watches(&mut state, id)
+            }
             _ => {}
         }
         Ok(id)
     }
 
     /// Removes a rule and releases the watches that it holds. Returns whether it existed.
-    pub(crate) fn unperturb(&self, id: RuleId) -> bool {
+    pub(crate) fn remove_fault_rule(&self, id: RuleId) -> bool {
         let mut state = self.state.lock();
-        let removed = state.perturbations.remove(id);
-        self.perturbed
-            .store(!state.perturbations.is_empty(), Ordering::Release);
+        let removed = state.fault_rules.remove(id);
+        self.has_fault_rules
+            .store(!state.fault_rules.is_empty(), Ordering::Release);
         for watcher in state.shelves.iter().flat_map(|shelf| shelf.watchers.all()) {
             watcher.release(id, &self.activity);
         }
         removed
     }
 
-    pub(crate) fn perturbations(&self) -> Vec<Perturbation> {
-        self.state.lock().perturbations.list()
+    pub(crate) fn fault_rules(&self) -> Vec<InstalledRule> {
+        self.state.lock().fault_rules.list()
     }
 
     /// Evaluates the rules for a request and reports the injected fault.
-    pub(crate) fn meet(
+    pub(crate) fn evaluate_faults(
         &self,
         client: &Arc<str>,
         verb: Verb,
@@ -58,36 +60,36 @@ impl Store {
         revision: &str,
     ) -> Fate {
         // Without rules, requests do not take the lock.
-        if !self.perturbed.load(Ordering::Acquire) {
+        if !self.has_fault_rules.load(Ordering::Acquire) {
             return Fate::default();
         }
-        let asked = Asked {
+        let request_attributes = RequestAttributes {
             client,
             verb,
             resource,
             revision,
         };
         let mut state = self.state.lock();
-        let (fate, applied) = state.perturbations.meet(&asked);
+        let (fate, applied) = state.fault_rules.evaluate(&request_attributes);
         applied.into_iter().for_each(|fault| self.report(fault));
         fate
     }
 
     /// Applies the rules to a new watch.
-    pub(super) fn perturb_new(&self, state: &mut State, watcher: &Watcher) {
-        if state.perturbations.is_empty() {
+    pub(super) fn apply_faults_to_new_watch(&self, state: &mut State, watcher: &Watcher) {
+        if state.fault_rules.is_empty() {
             return;
         }
         let path = watcher.path();
-        let asked = watcher.asked(&path);
-        let (fates, applied) = state.perturbations.meet_watch(&asked);
+        let request_attributes = watcher.request_attributes(&path);
+        let (fates, applied) = state.fault_rules.evaluate_watch(&request_attributes);
         for fate in fates {
-            self.suffer(watcher, &fate);
+            self.apply_fate(watcher, &fate);
         }
         applied.into_iter().for_each(|fault| self.report(fault));
     }
 
-    fn perturb_open(&self, state: &mut State, id: RuleId) {
+    fn apply_rule_to_open_watches(&self, state: &mut State, id: RuleId) {
         let watchers: Vec<Arc<Watcher>> = state
             .shelves
             .iter()
@@ -96,15 +98,15 @@ impl Store {
             .collect();
         for watcher in watchers {
             let path = watcher.path();
-            let asked = watcher.asked(&path);
-            if let Some((fate, applied)) = state.perturbations.meet_open(id, &asked) {
-                self.suffer(&watcher, &fate);
+            let request_attributes = watcher.request_attributes(&path);
+            if let Some((fate, applied)) = state.fault_rules.evaluate_open_watch(id, &request_attributes) {
+                self.apply_fate(&watcher, &fate);
                 self.report(applied);
             }
         }
     }
 
-    fn suffer(&self, watcher: &Watcher, fate: &WatchFate) {
+    fn apply_fate(&self, watcher: &Watcher, fate: &WatchFate) {
         match fate {
             WatchFate::EndAfter(events) => {
                 watcher.end_after(usize::try_from(*events).unwrap_or(usize::MAX), &self.activity);
@@ -119,11 +121,11 @@ impl Store {
     fn compact(&self, state: &mut State, id: RuleId, on: &Match, revision: u64) {
         let api = self.api();
         for kind in api.catalogue.kinds().filter(|kind| kind.is_stored()) {
-            if on.matches_path(Some(&whole(kind))) {
+            if on.matches_path(Some(&collection_path(kind))) {
                 state.history.compact(kind.shelf(), revision);
             }
         }
-        if let Some(applied) = state.perturbations.acted(id) {
+        if let Some(applied) = state.fault_rules.record_application(id) {
             self.report(applied);
         }
     }
@@ -140,12 +142,12 @@ impl Watcher {
         ResourcePath {
             namespace: self.selection.namespace.clone(),
             name: self.selection.name.clone(),
-            ..whole(&self.kind)
+            ..collection_path(&self.kind)
         }
     }
 
-    fn asked<'a>(&'a self, path: &'a ResourcePath) -> Asked<'a> {
-        Asked {
+    fn request_attributes<'a>(&'a self, path: &'a ResourcePath) -> RequestAttributes<'a> {
+        RequestAttributes {
             client: &self.client,
             verb: Verb::Watch,
             resource: Some(path),
@@ -163,7 +165,7 @@ impl super::Txn<'_> {
 }
 
 /// The path of all objects of a kind.
-fn whole(kind: &Kind) -> ResourcePath {
+fn collection_path(kind: &Kind) -> ResourcePath {
     ResourcePath {
         group: kind.group.to_owned(),
         version: kind.version.to_owned(),

@@ -22,7 +22,7 @@ const RULES_MAX: usize = 1024;
 
 /// An installed rule and its counters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Perturbation {
+pub struct InstalledRule {
     /// Its id, for removal.
     pub id: RuleId,
     /// The rule; an unset revision is filled in.
@@ -39,11 +39,11 @@ pub struct Perturbation {
 /// table decides.
 #[derive(Default)]
 pub struct Rules {
-    entries: Vec<Installed>,
+    entries: Vec<RuleEntry>,
     last: u64,
 }
 
-struct Installed {
+struct RuleEntry {
     id: RuleId,
     rule: Rule,
     matched: u64,
@@ -52,7 +52,7 @@ struct Installed {
 }
 
 /// The attributes of a request that fault rules match.
-pub struct Asked<'a> {
+pub struct RequestAttributes<'a> {
     /// Name of the client.
     pub client: &'a str,
     /// The verb of the request.
@@ -69,11 +69,11 @@ pub struct Fate {
     /// Delay before the request is processed.
     pub delay: Duration,
     /// The fault that replaces normal processing, if any.
-    pub blow: Option<Blow>,
+    pub action: Option<FaultAction>,
 }
 
 /// A fault that replaces normal processing of a request.
-pub enum Blow {
+pub enum FaultAction {
     /// Respond with this status.
     Refuse(Status),
     /// Close the connection before the request is processed.
@@ -107,7 +107,7 @@ impl Rules {
         }
         self.last += 1;
         let id = RuleId(self.last);
-        self.entries.push(Installed {
+        self.entries.push(RuleEntry {
             id,
             rng: rule.chance.map(|chance| StdRng::seed_from_u64(chance.seed)),
             rule,
@@ -124,8 +124,8 @@ impl Rules {
         self.entries.len() < before
     }
 
-    pub(crate) fn list(&self) -> Vec<Perturbation> {
-        let listed = |entry: &Installed| Perturbation {
+    pub(crate) fn list(&self) -> Vec<InstalledRule> {
+        let listed = |entry: &RuleEntry| InstalledRule {
             id: entry.id,
             rule: entry.rule.clone(),
             legal: entry.rule.is_legal(),
@@ -137,20 +137,20 @@ impl Rules {
 
     /// Evaluates the rules for a request, in the order of their installation: delays add up, and the first other effect ends
     /// the evaluation.
-    pub fn meet(&mut self, asked: &Asked<'_>) -> (Fate, Vec<AppliedFault>) {
+    pub fn evaluate(&mut self, request: &RequestAttributes<'_>) -> (Fate, Vec<AppliedFault>) {
         let (mut fate, mut applied) = (Fate::default(), Vec::new());
         for entry in &mut self.entries {
-            if !concerns(&entry.rule.effect, asked) {
+            if !can_affect(&entry.rule.effect, request) {
                 continue;
             }
-            let Some(fault) = entry.apply(asked) else {
+            let Some(fault) = entry.apply(request) else {
                 continue;
             };
             applied.push(fault);
-            match blow(&entry.rule.effect, asked) {
+            match action(&entry.rule.effect, request) {
                 None => fate.delay += delay(&entry.rule.effect),
-                blow => {
-                    fate.blow = blow;
+                action => {
+                    fate.action = action;
                     break;
                 }
             }
@@ -159,18 +159,22 @@ impl Rules {
     }
 
     /// Evaluates the rules for a new watch.
-    pub fn meet_watch(&mut self, asked: &Asked<'_>) -> (Vec<WatchFate>, Vec<AppliedFault>) {
-        let met = self
+    pub fn evaluate_watch(&mut self, request: &RequestAttributes<'_>) -> (Vec<WatchFate>, Vec<AppliedFault>) {
+        let affected = self
             .entries
             .iter_mut()
-            .filter_map(|entry| entry.meet_watch(asked));
-        met.unzip()
+            .filter_map(|entry| entry.evaluate_watch(request));
+        affected.unzip()
     }
 
     /// Evaluates a newly installed rule for an open watch.
-    pub fn meet_open(&mut self, id: RuleId, asked: &Asked<'_>) -> Option<(WatchFate, AppliedFault)> {
+    pub fn evaluate_open_watch(
+        &mut self,
+        id: RuleId,
+        request: &RequestAttributes<'_>,
+    ) -> Option<(WatchFate, AppliedFault)> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
-        let (fate, applied) = entry.meet_watch(asked)?;
+        let (fate, applied) = entry.evaluate_watch(request)?;
         let fate = match fate {
             WatchFate::EndAfter(_) => WatchFate::EndAfter(0),
             hold @ WatchFate::Hold(..) => hold,
@@ -179,15 +183,15 @@ impl Rules {
     }
 
     /// Counts the one application of a rule whose effect happens at installation.
-    pub fn acted(&mut self, id: RuleId) -> Option<AppliedFault> {
+    pub fn record_application(&mut self, id: RuleId) -> Option<AppliedFault> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         entry.matched += 1;
         Some(entry.applied(None))
     }
 }
 
-impl Installed {
-    fn meet_watch(&mut self, asked: &Asked<'_>) -> Option<(WatchFate, AppliedFault)> {
+impl RuleEntry {
+    fn evaluate_watch(&mut self, request: &RequestAttributes<'_>) -> Option<(WatchFate, AppliedFault)> {
         let fate = match self.rule.effect {
             Effect::EndWatch { after_events } => WatchFate::EndAfter(after_events),
             Effect::HoldWatch { milliseconds } => {
@@ -195,13 +199,13 @@ impl Installed {
             }
             _ => return None,
         };
-        Some((fate, self.apply(asked)?))
+        Some((fate, self.apply(request)?))
     }
 
     /// Counts a match; returns the fault if the rule applies to this match.
-    fn apply(&mut self, asked: &Asked<'_>) -> Option<AppliedFault> {
+    fn apply(&mut self, request: &RequestAttributes<'_>) -> Option<AppliedFault> {
         let Rule { on, skip, times, .. } = &self.rule;
-        if !on.matches(asked) || times.is_some_and(|times| self.applied >= u64::from(times)) {
+        if !on.matches(request) || times.is_some_and(|times| self.applied >= u64::from(times)) {
             return None;
         }
         self.matched += 1;
@@ -213,22 +217,22 @@ impl Installed {
         {
             return None;
         }
-        Some(self.applied(Some(asked)))
+        Some(self.applied(Some(request)))
     }
 
     /// Counts an application to a request; `None`: to the server itself.
-    fn applied(&mut self, asked: Option<&Asked<'_>>) -> AppliedFault {
+    fn applied(&mut self, request: Option<&RequestAttributes<'_>>) -> AppliedFault {
         self.applied += 1;
-        let path = asked.and_then(|asked| asked.resource);
-        let resource = match asked {
+        let path = request.and_then(|request| request.resource);
+        let resource = match request {
             Some(_) => path.map(ResourcePath::combined),
             None => self.rule.on.resource.clone(),
         };
         AppliedFault {
             rule: self.id,
-            client: asked.map(|asked| asked.client.into()),
+            client: request.map(|request| request.client.into()),
             effect: self.rule.effect.clone(),
-            verb: asked.map(|asked| asked.verb),
+            verb: request.map(|request| request.verb),
             resource,
             name: path.and_then(|path| path.name.clone()),
             legal: self.rule.is_legal(),
@@ -237,16 +241,16 @@ impl Installed {
 }
 
 impl Match {
-    fn matches(&self, asked: &Asked<'_>) -> bool {
+    fn matches(&self, request: &RequestAttributes<'_>) -> bool {
         let client = self
             .client
             .as_deref()
             .is_none_or(|wanted| match wanted.strip_suffix('*') {
-                Some(start) => asked.client.starts_with(start),
-                None => asked.client == wanted,
+                Some(start) => request.client.starts_with(start),
+                None => request.client == wanted,
             });
-        let verb = self.verbs.is_empty() || self.verbs.contains(&asked.verb);
-        client && verb && self.matches_path(asked.resource)
+        let verb = self.verbs.is_empty() || self.verbs.contains(&request.verb);
+        client && verb && self.matches_path(request.resource)
     }
 
     /// Whether a path matches, regardless of client and verb.
@@ -271,27 +275,31 @@ fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
 }
 
 /// Whether an effect can apply to such a request.
-fn concerns(effect: &Effect, asked: &Asked<'_>) -> bool {
+fn can_affect(effect: &Effect, request: &RequestAttributes<'_>) -> bool {
     match effect {
         Effect::Status { .. } | Effect::Delay { .. } | Effect::Disconnect | Effect::LoseAnswer => true,
         Effect::Stale { consistent, .. } => {
-            let reads = matches!(asked.verb, Verb::Get | Verb::List) && asked.resource.is_some();
-            reads && (asked.revision == "0" || (*consistent && asked.revision.is_empty()))
+            let reads = matches!(request.verb, Verb::Get | Verb::List) && request.resource.is_some();
+            reads && (request.revision == "0" || (*consistent && request.revision.is_empty()))
         }
         Effect::EndWatch { .. } | Effect::HoldWatch { .. } | Effect::Compact { .. } => false,
     }
 }
 
 /// The fault that replaces normal processing, if the effect has one.
-fn blow(effect: &Effect, asked: &Asked<'_>) -> Option<Blow> {
+fn action(effect: &Effect, request: &RequestAttributes<'_>) -> Option<FaultAction> {
     match *effect {
         Effect::Status {
             code,
             retry_after_seconds,
-        } => Some(Blow::Refuse(refusal(code, retry_after_seconds, asked.resource))),
-        Effect::Disconnect => Some(Blow::Disconnect),
-        Effect::LoseAnswer => Some(Blow::LoseAnswer),
-        Effect::Stale { revision, .. } => Some(Blow::Stale(revision.unwrap_or_default())),
+        } => Some(FaultAction::Refuse(refusal(
+            code,
+            retry_after_seconds,
+            request.resource,
+        ))),
+        Effect::Disconnect => Some(FaultAction::Disconnect),
+        Effect::LoseAnswer => Some(FaultAction::LoseAnswer),
+        Effect::Stale { revision, .. } => Some(FaultAction::Stale(revision.unwrap_or_default())),
         _ => None,
     }
 }
@@ -307,8 +315,8 @@ fn delay(effect: &Effect) -> Duration {
 mod tests {
     use super::*;
 
-    fn create<'a>(client: &'a str, path: &'a ResourcePath) -> Asked<'a> {
-        Asked {
+    fn create<'a>(client: &'a str, path: &'a ResourcePath) -> RequestAttributes<'a> {
+        RequestAttributes {
             client,
             verb: Verb::Create,
             resource: Some(path),
@@ -345,7 +353,7 @@ mod tests {
         table.install(rule).unwrap();
         let pods = path("pods");
         let refused: Vec<bool> = (0..5)
-            .map(|_| table.meet(&create("c", &pods)).0.blow.is_some())
+            .map(|_| table.evaluate(&create("c", &pods)).0.action.is_some())
             .collect();
         assert_eq!(refused, [false, true, true, false, false]);
         assert_eq!(table.list()[0].applied, 2);
@@ -365,7 +373,7 @@ mod tests {
             table.install(rule).unwrap();
             let pods = path("pods");
             (0..64)
-                .map(|_| table.meet(&create("c", &pods)).0.blow.is_some())
+                .map(|_| table.evaluate(&create("c", &pods)).0.action.is_some())
                 .collect::<Vec<bool>>()
         };
         assert_eq!(outcomes(7), outcomes(7));

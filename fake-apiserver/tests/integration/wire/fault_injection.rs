@@ -42,7 +42,7 @@ async fn status_faults_have_reason_and_retry_after_and_end_after_their_count() {
     };
     let id = wire
         .server
-        .perturb(Rule::new(on(Verb::Create), effect).times(1))
+        .add_fault_rule(Rule::new(on(Verb::Create), effect).times(1))
         .unwrap();
     let refused = wire.post(CAPACITIES, capacity("a", "1Gi")).await;
     assert_eq!(
@@ -59,16 +59,18 @@ async fn status_faults_have_reason_and_retry_after_and_end_after_their_count() {
             "tester create csistoragecapacities/ 503 ServiceUnavailable @0",
         ]
     );
-    let listed = wire.server.perturbations();
+    let listed = wire.server.fault_rules();
     assert_eq!((listed[0].id, listed[0].applied, listed[0].legal), (id, 1, true));
-    assert!(wire.server.unperturb(id) && !wire.server.unperturb(id));
-    assert!(wire.server.perturbations().is_empty());
+    assert!(wire.server.remove_fault_rule(id) && !wire.server.remove_fault_rule(id));
+    assert!(wire.server.fault_rules().is_empty());
 }
 
 #[tokio::test]
 async fn invalid_fault_rules_are_rejected() {
     let wire = Wire::start().await;
-    let refused = wire.server.perturb(Rule::new(Match::default(), status(200)));
+    let refused = wire
+        .server
+        .add_fault_rule(Rule::new(Match::default(), status(200)));
     assert_eq!(refused, Err(RuleError::Code(200)));
 }
 
@@ -76,12 +78,12 @@ async fn invalid_fault_rules_are_rejected() {
 async fn disconnected_writes_are_not_executed_and_lost_responses_are() {
     let (wire, recorder) = observed().await;
     wire.server
-        .perturb(Rule::new(on(Verb::Create), Effect::Disconnect).times(1))
+        .add_fault_rule(Rule::new(on(Verb::Create), Effect::Disconnect).times(1))
         .unwrap();
     assert!(!is_answered(&wire, "cut").await);
     assert_eq!(wire.get(&format!("{CAPACITIES}/cut")).await.code, 404);
     wire.server
-        .perturb(Rule::new(on(Verb::Create), Effect::LoseAnswer).times(1))
+        .add_fault_rule(Rule::new(on(Verb::Create), Effect::LoseAnswer).times(1))
         .unwrap();
     assert!(!is_answered(&wire, "lost").await);
     assert_eq!(wire.get(&format!("{CAPACITIES}/lost")).await.code, 200);
@@ -93,7 +95,7 @@ async fn disconnected_writes_are_not_executed_and_lost_responses_are() {
 async fn delayed_requests_get_a_response() {
     let (wire, recorder) = observed().await;
     wire.server
-        .perturb(Rule::new(on(Verb::Create), Effect::Delay { milliseconds: 1 }))
+        .add_fault_rule(Rule::new(on(Verb::Create), Effect::Delay { milliseconds: 1 }))
         .unwrap();
     assert!(is_answered(&wire, "late").await);
     assert_eq!(
@@ -106,7 +108,7 @@ async fn delayed_requests_get_a_response() {
 async fn in_process_clients_are_exempt_from_faults() {
     let wire = Wire::start().await;
     wire.server
-        .perturb(Rule::new(Match::default(), status(500)))
+        .add_fault_rule(Rule::new(Match::default(), status(500)))
         .unwrap();
     assert_eq!(wire.get(CAPACITIES).await.code, 500);
     let at = ResourceRef::new("storage.k8s.io", "csistoragecapacities");
@@ -125,12 +127,12 @@ async fn ended_watches_can_resume_without_loss() {
         .parse()
         .unwrap();
     wire.server
-        .perturb(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 0 }).times(1))
+        .add_fault_rule(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 0 }).times(1))
         .unwrap();
     assert_eq!(watch.next().await, None);
     assert_eq!(
         recorder.about("unwatches"),
-        ["tester unwatches csistoragecapacities Perturbed"]
+        ["tester unwatches csistoragecapacities FaultInjected"]
     );
     wire.create(CAPACITIES, capacity("b", "1Gi")).await;
     let mut again = wire.watch(&watched_from(at)).await;
@@ -144,7 +146,7 @@ async fn watches_can_be_ended_after_a_number_of_events() {
         wire.create(CAPACITIES, capacity(name, "1Gi")).await;
     }
     wire.server
-        .perturb(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 2 }).times(1))
+        .add_fault_rule(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 2 }).times(1))
         .unwrap();
     let mut watch = wire.watch(&format!("{CAPACITIES}?watch=true")).await;
     assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"]);
@@ -158,7 +160,7 @@ async fn held_watches_are_delayed_without_loss() {
     let mut watch = wire.watch(&watched_from(1)).await;
     let id = wire
         .server
-        .perturb(Rule::new(
+        .add_fault_rule(Rule::new(
             on(Verb::Watch),
             Effect::HoldWatch { milliseconds: None },
         ))
@@ -174,7 +176,7 @@ async fn held_watches_are_delayed_without_loss() {
         early = new.next() => panic!("delivered while held: {early:?}"),
         () = wire.server.quiet() => {}
     }
-    assert!(wire.server.unperturb(id));
+    assert!(wire.server.remove_fault_rule(id));
     assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"]);
     assert_eq!(new.told(2).await, ["ADDED a", "ADDED b"]);
     wire.server.quiet().await;
@@ -184,7 +186,7 @@ async fn held_watches_are_delayed_without_loss() {
 async fn holds_can_expire() {
     let wire = Wire::start().await;
     wire.server
-        .perturb(Rule::new(
+        .add_fault_rule(Rule::new(
             on(Verb::Watch),
             Effect::HoldWatch {
                 milliseconds: Some(5),
@@ -208,7 +210,7 @@ async fn compacted_revisions_are_gone_for_watches_and_pages() {
     wire.delete(&format!("{CAPACITIES}/c")).await;
     let mut open = wire.watch(&watched_from(wire.server.revision())).await;
     wire.server
-        .perturb(Rule::new(Match::default(), Effect::Compact { revision: None }))
+        .add_fault_rule(Rule::new(Match::default(), Effect::Compact { revision: None }))
         .unwrap();
     let mut late = wire.watch(&watched_from(before)).await;
     let event = late.next().await.unwrap();
@@ -231,7 +233,7 @@ async fn compacted_revisions_are_gone_for_watches_and_pages() {
 async fn watches_are_rejected_with_410_as_an_error_event() {
     let wire = Wire::start().await;
     wire.server
-        .perturb(Rule::new(on(Verb::Watch), status(410)).times(1))
+        .add_fault_rule(Rule::new(on(Verb::Watch), status(410)).times(1))
         .unwrap();
     let mut watch = wire.watch(&watched_from(wire.server.revision())).await;
     let event = watch.next().await.unwrap();
@@ -250,7 +252,10 @@ async fn stale_reads_return_an_old_revision_only_if_the_client_allows_it() {
         revision: None,
         consistent: false,
     };
-    let id = wire.server.perturb(Rule::new(Match::default(), legal)).unwrap();
+    let id = wire
+        .server
+        .add_fault_rule(Rule::new(Match::default(), legal))
+        .unwrap();
     wire.create(CAPACITIES, capacity("new", "1Gi")).await;
     wire.delete(&format!("{CAPACITIES}/old")).await;
     let names = async |query: &str| {
@@ -276,13 +281,15 @@ async fn stale_reads_return_an_old_revision_only_if_the_client_allows_it() {
         404
     );
     assert_eq!(wire.get(&format!("{CAPACITIES}/old")).await.code, 404);
-    wire.server.unperturb(id);
+    wire.server.remove_fault_rule(id);
     assert_eq!(names("?resourceVersion=0").await, ["new"]);
     let illegal = Effect::Stale {
         revision: Some(1),
         consistent: true,
     };
-    wire.server.perturb(Rule::new(on(Verb::List), illegal)).unwrap();
+    wire.server
+        .add_fault_rule(Rule::new(on(Verb::List), illegal))
+        .unwrap();
     assert_eq!(names("").await, Vec::<&str>::new());
     assert_eq!(
         recorder.about("illegal"),
@@ -297,7 +304,7 @@ async fn fault_rules_match_only_their_client() {
         client: Some("somebody*".to_owned()),
         ..Match::default()
     };
-    wire.server.perturb(Rule::new(mine, status(500))).unwrap();
+    wire.server.add_fault_rule(Rule::new(mine, status(500))).unwrap();
     assert_eq!(wire.get(CAPACITIES).await.code, 200);
     let token = wire.server.add_client("somebody-else");
     let other = super::client::client(&wire.running, Some(token));
@@ -309,7 +316,7 @@ async fn fault_rules_match_only_their_client() {
 async fn watches_with_a_lost_response_end() {
     let (wire, recorder) = observed().await;
     wire.server
-        .perturb(Rule::new(on(Verb::Watch), Effect::LoseAnswer).times(1))
+        .add_fault_rule(Rule::new(on(Verb::Watch), Effect::LoseAnswer).times(1))
         .unwrap();
     let request = Request::get(watched_from(1)).body(Body::empty()).unwrap();
     assert!(wire.client.send(request).await.is_err());

@@ -42,7 +42,7 @@ pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&Resourc
     };
     let name = path.and_then(|path| path.name.as_deref()).unwrap_or_default();
     let mut status = match code {
-        403 => Status::forbidden(subject, name, "this request was perturbed"),
+        403 => Status::forbidden(subject, name, "a fault rule refused this request"),
         409 => Status::conflict(
             subject,
             name,
@@ -51,7 +51,11 @@ pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&Resourc
         410 => Status::expired("too old resource version"),
         _ => match REFUSALS.iter().find(|(known, ..)| *known == code) {
             Some((_, reason, text)) => Status::failure(code, reason, *text),
-            None => Status::failure(code, "Unknown", format!("perturbed with status {code}")),
+            None => Status::failure(
+                code,
+                "Unknown",
+                format!("refused by a fault rule with status {code}"),
+            ),
         },
     };
     status.injected = true;

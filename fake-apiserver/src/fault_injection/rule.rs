@@ -125,7 +125,7 @@ pub enum RuleError {
     #[error("probability {0} is not between 0 and 1; choose one that is")]
     Probability(f64),
     /// The maximum number of rules is installed.
-    #[error("{0} perturbations are installed already; remove some first")]
+    #[error("{0} fault rules are installed, the maximum; remove some first")]
     TooMany(usize),
 }
 
@@ -187,9 +187,9 @@ const LEGAL_CODES_BY_VERB: [(u16, &[Verb]); 2] = [
     (410, &[Verb::List, Verb::Watch]),
 ];
 
-fn is_legal_refusal(code: u16, asked: &[Verb]) -> bool {
+fn is_legal_refusal(code: u16, matched: &[Verb]) -> bool {
     let fits = |(legal, verbs): &(u16, &[Verb])| {
-        *legal == code && !asked.is_empty() && asked.iter().all(|verb| verbs.contains(verb))
+        *legal == code && !matched.is_empty() && matched.iter().all(|verb| verbs.contains(verb))
     };
     LEGAL_CODES.contains(&code) || LEGAL_CODES_BY_VERB.iter().any(fits)
 }
