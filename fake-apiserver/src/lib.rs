@@ -21,7 +21,7 @@
 //!
 //! # Layout
 //!
-//! Modules from the bottom up. Each imports only modules listed before it; `tests/integration/floors.rs` enforces that.
+//! Modules from the bottom up. Each imports only modules listed before it; `tests/integration/layers.rs` enforces that.
 //!
 //! - `machinery`: what all kinds share: names, quantities, selectors, metadata, field errors, `Status`.
 //! - `config`: options, and the served Kubernetes release with its feature gates.

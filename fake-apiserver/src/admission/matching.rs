@@ -130,10 +130,10 @@ impl Selection {
         if !self.equivalent {
             return None;
         }
-        let (api, shelf) = (around.served(), subject.kind.shelf());
+        let (api, table_index) = (around.served(), subject.kind.table_index());
         let others: Vec<&Kind> = api
             .served()
-            .filter(|other| other.plural == subject.kind.plural && other.shelf() == shelf)
+            .filter(|other| other.plural == subject.kind.plural && other.table_index() == table_index)
             .collect();
         near.iter().find_map(|rule| {
             let mut others = others.iter();

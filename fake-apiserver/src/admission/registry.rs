@@ -106,7 +106,7 @@ fn webhooks(configurations: &Objects) -> Vec<Webhook> {
 
 impl Registrar {
     /// Invalidates the registry after a change of its objects. Called while the state is locked.
-    pub(crate) fn outdate(&self) {
+    pub(crate) fn invalidate(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 

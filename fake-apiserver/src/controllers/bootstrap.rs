@@ -21,7 +21,7 @@ const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-s
 
 /// Creates all initial objects, as the server itself.
 pub(crate) fn create(store: &Store) {
-    store.begin_with(&CLIENT.into(), create_all);
+    store.bootstrap(&CLIENT.into(), create_all);
 }
 
 fn create_all(txn: &mut Txn<'_>) {

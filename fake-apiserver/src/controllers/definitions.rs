@@ -53,10 +53,10 @@ fn serve(txn: &mut Txn<'_>, definition: &Value) {
     if is_made {
         return;
     }
-    let number = txn.resource_number(group, plural);
-    let made = kinds(definition, number);
+    let table_index = txn.table_index(group, plural);
+    let made = kinds(definition, table_index);
     if !is_formed {
-        txn.reform(number, |object| reformed(&made, object));
+        txn.reform(table_index, |object| reformed(&made, object));
     }
     txn.define(made);
 }

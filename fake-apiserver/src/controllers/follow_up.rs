@@ -5,8 +5,8 @@ use crate::store::{FollowUp, Txn};
 
 /// Runs the controllers for the changes of a transaction, under the same lock.
 pub(crate) fn follow_up(txn: &mut Txn<'_>) {
-    while let Some(owed) = txn.next_owed() {
-        match owed {
+    while let Some(work) = txn.next_work() {
+        match work {
             FollowUp::NamespaceCreated(name) => namespaces::add_account(txn, &name),
             FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
             FollowUp::Gone { namespace } => namespaces::settle(txn, &namespace),

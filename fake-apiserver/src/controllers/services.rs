@@ -14,7 +14,7 @@ pub(super) fn settle(txn: &mut Txn<'_>, old: Option<&Value>, new: Option<&Value>
     for gone in before.difference(&after) {
         if let Some(address) = txn.get(&IP_ADDRESS, gone) {
             txn.remove(&IP_ADDRESS, gone);
-            txn.owe(FollowUp::gone(address.value()));
+            txn.enqueue_work(FollowUp::gone(address.value()));
         }
     }
     let Some(new) = new else { return };

@@ -17,7 +17,7 @@ pub(crate) struct Catalogue {
     /// Custom resources by group and plural name; of each, the preferred version is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
     /// The same by the number of the resource's table in the store.
-    by_shelf: HashMap<usize, Arc<[Kind]>>,
+    by_table: HashMap<usize, Arc<[Kind]>>,
 }
 
 /// The API of a release: all resources, and the release that decides which of them are served.
@@ -72,7 +72,7 @@ impl Catalogue {
         };
         changed = changed.without(first.group, first.plural);
         let kinds: Arc<[Kind]> = kinds.into();
-        changed.by_shelf.insert(first.shelf(), kinds.clone());
+        changed.by_table.insert(first.table_index(), kinds.clone());
         let group = changed.groups.entry(first.group).or_default();
         group.insert(first.plural, kinds);
         changed
@@ -84,7 +84,7 @@ impl Catalogue {
         let Some(first) = self.all_of(group, plural).first() else {
             return changed;
         };
-        changed.by_shelf.remove(&first.shelf());
+        changed.by_table.remove(&first.table_index());
         if let Some(group) = changed.groups.get_mut(first.group) {
             group.remove(first.plural);
         }
@@ -155,14 +155,14 @@ impl Catalogue {
     }
 
     /// The resource with that table in the store, in its storage version.
-    pub(crate) fn at(&self, shelf: usize) -> Option<&Kind> {
+    pub(crate) fn at(&self, table_index: usize) -> Option<&Kind> {
         let defined = self
-            .by_shelf
-            .get(&shelf)
+            .by_table
+            .get(&table_index)
             .into_iter()
             .flat_map(|kinds| kinds.iter());
         KINDS
-            .get(shelf)
+            .get(table_index)
             .or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
     }
 
@@ -176,9 +176,9 @@ impl Catalogue {
 
 impl Kind {
     /// The number of the table in the store that contains the objects of the resource.
-    pub(crate) fn shelf(&self) -> usize {
+    pub(crate) fn table_index(&self) -> usize {
         if let Some(defined) = self.defined() {
-            return defined.shelf;
+            return defined.table_index;
         }
         let stored = self.stored();
         KINDS

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Defined {
     pub(super) row: Row,
     /// The number of the resource's table in the store, the same for all versions.
-    pub(crate) shelf: usize,
+    pub(crate) table_index: usize,
     /// All versions of the CRD, served or not.
     pub(crate) versions: Arc<[&'static str]>,
     pub(crate) list_kind: String,

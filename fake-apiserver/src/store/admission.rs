@@ -22,7 +22,7 @@ impl Store {
     pub(crate) fn registry(&self) -> Option<Arc<Registry>> {
         self.registrar.current(|| {
             let state = self.state.lock();
-            Sources::read(|kind| state.shelves[kind.shelf()].objects.clone())
+            Sources::read(|kind| state.tables[kind.table_index()].objects.clone())
         })
     }
 }
@@ -39,11 +39,14 @@ impl Txn<'_> {
 
 impl Surroundings for Store {
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
-        self.state.lock().shelves[kind.shelf()].objects.get(key).cloned()
+        self.state.lock().tables[kind.table_index()]
+            .objects
+            .get(key)
+            .cloned()
     }
 
     fn objects(&self, kind: &Kind) -> Objects {
-        self.state.lock().shelves[kind.shelf()].objects.clone()
+        self.state.lock().tables[kind.table_index()].objects.clone()
     }
 
     fn served(&self) -> Api {
@@ -61,7 +64,7 @@ impl Surroundings for Txn<'_> {
     }
 
     fn objects(&self, kind: &Kind) -> Objects {
-        self.state.shelves[kind.shelf()].objects.clone()
+        self.state.tables[kind.table_index()].objects.clone()
     }
 
     fn served(&self) -> Api {

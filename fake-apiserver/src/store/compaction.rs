@@ -9,7 +9,7 @@ use tokio::time::Instant;
 pub(super) struct Compaction {
     interval: Duration,
     /// When `next`, the revision of the next compaction, was recorded.
-    noted: Instant,
+    recorded_at: Instant,
     next: u64,
     /// States before this revision are compacted.
     oldest: u64,
@@ -19,7 +19,7 @@ impl Compaction {
     pub(super) fn new(interval: Duration, now: Instant) -> Self {
         Self {
             interval,
-            noted: now,
+            recorded_at: now,
             next: 0,
             oldest: 0,
         }
@@ -31,20 +31,20 @@ impl Compaction {
     /// Returns the newest revision, advanced by each round. kube-apiserver keeps renewing a lease in etcd, so each round sees a
     /// later revision than the last round and every list before it, and continue tokens expire even without writes.
     pub(super) fn advance(&mut self, now: Instant, revision: u64) -> u64 {
-        let rounds = now.duration_since(self.noted).as_nanos() / self.interval.as_nanos().max(1);
+        let rounds = now.duration_since(self.recorded_at).as_nanos() / self.interval.as_nanos().max(1);
         let mut revision = revision;
         if rounds > 0 {
             revision = revision.max(self.next) + 1;
             // After several missed rounds, no state before the newest is retained: no request read one in between.
             self.oldest = if rounds == 1 { self.next } else { revision };
             self.next = revision;
-            self.noted = now;
+            self.recorded_at = now;
         }
         revision
     }
 
     /// Whether the state at a revision is compacted.
-    pub(super) fn has_taken(&self, revision: u64) -> bool {
+    pub(super) fn is_compacted(&self, revision: u64) -> bool {
         revision < self.oldest
     }
 }
@@ -58,9 +58,9 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut compaction = Compaction::new(Duration::from_secs(10), start);
-        let mut gone_at = |seconds, newest, asked| {
+        let mut gone_at = |seconds, newest, revision| {
             compaction.advance(at(seconds), newest);
-            compaction.has_taken(asked)
+            compaction.is_compacted(revision)
         };
         assert!(!gone_at(9, 5, 4));
         assert!(!gone_at(10, 7, 4), "the first round only records the revision");
@@ -78,9 +78,9 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut compaction = Compaction::new(Duration::from_secs(10), start);
         assert_eq!(compaction.advance(at(10), 5), 6);
-        assert!(!compaction.has_taken(5));
+        assert!(!compaction.is_compacted(5));
         assert_eq!(compaction.advance(at(20), 6), 7);
-        assert!(compaction.has_taken(5), "it is older than both rounds");
-        assert!(!compaction.has_taken(6));
+        assert!(compaction.is_compacted(5), "it is older than both rounds");
+        assert!(!compaction.is_compacted(6));
     }
 }

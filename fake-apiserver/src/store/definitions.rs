@@ -3,7 +3,7 @@
 //! Owns the table indexes of custom resources, and ends watches and converts objects when a definition changes. Does not read definitions.
 
 use super::txn::Txn;
-use super::{Shelf, State};
+use super::{ResourceTable, State};
 use crate::kinds::Kind;
 use crate::kinds::definition::Others;
 use crate::machinery::intern;
@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 impl State {
     /// The table index of a custom resource, allocated if it is new.
-    fn number(&mut self, group: &str, plural: &str) -> usize {
-        let place = (intern::name(group), intern::name(plural));
-        let next = self.shelves.len();
-        let number = *self.numbers.entry(place).or_insert(next);
-        if number == next {
-            self.shelves.push(Shelf::default());
+    fn table_index(&mut self, group: &str, plural: &str) -> usize {
+        let resource = (intern::name(group), intern::name(plural));
+        let next = self.tables.len();
+        let index = *self.numbers.entry(resource).or_insert(next);
+        if index == next {
+            self.tables.push(ResourceTable::default());
             self.history.grow();
         }
-        number
+        index
     }
 }
 
@@ -37,31 +37,37 @@ impl Txn<'_> {
     }
 
     /// The table index of a resource, allocated if it is new.
-    pub(crate) fn resource_number(&mut self, group: &str, plural: &str) -> usize {
-        self.state.number(group, plural)
+    pub(crate) fn table_index(&mut self, group: &str, plural: &str) -> usize {
+        self.state.table_index(group, plural)
     }
 
     /// Starts serving all versions of a custom resource. Ends watches of its previous versions.
     pub(crate) fn define(&mut self, kinds: Vec<Kind>) {
-        let Some(shelf) = kinds.first().map(Kind::shelf) else {
+        let Some(table_index) = kinds.first().map(Kind::table_index) else {
             return;
         };
-        self.change(shelf, |api| api.catalogue = Arc::new(api.catalogue.with(kinds)));
+        self.change(table_index, |api| {
+            api.catalogue = Arc::new(api.catalogue.with(kinds))
+        });
     }
 
     /// Stops serving a custom resource and ends its watches.
     pub(crate) fn undefine(&mut self, group: &str, plural: &str) {
-        let shelf = self.api().catalogue.find_resource(group, plural).map(Kind::shelf);
-        if let Some(shelf) = shelf {
-            self.change(shelf, |api| {
+        let table_index = self
+            .api()
+            .catalogue
+            .find_resource(group, plural)
+            .map(Kind::table_index);
+        if let Some(table_index) = table_index {
+            self.change(table_index, |api| {
                 api.catalogue = Arc::new(api.catalogue.without(group, plural));
             });
         }
     }
 
     /// Rewrites the stored objects of a resource in another form. Watches see no event, and revisions do not change.
-    pub(crate) fn reform(&mut self, shelf: usize, form: impl Fn(&Value) -> Option<Value>) {
-        let objects = &mut self.state.shelves[shelf].objects;
+    pub(crate) fn reform(&mut self, table_index: usize, form: impl Fn(&Value) -> Option<Value>) {
+        let objects = &mut self.state.tables[table_index].objects;
         let formed = objects.iter().filter_map(|(key, object)| {
             let value = object.look(&form)?;
             Some((key.clone(), object.like(value, object.revision).unparsed()))
@@ -71,11 +77,11 @@ impl Txn<'_> {
         }
     }
 
-    fn change(&mut self, shelf: usize, change: impl FnOnce(&mut crate::kinds::Api)) {
+    fn change(&mut self, table_index: usize, change: impl FnOnce(&mut crate::kinds::Api)) {
         change(&mut self.store.api.write());
         let state = &mut *self.state;
         state.owners.unpark();
-        for watcher in state.shelves[shelf].watchers.all() {
+        for watcher in state.tables[table_index].watchers.all() {
             watcher.end(WatchEnd::Unserved, &self.store.activity);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns the order of expiry. Does not remove objects.
 
-use super::owners::Spot;
+use super::owners::ObjectId;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -10,9 +10,9 @@ use tokio::time::Instant;
 /// Last writes of the objects that expire.
 pub(super) struct Expiry {
     keep: Duration,
-    written: HashMap<Spot, Instant>,
+    written: HashMap<ObjectId, Instant>,
     /// When to check an object, earliest first. An object that was written since is enqueued again.
-    due: VecDeque<(Instant, Spot)>,
+    due: VecDeque<(Instant, ObjectId)>,
 }
 
 impl Expiry {
@@ -24,29 +24,29 @@ impl Expiry {
         }
     }
 
-    pub(super) fn wrote(&mut self, spot: Spot, now: Instant) {
-        if self.written.insert(spot.clone(), now).is_none() {
-            self.due.push_back((now + self.keep, spot));
+    pub(super) fn wrote(&mut self, object_id: ObjectId, now: Instant) {
+        if self.written.insert(object_id.clone(), now).is_none() {
+            self.due.push_back((now + self.keep, object_id));
         }
     }
 
-    pub(super) fn removed(&mut self, spot: &Spot) {
-        self.written.remove(spot);
+    pub(super) fn removed(&mut self, object_id: &ObjectId) {
+        self.written.remove(object_id);
     }
 
     /// The next expired object.
-    pub(super) fn next(&mut self, now: Instant) -> Option<Spot> {
+    pub(super) fn next(&mut self, now: Instant) -> Option<ObjectId> {
         while self.due.front().is_some_and(|(due, _)| *due <= now) {
-            let (_, spot) = self.due.pop_front()?;
-            let Some(written) = self.written.get(&spot) else {
+            let (_, object_id) = self.due.pop_front()?;
+            let Some(written) = self.written.get(&object_id) else {
                 continue;
             };
             let end = *written + self.keep;
             if end <= now {
-                self.written.remove(&spot);
-                return Some(spot);
+                self.written.remove(&object_id);
+                return Some(object_id);
             }
-            self.due.push_back((end, spot));
+            self.due.push_back((end, object_id));
         }
         None
     }
@@ -58,18 +58,18 @@ mod tests {
 
     #[test]
     fn a_later_write_postpones_expiry() {
-        let spot = |key: &str| (0, key.into());
+        let object_id = |key: &str| (0, key.into());
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut expiry = Expiry::new(Duration::from_secs(10));
         for (key, seconds) in [("a", 0), ("b", 1), ("a", 5), ("c", 6)] {
-            expiry.wrote(spot(key), at(seconds));
+            expiry.wrote(object_id(key), at(seconds));
         }
-        expiry.removed(&spot("c"));
+        expiry.removed(&object_id("c"));
         assert_eq!(expiry.next(at(10)), None);
-        assert_eq!(expiry.next(at(14)), Some(spot("b")));
+        assert_eq!(expiry.next(at(14)), Some(object_id("b")));
         assert_eq!(expiry.next(at(14)), None);
-        assert_eq!(expiry.next(at(16)), Some(spot("a")));
+        assert_eq!(expiry.next(at(16)), Some(object_id("a")));
         assert_eq!(expiry.next(at(99)), None);
     }
 }

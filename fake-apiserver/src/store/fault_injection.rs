@@ -41,7 +41,7 @@ impl Store {
         let removed = state.fault_rules.remove(id);
         self.has_fault_rules
             .store(!state.fault_rules.is_empty(), Ordering::Release);
-        for watcher in state.shelves.iter().flat_map(|shelf| shelf.watchers.all()) {
+        for watcher in state.tables.iter().flat_map(|table| table.watchers.all()) {
             watcher.release(id, &self.activity);
         }
         removed
@@ -91,9 +91,9 @@ impl Store {
 
     fn apply_rule_to_open_watches(&self, state: &mut State, id: RuleId) {
         let watchers: Vec<Arc<Watcher>> = state
-            .shelves
+            .tables
             .iter()
-            .flat_map(|shelf| shelf.watchers.all())
+            .flat_map(|table| table.watchers.all())
             .cloned()
             .collect();
         for watcher in watchers {
@@ -122,7 +122,7 @@ impl Store {
         let api = self.api();
         for kind in api.catalogue.kinds().filter(|kind| kind.is_stored()) {
             if on.matches_path(Some(&collection_path(kind))) {
-                state.history.compact(kind.shelf(), revision);
+                state.history.compact(kind.table_index(), revision);
             }
         }
         if let Some(applied) = state.fault_rules.record_application(id) {

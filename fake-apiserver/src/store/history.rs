@@ -53,7 +53,7 @@ const BYTES_MAX: usize = 512 << 20;
 /// The requested revision is no longer in the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gone {
-    pub(crate) asked: u64,
+    pub(crate) requested: u64,
     /// The oldest revision from which a watch can resume.
     pub(crate) oldest: u64,
 }
@@ -117,7 +117,7 @@ impl Logged {
 
     pub(super) fn committed(&self, kind: &Kind, client: &Arc<str>) -> Event {
         let object = self.object();
-        let (namespace, name) = place(object.value());
+        let (namespace, name) = namespace_and_name(object.value());
         Event::Commit {
             client: client.clone(),
             change: self.change,
@@ -142,9 +142,9 @@ impl State {
 
     /// Drops the parsed value and returns the object.
     fn unparse(&self) -> Arc<Object> {
-        let mut kept = self.0.lock();
-        *kept = kept.unparsed();
-        kept.clone()
+        let mut cached = self.0.lock();
+        *cached = cached.unparsed();
+        cached.clone()
     }
 }
 
@@ -164,17 +164,17 @@ impl History {
         self.logs.push((Log::new(), 0));
     }
 
-    pub(super) fn push(&mut self, shelf: usize, logged: Arc<Logged>) {
+    pub(super) fn push(&mut self, table_index: usize, logged: Arc<Logged>) {
         let bytes = logged.object().bytes().len();
-        self.order.push_back((logged.revision, shelf, bytes));
+        self.order.push_back((logged.revision, table_index, bytes));
         self.bytes += bytes;
-        self.logs[shelf].0.insert(logged.revision, logged);
+        self.logs[table_index].0.insert(logged.revision, logged);
         while self.order.len() > self.limit || self.bytes > self.bytes_max {
-            let Some((revision, shelf, bytes)) = self.order.pop_front() else {
+            let Some((revision, table_index, bytes)) = self.order.pop_front() else {
                 return;
             };
             self.bytes -= bytes;
-            let (log, compacted) = &mut self.logs[shelf];
+            let (log, compacted) = &mut self.logs[table_index];
             log.remove(&revision);
             *compacted = revision.max(*compacted);
         }
@@ -183,8 +183,8 @@ impl History {
 
     /// All retained changes, oldest first, each with the table index of its resource.
     pub(super) fn into_changes(self) -> Vec<(usize, Arc<Logged>)> {
-        let logged = |(revision, shelf, _): (u64, usize, usize)| {
-            Some((shelf, self.logs[shelf].0.get(&revision)?.clone()))
+        let logged = |(revision, table_index, _): (u64, usize, usize)| {
+            Some((table_index, self.logs[table_index].0.get(&revision)?.clone()))
         };
         self.order.into_iter().filter_map(logged).collect()
     }
@@ -194,25 +194,25 @@ impl History {
         let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
             return;
         };
-        let (revision, shelf, _) = self.order[at];
-        if let Some(logged) = self.logs[shelf].0.get(&revision) {
-            self.unparse(shelf, logged);
+        let (revision, table_index, _) = self.order[at];
+        if let Some(logged) = self.logs[table_index].0.get(&revision) {
+            self.unparse(table_index, logged);
         }
     }
 
     /// Drops the parsed value of a large superseded state. Called after the watches have seen the change.
-    pub(super) fn unparse_large(&self, shelf: usize, logged: &Logged) {
+    pub(super) fn unparse_large(&self, table_index: usize, logged: &Logged) {
         if logged
             .old()
             .is_some_and(|old| old.bytes().len() > PARSED_BYTES_EACH)
         {
-            self.unparse(shelf, logged);
+            self.unparse(table_index, logged);
         }
     }
 
-    fn unparse(&self, shelf: usize, logged: &Logged) {
+    fn unparse(&self, table_index: usize, logged: &Logged) {
         if let Some(old) = &logged.old {
-            self.share(shelf, &old.unparse());
+            self.share(table_index, &old.unparse());
         }
         if logged.change == Change::Deleted {
             logged.object.unparse();
@@ -220,17 +220,18 @@ impl History {
     }
 
     /// Replaces the state in the log by an equal object, so that both share memory.
-    pub(super) fn share(&self, shelf: usize, object: &Arc<Object>) {
-        if let Some(made) = self.logs[shelf].0.get(&object.revision) {
-            *made.object.0.lock() = object.clone();
+    pub(super) fn share(&self, table_index: usize, object: &Arc<Object>) {
+        if let Some(logged) = self.logs[table_index].0.get(&object.revision) {
+            *logged.object.0.lock() = object.clone();
         }
     }
 
     /// Removes the changes of a resource up to a revision.
-    pub(super) fn compact(&mut self, shelf: usize, revision: u64) {
-        self.order.retain(|(at, of, _)| *of != shelf || *at > revision);
+    pub(super) fn compact(&mut self, table_index: usize, revision: u64) {
+        self.order
+            .retain(|(at, of, _)| *of != table_index || *at > revision);
         self.bytes = self.order.iter().map(|(.., bytes)| bytes).sum();
-        let (log, compacted) = &mut self.logs[shelf];
+        let (log, compacted) = &mut self.logs[table_index];
         *log = log
             .range(revision + 1..)
             .map(|(at, logged)| (*at, logged.clone()))
@@ -239,11 +240,11 @@ impl History {
     }
 
     /// The log of a resource if it contains all changes after `revision`.
-    pub(super) fn since(&self, shelf: usize, revision: u64) -> Result<Log, Gone> {
-        let (log, compacted) = &self.logs[shelf];
+    pub(super) fn since(&self, table_index: usize, revision: u64) -> Result<Log, Gone> {
+        let (log, compacted) = &self.logs[table_index];
         if revision < *compacted {
             return Err(Gone {
-                asked: revision,
+                requested: revision,
                 oldest: *compacted,
             });
         }
@@ -251,8 +252,13 @@ impl History {
     }
 
     /// Reverts all changes after `revision`.
-    pub(super) fn rewind(&self, shelf: usize, revision: u64, objects: &mut Objects) -> Result<(), Gone> {
-        let log = self.since(shelf, revision)?;
+    pub(super) fn rewind(
+        &self,
+        table_index: usize,
+        revision: u64,
+        objects: &mut Objects,
+    ) -> Result<(), Gone> {
+        let log = self.since(table_index, revision)?;
         for (_, logged) in log.range(revision + 1..).rev() {
             match &logged.old {
                 Some(old) => drop(objects.insert(logged.key.clone(), old.get())),
@@ -271,7 +277,7 @@ pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
 }
 
 /// Namespace and name of an object.
-pub(super) fn place(object: &Value) -> (Option<Arc<str>>, Arc<str>) {
+pub(super) fn namespace_and_name(object: &Value) -> (Option<Arc<str>>, Arc<str>) {
     let namespace = metadata::text(object, "namespace");
     (
         (!namespace.is_empty()).then(|| namespace.into()),

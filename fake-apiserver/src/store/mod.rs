@@ -5,7 +5,7 @@
 
 pub(crate) mod activity;
 mod admission;
-mod birth;
+mod bootstrap_cache;
 mod clock;
 mod compaction;
 mod definitions;
@@ -87,8 +87,8 @@ pub(crate) struct Store {
 
 struct State {
     revision: u64,
-    /// Indexed by resource (`Kind::shelf`).
-    shelves: Vec<Shelf>,
+    /// Indexed by resource (`Kind::table_index`).
+    tables: Vec<ResourceTable>,
     /// Table indexes of custom resources, by group and plural name. A recreated definition gets its old index.
     numbers: HashMap<(&'static str, &'static str), usize>,
     /// The names in use by definitions.
@@ -106,7 +106,7 @@ struct State {
 
 /// The objects and watches of one resource.
 #[derive(Default)]
-struct Shelf {
+struct ResourceTable {
     objects: Objects,
     watchers: Watchers,
 }
@@ -130,7 +130,9 @@ impl Store {
         let state = State {
             // No object has revision 1, so that a watch from 1 sees all changes.
             revision: 1,
-            shelves: std::iter::repeat_with(Shelf::default).take(built_in).collect(),
+            tables: std::iter::repeat_with(ResourceTable::default)
+                .take(built_in)
+                .collect(),
             numbers: HashMap::new(),
             names: TakenNames::default(),
             history: History::new(built_in, options.history),
@@ -202,8 +204,12 @@ impl Store {
 
     /// Authenticates an `Authorization` header. None if it has no bearer token.
     pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
-        let lookup =
-            |kind: &Kind, key: &str| self.state.lock().shelves[kind.shelf()].objects.get(key).cloned();
+        let lookup = |kind: &Kind, key: &str| {
+            self.state.lock().tables[kind.table_index()]
+                .objects
+                .get(key)
+                .cloned()
+        };
         self.authenticator.header(header, &lookup)
     }
 
@@ -227,7 +233,7 @@ impl Store {
         let mut state = self.state.lock();
         self.api.write().profile = profile;
         state.owners.unpark();
-        let watchers = state.shelves.iter().flat_map(|shelf| shelf.watchers.all());
+        let watchers = state.tables.iter().flat_map(|table| table.watchers.all());
         for watcher in watchers.filter(|watcher| !watcher.kind.life.contains(profile)) {
             watcher.end(WatchEnd::Unserved, &self.activity);
         }
@@ -271,14 +277,14 @@ impl Store {
     /// Removes a watch that was never reported to the observer.
     pub(crate) fn forget(&self, watcher: &Arc<Watcher>) {
         let mut state = self.state.lock();
-        state.shelves[watcher.kind.shelf()].watchers.remove(watcher);
+        state.tables[watcher.kind.table_index()].watchers.remove(watcher);
         self.activity.done(watcher.discard());
     }
 
     /// Removes a watch and reports its end.
     pub(crate) fn unwatch(&self, watcher: &Arc<Watcher>, why: WatchEnd) {
         let mut state = self.state.lock();
-        state.shelves[watcher.kind.shelf()].watchers.remove(watcher);
+        state.tables[watcher.kind.table_index()].watchers.remove(watcher);
         let why = watcher.close(why);
         self.activity.done(watcher.discard());
         if let Some(observer) = &self.observer {
@@ -294,16 +300,16 @@ impl Store {
 
 impl State {
     /// Drops parsed values beyond the memory limit.
-    pub(super) fn bound_values(&mut self) {
-        while let Some((shelf, key)) = self.parsed.excess() {
-            if let Some(object) = self.shelves[shelf].objects.get_mut(&key) {
+    pub(super) fn evict_parsed(&mut self) {
+        while let Some((table_index, key)) = self.parsed.excess() {
+            if let Some(object) = self.tables[table_index].objects.get_mut(&key) {
                 *object = object.unparsed();
-                self.history.share(shelf, object);
+                self.history.share(table_index, object);
             }
         }
     }
 
     fn policy_sources(&self) -> Sources {
-        Sources::read(|kind| self.shelves[kind.shelf()].objects.clone())
+        Sources::read(|kind| self.tables[kind.table_index()].objects.clone())
     }
 }

@@ -14,36 +14,36 @@ pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 
 /// A stored object: table index of its resource, and key.
-pub(super) type Spot = (usize, Arc<str>);
+pub(super) type ObjectId = (usize, Arc<str>);
 
 /// Owners, dependents and the garbage collector's queue.
 #[derive(Clone, Default)]
 pub(super) struct Owners {
     /// Dependents by the uid of their owner.
-    dependents: HashMap<String, BTreeSet<Spot>>,
+    dependents: HashMap<String, BTreeSet<ObjectId>>,
     /// Objects that may be garbage or wait for their dependents, oldest first.
-    queue: VecDeque<Spot>,
-    queued: BTreeSet<Spot>,
+    queue: VecDeque<ObjectId>,
+    queued: BTreeSet<ObjectId>,
     /// Objects with owners of resources that are not served. Enqueued again when other resources are served.
-    parked: BTreeSet<Spot>,
+    parked: BTreeSet<ObjectId>,
 }
 
 impl Owners {
     /// Updates the index for a change of an object.
-    pub(super) fn note(
+    pub(super) fn update(
         &mut self,
         catalogue: &Catalogue,
-        shelf: usize,
+        table_index: usize,
         key: &str,
         old: Option<&Object>,
         new: Option<&Object>,
     ) {
         let (before, after) = (references(old), references(new));
-        let spot = || (shelf, Arc::from(key));
+        let object_id = || (table_index, Arc::from(key));
         if before != after {
             for uid in uids(before) {
                 let gone = self.dependents.get_mut(uid).is_some_and(|dependents| {
-                    dependents.remove(&spot());
+                    dependents.remove(&object_id());
                     dependents.is_empty()
                 });
                 if gone {
@@ -51,10 +51,13 @@ impl Owners {
                 }
             }
             for uid in uids(after) {
-                self.dependents.entry(uid.to_owned()).or_default().insert(spot());
+                self.dependents
+                    .entry(uid.to_owned())
+                    .or_default()
+                    .insert(object_id());
             }
             if !after.is_null() {
-                self.enqueue(spot());
+                self.enqueue(object_id());
             }
             // Owners in foreground deletion may have waited for this change.
             for owner in owners(catalogue, old, before) {
@@ -62,7 +65,7 @@ impl Owners {
             }
         }
         match (old, new) {
-            (_, Some(new)) if waits(new.value()) => self.enqueue(spot()),
+            (_, Some(new)) if waits(new.value()) => self.enqueue(object_id()),
             (Some(old), None) => {
                 for dependent in self.of(metadata::text(old.value(), "uid")) {
                     self.enqueue(dependent);
@@ -72,29 +75,29 @@ impl Owners {
         }
     }
 
-    pub(super) fn enqueue(&mut self, spot: Spot) {
-        if self.queued.insert(spot.clone()) {
-            self.queue.push_back(spot);
+    pub(super) fn enqueue(&mut self, object_id: ObjectId) {
+        if self.queued.insert(object_id.clone()) {
+            self.queue.push_back(object_id);
         }
     }
 
     /// Parks an object whose owners cannot be resolved with the served resources.
-    pub(super) fn park(&mut self, spot: Spot) {
-        self.parked.insert(spot);
+    pub(super) fn park(&mut self, object_id: ObjectId) {
+        self.parked.insert(object_id);
     }
 
     /// Enqueues all parked objects.
     pub(super) fn unpark(&mut self) {
-        for spot in std::mem::take(&mut self.parked) {
-            self.enqueue(spot);
+        for object_id in std::mem::take(&mut self.parked) {
+            self.enqueue(object_id);
         }
     }
 
     /// Takes the next object from the queue.
-    pub(super) fn next(&mut self) -> Option<Spot> {
-        let spot = self.queue.pop_front()?;
-        self.queued.remove(&spot);
-        Some(spot)
+    pub(super) fn next(&mut self) -> Option<ObjectId> {
+        let object_id = self.queue.pop_front()?;
+        self.queued.remove(&object_id);
+        Some(object_id)
     }
 
     pub(super) fn has_work(&self) -> bool {
@@ -102,7 +105,7 @@ impl Owners {
     }
 
     /// The dependents of an owner.
-    pub(super) fn of(&self, uid: &str) -> Vec<Spot> {
+    pub(super) fn of(&self, uid: &str) -> Vec<ObjectId> {
         self.dependents.get(uid).into_iter().flatten().cloned().collect()
     }
 }
@@ -127,7 +130,7 @@ fn owners<'a>(
     catalogue: &'a Catalogue,
     of: Option<&'a Object>,
     references: &'a Value,
-) -> impl Iterator<Item = Spot> + 'a {
+) -> impl Iterator<Item = ObjectId> + 'a {
     let namespace = of.map_or("", |object| metadata::text(object.value(), "namespace"));
     references
         .as_array()
@@ -136,7 +139,7 @@ fn owners<'a>(
         .filter_map(move |reference| {
             let text = |field: &str| reference[field].as_str().unwrap_or_default();
             let kind = catalogue.find_kind(text("apiVersion"), text("kind"))?;
-            Some((kind.shelf(), kind.key(Some(namespace), text("name")).into()))
+            Some((kind.table_index(), kind.key(Some(namespace), text("name")).into()))
         })
 }
 

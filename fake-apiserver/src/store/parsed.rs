@@ -3,13 +3,13 @@
 //! Owns the order and the limit. A parsed value takes five times the memory of its bytes; without a limit, a server
 //! with many objects would fill up with unused values.
 
-use super::owners::Spot;
+use super::owners::ObjectId;
 use crate::object::Object;
 use std::collections::BTreeMap;
 
 /// Objects with cached values, by the revision that wrote them.
 pub(super) struct Parsed {
-    spots: BTreeMap<u64, (Spot, usize)>,
+    objects: BTreeMap<u64, (ObjectId, usize)>,
     bytes: usize,
     limit: usize,
 }
@@ -18,33 +18,33 @@ impl Parsed {
     /// `limit` is in bytes of JSON.
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            spots: BTreeMap::new(),
+            objects: BTreeMap::new(),
             bytes: 0,
             limit,
         }
     }
 
-    pub(super) fn wrote(&mut self, spot: Spot, object: &Object) {
+    pub(super) fn wrote(&mut self, object_id: ObjectId, object: &Object) {
         let bytes = object.bytes().len();
         self.bytes += bytes;
-        self.spots.insert(object.revision, (spot, bytes));
+        self.objects.insert(object.revision, (object_id, bytes));
     }
 
     /// Removes a state that is no longer the newest of its object.
     pub(super) fn superseded(&mut self, object: &Object) {
-        if let Some((_, bytes)) = self.spots.remove(&object.revision) {
+        if let Some((_, bytes)) = self.objects.remove(&object.revision) {
             self.bytes -= bytes;
         }
     }
 
     /// The object written longest ago, if the limit is exceeded. Returned once.
-    pub(super) fn excess(&mut self) -> Option<Spot> {
+    pub(super) fn excess(&mut self) -> Option<ObjectId> {
         if self.bytes <= self.limit {
             return None;
         }
-        let (_, (spot, bytes)) = self.spots.pop_first()?;
+        let (_, (object_id, bytes)) = self.objects.pop_first()?;
         self.bytes -= bytes;
-        Some(spot)
+        Some(object_id)
     }
 }
 
@@ -58,16 +58,16 @@ mod tests {
         let object = |revision| Object::new(json!({"kind": "A", "apiVersion": "v1"}), revision);
         let size = object(1).bytes().len();
         let mut parsed = Parsed::new(2 * size);
-        let spot = |name: &str| (0, name.into());
+        let object_id = |name: &str| (0, name.into());
         for (revision, name) in [(1, "a"), (2, "b"), (3, "c")] {
-            parsed.wrote(spot(name), &object(revision));
+            parsed.wrote(object_id(name), &object(revision));
         }
-        assert_eq!(parsed.excess(), Some(spot("a")));
+        assert_eq!(parsed.excess(), Some(object_id("a")));
         assert_eq!(parsed.excess(), None);
         parsed.superseded(&object(2));
-        parsed.wrote(spot("b"), &object(4));
-        parsed.wrote(spot("d"), &object(5));
-        assert_eq!(parsed.excess(), Some(spot("c")), "b was written again");
+        parsed.wrote(object_id("b"), &object(4));
+        parsed.wrote(object_id("d"), &object(5));
+        assert_eq!(parsed.excess(), Some(object_id("c")), "b was written again");
         parsed.superseded(&object(1));
         assert_eq!(parsed.excess(), None, "a was evicted before");
     }

@@ -21,11 +21,11 @@ pub(crate) struct Selection {
 impl Selection {
     /// Whether the object with this key is selected.
     pub(crate) fn matches(&self, key: &str, object: &Object) -> bool {
-        self.is_placed(key) && self.picks(object)
+        self.key_matches(key) && self.selectors_match(object)
     }
 
     /// Whether a key is in the selected namespace and has the selected name.
-    pub(super) fn is_placed(&self, key: &str) -> bool {
+    pub(super) fn key_matches(&self, key: &str) -> bool {
         // Fast path for long lists.
         if self.namespace.is_none() && self.name.is_none() {
             return true;
@@ -36,27 +36,27 @@ impl Selection {
     }
 
     /// Whether the label and field selectors match an object.
-    fn picks(&self, object: &Object) -> bool {
+    fn selectors_match(&self, object: &Object) -> bool {
         let (labels, fields) = (&self.labels, &self.fields);
         let all = labels.is_empty() && fields.is_empty();
         all || object.look(|value| labels.matches(value) && fields.matches(value))
     }
 
     /// The only namespace whose objects can match. None if there can be several.
-    pub(super) fn only_namespace(&self) -> Option<&str> {
+    pub(super) fn single_namespace(&self) -> Option<&str> {
         let own = self.namespace.as_deref();
         own.or_else(|| self.fields.only("/metadata/namespace"))
     }
 
     /// The only name that matching objects can have. None if there can be several.
-    pub(super) fn only_name(&self) -> Option<&str> {
+    pub(super) fn single_name(&self) -> Option<&str> {
         let own = self.name.as_deref();
         own.or_else(|| self.fields.only("/metadata/name"))
     }
 
     /// The part of a resource that contains all matches: with a single name, at most one object.
     pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
-        let (namespace, name) = (self.only_namespace(), self.only_name());
+        let (namespace, name) = (self.single_namespace(), self.single_name());
         match name {
             Some(name) if namespace.is_some() || !kind.namespaced => {
                 let found = objects.get_key_value(kind.key(namespace, name).as_str());
@@ -69,14 +69,14 @@ impl Selection {
     }
 
     /// The event that a watch with this selection sees of a change in its namespace. None if it sees none.
-    pub(super) fn sees(
+    pub(super) fn event_for(
         &self,
         transition: &Transition<'_>,
         frames: Option<&Arc<Frames>>,
     ) -> Option<Delivered> {
         let Transition { logged, object, old } = transition;
-        let before = old.as_ref().is_some_and(|old| self.picks(old));
-        let after = logged.change != Change::Deleted && self.picks(object);
+        let before = old.as_ref().is_some_and(|old| self.selectors_match(old));
+        let after = logged.change != Change::Deleted && self.selectors_match(object);
         let (change, object) = match (before, after) {
             (false, true) => (Change::Added, object.clone()),
             (true, true) => (Change::Modified, object.clone()),

@@ -35,7 +35,7 @@ pub(crate) struct Txn<'a> {
     pub(super) store: &'a Store,
     pub(super) state: MutexGuard<'a, State>,
     /// Declared after the state, so that on drop the lock is released before the tasks wake.
-    sleepers: Sleepers,
+    wakers: WakeOnDrop,
     client: &'a Arc<str>,
     /// The user of the request. None for the server's own writes.
     pub(crate) user: Option<Arc<User>>,
@@ -54,14 +54,14 @@ pub(crate) struct Txn<'a> {
     /// The request's own random source, if it may be executed several times.
     pub(super) chance: Option<StdRng>,
     /// Work for the controllers, in the order of the changes.
-    owed: VecDeque<FollowUp>,
+    work_queue: VecDeque<FollowUp>,
 }
 
 /// Tasks of watches with events to send; woken on drop.
 #[derive(Default)]
-struct Sleepers(Vec<Waker>);
+struct WakeOnDrop(Vec<Waker>);
 
-impl Drop for Sleepers {
+impl Drop for WakeOnDrop {
     fn drop(&mut self) {
         self.0.drain(..).for_each(Waker::wake);
     }
@@ -78,7 +78,7 @@ impl<'a> Txn<'a> {
         Self {
             store,
             state: store.state.lock(),
-            sleepers: Sleepers::default(),
+            wakers: WakeOnDrop::default(),
             client,
             user: None,
             verb: None,
@@ -88,7 +88,7 @@ impl<'a> Txn<'a> {
             empties: Vec::new(),
             consultation: None,
             chance: None,
-            owed: VecDeque::new(),
+            work_queue: VecDeque::new(),
         }
     }
 }
@@ -140,11 +140,11 @@ impl Txn<'_> {
 
     /// The object with that key. None if it does not exist.
     pub(crate) fn get(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
-        self.state.shelves[kind.shelf()].objects.get(key).cloned()
+        self.state.tables[kind.table_index()].objects.get(key).cloned()
     }
 
     pub(crate) fn snapshot(&self, kind: &Kind) -> Snapshot {
-        let objects = self.state.shelves[kind.shelf()].objects.clone();
+        let objects = self.state.tables[kind.table_index()].objects.clone();
         Snapshot {
             objects,
             revision: self.state.revision,
@@ -153,9 +153,9 @@ impl Txn<'_> {
 
     /// The resource at an earlier revision.
     pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Gone> {
-        let shelf = kind.shelf();
-        let mut objects = self.state.shelves[shelf].objects.clone();
-        self.state.history.rewind(shelf, revision, &mut objects)?;
+        let table_index = kind.table_index();
+        let mut objects = self.state.tables[table_index].objects.clone();
+        self.state.history.rewind(table_index, revision, &mut objects)?;
         Ok(Snapshot { objects, revision })
     }
 
@@ -167,7 +167,7 @@ impl Txn<'_> {
 
     /// Whether the state at a revision is compacted.
     pub(crate) fn is_compacted(&self, revision: u64) -> bool {
-        self.state.compaction.has_taken(revision)
+        self.state.compaction.is_compacted(revision)
     }
 
     /// Creates or updates an object and sets its resourceVersion. Retains the old managedFields if the value has none.
@@ -229,13 +229,13 @@ impl Txn<'_> {
 
     /// The single write path: revision, objects, log, watchers, observer, in this order under one lock.
     fn commit(&mut self, kind: &Kind, key: &str, new: Option<Arc<Object>>) {
-        let shelf_number = kind.shelf();
+        let table_index = kind.table_index();
         let key: Arc<str> = key.into();
         let state = &mut *self.state;
-        let shelf = &mut state.shelves[shelf_number];
+        let table = &mut state.tables[table_index];
         let (change, old, shown) = match new {
             Some(new) => {
-                let old = shelf.objects.insert(key.clone(), new.clone());
+                let old = table.objects.insert(key.clone(), new.clone());
                 (
                     if old.is_some() {
                         Change::Modified
@@ -247,7 +247,7 @@ impl Txn<'_> {
                 )
             }
             None => {
-                let Some(old) = shelf.objects.remove(&key) else {
+                let Some(old) = table.objects.remove(&key) else {
                     return;
                 };
                 let last = history::at_revision(&old, state.revision + 1);
@@ -259,13 +259,13 @@ impl Txn<'_> {
             state.parsed.superseded(old);
         }
         if let Some(new) = after {
-            state.parsed.wrote((shelf_number, key.clone()), new);
+            state.parsed.wrote((table_index, key.clone()), new);
         }
         if kind.stored().expires {
-            let spot = (shelf_number, key.clone());
+            let object_id = (table_index, key.clone());
             match after {
-                Some(_) => state.expiry.wrote(spot, Instant::now()),
-                None => state.expiry.removed(&spot),
+                Some(_) => state.expiry.wrote(object_id, Instant::now()),
+                None => state.expiry.removed(&object_id),
             }
         }
         if kind.defines {
@@ -275,7 +275,7 @@ impl Txn<'_> {
         let catalogue = &self.store.api.read().catalogue;
         state
             .owners
-            .note(catalogue, shelf_number, &key, old.as_deref(), after);
+            .update(catalogue, table_index, &key, old.as_deref(), after);
         state.revision += 1;
         let logged = Arc::new(Logged::new(
             key,
@@ -284,13 +284,13 @@ impl Txn<'_> {
             shown.clone(),
             old.clone(),
         ));
-        state.history.push(shelf_number, logged.clone());
-        self.owed.extend(FollowUp::of(kind, &logged));
+        state.history.push(table_index, logged.clone());
+        self.work_queue.extend(FollowUp::of(kind, &logged));
         if kind.registers {
-            self.store.registrar.outdate();
+            self.store.registrar.invalidate();
         }
         if rbac::is_source(kind) {
-            self.store.authorizer.outdate();
+            self.store.authorizer.invalidate();
         }
         self.store.committed.notify_waiters();
         let (namespace, name) = (
@@ -298,16 +298,16 @@ impl Txn<'_> {
             metadata::text(shown.value(), "name"),
         );
         let (frames, activity) = (Arc::new(Frames::default()), &self.store.activity);
-        let (watchers, transition) = (shelf.watchers.of(namespace, name), logged.transition());
-        self.sleepers
+        let (watchers, transition) = (table.watchers.of(namespace, name), logged.transition());
+        self.wakers
             .0
             .extend(watchers.filter_map(|watcher| watcher.offer(&transition, &frames, activity)));
         if let Some(observer) = &self.store.observer {
             observer.observe(logged.committed(&kind.stored(), self.client));
         }
         let new = Some(shown.value()).filter(|_| change != Change::Deleted);
-        self.state.history.unparse_large(shelf_number, &logged);
-        self.state.bound_values();
+        self.state.history.unparse_large(table_index, &logged);
+        self.state.evict_parsed();
         let plugins = self.plugins();
         for plugin in plugins.iter() {
             plugin.committed(self, &kind.stored(), old.as_deref().map(|old| old.value()), new);
@@ -315,13 +315,13 @@ impl Txn<'_> {
     }
 
     /// Enqueues work for the controllers. The owner of the transaction runs them before it ends.
-    pub(crate) fn owe(&mut self, work: FollowUp) {
-        self.owed.push_back(work);
+    pub(crate) fn enqueue_work(&mut self, work: FollowUp) {
+        self.work_queue.push_back(work);
     }
 
     /// The next work item of the controllers.
-    pub(crate) fn next_owed(&mut self) -> Option<FollowUp> {
-        self.owed.pop_front()
+    pub(crate) fn next_work(&mut self) -> Option<FollowUp> {
+        self.work_queue.pop_front()
     }
 
     /// Opens a watch. The lock is held, so that no change is lost between initial and later events.
@@ -333,14 +333,14 @@ impl Txn<'_> {
         selection: Selection,
         start: Start,
     ) -> Result<Arc<Watcher>, (u64, Gone)> {
-        let shelf = kind.shelf();
+        let table_index = kind.table_index();
         self.state.watches += 1;
         let (id, now) = (self.state.watches, self.state.revision);
         let (head, after) = match start {
             Start::Now => (Opening::Done, now),
             Start::State => (
                 Opening::State {
-                    objects: selection.narrow(kind, self.state.shelves[shelf].objects.clone()),
+                    objects: selection.narrow(kind, self.state.tables[table_index].objects.clone()),
                     last: None,
                 },
                 now,
@@ -349,7 +349,7 @@ impl Txn<'_> {
                 let log = self
                     .state
                     .history
-                    .since(shelf, revision)
+                    .since(table_index, revision)
                     .map_err(|gone| (id, gone))?;
                 (Opening::Backlog { log, last: revision }, now.max(revision))
             }
@@ -363,47 +363,47 @@ impl Txn<'_> {
             limit: self.store.options.watch_queue,
             inbox: Mutex::new(Inbox::new(head, self.store.activity.begin())),
         });
-        self.state.shelves[shelf].watchers.add(watcher.clone());
+        self.state.tables[table_index].watchers.add(watcher.clone());
         self.store.apply_faults_to_new_watch(&mut self.state, &watcher);
         Ok(watcher)
     }
 
     /// The objects of a resource in a namespace.
     pub(crate) fn in_namespace(&self, kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
-        namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
+        namespace_range(&self.state.tables[kind.table_index()].objects, Some(namespace))
             .map(|(_, object)| object.clone())
             .collect()
     }
 
     /// Whether a resource has any object in a namespace.
     pub(crate) fn has_content(&self, kind: &Kind, namespace: &str) -> bool {
-        let mut objects = namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace));
+        let mut objects = namespace_range(&self.state.tables[kind.table_index()].objects, Some(namespace));
         objects.next().is_some()
     }
 
     /// Releases the lock for a moment, in an operation that need not be atomic. State that was read before may have
     /// changed.
     pub(crate) fn pause(&mut self) {
-        let sleepers = std::mem::take(&mut self.sleepers);
-        MutexGuard::unlocked_fair(&mut self.state, || drop(sleepers));
+        let wakers = std::mem::take(&mut self.wakers);
+        MutexGuard::unlocked_fair(&mut self.state, || drop(wakers));
     }
 
     /// The next object in the garbage collector's queue.
     pub(crate) fn next_to_collect(&mut self) -> Option<(Kind, Arc<str>)> {
         let api = self.api();
-        let (shelf, key) = self.state.owners.next()?;
-        Some((api.catalogue.at(shelf)?.clone(), key))
+        let (table_index, key) = self.state.owners.next()?;
+        Some((api.catalogue.at(table_index)?.clone(), key))
     }
 
     /// Parks an object for the garbage collector until other resources are served.
     pub(crate) fn collect_later(&mut self, kind: &Kind, key: &Arc<str>) {
-        self.state.owners.park((kind.shelf(), key.clone()));
+        self.state.owners.park((kind.table_index(), key.clone()));
     }
 
     /// The next expired object.
     pub(crate) fn next_expired(&mut self) -> Option<(Kind, Arc<str>)> {
-        let (shelf, key) = self.state.expiry.next(Instant::now())?;
-        Some((self.api().catalogue.at(shelf)?.clone(), key))
+        let (table_index, key) = self.state.expiry.next(Instant::now())?;
+        Some((self.api().catalogue.at(table_index)?.clone(), key))
     }
 
     pub(crate) fn has_garbage(&self) -> bool {
@@ -413,11 +413,11 @@ impl Txn<'_> {
     /// The objects whose ownerReferences have that uid.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<(Kind, Arc<Object>)> {
         let api = self.api();
-        let spots = self.state.owners.of(uid).into_iter();
-        spots
-            .filter_map(|(shelf, key)| {
-                let object = self.state.shelves[shelf].objects.get(&key)?.clone();
-                Some((api.catalogue.at(shelf)?.clone(), object))
+        let dependents = self.state.owners.of(uid).into_iter();
+        dependents
+            .filter_map(|(table_index, key)| {
+                let object = self.state.tables[table_index].objects.get(&key)?.clone();
+                Some((api.catalogue.at(table_index)?.clone(), object))
             })
             .collect()
     }

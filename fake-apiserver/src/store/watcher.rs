@@ -4,7 +4,7 @@
 //! Does not know HTTP; the reader serializes batches and waits with a waker.
 
 use super::frames::{Delivered, Frames};
-use super::history::{Log, Transition, place};
+use super::history::{Log, Transition, namespace_and_name};
 use super::selection::Selection;
 use crate::fault_injection::RuleId;
 use crate::kinds::Kind;
@@ -114,7 +114,7 @@ impl Watcher {
         if transition.logged.revision <= self.after {
             return None;
         }
-        let event = self.selection.sees(transition, Some(frames))?;
+        let event = self.selection.event_for(transition, Some(frames))?;
         let mut inbox = self.inbox.lock();
         if inbox.closed.is_some() {
             return None;
@@ -219,7 +219,7 @@ impl Watcher {
     }
 
     pub(super) fn delivery(&self, event: &Delivered) -> Event {
-        let (namespace, name) = event.object.look(place);
+        let (namespace, name) = event.object.look(namespace_and_name);
         Event::Delivery {
             client: self.client.clone(),
             watch: self.id,
@@ -327,8 +327,8 @@ impl Inbox {
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
                     let transition = logged.transition();
-                    if selection.is_placed(&logged.key) {
-                        events.extend(selection.sees(&transition, None));
+                    if selection.key_matches(&logged.key) {
+                        events.extend(selection.event_for(&transition, None));
                         bytes += transition.object.bytes().len();
                     }
                     if bytes >= BATCH_BYTES {

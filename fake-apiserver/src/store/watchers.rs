@@ -22,18 +22,21 @@ struct Names {
 
 impl Watchers {
     pub(super) fn add(&mut self, watcher: Arc<Watcher>) {
-        let names = match watcher.selection.only_namespace() {
+        let names = match watcher.selection.single_namespace() {
             None => &mut self.everywhere,
             Some(namespace) => self.by_namespace.entry(namespace.into()).or_default(),
         };
-        match watcher.selection.only_name().map(Box::from) {
+        match watcher.selection.single_name().map(Box::from) {
             None => names.every.push(watcher),
             Some(name) => names.by_name.entry(name).or_default().push(watcher),
         }
     }
 
     pub(super) fn remove(&mut self, watcher: &Arc<Watcher>) {
-        let (namespace, name) = (watcher.selection.only_namespace(), watcher.selection.only_name());
+        let (namespace, name) = (
+            watcher.selection.single_namespace(),
+            watcher.selection.single_name(),
+        );
         let Some(namespace) = namespace else {
             return self.everywhere.remove(watcher, name);
         };
@@ -47,26 +50,26 @@ impl Watchers {
 
     /// All watches that may select an object.
     pub(super) fn of<'a>(&'a self, namespace: &str, name: &'a str) -> impl Iterator<Item = &'a Arc<Watcher>> {
-        let places = [Some(&self.everywhere), self.by_namespace.get(namespace)];
-        places.into_iter().flatten().flat_map(move |names| {
+        let name_sets = [Some(&self.everywhere), self.by_namespace.get(namespace)];
+        name_sets.into_iter().flatten().flat_map(move |names| {
             let named = names.by_name.get(name).into_iter().flatten();
             names.every.iter().chain(named)
         })
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Watcher>> {
-        let places = std::iter::once(&self.everywhere).chain(self.by_namespace.values());
-        places.flat_map(|names| names.every.iter().chain(names.by_name.values().flatten()))
+        let name_sets = std::iter::once(&self.everywhere).chain(self.by_namespace.values());
+        name_sets.flat_map(|names| names.every.iter().chain(names.by_name.values().flatten()))
     }
 }
 
 impl Names {
     fn remove(&mut self, watcher: &Arc<Watcher>, name: Option<&str>) {
         let Some(name) = name else {
-            return take_out(&mut self.every, watcher);
+            return remove_watcher(&mut self.every, watcher);
         };
         if let Some(named) = self.by_name.get_mut(name) {
-            take_out(named, watcher);
+            remove_watcher(named, watcher);
             if named.is_empty() {
                 self.by_name.remove(name);
             }
@@ -74,7 +77,7 @@ impl Names {
     }
 }
 
-fn take_out(watchers: &mut Vec<Arc<Watcher>>, watcher: &Arc<Watcher>) {
+fn remove_watcher(watchers: &mut Vec<Arc<Watcher>>, watcher: &Arc<Watcher>) {
     if let Some(at) = watchers.iter().position(|it| Arc::ptr_eq(it, watcher)) {
         watchers.swap_remove(at);
     }

@@ -91,7 +91,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     }
     let object = txn.put_limited(kind, &key, object)?;
     if kind.end.is_some() {
-        txn.owe(FollowUp::NamespaceCreated(key));
+        txn.enqueue_work(FollowUp::NamespaceCreated(key));
     }
     Ok(Answer::Object {
         code: 201,

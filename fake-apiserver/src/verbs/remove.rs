@@ -59,7 +59,7 @@ pub(super) fn remove(
             txn.put(kind, &key, object)
         };
         if kind.end.is_some() {
-            txn.owe(FollowUp::NamespaceEnding(target.name().to_owned()));
+            txn.enqueue_work(FollowUp::NamespaceEnding(target.name().to_owned()));
         }
         return Ok(Answer::Object {
             // Legacy behaviour: only a request with `orphanDependents: false` gets 202.
@@ -68,7 +68,7 @@ pub(super) fn remove(
         });
     }
     txn.remove(kind, &target.key());
-    txn.owe(FollowUp::gone(old.value()));
+    txn.enqueue_work(FollowUp::gone(old.value()));
     if kind.returns_deleted {
         let mut object = old.value().clone();
         if grace.is_some() {

@@ -33,7 +33,7 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
                 watch,
                 Status::expired(format!(
                     "too old resource version: {} ({})",
-                    gone.asked, gone.oldest
+                    gone.requested, gone.oldest
                 )),
             )
         });

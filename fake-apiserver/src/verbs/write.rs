@@ -145,7 +145,7 @@ pub(crate) fn store(
     if is_finished(kind, &new) {
         // The response has the object without finalizers, at its old revision.
         txn.remove(kind, &key);
-        txn.owe(FollowUp::gone(&new));
+        txn.enqueue_work(FollowUp::gone(&new));
         return Ok(Object::new(new, old.revision));
     }
     let managed = metadata::take(&mut new, "managedFields");

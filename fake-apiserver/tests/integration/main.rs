@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]
 
-mod floors;
 pub mod fuzzed;
 mod imports;
 mod kubectl;
+mod layers;
 mod quantity;
 mod wire;

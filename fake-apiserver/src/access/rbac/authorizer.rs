@@ -35,7 +35,7 @@ impl Authorizer {
     }
 
     /// Invalidates the policy after a change of roles or bindings. Called while the state is locked.
-    pub(crate) fn outdate(&self) {
+    pub(crate) fn invalidate(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 

@@ -19,8 +19,8 @@ use crate::structural::Schema;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The resources that a CRD defines, the preferred version first. `shelf` is the number of their table in the store.
-pub(crate) fn kinds(definition: &Value, shelf: usize) -> Vec<Kind> {
+/// The resources that a CRD defines, the preferred version first. `table_index` is the number of their table in the store.
+pub(crate) fn kinds(definition: &Value, table_index: usize) -> Vec<Kind> {
     let spec = &definition["spec"];
     let mut all: Vec<&Value> = json::list(&spec["versions"]).iter().collect();
     all.sort_by(|a, b| versions::compare(json::string(a, "name"), json::string(b, "name")));
@@ -34,7 +34,7 @@ pub(crate) fn kinds(definition: &Value, shelf: usize) -> Vec<Kind> {
     let origin = Arc::new(Origin::of(definition));
     let conversion = Conversion::read(&spec["conversion"]);
     let make = |version: &Value| {
-        let mut made = defined(definition, version, shelf, names.clone(), origin.clone());
+        let mut made = defined(definition, version, table_index, names.clone(), origin.clone());
         made.conversion.clone_from(&conversion);
         Arc::new(made)
     };
@@ -49,7 +49,7 @@ pub(crate) fn kinds(definition: &Value, shelf: usize) -> Vec<Kind> {
 fn defined(
     definition: &Value,
     version: &Value,
-    shelf: usize,
+    table_index: usize,
     versions: Arc<[&'static str]>,
     origin: Arc<Origin>,
 ) -> Defined {
@@ -58,7 +58,7 @@ fn defined(
     schema.preserve |= definition["spec"]["preserveUnknownFields"] == true;
     Defined {
         row: row(definition, version),
-        shelf,
+        table_index,
         versions,
         list_kind: json::string(&definition["status"]["acceptedNames"], "listKind").to_owned(),
         schema,

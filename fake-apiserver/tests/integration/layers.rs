@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// From the bottom up. Modules of one layer do not import each other. `lib.rs` is above all.
-const FLOORS: &[&[&str]] = &[
+const LAYERS: &[&[&str]] = &[
     &["machinery", "types"],
     &["config", "outbound", "request"],
     &["fault_injection", "protobuf"],
@@ -29,19 +29,19 @@ fn sources() -> Imports {
     Imports::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-fn floor(room: &str) -> Option<usize> {
-    FLOORS.iter().position(|rooms| rooms.contains(&room))
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|modules| modules.contains(&module))
 }
 
 /// Imports of modules that are not in a lower layer, with the names of both files.
-fn arrows_up(imports: &Imports, floor: impl Fn(&str) -> Option<usize>) -> Vec<String> {
+fn upward_imports(imports: &Imports, layer: impl Fn(&str) -> Option<usize>) -> Vec<String> {
     let all = imports
         .of
         .iter()
         .flat_map(|(from, targets)| targets.iter().map(move |to| (from, to)));
-    let between_rooms = all.filter(|(from, to)| !from.is_empty() && from[0] != to[0]);
-    let leads_down = |(from, to): &(&Module, &Module)| floor(&to[0]) < floor(&from[0]);
-    let up = between_rooms.filter(|arrow| !leads_down(arrow));
+    let between_modules = all.filter(|(from, to)| !from.is_empty() && from[0] != to[0]);
+    let is_downward = |(from, to): &(&Module, &Module)| layer(&to[0]) < layer(&from[0]);
+    let up = between_modules.filter(|import| !is_downward(import));
     up.map(|(from, to)| format!("{} → {}", shown(from), shown(to)))
         .collect()
 }
@@ -49,19 +49,19 @@ fn arrows_up(imports: &Imports, floor: impl Fn(&str) -> Option<usize>) -> Vec<St
 #[test]
 fn every_module_is_in_a_layer() {
     let imports = sources();
-    let rooms: BTreeSet<&str> = imports
+    let modules: BTreeSet<&str> = imports
         .of
         .keys()
         .filter_map(|module| module.first())
         .map(String::as_str)
         .collect();
-    let listed: BTreeSet<&str> = FLOORS.iter().copied().flatten().copied().collect();
-    assert_eq!(rooms, listed, "the modules in src/ and those listed in FLOORS");
+    let listed: BTreeSet<&str> = LAYERS.iter().copied().flatten().copied().collect();
+    assert_eq!(modules, listed, "the modules in src/ and those listed in LAYERS");
 }
 
 #[test]
 fn modules_import_only_lower_layers() {
-    let up = arrows_up(&sources(), floor);
+    let up = upward_imports(&sources(), layer);
     assert!(
         up.is_empty(),
         "imports of higher layers; move the imported code down:\n{}",
@@ -81,7 +81,7 @@ fn imports_between_files_are_acyclic() {
 }
 
 /// A synthetic crate.
-fn made_up(files: &[(&str, &str)]) -> Imports {
+fn synthetic(files: &[(&str, &str)]) -> Imports {
     Imports::of_texts(
         files
             .iter()
@@ -91,7 +91,7 @@ fn made_up(files: &[(&str, &str)]) -> Imports {
 
 #[test]
 fn upward_imports_are_found_through_re_exports_and_inside_function_bodies() {
-    let imports = made_up(&[
+    let imports = synthetic(&[
         ("lib.rs", "mod low; mod high;"),
         (
             "low.rs",
@@ -105,21 +105,21 @@ fn upward_imports_are_found_through_re_exports_and_inside_function_bodies() {
         ("high/other.rs", ""),
         ("high/deep.rs", ""),
     ]);
-    let floors = |room: &str| ["low", "high"].iter().position(|known| *known == room);
+    let layers = |module: &str| ["low", "high"].iter().position(|known| *known == module);
     let expected = ["low → high::deep", "low → high::other", "low → high::thing"];
-    assert_eq!(arrows_up(&imports, floors), expected);
+    assert_eq!(upward_imports(&imports, layers), expected);
 }
 
 #[test]
 fn import_cycles_between_a_folder_and_its_file_are_found() {
-    let imports = made_up(&[
-        ("lib.rs", "mod room;"),
+    let imports = synthetic(&[
+        ("lib.rs", "mod module;"),
         (
-            "room/mod.rs",
+            "module/mod.rs",
             "mod part;\npub(crate) struct Whole;\nfn f() { part::call() }",
         ),
-        ("room/part.rs", "use super::Whole;"),
+        ("module/part.rs", "use super::Whole;"),
     ]);
     let circle: Vec<String> = imports.circle().unwrap().iter().map(shown).collect();
-    assert_eq!(circle, ["room", "room::part"]);
+    assert_eq!(circle, ["module", "module::part"]);
 }

@@ -18,19 +18,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Creates the initial objects of a cluster.
-pub(crate) type Make = fn(&mut Txn<'_>);
+pub(crate) type CreateObjects = fn(&mut Txn<'_>);
 
 /// Limit of cached initial states: one for each release, with and without roles.
-const KEPT: usize = 64;
+const ENTRIES_MAX: usize = 64;
 
 /// Seed of the initial objects' uids for all servers with a seed, whatever their own seed is.
 const SEED: u64 = 0;
 
-static BIRTHS: Mutex<VecDeque<(Alike, Arc<Birth>)>> = Mutex::new(VecDeque::new());
+static CACHE: Mutex<VecDeque<(CacheKey, Arc<BootstrapState>)>> = Mutex::new(VecDeque::new());
 
 /// All options that determine the initial objects: the cache key.
 #[derive(Debug, PartialEq)]
-struct Alike {
+struct CacheKey {
     now: Arc<str>,
     profile: Profile,
     authorization: Authorization,
@@ -40,7 +40,7 @@ struct Alike {
     history: usize,
 }
 
-impl Alike {
+impl CacheKey {
     fn of(options: &ServerOptions, profile: Profile, now: Arc<str>) -> Self {
         // Destructured in full, so that a new option does not compile until it is considered here.
         let ServerOptions {
@@ -67,7 +67,7 @@ impl Alike {
             remote_webhooks: _,
             clock: _,
         } = options;
-        Alike {
+        CacheKey {
             now,
             profile,
             authorization: *authorization,
@@ -80,9 +80,9 @@ impl Alike {
 }
 
 /// The state of a server with only its initial objects.
-struct Birth {
+struct BootstrapState {
     revision: u64,
-    shelves: Vec<Objects>,
+    tables: Vec<Objects>,
     owners: Owners,
     /// Oldest revision first, each with the table index of its resource.
     changes: Vec<(usize, Arc<Logged>)>,
@@ -90,60 +90,65 @@ struct Birth {
 
 impl Store {
     /// Creates the initial objects as `client`. Servers with a seed and equal options share them.
-    pub(crate) fn begin_with(&self, client: &Arc<str>, make: Make) {
+    pub(crate) fn bootstrap(&self, client: &Arc<str>, create_objects: CreateObjects) {
         let now = self.clock.now();
         if self.options.seed.is_none() {
-            return make(&mut Txn::begin_at(self, client, now));
+            return create_objects(&mut Txn::begin_at(self, client, now));
         }
-        let alike = Alike::of(&self.options, self.profile(), now);
-        let mut births = BIRTHS.lock();
-        let known = births.iter().find(|(known, _)| *known == alike);
-        let birth = match known {
-            Some((_, birth)) => birth.clone(),
+        let key = CacheKey::of(&self.options, self.profile(), now);
+        let mut cache = CACHE.lock();
+        let cached = cache.iter().find(|(cached, _)| *cached == key);
+        let bootstrap_state = match cached {
+            Some((_, bootstrap_state)) => bootstrap_state.clone(),
             None => {
-                let birth = Arc::new(Birth::new(&self.options, client, make, alike.now.clone()));
-                births.truncate(KEPT - 1);
-                births.push_front((alike, birth.clone()));
-                birth
+                let bootstrap_state = Arc::new(BootstrapState::new(
+                    &self.options,
+                    client,
+                    create_objects,
+                    key.now.clone(),
+                ));
+                cache.truncate(ENTRIES_MAX - 1);
+                cache.push_front((key, bootstrap_state.clone()));
+                bootstrap_state
             }
         };
-        drop(births);
-        self.take_over(&birth, client);
+        drop(cache);
+        self.load(&bootstrap_state, client);
     }
 
-    fn take_over(&self, birth: &Birth, client: &Arc<str>) {
+    fn load(&self, bootstrap_state: &BootstrapState, client: &Arc<str>) {
         let mut state = self.state.lock();
         let State {
             revision,
-            shelves,
+            tables,
             owners,
             history,
             ..
         } = &mut *state;
-        *revision = birth.revision;
-        owners.clone_from(&birth.owners);
-        for (shelf, objects) in shelves.iter_mut().zip(&birth.shelves) {
-            shelf.objects.clone_from(objects);
+        *revision = bootstrap_state.revision;
+        owners.clone_from(&bootstrap_state.owners);
+        for (table, objects) in tables.iter_mut().zip(&bootstrap_state.tables) {
+            table.objects.clone_from(objects);
         }
         let kinds = Catalogue::built_in();
-        for (shelf, logged) in &birth.changes {
-            history.push(*shelf, logged.clone());
-            if let (Some(observer), Some(kind)) = (&self.observer, kinds.at(*shelf)) {
+        for (table_index, logged) in &bootstrap_state.changes {
+            history.push(*table_index, logged.clone());
+            if let (Some(observer), Some(kind)) = (&self.observer, kinds.at(*table_index)) {
                 observer.observe(logged.committed(&kind.stored(), client));
             }
         }
     }
 }
 
-impl Birth {
-    fn new(options: &ServerOptions, client: &Arc<str>, make: Make, now: Arc<str>) -> Self {
+impl BootstrapState {
+    fn new(options: &ServerOptions, client: &Arc<str>, create_objects: CreateObjects, now: Arc<str>) -> Self {
         let store = Store::new(options.clone(), None, Vec::new());
         store.state.lock().rng = StdRng::seed_from_u64(SEED);
-        make(&mut Txn::begin_at(&store, client, now));
+        create_objects(&mut Txn::begin_at(&store, client, now));
         let state = store.state.into_inner();
-        Birth {
+        BootstrapState {
             revision: state.revision,
-            shelves: state.shelves.into_iter().map(|shelf| shelf.objects).collect(),
+            tables: state.tables.into_iter().map(|table| table.objects).collect(),
             owners: state.owners,
             changes: state.history.into_changes(),
         }
