@@ -52,8 +52,8 @@ struct Entries {
 impl UsageLog {
     /// Records a decision. A full log only counts permissions that it already contains.
     pub(crate) fn note(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
-        let (asked, verb) = (attributes.asked, attributes.verb);
-        let hash = match asked {
+        let (target, verb) = (attributes.target, attributes.verb);
+        let hash = match target {
             ResourceOrPath::Resource {
                 group,
                 resource,
@@ -107,7 +107,7 @@ impl Usage {
             allowed: 0,
             denied: 0,
         };
-        match attributes.asked {
+        match attributes.target {
             ResourceOrPath::Path(path) => path.clone_into(&mut usage.path),
             ResourceOrPath::Resource {
                 group,
@@ -136,7 +136,7 @@ impl Usage {
     fn is_about(&self, user: &str, attributes: Attributes<'_>) -> bool {
         *self.user == *user
             && self.verb == attributes.verb
-            && match attributes.asked {
+            && match attributes.target {
                 ResourceOrPath::Path(path) => self.resource.is_empty() && self.path == path,
                 ResourceOrPath::Resource {
                     group,
@@ -290,7 +290,7 @@ mod tests {
     fn note(log: &UsageLog, path: &str, allowed: bool) {
         let attributes = Attributes {
             verb: "get",
-            asked: ResourceOrPath::Path(path),
+            target: ResourceOrPath::Path(path),
         };
         log.note(&"u".into(), attributes, allowed);
     }

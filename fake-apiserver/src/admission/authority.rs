@@ -21,7 +21,7 @@ impl Authority for Asker<'_> {
             };
             account.authenticated()
         });
-        let asked = match &check.path {
+        let target = match &check.path {
             Some(path) => ResourceOrPath::Path(path),
             None => ResourceOrPath::Resource {
                 group: check.group.as_deref().unwrap_or_default(),
@@ -33,7 +33,7 @@ impl Authority for Asker<'_> {
         };
         let attributes = Attributes {
             verb: &check.verb,
-            asked,
+            target,
         };
         let decision = self
             .around

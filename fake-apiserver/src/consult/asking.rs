@@ -7,7 +7,7 @@ use crate::admission::{
 use crate::kinds::{Kind, NAMESPACE};
 use crate::machinery::status::Status;
 use crate::store::Store;
-use crate::verbs::sent;
+use crate::verbs::for_webhook;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -98,9 +98,9 @@ impl Asking<'_> {
             None => Ok(Value::Null),
             Some(object) if is_whole && kind.conversion().is_some() => {
                 let converted = convert::value_of(self.store, kind, object).await?;
-                Ok(sent(kind, is_whole, &converted))
+                Ok(for_webhook(kind, is_whole, &converted))
             }
-            Some(object) => Ok(sent(kind, is_whole, object)),
+            Some(object) => Ok(for_webhook(kind, is_whole, object)),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::admission::{Verdict, Webhook};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::patch::json_patch;
-use crate::verbs::received;
+use crate::verbs::from_webhook;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -99,7 +99,7 @@ async fn change(
     if !subject.is_whole() {
         return Ok(Some(document));
     }
-    let made = received(kind, &subject.kind, object, document).map_err(internal)?;
+    let made = from_webhook(kind, &subject.kind, object, document).map_err(internal)?;
     let made = convert::value_of(asking.store, &subject.kind, &made).await;
     made.map(Some).map_err(internal)
 }

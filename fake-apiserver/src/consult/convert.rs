@@ -11,7 +11,7 @@ use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::store::Store;
-use crate::verbs::{is_in, is_unconverted, sent};
+use crate::verbs::{for_webhook, is_in_version, is_unconverted};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,10 +67,10 @@ pub(crate) async fn objects(store: &Store, kind: &Kind, objects: &[Arc<Object>])
 
 /// Converts an object that is not stored. Retains its managedFields.
 pub(super) async fn value_of(store: &Store, kind: &Kind, value: &Value) -> Result<Value, String> {
-    let Some(conversion) = kind.conversion().filter(|_| !is_in(kind, value)) else {
+    let Some(conversion) = kind.conversion().filter(|_| !is_in_version(kind, value)) else {
         return Ok(value.clone());
     };
-    let documents = vec![sent(kind, true, value)];
+    let documents = vec![for_webhook(kind, true, value)];
     let converted = convert(store, kind, conversion, documents).await?;
     let mut converted = converted.into_iter().next().unwrap_or_default();
     let managed = value["metadata"].get("managedFields").cloned();

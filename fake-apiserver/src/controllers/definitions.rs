@@ -9,8 +9,8 @@ use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
-use crate::verbs::reformed;
-use crate::verbs::remove::{is_finished, remove_everywhere};
+use crate::verbs::remove::{is_finished, remove_in_all_namespaces};
+use crate::verbs::rewrite_stored;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn serve(txn: &mut Txn<'_>, definition: &Value) {
     let table_index = txn.table_index(group, plural);
     let made = kinds(definition, table_index);
     if !is_formed {
-        txn.reform(table_index, |object| reformed(&made, object));
+        txn.rewrite_objects(table_index, |object| rewrite_stored(&made, object));
     }
     txn.define(made);
 }
@@ -139,7 +139,7 @@ fn finish(txn: &mut Txn<'_>, name: &str, found: &Arc<Object>) {
         .map(|kind| kind.stored());
     let was_established = is_true(definition, "Established");
     if let Some(kind) = kind.filter(|_| was_established) {
-        remove_everywhere(txn, &kind);
+        remove_in_all_namespaces(txn, &kind);
         if !txn.snapshot(&kind).objects.is_empty() {
             // Objects with finalizers delay the deletion of the definition.
             return;

@@ -89,7 +89,7 @@ impl OwnedAttributes {
         };
         Attributes {
             verb: self.verb,
-            asked: target,
+            target,
         }
     }
 

@@ -66,7 +66,7 @@ fn read(headers: &HeaderMap) -> User {
 /// Checks the permission for each part of the impersonated identity.
 fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
     let need = |group, resource, subresource, namespace, name| {
-        let asked = ResourceOrPath::Resource {
+        let target = ResourceOrPath::Resource {
             group,
             resource,
             subresource,
@@ -75,7 +75,7 @@ fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
         };
         let attributes = Attributes {
             verb: "impersonate",
-            asked,
+            target,
         };
         store.authorize(user, attributes).require(&attributes, user)
     };

@@ -44,7 +44,7 @@ pub(super) fn answer(
         NonResource::Paths => respond::json(200, &root::paths(api, health::paths()), head.pretty),
         NonResource::Swagger => openapi::swagger(api, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
-            .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
+            .zipped(head.accepts_gzip, gzip::DOCUMENT_BYTES_MIN),
         NonResource::OpenApi(None) => openapi::index(api, request.headers()),
         NonResource::OpenApi(Some(place)) => {
             let found = openapi::group(place, api, params, request.headers());
@@ -60,7 +60,7 @@ pub(super) fn answer(
                 Some(_) => respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH)),
                 None => respond::document(200, &found.document, head.accept, head.pretty),
             };
-            document.zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
+            document.zipped(head.accepts_gzip, gzip::OBJECT_BYTES_MIN)
         }
     }
 }

@@ -11,10 +11,13 @@ pub(super) fn parse(text: &str, most: Duration) -> Result<Duration, Status> {
     if text.is_empty() {
         return Ok(most);
     }
-    let asked = duration::parse(text).map_err(|why| {
+    let requested = duration::parse(text).map_err(|why| {
         Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
     })?;
-    Ok(asked.filter(|asked| !asked.is_zero()).unwrap_or(most).min(most))
+    Ok(requested
+        .filter(|requested| !requested.is_zero())
+        .unwrap_or(most)
+        .min(most))
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result
     let mut list = None;
     let (code, body) = match answer {
         Answer::List(plan) if is_plain => {
-            list = Some(Box::new(plain_list(kind, plan.cut())));
+            list = Some(Box::new(plain_list(kind, plan.into_page())));
             (200, Ok(Bytes::new()))
         }
         Answer::Object { code, object } => (code, object_body(kind, &object, form)),
@@ -115,7 +115,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result
             return Ok(in_json(success.code, status_body(&success, form.pretty)));
         }
         Answer::Nothing => return Ok(empty(StatusCode::NO_CONTENT)),
-        Answer::List(plan) => (200, list_body(kind, plan.cut(), form)),
+        Answer::List(plan) => (200, list_body(kind, plan.into_page(), form)),
         // Watches are streamed and never rendered here.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };

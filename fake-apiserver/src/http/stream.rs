@@ -13,7 +13,7 @@ use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
 use crate::store::{Batch, Delivered, FrameForm, Store, Watcher};
 use crate::verbs::call::WatchPlan;
-use crate::verbs::shown;
+use crate::verbs::to_requested_version;
 use bytes::{BufMut, Bytes, BytesMut};
 use jiff::Timestamp;
 use rand::RngExt;
@@ -216,7 +216,7 @@ impl WatchBody {
         let (kind, form) = (&self.kind, &self.form);
         let first = std::mem::replace(&mut self.first, false);
         let render = || {
-            let object = shown(kind, event.object.clone());
+            let object = to_requested_version(kind, event.object.clone());
             let body = match form.accept {
                 Accept::Table(version) => bytes(&table::event(kind, &object, form, version, first)),
                 _ => object_body(kind, &object, form)?,

@@ -68,7 +68,7 @@ impl LocalClient {
     pub fn list(&self, at: &ResourceRef) -> Result<Listed, Status> {
         match self.call(Verb::List, self.target(at, Part::Main)?, Payload::None)? {
             Answer::List(plan) => {
-                let listing = plan.cut();
+                let listing = plan.into_page();
                 let items = listing.objects.iter().map(|object| object.shared()).collect();
                 Ok(Listed {
                     items,

@@ -64,11 +64,11 @@ proptest! {
     }
 
     #[test]
-    fn corrupted_objects_never_panic(seed: [u8; 32], at: prop::sample::Index, byte: u8, cut: bool) {
+    fn corrupted_objects_never_panic(seed: [u8; 32], at: prop::sample::Index, byte: u8, truncate: bool) {
         let pod = Maker::new(seed, false).object("v1", "Pod");
         let mut body = encode(&pod).expect("the object has the form of its type").whole().to_vec();
         let at = at.index(body.len());
-        if cut { body.truncate(at) } else { body[at] = byte }
+        if truncate { body.truncate(at) } else { body[at] = byte }
         if let Err(status) = decode(&body, ("v1", "Pod")) {
             prop_assert_eq!(status.code, 400);
         }

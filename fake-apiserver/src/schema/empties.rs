@@ -34,7 +34,7 @@ pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
 }
 
 /// Replaces empty lists and maps by `null` in fields that are always written.
-pub(crate) fn forget_empties(of: &Type, object: &mut Value) {
+pub(crate) fn nullify_empties(of: &Type, object: &mut Value) {
     let Value::Object(members) = object else { return };
     for field in of.fields.iter().filter(|field| field.holds_empties) {
         let Some(member) = members.get_mut(field.name) else {
@@ -51,7 +51,7 @@ pub(crate) fn forget_empties(of: &Type, object: &mut Value) {
 /// The same for the structs inside a value.
 fn below(form: &ValueType, value: &mut Value) {
     match (form, value) {
-        (ValueType::Struct(id), value) => forget_empties(id.get(), value),
+        (ValueType::Struct(id), value) => nullify_empties(id.get(), value),
         (ValueType::List(inner), Value::Array(items)) => items.iter_mut().for_each(|item| below(inner, item)),
         (ValueType::Map(inner), Value::Object(members)) => {
             members.values_mut().for_each(|member| below(inner, member));

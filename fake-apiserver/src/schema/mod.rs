@@ -12,7 +12,7 @@ mod table;
 mod types;
 
 pub(crate) use conform::{Conformed, conform, conform_part, zero};
-pub(crate) use empties::{Empty, forget_empties, put_back};
+pub(crate) use empties::{Empty, nullify_empties, put_back};
 pub(crate) use form_error::FormError;
 pub(crate) use scalar::check_time;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};

@@ -66,7 +66,7 @@ impl Txn<'_> {
     }
 
     /// Rewrites the stored objects of a resource in another form. Watches see no event, and revisions do not change.
-    pub(crate) fn reform(&mut self, table_index: usize, form: impl Fn(&Value) -> Option<Value>) {
+    pub(crate) fn rewrite_objects(&mut self, table_index: usize, form: impl Fn(&Value) -> Option<Value>) {
         let objects = &mut self.state.tables[table_index].objects;
         let formed = objects.iter().filter_map(|(key, object)| {
             let value = object.look(&form)?;

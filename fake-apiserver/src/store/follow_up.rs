@@ -48,21 +48,21 @@ impl FollowUp {
         let is_gone = logged.change == Change::Deleted;
         let key = || (*logged.key).to_owned();
         let now = || Some(logged.object()).filter(|_| !is_gone);
-        let mut work_queue = Vec::new();
+        let mut work = Vec::new();
         if *kind == SERVICE {
             let (old, new) = (logged.old(), now());
-            work_queue.push(Self::Service { old, new });
+            work.push(Self::Service { old, new });
         }
         if kind.defines {
-            work_queue.push(Self::Definition(key()));
+            work.push(Self::Definition(key()));
         }
         if kind.registers && kind.status {
-            work_queue.push(Self::Policy(key()));
+            work.push(Self::Policy(key()));
         }
         if kind.defined().is_some() && is_gone {
             let (group, plural) = (kind.group, kind.plural);
-            work_queue.push(Self::InstanceGone { group, plural });
+            work.push(Self::InstanceGone { group, plural });
         }
-        work_queue
+        work
     }
 }

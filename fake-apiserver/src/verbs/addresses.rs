@@ -66,11 +66,11 @@ fn cluster_ip(
 ) -> Result<(), Status> {
     // An allocated IP stays: validation rejects a change. A service without one never gets one on update.
     let has = |service: &Value| !json::list(&service["spec"]["clusterIPs"]).is_empty();
-    let asked = json::string(&service["spec"], "clusterIP").to_owned();
-    if service["spec"]["type"] == "ExternalName" || asked == "None" || old.is_some_and(has) {
+    let requested = json::string(&service["spec"], "clusterIP").to_owned();
+    if service["spec"]["type"] == "ExternalName" || requested == "None" || old.is_some_and(has) {
         return Ok(());
     }
-    if asked.is_empty() {
+    if requested.is_empty() {
         let name = metadata::text(service, "name").to_owned();
         let free = free_address(txn, network);
         let free = free.ok_or_else(|| full(&format!("a serviceIP for Service {name:?}")))?;
@@ -78,7 +78,7 @@ fn cluster_ip(
         return Ok(());
     }
     // Validation has rejected invalid IPs.
-    let Ok(ip) = asked.parse::<IpAddr>() else {
+    let Ok(ip) = requested.parse::<IpAddr>() else {
         return Ok(());
     };
     let is_within = network.services.contains(ip);
@@ -86,7 +86,9 @@ fn cluster_ip(
         true if is_within => return Ok(()),
         true => {
             let range = &network.services;
-            format!("the provided IP ({asked}) is not in the valid range. The range of valid IPs is {range}")
+            format!(
+                "the provided IP ({requested}) is not in the valid range. The range of valid IPs is {range}"
+            )
         }
         false if !is_within => "the provided network does not match the current range".to_owned(),
         false if txn.get(&IP_ADDRESS, &ip.to_string()).is_some() => {
@@ -95,7 +97,7 @@ fn cluster_ip(
         false => return Ok(()),
     };
     let mut faults = Faults::default();
-    let text = format!("failed to allocate IP {asked}: {why}");
+    let text = format!("failed to allocate IP {requested}: {why}");
     faults.invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), &text);
     Err(refused(service, faults))
 }
@@ -145,17 +147,17 @@ fn node_ports(
             .iter()
             .find(|(port, _)| old.is_none() && *port == number)
             .map(|(_, at)| *at);
-        let asked = port["nodePort"].as_u64().filter(|port| *port != 0);
-        let at = match (asked, shared) {
-            (Some(asked), shared) if shared != Some(asked) => {
-                ports.reserve(asked).map_err(|why| {
+        let requested = port["nodePort"].as_u64().filter(|port| *port != 0);
+        let at = match (requested, shared) {
+            (Some(requested), shared) if shared != Some(requested) => {
+                ports.reserve(requested).map_err(|why| {
                     let mut faults = Faults::default();
-                    faults.invalid(format!("spec.ports[{i}].nodePort"), asked, &why);
+                    faults.invalid(format!("spec.ports[{i}].nodePort"), requested, &why);
                     refused(service, faults)
                 })?;
-                asked
+                requested
             }
-            (Some(asked), _) => asked,
+            (Some(requested), _) => requested,
             (None, Some(shared)) => shared,
             (None, None) if !gives => continue,
             (None, None) => ports.next(txn).ok_or_else(|| full("a nodePort"))?,

@@ -2,12 +2,12 @@
 //!
 //! Owns the order of checks. Merging and field ownership are in `managed`.
 
-use super::body::{check_name, place};
+use super::body::{check_name, set_namespace};
 use super::call::{Answer, Call};
-use super::convert::{judged, shown};
+use super::convert::{to_requested_version, to_validated_version};
 use super::create::insert;
 use super::decode::decode_applied;
-use super::decoded::{FieldValidation, Undecodable};
+use super::decoded::{DecodeError, FieldValidation};
 use super::escalation::may_create;
 use super::read::existing;
 use super::write::replace;
@@ -34,10 +34,13 @@ pub(super) fn apply(
     let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
     let writer = call.field_manager();
     let force = call.params.flag("force").unwrap_or_default();
-    let before = live.as_ref().map(|live| judged(txn, kind, live)).transpose()?;
+    let before = live
+        .as_ref()
+        .map(|live| to_validated_version(txn, kind, live))
+        .transpose()?;
     let (object, owners) = writer.apply(&txn.now, before.as_deref(), &document.value, force)?;
     let decoded = decode_applied(&kind.judged(), object.into()).map_err(|why| match why {
-        Undecodable::Version(status) => status,
+        DecodeError::Version(status) => status,
         why => Status::internal(format!(
             "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {}",
             writer.subject(&document.value),
@@ -46,14 +49,14 @@ pub(super) fn apply(
         )),
     })?;
     txn.warnings
-        .extend_from_slice(judge(validation, &document.duplicates)?);
+        .extend_from_slice(check_duplicates(validation, &document.duplicates)?);
     txn.empties = decoded.empties;
     let mut object = decoded.object;
     managed::mark(&mut object, owners);
     if live.is_none() {
         refuse_uid(call, &object)?;
     }
-    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     check_name(&call.target, &object)?;
     let Some(live) = live else {
         may_create(txn, &call.target)?;
@@ -63,7 +66,7 @@ pub(super) fn apply(
     let object = replace(txn, &call.target, &live, object, None)?;
     Ok(Answer::Object {
         code: 200,
-        object: shown(kind, object),
+        object: to_requested_version(kind, object),
     })
 }
 
@@ -83,7 +86,7 @@ fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
 }
 
 /// Checks for duplicate fields and returns the warnings; any other strict-decoding error always fails an apply.
-fn judge(validation: FieldValidation, duplicates: &[String]) -> Result<&[String], Status> {
+fn check_duplicates(validation: FieldValidation, duplicates: &[String]) -> Result<&[String], Status> {
     match validation {
         FieldValidation::Ignore => Ok(&[]),
         FieldValidation::Strict if !duplicates.is_empty() => Err(Status::bad_request(format!(

@@ -1,8 +1,8 @@
 //! Bindings assign a pod to a node, once. Clients create them at pods/NAME/binding, or at `bindings`.
 
 use super::call::{Answer, Call, Target};
-use super::consult::Write;
-use super::sent;
+use super::dynamic_admission::Write;
+use super::subresource_body;
 use super::write::{UID, precondition};
 use crate::kinds::{BINDING, POD, Part, Subresource};
 use crate::machinery::faults::Faults;
@@ -18,8 +18,8 @@ const BOUND: GroupResource<'static> = GroupResource {
 
 /// create of pods/NAME/binding.
 pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let binding = sent::read(txn, call, &BINDING, None)?;
-    let binding = sent::admit(txn, call, &BINDING, binding)?;
+    let binding = subresource_body::read(txn, call, &BINDING, None)?;
+    let binding = subresource_body::admit(txn, call, &BINDING, binding)?;
     let target = &call.target;
     if metadata::text(&binding, "name") != target.name() {
         return Err(Status::bad_request(
@@ -31,13 +31,13 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 /// create of `bindings`: the binding names the pod. Its uid is ignored, so it binds any pod of that name.
 pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let mut binding = sent::read(txn, call, &BINDING, None)?;
+    let mut binding = subresource_body::read(txn, call, &BINDING, None)?;
     metadata::set(&mut binding, "uid", None);
     let name = metadata::text(&binding, "name").to_owned();
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));
     }
-    let binding = sent::admit(txn, call, &BINDING, binding)?;
+    let binding = subresource_body::admit(txn, call, &BINDING, binding)?;
     let target = Target {
         kind: POD.clone(),
         name: Some(name),
@@ -50,7 +50,7 @@ pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Statu
 /// Binds the pod of `target`.
 fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -> Result<Answer, Status> {
     validate(binding)?;
-    Write::create(&call.target).approve(txn, binding)?;
+    Write::create(&call.target).validate(txn, binding)?;
     let key = target.key();
     let old = txn.get(&target.kind, &key);
     let old = old.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))?;

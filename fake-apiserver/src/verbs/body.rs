@@ -14,7 +14,7 @@ pub(super) fn no_body() -> Status {
 }
 
 /// Sets the namespace from the request, or checks that the object has the same.
-pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) -> Result<(), Status> {
+pub(super) fn set_namespace(kind: &Kind, namespace: Option<&str>, object: &mut Value) -> Result<(), Status> {
     let requested = if kind.namespaced {
         namespace.unwrap_or_default()
     } else {

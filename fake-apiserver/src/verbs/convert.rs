@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// An object in the version of the requested resource. Left unchanged if a webhook still has to convert it: the sender
 /// of the response gets it converted.
-pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
+pub(crate) fn to_requested_version(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match (kind.view, kind.defined()) {
         (Some(view), _) => object.like(object.look(view.from_stored), object.revision),
         // Fast path for long lists: with one version there is nothing to convert.
@@ -61,7 +61,7 @@ impl Answer {
             {
                 Self::Object {
                     code,
-                    object: shown(kind, object),
+                    object: to_requested_version(kind, object),
                 }
             }
             other => other,
@@ -71,7 +71,11 @@ impl Answer {
 
 /// A stored object in the version in which writes are validated: the request's for custom resources, the storage
 /// version for built-in ones.
-pub(super) fn judged(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<Arc<Object>, Status> {
+pub(super) fn to_validated_version(
+    txn: &mut Txn<'_>,
+    kind: &Kind,
+    object: &Arc<Object>,
+) -> Result<Arc<Object>, Status> {
     if kind.defined().is_none() {
         return Ok(object.clone());
     }
@@ -80,13 +84,13 @@ pub(super) fn judged(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Re
             consultation.to_convert.push((kind.clone(), object.clone()));
         }));
     }
-    Ok(shown(kind, object.clone()))
+    Ok(to_requested_version(kind, object.clone()))
 }
 
 /// A validated object in its storage version.
-pub(super) fn stored(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Value, Status> {
+pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Value, Status> {
     let stored = kind.stored();
-    if kind.defined().is_none() || is_in(&stored, &object) {
+    if kind.defined().is_none() || is_in_version(&stored, &object) {
         return Ok(object);
     }
     if kind.conversion().is_none() {
@@ -102,24 +106,24 @@ pub(super) fn stored(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Va
 }
 
 /// Records a conversion to do before the verb is repeated. Returns the error that aborts the verb, for now or finally.
-fn await_conversion(txn: &mut Txn<'_>, ask: impl FnOnce(&mut Consultation)) -> Status {
+fn await_conversion(txn: &mut Txn<'_>, webhook_verdict: impl FnOnce(&mut Consultation)) -> Status {
     let Some(consultation) = txn.consultation.as_mut() else {
         return Status::internal("the definition of the resource has just changed; send the request again");
     };
     if let Some(failure) = &consultation.unconvertible {
         return failure.clone();
     }
-    ask(consultation);
-    Status::internal("the request waits for a conversion; this is a bug if anybody reads it")
+    webhook_verdict(consultation);
+    Status::internal("the request waits for a conversion; no client must receive this error, so it is a bug")
 }
 
 /// An object as sent to a webhook, with managedFields and in the version of `kind`, unless another webhook has to
 /// convert it. Bodies of subresources have another kind and stay unchanged.
-pub(crate) fn sent(kind: &Kind, is_whole: bool, object: &Value) -> Value {
+pub(crate) fn for_webhook(kind: &Kind, is_whole: bool, object: &Value) -> Value {
     let mut sent = match kind.view {
         _ if !is_whole => object.clone(),
         Some(view) => (view.from_stored)(object),
-        None if kind.defined().is_some() && kind.conversion().is_none() && !is_in(kind, object) => {
+        None if kind.defined().is_some() && kind.conversion().is_none() && !is_in_version(kind, object) => {
             to_version(kind, object)
         }
         None => object.clone(),
@@ -132,13 +136,19 @@ pub(crate) fn sent(kind: &Kind, is_whole: bool, object: &Value) -> Value {
     sent
 }
 
-/// The object returned by a webhook, in the version in which writes to `asked` are validated, unless another webhook
+/// The object returned by a webhook, in the version in which writes to `requested` are validated, unless another webhook
 /// has to convert it. Restores the managedFields of `before`.
-pub(crate) fn received(kind: &Kind, asked: &Kind, before: &Value, sent: Value) -> Result<Value, String> {
+pub(crate) fn from_webhook(
+    kind: &Kind,
+    requested: &Kind,
+    before: &Value,
+    sent: Value,
+) -> Result<Value, String> {
     let decoded = decode(kind, sent.into()).map_err(|why| why.text())?;
     let mut object = decoded.object;
-    if asked.defined().is_some() && asked.conversion().is_none() && !is_in(asked, &object) {
-        object = to_version(asked, &object);
+    if requested.defined().is_some() && requested.conversion().is_none() && !is_in_version(requested, &object)
+    {
+        object = to_version(requested, &object);
     }
     let managed = before["metadata"].get("managedFields").cloned();
     metadata::set(&mut object, "managedFields", managed);
@@ -146,7 +156,7 @@ pub(crate) fn received(kind: &Kind, asked: &Kind, before: &Value, sent: Value) -
 }
 
 /// Whether an object is in the version of `kind`.
-pub(crate) fn is_in(kind: &Kind, object: &Value) -> bool {
+pub(crate) fn is_in_version(kind: &Kind, object: &Value) -> bool {
     object["apiVersion"]
         .as_str()
         .is_some_and(|version| kind.has_version(version))
@@ -160,7 +170,11 @@ fn to_version(kind: &Kind, object: &Value) -> Value {
         // Here managedFields is serialized text, which the schema must not prune.
         let managed = metadata::take(&mut changed, "managedFields");
         // Stored objects were valid when written. One that no longer fits the schema is shown as far as it was converted.
-        drop(custom::fit(&mut changed, defined, custom::Nulls::Dropped));
+        drop(custom::prune_and_coerce(
+            &mut changed,
+            defined,
+            custom::Nulls::Dropped,
+        ));
         metadata::set(&mut changed, "managedFields", managed);
     }
     changed

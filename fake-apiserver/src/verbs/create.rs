@@ -2,12 +2,12 @@
 //!
 //! The order of checks is kube-apiserver's: decoding, namespace, admission, preparation, validation, existence.
 
-use super::body::{no_body, place};
+use super::body::{no_body, set_namespace};
 use super::call::{Answer, Call, Payload, Target};
-use super::consult::Write;
-use super::convert::{shown, stored};
+use super::convert::{to_requested_version, to_storage_version};
 use super::custom;
-use super::decode::{decode, forget_empties};
+use super::decode::{decode, nullify_empties};
+use super::dynamic_admission::Write;
 use super::generate::generate_name;
 use super::options::WriteOptions;
 use super::write::setting;
@@ -31,7 +31,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     txn.dry_run = options.dry_run;
     let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
     txn.warnings
-        .extend(options.validation.of_body(kind, decoded.flaws)?);
+        .extend(options.validation.of_body(kind, decoded.strict_errors)?);
     txn.empties = decoded.empties;
     let mut object = decoded.object;
     if call
@@ -44,7 +44,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
             "the name in the object does not match the name on the request",
         ));
     }
-    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         metadata::set(&mut object, field, None);
     }
@@ -60,7 +60,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
         admission::admit(txn, target, object)
     })?;
     // A webhook may have changed the namespace.
-    place(kind, target.namespace.as_deref(), &mut object)?;
+    set_namespace(kind, target.namespace.as_deref(), &mut object)?;
     refuse_while_ending(kind, &object)?;
     prepare(txn, kind, &mut object)?;
     addresses::assign(txn, target, &mut object, None)?;
@@ -69,14 +69,14 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     let warnings = validate(kind, &sent, &setting(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
-    admission::confirm(txn, target, &object, None)?;
-    write.approve(txn, &object)?;
-    forget_empties(kind, &mut object);
-    let object = stored(txn, kind, object)?;
+    admission::validate(txn, target, &object, None)?;
+    write.validate(txn, &object)?;
+    nullify_empties(kind, &mut object);
+    let object = to_storage_version(txn, kind, object)?;
     // A resourceVersion that is not a number counts as unset.
-    let asked = metadata::text(&object, "resourceVersion").parse::<u64>();
+    let requested = metadata::text(&object, "resourceVersion").parse::<u64>();
     // Checked by the storage layer, which a dry run does not reach.
-    if !txn.dry_run && asked.is_ok_and(|revision| revision > 0) {
+    if !txn.dry_run && requested.is_ok_and(|revision| revision > 0) {
         return Err(Status::internal(
             "resourceVersion should not be set on objects to be created",
         ));
@@ -95,7 +95,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     }
     Ok(Answer::Object {
         code: 201,
-        object: shown(kind, object),
+        object: to_requested_version(kind, object),
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns the order of steps and their messages. Schema semantics are in `structural`.
 
-use super::decoded::{Decoded, Undecodable, said};
+use super::decoded::{DecodeError, Decoded, strict_errors_for};
 use crate::kinds::{Defined, Kind, Part, ScalePaths};
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
@@ -27,7 +27,7 @@ pub(super) enum Nulls {
     /// Removed.
     Dropped,
     /// Retained, so that validation rejects it: an apply states an intent for each of its fields.
-    Kept,
+    Retained,
 }
 
 /// Decodes the body of a custom resource.
@@ -36,46 +36,50 @@ pub(super) fn decode(
     defined: &Defined,
     document: Document,
     nulls: Nulls,
-) -> Result<Decoded, Undecodable> {
+) -> Result<Decoded, DecodeError> {
     let Document {
         value: mut object,
         duplicates,
         ..
     } = document;
     identify(kind, &object)?;
-    let fit = fit(&mut object, defined, nulls)?;
+    let prune_and_coerce = prune_and_coerce(&mut object, defined, nulls)?;
     structural::default(&mut object, &defined.schema);
-    let flaws = said(&duplicates, "duplicate")
-        .chain(said(&fit, "unknown"))
+    let strict_errors = strict_errors_for(&duplicates, "duplicate")
+        .chain(strict_errors_for(&prune_and_coerce, "unknown"))
         .collect();
     Ok(Decoded {
         object,
-        flaws,
+        strict_errors,
         empties: Vec::new(),
     })
 }
 
 /// Prunes and coerces an object by its schema. Returns the paths of pruned fields.
-pub(super) fn fit(object: &mut Value, defined: &Defined, nulls: Nulls) -> Result<Vec<String>, Undecodable> {
+pub(super) fn prune_and_coerce(
+    object: &mut Value,
+    defined: &Defined,
+    nulls: Nulls,
+) -> Result<Vec<String>, DecodeError> {
     whole_numbers(object);
-    let mut unknown = structural::coerce_metadata(object).map_err(Undecodable::Form)?;
+    let mut unknown = structural::coerce_metadata(object).map_err(DecodeError::Form)?;
     metadata::set(object, "selfLink", None);
     unknown.extend(structural::prune(object, &defined.schema, true));
     if nulls == Nulls::Dropped {
         structural::drop_nulls(object, &defined.schema);
     }
     let inside = structural::coerce(object, &defined.schema);
-    unknown.extend(inside.map_err(|unfit| Undecodable::Inside(Box::new(unfit)))?);
+    unknown.extend(inside.map_err(|unfit| DecodeError::EmbeddedObject(Box::new(unfit)))?);
     Ok(unknown)
 }
 
 /// A stored object as it would be if written now, by the schema of its version. None if it would not change.
-pub(crate) fn reformed(kinds: &[Kind], object: &Value) -> Option<Value> {
+pub(crate) fn rewrite_stored(kinds: &[Kind], object: &Value) -> Option<Value> {
     let version = json::string(object, "apiVersion");
     let kind = kinds.iter().find(|kind| kind.has_version(version))?;
     let defined = kind.defined()?;
     let mut changed = object.clone();
-    fit(&mut changed, defined, Nulls::Dropped).ok()?;
+    prune_and_coerce(&mut changed, defined, Nulls::Dropped).ok()?;
     structural::default(&mut changed, &defined.schema);
     (changed != *object).then_some(changed)
 }
@@ -101,23 +105,23 @@ fn whole_numbers(value: &mut Value) {
 }
 
 /// Checks that the body has a kind and the apiVersion of the request.
-fn identify(kind: &Kind, object: &Value) -> Result<(), Undecodable> {
+fn identify(kind: &Kind, object: &Value) -> Result<(), DecodeError> {
     if json::string(object, "kind").is_empty() {
         let why = format!("Object 'Kind' is missing in '{object}'");
-        return Err(Undecodable::Nothing(why, object.to_string()));
+        return Err(DecodeError::UnknownType(why, object.to_string()));
     }
     let (version, expected) = (json::string(object, "apiVersion"), kind.api_version());
     if version == expected {
         return Ok(());
     }
-    Err(Undecodable::Version(Status::bad_request(format!(
+    Err(DecodeError::Version(Status::bad_request(format!(
         "the API version in the data ({version}) does not match the expected API version ({expected})"
     ))))
 }
 
 /// Validates a new object and returns warnings.
 pub(super) fn validate(kind: &Kind, defined: &Defined, object: &Value, faults: &mut Faults) -> Vec<String> {
-    if is_misnamed(kind, object, faults) {
+    if has_wrong_type(kind, object, faults) {
         return Vec::new();
     }
     metadata::validate_common(object, names::subdomain, faults);
@@ -155,7 +159,7 @@ pub(super) fn validate_update(
     (new, old): (&Value, &Value),
     faults: &mut Faults,
 ) -> Vec<String> {
-    if is_misnamed(kind, new, faults) {
+    if has_wrong_type(kind, new, faults) {
         return Vec::new();
     }
     let is_status = part == Part::Status;
@@ -196,7 +200,7 @@ fn status(defined: &Defined, new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 /// Whether kind or apiVersion differ from those of the resource; reports errors.
-fn is_misnamed(kind: &Kind, object: &Value, faults: &mut Faults) -> bool {
+fn has_wrong_type(kind: &Kind, object: &Value, faults: &mut Faults) -> bool {
     let before = faults.len();
     for (field, expected) in [("kind", kind.kind.to_owned()), ("apiVersion", kind.api_version())] {
         let found = json::string(object, field);

@@ -3,7 +3,7 @@
 //! Owns the order of decoding and the check of kind and apiVersion. The fields of a kind are in the schema.
 
 use super::custom::{self, Nulls};
-use super::decoded::{Decoded, Undecodable, said};
+use super::decoded::{DecodeError, Decoded, strict_errors_for};
 use crate::kinds::{Catalogue, Kind};
 use crate::machinery::document::{Document, misfit};
 use crate::machinery::member_order::{self, Meeting};
@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 const ORDERED_BYTES_MAX: usize = 256 * 1024;
 
 /// Decodes the body of a request.
-pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
-    with_nulls(kind, document, Nulls::Dropped)
+pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, DecodeError> {
+    decode_with_nulls(kind, document, Nulls::Dropped)
 }
 
 /// Decodes the configuration of a server-side apply.
-pub(super) fn decode_applied(kind: &Kind, document: Document) -> Result<Decoded, Undecodable> {
-    with_nulls(kind, document, Nulls::Kept)
+pub(super) fn decode_applied(kind: &Kind, document: Document) -> Result<Decoded, DecodeError> {
+    decode_with_nulls(kind, document, Nulls::Retained)
 }
 
-fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, Undecodable> {
+fn decode_with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, DecodeError> {
     if let Some(defined) = kind.defined() {
         return custom::decode(kind, defined, document, nulls);
     }
@@ -54,28 +54,28 @@ fn with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, 
     (stored.hooks.default)(&mut object);
     Ok(Decoded {
         object,
-        flaws: flaws(&unknown, &duplicates, source.as_deref()),
+        strict_errors: strict_errors(&unknown, &duplicates, source.as_deref()),
         empties,
     })
 }
 
 /// Replaces empty lists and maps of always-serialized fields by `null`, once managedFields has recorded their owners.
-pub(super) fn forget_empties(kind: &Kind, object: &mut Value) {
+pub(super) fn nullify_empties(kind: &Kind, object: &mut Value) {
     if let Some(of) = kind.stored().object_type() {
-        schema::forget_empties(of, object);
+        schema::nullify_empties(of, object);
     }
 }
 
 /// Strict-decoding errors for unknown and duplicate fields, in the order of the body if it is given. Omits duplicates
 /// inside unknown fields.
-fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<String> {
+fn strict_errors(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<String> {
     let is_within = |path: &str, outer: &String| {
         let rest = path.strip_prefix(outer.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     let is_known = |path: &&String| !unknown.iter().any(|outer| is_within(path, outer));
     let duplicates: Vec<String> = duplicates.iter().filter(is_known).cloned().collect();
-    let all = said(unknown, "unknown").chain(said(&duplicates, "duplicate"));
+    let all = strict_errors_for(unknown, "unknown").chain(strict_errors_for(&duplicates, "duplicate"));
     let Some(body) = body.filter(|_| unknown.len() + duplicates.len() > 1) else {
         return all.collect();
     };
@@ -88,9 +88,9 @@ fn flaws(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<
 }
 
 /// Checks and normalizes an object by the schema of its kind.
-fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Conformed, Undecodable> {
+fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Conformed, DecodeError> {
     match kind.object_type() {
-        Some(of) => conform(of, object, body).map_err(Undecodable::Form),
+        Some(of) => conform(of, object, body).map_err(DecodeError::Form),
         None => Ok(Conformed::default()),
     }
 }
@@ -99,15 +99,15 @@ fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Co
 const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
 
 /// Checks kind and apiVersion, or sets missing ones: some clients send neither.
-fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
+fn identify(kind: &Kind, object: &mut Value) -> Result<(), DecodeError> {
     let expected = kind.api_version();
     // A patch can turn them into values of any type.
     if let Some(why) = misfit(object) {
         let why = format!("couldn't get version/kind; json parse error: {why}");
-        return Err(Undecodable::Nothing(why, object.to_string()));
+        return Err(DecodeError::UnknownType(why, object.to_string()));
     }
     let Some(members) = object.as_object_mut() else {
-        return Err(Undecodable::Version(Status::bad_request(
+        return Err(DecodeError::Version(Status::bad_request(
             "an object of JSON is expected",
         )));
     };
@@ -125,14 +125,14 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
     let short = match version.split_once('/') {
         Some((_, short)) if short.contains('/') => {
             let why = format!("unexpected GroupVersion string: {version}");
-            return Err(Undecodable::Nothing(why, object.to_string()));
+            return Err(DecodeError::UnknownType(why, object.to_string()));
         }
         Some((_, short)) => short,
         None => version.as_str(),
     };
     let why = match Catalogue::built_in().find_kind(&version, &sent) {
         Some(other) if other.kind == kind.kind && other.stored() == kind.stored() => {
-            return Err(Undecodable::Version(Status::bad_request(format!(
+            return Err(DecodeError::Version(Status::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({expected})"
             ))));
         }
@@ -148,7 +148,7 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), Undecodable> {
             format!("no kind {sent:?} is registered for version {version:?} in {SCHEME}")
         }
     };
-    Err(Undecodable::Identity {
+    Err(DecodeError::Identity {
         kind: sent,
         version: short.to_owned(),
         why,

@@ -15,17 +15,17 @@ use serde_json::Value;
 pub(crate) struct Decoded {
     pub(crate) object: Value,
     /// Strict-decoding errors: unknown and duplicate fields.
-    pub(crate) flaws: Vec<String>,
+    pub(crate) strict_errors: Vec<String>,
     /// Lists and maps that were sent empty.
     pub(crate) empties: Vec<Empty>,
 }
 
 /// Why a document could not be decoded as its kind.
-pub(crate) enum Undecodable {
+pub(crate) enum DecodeError {
     /// It has the right kind in another version.
     Version(Status),
     /// Its type cannot be determined: the reason, and the document.
-    Nothing(String, String),
+    UnknownType(String, String),
     /// It has another kind: kind, version, and the reason.
     Identity {
         kind: String,
@@ -35,27 +35,29 @@ pub(crate) enum Undecodable {
     /// It does not match the schema of its kind.
     Form(FormError),
     /// An embedded object has invalid metadata.
-    Inside(Box<Unfit>),
+    EmbeddedObject(Box<Unfit>),
 }
 
 /// Strict-decoding errors for fields.
-pub(crate) fn said(fields: &[String], what: &str) -> impl Iterator<Item = String> {
+pub(crate) fn strict_errors_for(fields: &[String], what: &str) -> impl Iterator<Item = String> {
     fields.iter().map(move |field| format!("{what} field {field:?}"))
 }
 
-impl Undecodable {
+impl DecodeError {
     /// The error for a request body.
     pub(crate) fn of_body(self, kind: &Kind) -> Status {
         match self {
             Self::Version(status) => status,
-            Self::Nothing(why, body) => Status::unrecognized(kind.kind, &why, body.as_bytes()),
+            Self::UnknownType(why, body) => Status::unrecognized(kind.kind, &why, body.as_bytes()),
             Self::Identity {
                 kind: sent,
                 version,
                 why,
-            } => unreadable((&sent, &version), kind, &why),
-            Self::Form(error) => unreadable((kind.kind, kind.version), kind, &error.to_string()),
-            Self::Inside(unfit) => unreadable((kind.kind, kind.version), kind, &inside(&unfit)),
+            } => type_mismatch((&sent, &version), kind, &why),
+            Self::Form(error) => type_mismatch((kind.kind, kind.version), kind, &error.to_string()),
+            Self::EmbeddedObject(unfit) => {
+                type_mismatch((kind.kind, kind.version), kind, &embedded_object_error(&unfit))
+            }
         }
     }
 
@@ -65,8 +67,8 @@ impl Undecodable {
             Self::Version(status) => status,
             Self::Form(error) if style == Patch::Strategic => bad_patch(shown, &error.unstructured()),
             Self::Form(error) => bad_patch(shown, &error.to_string()),
-            Self::Inside(unfit) => bad_patch(shown, &inside(&unfit)),
-            Self::Nothing(why, _) | Self::Identity { why, .. } => bad_patch(shown, &why),
+            Self::EmbeddedObject(unfit) => bad_patch(shown, &embedded_object_error(&unfit)),
+            Self::UnknownType(why, _) | Self::Identity { why, .. } => bad_patch(shown, &why),
         }
     }
 
@@ -75,19 +77,19 @@ impl Undecodable {
         match self {
             Self::Version(status) => status.message,
             Self::Form(error) => error.to_string(),
-            Self::Inside(unfit) => inside(&unfit),
-            Self::Nothing(why, _) | Self::Identity { why, .. } => why,
+            Self::EmbeddedObject(unfit) => embedded_object_error(&unfit),
+            Self::UnknownType(why, _) | Self::Identity { why, .. } => why,
         }
     }
 }
 
 /// The message for an invalid embedded object.
-fn inside(unfit: &Unfit) -> String {
+fn embedded_object_error(unfit: &Unfit) -> String {
     format!("{}: Invalid value: {}: {}", unfit.path, unfit.value, unfit.why)
 }
 
 /// The error for a body that does not match its kind and version.
-fn unreadable((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
+fn type_mismatch((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
     let kind = kind.kind;
     Status::bad_request(format!(
         "{sent} in version {version:?} cannot be handled as a {kind}: {why}"
@@ -110,25 +112,34 @@ pub(crate) enum FieldValidation {
 
 impl FieldValidation {
     /// Applies the policy to the strict-decoding errors of a body; returns the warnings.
-    pub(crate) fn of_body(self, kind: &Kind, flaws: Vec<String>) -> Result<Vec<String>, Status> {
-        self.judge(flaws, |why| unreadable((kind.kind, kind.version), kind, why))
+    pub(crate) fn of_body(self, kind: &Kind, strict_errors: Vec<String>) -> Result<Vec<String>, Status> {
+        self.apply(strict_errors, |why| {
+            type_mismatch((kind.kind, kind.version), kind, why)
+        })
     }
 
     /// Applies the policy to the strict-decoding errors of a patch and its result; returns the warnings.
     pub(crate) fn of_patch(
         self,
         shown: impl Fn() -> String,
-        flaws: Vec<String>,
+        strict_errors: Vec<String>,
     ) -> Result<Vec<String>, Status> {
-        self.judge(flaws, |why| bad_patch(&shown(), why))
+        self.apply(strict_errors, |why| bad_patch(&shown(), why))
     }
 
-    fn judge(self, flaws: Vec<String>, refuse: impl Fn(&str) -> Status) -> Result<Vec<String>, Status> {
+    fn apply(
+        self,
+        strict_errors: Vec<String>,
+        refuse: impl Fn(&str) -> Status,
+    ) -> Result<Vec<String>, Status> {
         match self {
             Self::Ignore => Ok(Vec::new()),
-            Self::Warn => Ok(flaws),
-            Self::Strict if flaws.is_empty() => Ok(flaws),
-            Self::Strict => Err(refuse(&format!("strict decoding error: {}", flaws.join(", ")))),
+            Self::Warn => Ok(strict_errors),
+            Self::Strict if strict_errors.is_empty() => Ok(strict_errors),
+            Self::Strict => Err(refuse(&format!(
+                "strict decoding error: {}",
+                strict_errors.join(", ")
+            ))),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! delete and deletecollection: selects the objects to delete and builds the response.
 
 use super::call::{Answer, Call, ListPlan, Payload};
-use super::consult_deletion::{before_deletion, may_go};
 use super::delete_options::DeleteOptions;
+use super::deletion_admission::{admit_deletion, before_deletion};
 use super::list::{self, selected, selection};
 use super::read::existing;
 use super::remove::{remove, remove_each};
@@ -22,7 +22,7 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     }
     let old = existing(txn, call)?;
     options.check(kind, name, old.value())?;
-    may_go(txn, kind, &old)?;
+    admit_deletion(txn, kind, &old)?;
     remove(txn, &call.target, &old, &options)
 }
 

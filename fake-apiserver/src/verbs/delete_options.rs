@@ -1,7 +1,7 @@
 //! `DeleteOptions`: parsing from a body or the query, validation, and preconditions.
 
 use super::call::Params;
-use super::options::judge_dry_run;
+use super::options::validate_dry_run;
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
 use crate::machinery::status::{Status, options};
@@ -96,7 +96,7 @@ impl DeleteOptions {
         let orphan = body["orphanDependents"].as_bool();
         let dry_run = json::texts(&body["dryRun"]);
         let mut faults = propagation_faults(policy, orphan);
-        judge_dry_run(&dry_run, &mut faults);
+        validate_dry_run(&dry_run, &mut faults);
         if !faults.is_empty() {
             return Err(Status::invalid(options(DELETE_OPTIONS), "", faults));
         }

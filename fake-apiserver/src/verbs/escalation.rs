@@ -25,8 +25,8 @@ pub(super) fn check(txn: &Txn<'_>, target: &Target, old: Option<&Value>, new: &V
     let Some(user) = txn.user.clone() else {
         return Ok(());
     };
-    let is_free = txn.options().authorization != Authorization::Rbac || user.is_in(MASTERS);
-    let Some(grants) = kind.grants.filter(|_| !is_free) else {
+    let is_exempt = txn.options().authorization != Authorization::Rbac || user.is_in(MASTERS);
+    let Some(grants) = kind.grants.filter(|_| !is_exempt) else {
         return Ok(());
     };
     if old.is_some_and(|old| without_gc_fields(old) == without_gc_fields(new)) {
@@ -59,7 +59,7 @@ pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     let path = target.path();
     let attributes = Attributes {
         verb: "create",
-        asked: ResourceOrPath::Resource {
+        target: ResourceOrPath::Resource {
             group: target.kind.group,
             resource: target.kind.plural,
             subresource: path.subresource.as_deref().unwrap_or_default(),
@@ -81,15 +81,19 @@ impl Grantor<'_, '_> {
     fn check_role(&self, target: &Target, old: Option<&Value>, role: &Value) -> Result<(), Status> {
         let (namespace, name) = (metadata::text(role, "namespace"), metadata::text(role, "name"));
         // The URL of a POST has no name, so `resourceNames` of `escalate` never apply to one.
-        if self.may("escalate", self.kind.plural, namespace, target.name()) {
+        if self.is_authorized("escalate", self.kind.plural, namespace, target.name()) {
             return Ok(());
         }
-        self.confirm(namespace, name, &PolicyRule::all_of(role))?;
+        self.check_granted(namespace, name, &PolicyRule::all_of(role))?;
         let aggregates = [Some(role), old]
             .into_iter()
             .flatten()
             .any(|role| role.get("aggregationRule").is_some());
-        if aggregates && self.confirm(namespace, name, &PolicyRule::everything()).is_err() {
+        if aggregates
+            && self
+                .check_granted(namespace, name, &PolicyRule::everything())
+                .is_err()
+        {
             let why = "must have cluster-admin privileges to use the aggregationRule";
             return Err(Status::forbidden(self.kind.resource(), name, why));
         }
@@ -107,28 +111,28 @@ impl Grantor<'_, '_> {
         } else {
             &CLUSTER_ROLE
         };
-        if self.may("bind", role_kind.plural, namespace, role) {
+        if self.is_authorized("bind", role_kind.plural, namespace, role) {
             return Ok(());
         }
         let Some(found) = self.txn.get(role_kind, &role_kind.key(Some(namespace), role)) else {
             return Err(Status::not_found(self.kind.resource(), role));
         };
-        self.confirm(namespace, name, &PolicyRule::all_of(found.value()))
+        self.check_granted(namespace, name, &PolicyRule::all_of(found.value()))
     }
 
-    fn may(&self, verb: &str, resource: &str, namespace: &str, name: &str) -> bool {
-        let asked = ResourceOrPath::Resource {
+    fn is_authorized(&self, verb: &str, resource: &str, namespace: &str, name: &str) -> bool {
+        let target = ResourceOrPath::Resource {
             group: GROUP,
             resource,
             subresource: "",
             namespace,
             name,
         };
-        self.txn.authorize(self.user, Attributes { verb, asked }).allowed
+        self.txn.authorize(self.user, Attributes { verb, target }).allowed
     }
 
     /// Rejects rules that exceed the permissions of the user in the namespace.
-    fn confirm(&self, namespace: &str, name: &str, wanted: &[PolicyRule]) -> Result<(), Status> {
+    fn check_granted(&self, namespace: &str, name: &str, wanted: &[PolicyRule]) -> Result<(), Status> {
         let count = wanted
             .iter()
             .map(PolicyRule::part_count)

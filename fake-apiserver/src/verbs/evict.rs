@@ -1,11 +1,11 @@
 //! pods/NAME/eviction: deletes a pod if its disruption budget allows it (policy/v1 Eviction).
 
 use super::call::{Answer, Call};
-use super::consult::Write;
 use super::delete_options::DeleteOptions;
+use super::dynamic_admission::Write;
 use super::read::existing;
 use super::remove::remove;
-use super::sent;
+use super::subresource_body;
 use crate::kinds::{EVICTION, POD_DISRUPTION_BUDGET, Part};
 use crate::machinery::faults::{Cause, Faults};
 use crate::machinery::selector::LabelSelector;
@@ -25,8 +25,8 @@ const IGNORES_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 const DISRUPTED_MAX: usize = 2000;
 
 pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let eviction = sent::read(txn, call, &EVICTION, Some("policy/v1beta1"))?;
-    let eviction = sent::admit(txn, call, &EVICTION, eviction)?;
+    let eviction = subresource_body::read(txn, call, &EVICTION, Some("policy/v1beta1"))?;
+    let eviction = subresource_body::admit(txn, call, &EVICTION, eviction)?;
     let named = metadata::text(&eviction, "name");
     if named != call.target.name() {
         return Err(Status::bad_request(
@@ -46,7 +46,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     }
     let options = DeleteOptions::read(&call.params, &options)?;
     txn.dry_run |= options.dry_run;
-    Write::create(&call.target).approve(txn, &eviction)?;
+    Write::create(&call.target).validate(txn, &eviction)?;
     let pod = existing(txn, call)?;
     if is_protected(pod.value()) {
         permit(txn, &pod)?;

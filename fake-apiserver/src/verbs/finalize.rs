@@ -2,12 +2,12 @@
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Payload};
-use super::consult::Write;
-use super::convert::shown;
+use super::convert::to_requested_version;
 use super::decode::decode;
+use super::dynamic_admission::Write;
 use super::options::dry_run;
 use super::read::existing;
-use super::write::{carry_over, store};
+use super::write::{restore_system_fields, store};
 use crate::kinds::NAMESPACE;
 use crate::machinery::faults::Faults;
 use crate::machinery::status::Status;
@@ -37,11 +37,11 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     }
     json::assign(&mut object, "status", old.value()["status"].clone());
     call.field_manager().track(&txn.now, Some(&old), &mut object);
-    carry_over(&mut object, old.value());
-    write.approve(txn, &object)?;
+    restore_system_fields(&mut object, old.value());
+    write.validate(txn, &object)?;
     let object = store(txn, &call.target, &old, object)?;
     Ok(Answer::Object {
         code: 200,
-        object: shown(&NAMESPACE, object),
+        object: to_requested_version(&NAMESPACE, object),
     })
 }

@@ -5,7 +5,7 @@
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::continue_token::ContinueToken;
-use super::convert::{is_unconverted, shown};
+use super::convert::{is_unconverted, to_requested_version};
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
 use crate::machinery::go;
@@ -42,43 +42,43 @@ pub(super) fn limit(params: &Params) -> Result<usize, Status> {
 pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = &call.target.kind;
     let token = call.params.get("continue");
-    let asked = call.params.get("resourceVersion");
+    let requested = call.params.get("resourceVersion");
     if !token.is_empty() {
         let token = ContinueToken::parse(token)?;
-        if !["", "0"].contains(&asked) {
+        if !["", "0"].contains(&requested) {
             let text = "specifying resource version is not allowed when using continue";
             return Err(Status::bad_request(text));
         }
         let Ok(revision) = u64::try_from(token.rv) else {
             return Ok((txn.snapshot(kind), Some(token.start)));
         };
-        let snapshot = readable(txn, kind, revision).ok_or_else(|| token.expired())?;
+        let snapshot = uncompacted_snapshot(txn, kind, revision).ok_or_else(|| token.expired())?;
         return Ok((snapshot, Some(token.start)));
     }
-    let asked = revision(asked).map_err(|why| no_revision(&why))?;
-    refuse_future(txn, kind, asked)?;
-    match asked {
-        Some(asked) if is_exact(call, asked) => {
+    let requested = revision(requested).map_err(|why| invalid_revision(&why))?;
+    refuse_future(txn, kind, requested)?;
+    match requested {
+        Some(requested) if is_exact(call, requested) => {
             let gone = || Status::expired("The resourceVersion for the provided list is too old.");
-            Ok((readable(txn, kind, asked).ok_or_else(gone)?, None))
+            Ok((uncompacted_snapshot(txn, kind, requested).ok_or_else(gone)?, None))
         }
         _ => Ok((txn.snapshot_as_of(kind, call.stale), None)),
     }
 }
 
 /// The resource at an earlier revision. None if it is compacted.
-fn readable(txn: &Txn<'_>, kind: &Kind, revision: u64) -> Option<Snapshot> {
+fn uncompacted_snapshot(txn: &Txn<'_>, kind: &Kind, revision: u64) -> Option<Snapshot> {
     let found = txn.snapshot_at(kind, revision).ok();
     found.filter(|_| !txn.is_compacted(revision))
 }
 
 /// Whether a list requires exactly this revision: with match `Exact`, and as legacy behaviour for limited lists and
 /// deletecollection.
-fn is_exact(call: &Call, asked: u64) -> bool {
+fn is_exact(call: &Call, requested: u64) -> bool {
     let params = &call.params;
-    let cut =
+    let is_limited =
         call.verb == Verb::DeleteCollection || matches!(params.number("limit"), Ok(Some(limit)) if limit > 0);
-    params.get(MATCH) == "Exact" || (params.get(MATCH).is_empty() && cut && asked > 0)
+    params.get(MATCH) == "Exact" || (params.get(MATCH).is_empty() && is_limited && requested > 0)
 }
 
 impl ListPlan {
@@ -95,7 +95,7 @@ impl ListPlan {
     }
 
     /// Takes the requested page from the snapshot.
-    pub(crate) fn cut(self) -> Listing {
+    pub(crate) fn into_page(self) -> Listing {
         let Self {
             kind,
             snapshot,
@@ -118,7 +118,7 @@ impl ListPlan {
             }
             if selection.matches(key, object) {
                 last = Some(key);
-                page.push(shown(&kind, object.clone()));
+                page.push(to_requested_version(&kind, object.clone()));
             }
         }
         let plain = selection.labels.is_empty() && selection.fields.is_empty();
@@ -198,16 +198,16 @@ pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
 }
 
 /// The error for an invalid resourceVersion.
-pub(super) fn no_revision(why: &str) -> Status {
+pub(super) fn invalid_revision(why: &str) -> Status {
     Status::bad_request(format!("invalid resource version: {why}"))
 }
 
 /// Rejects a revision that does not exist yet.
-pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, asked: Option<u64>) -> Result<(), Status> {
-    match asked.filter(|asked| *asked > txn.revision()) {
+pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, requested: Option<u64>) -> Result<(), Status> {
+    match requested.filter(|requested| *requested > txn.revision()) {
         // Expiring kinds are read without the watch cache in kube-apiserver, so the client gets no Retry-After.
-        Some(asked) => Err(Status::revision_too_large(
-            asked,
+        Some(requested) => Err(Status::revision_too_large(
+            requested,
             txn.revision(),
             u32::from(!kind.expires),
         )),
@@ -219,9 +219,9 @@ pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, asked: Option<u64>) -> R
 fn check_options(params: &Params) -> Result<(), Status> {
     let mut faults = Faults::default();
     if params.flag("watch") == Some(true) {
-        judge_watch(params, &mut faults);
+        validate_watch_options(params, &mut faults);
     } else {
-        judge_list(params, &mut faults);
+        validate_list_options(params, &mut faults);
     }
     if faults.is_empty() {
         Ok(())
@@ -234,7 +234,7 @@ const MATCH: &str = "resourceVersionMatch";
 
 const NOT_WITH_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
-fn judge_list(params: &Params, faults: &mut Faults) {
+fn validate_list_options(params: &Params, faults: &mut Faults) {
     let (matching, revision) = (params.get(MATCH), params.get("resourceVersion"));
     if !matching.is_empty() {
         if revision.is_empty() {
@@ -259,7 +259,7 @@ fn judge_list(params: &Params, faults: &mut Faults) {
     }
 }
 
-fn judge_watch(params: &Params, faults: &mut Faults) {
+fn validate_watch_options(params: &Params, faults: &mut Faults) {
     let mut matching = params.get(MATCH);
     let mut initial = params.flag("sendInitialEvents").is_some();
     if !initial && matching.is_empty() && ["", "0"].contains(&params.get("resourceVersion")) {

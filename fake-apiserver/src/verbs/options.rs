@@ -47,7 +47,7 @@ impl WriteOptions {
     fn after(mut faults: Faults, params: &Params, of: &'static str) -> Result<Self, Status> {
         manager(params.get("fieldManager"), &mut faults);
         let dry = params.all("dryRun");
-        judge_dry_run(&dry, &mut faults);
+        validate_dry_run(&dry, &mut faults);
         let wanted = params.get("fieldValidation");
         let found = VALIDATIONS.iter().find(|(name, _)| *name == wanted);
         if found.is_none() {
@@ -77,7 +77,7 @@ pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
 /// Parses `dryRun`: absent or `All`.
 pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status> {
     let mut faults = Faults::default();
-    judge_dry_run(values, &mut faults);
+    validate_dry_run(values, &mut faults);
     if faults.is_empty() {
         Ok(!values.is_empty())
     } else {
@@ -85,7 +85,7 @@ pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status>
     }
 }
 
-pub(super) fn judge_dry_run(values: &[&str], faults: &mut Faults) {
+pub(super) fn validate_dry_run(values: &[&str], faults: &mut Faults) {
     if values.iter().any(|value| *value != "All") {
         faults.not_supported("dryRun", values.iter().copied().collect::<Value>(), &["All"]);
     }

@@ -2,11 +2,11 @@
 //! request. Server-side apply is in `apply`.
 
 use super::apply::apply;
-use super::body::{check_name, no_body, place};
+use super::body::{check_name, no_body, set_namespace};
 use super::call::{Answer, Call, Patch, Payload};
-use super::convert::{judged, shown};
+use super::convert::{to_requested_version, to_validated_version};
 use super::decode::decode;
-use super::decoded::{Decoded, FieldValidation, said};
+use super::decoded::{Decoded, FieldValidation, strict_errors_for};
 use super::options::WriteOptions;
 use super::read::existing;
 use super::write::replace;
@@ -37,26 +37,27 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         Payload::None | Payload::Object(_) | Payload::Upgrade => return Err(no_body()),
     };
     let old = existing(txn, call)?;
-    let (change, mut flaws) = ParsedPatch::read(*style, body, options.validation)?;
-    let before = judged(txn, kind, &old)?;
+    let (change, mut strict_errors) = ParsedPatch::read(*style, body, options.validation)?;
+    let before = to_validated_version(txn, kind, &old)?;
     let mut document = present(kind, &before, change.speaks_of_managers());
     change.apply(kind.object_type(), &mut document)?;
     let result = || change.shown(kind, &before);
     let decoded = decode(kind, document.into());
     let Decoded {
         mut object,
-        flaws: more,
+        strict_errors: more,
         empties,
     } = decoded.map_err(|why| why.of_patch(&result(), *style))?;
-    flaws.extend(more);
+    strict_errors.extend(more);
     txn.empties = empties;
-    txn.warnings.extend(options.validation.of_patch(result, flaws)?);
+    txn.warnings
+        .extend(options.validation.of_patch(result, strict_errors)?);
     check_name(&call.target, &object)?;
-    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
     Ok(Answer::Object {
         code: 200,
-        object: shown(kind, object),
+        object: to_requested_version(kind, object),
     })
 }
 
@@ -92,13 +93,16 @@ impl<'a> ParsedPatch<'a> {
             Patch::Json | Patch::Merge => Status::bad_request(format!("error decoding patch: {why}")),
         };
         let document = body.as_ref().map_err(|why| refuse(why))?;
-        let mut flaws: Vec<String> = said(&document.duplicates, "duplicate").collect();
+        let mut strict_errors: Vec<String> = strict_errors_for(&document.duplicates, "duplicate").collect();
         let change = match (style, &document.value) {
             (Patch::Json, patch) => {
                 let (operations, unknown) = json_patch::read(patch).map_err(|why| refuse(&why))?;
                 too_many(operations.len())?;
-                flaws = flaws.into_iter().chain(said(&unknown, "unknown")).collect();
-                flaws
+                strict_errors = strict_errors
+                    .into_iter()
+                    .chain(strict_errors_for(&unknown, "unknown"))
+                    .collect();
+                strict_errors
                     .iter_mut()
                     .for_each(|flaw| flaw.insert_str(0, "json patch "));
                 Self::Json(operations)
@@ -114,7 +118,7 @@ impl<'a> ParsedPatch<'a> {
                 return Err(refuse(&go::cannot_unmarshal(document.form(), into)));
             }
         };
-        Ok((change, flaws))
+        Ok((change, strict_errors))
     }
 
     /// Whether the patch can read or change `metadata.managedFields`. If not, they are left out of the patched document.

@@ -1,6 +1,6 @@
 //! Evaluates admission policies for verbs, under the lock: policies call no network service.
 
-use super::convert::{received, sent};
+use super::convert::{for_webhook, from_webhook};
 use crate::admission::{Amended, Forms, Question, Scene, amend, examine};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
@@ -13,12 +13,12 @@ struct Shapes<'a>(&'a Question);
 
 impl Forms for Shapes<'_> {
     fn sent(&self, kind: &Kind, object: &Value) -> Value {
-        sent(kind, self.0.subject.is_whole(), object)
+        for_webhook(kind, self.0.subject.is_whole(), object)
     }
 
     fn received(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String> {
         match self.0.subject.is_whole() {
-            true => received(kind, &self.0.subject.kind, before, changed),
+            true => from_webhook(kind, &self.0.subject.kind, before, changed),
             false if changed.is_object() => Ok(changed),
             false => Err("the object has become something else".to_owned()),
         }
@@ -26,7 +26,7 @@ impl Forms for Shapes<'_> {
 }
 
 /// Runs mutating policies on the object of a request. None if there are none.
-pub(super) fn changed(
+pub(super) fn mutate(
     txn: &Txn<'_>,
     question: &Question,
     only: Option<&BTreeSet<String>>,
@@ -48,7 +48,7 @@ pub(super) fn changed(
 }
 
 /// Runs validating policies on a request; returns warnings.
-pub(super) fn judged(txn: &Txn<'_>, question: &Question) -> (Result<(), Status>, Vec<String>) {
+pub(super) fn validate(txn: &Txn<'_>, question: &Question) -> (Result<(), Status>, Vec<String>) {
     let nothing = (Ok(()), Vec::new());
     let Some(consultation) = &txn.consultation else {
         return nothing;

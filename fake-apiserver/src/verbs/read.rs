@@ -1,7 +1,7 @@
 //! get, and reading the object of a request for other verbs.
 
 use super::call::{Answer, Call};
-use super::convert::shown;
+use super::convert::to_requested_version;
 use super::list;
 use crate::machinery::status::Status;
 use crate::object::Object;
@@ -16,7 +16,7 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let revision = list::revision(call.params.get("resourceVersion"));
     let revision = revision.map_err(|why| match kind.expires {
-        true => list::no_revision(&why),
+        true => list::invalid_revision(&why),
         false => Status::internal(why),
     })?;
     list::refuse_future(txn, kind, revision)?;
@@ -26,7 +26,7 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     };
     Ok(Answer::Object {
         code: 200,
-        object: shown(kind, object),
+        object: to_requested_version(kind, object),
     })
 }
 

@@ -3,7 +3,7 @@
 //! Does not know the reason: `delete`, `evict` and the controllers do.
 
 use super::call::{Answer, Target};
-use super::convert::shown;
+use super::convert::to_requested_version;
 use super::delete_options::DeleteOptions;
 use crate::kinds::{Kind, definition};
 use crate::machinery::status::Status;
@@ -43,12 +43,12 @@ pub(super) fn remove(
         txn.warnings.push(warning.to_owned());
     }
     let propagation = options.propagation.or(by_kind.map(|_| ORPHAN));
-    let held = propagation.is_some() || !metadata::finalizers(old.value()).is_empty();
-    let waits = grace.is_some_and(|seconds| seconds > 0);
-    if held || waits || kind.end.is_some() {
+    let has_finalizers = propagation.is_some() || !metadata::finalizers(old.value()).is_empty();
+    let has_grace_period = grace.is_some_and(|seconds| seconds > 0);
+    if has_finalizers || has_grace_period || kind.end.is_some() {
         let mut object = old.value().clone();
-        hold(&mut object, propagation);
-        mark(&mut object, grace.unwrap_or_default(), &txn.now);
+        add_propagation_finalizer(&mut object, propagation);
+        set_deletion_timestamp(&mut object, grace.unwrap_or_default(), &txn.now);
         if let Some(end) = kind.end {
             end(&mut object);
         }
@@ -64,7 +64,7 @@ pub(super) fn remove(
         return Ok(Answer::Object {
             // Legacy behaviour: only a request with `orphanDependents: false` gets 202.
             code: if options.is_cascading { 202 } else { 200 },
-            object: shown(kind, marked),
+            object: to_requested_version(kind, marked),
         });
     }
     txn.remove(kind, &target.key());
@@ -72,7 +72,7 @@ pub(super) fn remove(
     if kind.returns_deleted {
         let mut object = old.value().clone();
         if grace.is_some() {
-            mark(&mut object, 0, &txn.now);
+            set_deletion_timestamp(&mut object, 0, &txn.now);
         }
         return Ok(Answer::Object {
             code: 200,
@@ -87,7 +87,7 @@ pub(super) fn remove(
 }
 
 /// Adds the finalizer of the propagation policy.
-fn hold(object: &mut Value, propagation: Option<&str>) {
+fn add_propagation_finalizer(object: &mut Value, propagation: Option<&str>) {
     if let Some(finalizer) = propagation
         && !metadata::finalizers(object).contains(&finalizer)
     {
@@ -101,9 +101,11 @@ fn hold(object: &mut Value, propagation: Option<&str>) {
 }
 
 /// Marks an object as being deleted. A later mark can only shorten the grace period.
-fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
-    let running = object["metadata"]["deletionGracePeriodSeconds"].as_i64();
-    if metadata::is_deleting(object) && running.is_some_and(|running| running <= grace_seconds) {
+fn set_deletion_timestamp(object: &mut Value, grace_seconds: i64, now: &str) {
+    let current_grace = object["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    if metadata::is_deleting(object)
+        && current_grace.is_some_and(|current_grace| current_grace <= grace_seconds)
+    {
         return;
     }
     if !metadata::is_deleting(object) {
@@ -161,7 +163,7 @@ pub(super) fn remove_each(
             txn.pause();
         }
         let target = Target::of(kind, object.value());
-        if let Some(present) = still_there(txn, &target, object) {
+        if let Some(present) = current_state(txn, &target, object) {
             remove(txn, &target, &present, options)?;
         }
     }
@@ -169,7 +171,7 @@ pub(super) fn remove_each(
 }
 
 /// Deletes all objects of a kind.
-pub(crate) fn remove_everywhere(txn: &mut Txn<'_>, kind: &Kind) {
+pub(crate) fn remove_in_all_namespaces(txn: &mut Txn<'_>, kind: &Kind) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects: Vec<_> = txn.snapshot(kind).objects.values().cloned().collect();
     // Cannot fail without preconditions.
@@ -185,7 +187,7 @@ pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
 }
 
 /// The current state of an object. None if it was deleted or recreated.
-fn still_there(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
+fn current_state(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
     let found = txn.get(&target.kind, &target.key())?;
     (metadata::text(found.value(), "uid") == metadata::text(object.value(), "uid")).then_some(found)
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns their validation and responses. Authentication is in `auth`, authorization in `rbac`.
 
-use super::body::{no_body, place};
+use super::body::{no_body, set_namespace};
 use super::call::{Answer, Call, Payload};
 use super::decode::decode;
 use super::options::WriteOptions;
@@ -30,9 +30,10 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     };
     let validation = WriteOptions::read(&call.params, "CreateOptions")?.validation;
     let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
-    txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
+    txn.warnings
+        .extend(validation.of_body(kind, decoded.strict_errors)?);
     let mut object = decoded.object;
-    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     FieldManager {
         kind,
         manager: &manager,
@@ -171,7 +172,7 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     let spec = &object["spec"];
     let (of, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let text = |field: &str| of[field].as_str().unwrap_or_default();
-    let asked = ResourceOrPath::Resource {
+    let target = ResourceOrPath::Resource {
         group: text("group"),
         resource: text("resource"),
         subresource: text("subresource"),
@@ -182,12 +183,12 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
         let text = |field: &str| path[field].as_str().unwrap_or_default();
         Attributes {
             verb: text("verb"),
-            asked: ResourceOrPath::Path(text("path")),
+            target: ResourceOrPath::Path(text("path")),
         }
     } else {
         Attributes {
             verb: text("verb"),
-            asked,
+            target,
         }
     };
     let decision = txn.authorize(user, attributes);

@@ -4,14 +4,14 @@
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
-use super::consult::Write;
-use super::convert::{is_unconverted, judged, shown as shown_workload};
+use super::convert::{is_unconverted, to_requested_version, to_validated_version};
 use super::decoded::FieldValidation;
+use super::dynamic_admission::Write;
 use super::options::WriteOptions;
 use super::patch::ParsedPatch;
 use super::read::existing;
-use super::sent;
-use super::write::replace_reviewed;
+use super::subresource_body;
+use super::write::replace_admitted;
 use crate::kinds::{Kind, Part, SCALE};
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
@@ -31,7 +31,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let (old, options, changed) = match (call.verb, &call.payload) {
         (Verb::Get, _) => {
             let found = existing(txn, call)?;
-            let found = judged(txn, kind, &found)?;
+            let found = to_validated_version(txn, kind, &found)?;
             return answer(kind, &found);
         }
         (Verb::Update, Payload::Object(body)) => {
@@ -41,7 +41,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         (Verb::Patch, Payload::Patch(style, body)) => {
             let options = WriteOptions::of_patch(&call.params, false)?;
             let old = existing(txn, call)?;
-            let before = judged(txn, kind, &old)?;
+            let before = to_validated_version(txn, kind, &old)?;
             let changed = patched(kind, &before, *style, body, options.validation)?;
             (old, options, changed.into())
         }
@@ -49,9 +49,9 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         _ => return Err(no_body()),
     };
     txn.dry_run = options.dry_run;
-    let changed = sent::decoded(txn, &SCALE, options.validation, changed)?;
+    let changed = subresource_body::decoded(txn, &SCALE, options.validation, changed)?;
     check_name(&call.target, &changed)?;
-    let before = judged(txn, kind, &old)?;
+    let before = to_validated_version(txn, kind, &old)?;
     let changed = reviewed(txn, call, &before, changed)?;
     let replicas = changed["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 && kind.defined().is_none() {
@@ -70,7 +70,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         ..call.target.clone()
     };
     call.field_manager().track(&txn.now, Some(&before), &mut new);
-    let written = replace_reviewed(txn, &whole, &old, new, false)?;
+    let written = replace_admitted(txn, &whole, &old, new, false)?;
     answer_written(kind, written)
 }
 
@@ -89,7 +89,7 @@ fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Re
     }
     let write = Write::update(&call.target, &old);
     write.mutate(txn, &mut whole, |_, _| Ok(()))?;
-    write.approve(txn, &whole)?;
+    write.validate(txn, &whole)?;
     Ok(whole)
 }
 
@@ -120,7 +120,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         let text = format!("invalid object type: {version}, Kind={sent}");
         return Err(Status::bad_request(text));
     }
-    let scale = sent::decoded(txn, &SCALE, options.validation, document.clone())?;
+    let scale = subresource_body::decoded(txn, &SCALE, options.validation, document.clone())?;
     if !metadata::text(&scale, "name").is_empty() {
         check_name(&call.target, &scale)?;
     }
@@ -132,7 +132,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         put_replicas(kind, &mut wanted, replicas.clone());
     }
     let force = call.params.flag("force").unwrap_or_default();
-    let before = judged(txn, kind, &old)?;
+    let before = to_validated_version(txn, kind, &old)?;
     let applied = call
         .field_manager()
         .apply(&txn.now, Some(&before), &wanted, force);
@@ -147,7 +147,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         let wanted = reviewed(txn, call, &before, wanted)?;
         put_replicas(kind, &mut object, wanted["spec"]["replicas"].clone());
     }
-    let written = replace_reviewed(txn, &whole, &old, object, false)?;
+    let written = replace_admitted(txn, &whole, &old, object, false)?;
     answer_written(kind, written)
 }
 
@@ -180,7 +180,7 @@ fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
     match is_unconverted(kind, &written) {
         true => answer(&kind.stored(), &written),
         false if kind.defined().is_none() => answer(kind, &written),
-        false => answer(kind, &shown_workload(kind, written)),
+        false => answer(kind, &to_requested_version(kind, written)),
     }
 }
 

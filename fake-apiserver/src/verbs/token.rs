@@ -1,9 +1,9 @@
 //! serviceaccounts/NAME/token: issues a service account token (`TokenRequest` of authentication.k8s.io/v1).
 
 use super::call::{Answer, Call};
-use super::consult::Write;
+use super::dynamic_admission::Write;
 use super::read::existing;
-use super::sent;
+use super::subresource_body;
 use crate::access::auth::{BINDABLE, Bound, Claim};
 use crate::kinds::{Catalogue, POD, TOKEN_REQUEST, token_lifetime};
 use crate::machinery::faults::Faults;
@@ -16,9 +16,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let request = sent::read(txn, call, &TOKEN_REQUEST, None)?;
-    let mut request = sent::admit(txn, call, &TOKEN_REQUEST, request)?;
-    Write::create(&call.target).approve(txn, &request)?;
+    let request = subresource_body::read(txn, call, &TOKEN_REQUEST, None)?;
+    let mut request = subresource_body::admit(txn, call, &TOKEN_REQUEST, request)?;
+    Write::create(&call.target).validate(txn, &request)?;
     FieldManager {
         kind: &TOKEN_REQUEST,
         ..call.field_manager()

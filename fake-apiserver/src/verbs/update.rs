@@ -1,8 +1,8 @@
 //! update: replaces an object.
 
-use super::body::{check_name, no_body, place};
+use super::body::{check_name, no_body, set_namespace};
 use super::call::{Answer, Call, Payload};
-use super::convert::shown;
+use super::convert::to_requested_version;
 use super::create::create;
 use super::decode::decode;
 use super::escalation::may_create;
@@ -23,11 +23,11 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     txn.dry_run = options.dry_run;
     let decoded = decode(kind, body.clone()).map_err(|why| why.of_body(kind))?;
     txn.warnings
-        .extend(options.validation.of_body(kind, decoded.flaws)?);
+        .extend(options.validation.of_body(kind, decoded.strict_errors)?);
     txn.empties = decoded.empties;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
-    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     let old = match existing(txn, &call) {
         Err(_) if kind.create_on_update && call.target.part == Part::Main => {
             return create_instead(txn, call);
@@ -43,7 +43,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
     Ok(Answer::Object {
         code: 200,
-        object: shown(kind, object),
+        object: to_requested_version(kind, object),
     })
 }
 

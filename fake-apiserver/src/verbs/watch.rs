@@ -8,24 +8,24 @@ use crate::store::{Start, Txn};
 pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let params = &call.params;
     let selection = selection(call)?;
-    let asked = revision(params.get("resourceVersion")).map_err(Status::internal)?;
+    let requested = revision(params.get("resourceVersion")).map_err(Status::internal)?;
     let bookmarks = params.flag("allowWatchBookmarks").unwrap_or_default();
     let timeout_seconds = params
         .number("timeoutSeconds")?
         .and_then(|seconds| u64::try_from(seconds).ok());
     let initial = params.flag("sendInitialEvents");
     if initial == Some(true) {
-        refuse_future(txn, &call.target.kind, asked)?;
+        refuse_future(txn, &call.target.kind, requested)?;
     }
-    let start = match (initial, asked) {
+    let start = match (initial, requested) {
         (Some(true), _) => Start::State,
         (Some(false), None | Some(0)) => Start::Now,
         (None, None | Some(0)) => Start::State,
-        (_, Some(asked)) => Start::After(asked),
+        (_, Some(requested)) => Start::After(requested),
     };
     // Since 1.34, a watch without resourceVersion is a streamed list: with bookmarks allowed, one marks the end of the
     // initial events.
-    let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && asked.is_none()));
+    let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && requested.is_none()));
     let watcher = txn
         .watch(&call.target.kind, selection, start)
         .map_err(|(watch, gone)| {

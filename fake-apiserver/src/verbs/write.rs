@@ -3,12 +3,12 @@
 //! Owns immutable fields, the order of checks and the detection of no-op updates. New objects are in `create`,
 //! deletions in `remove`.
 
-use super::body::place;
+use super::body::set_namespace;
 use super::call::Target;
-use super::consult::Write;
-use super::convert::{judged, stored};
+use super::convert::{to_storage_version, to_validated_version};
 use super::custom;
-use super::decode::forget_empties;
+use super::decode::nullify_empties;
+use super::dynamic_admission::Write;
 use super::remove::is_finished;
 use super::{addresses, admission, escalation};
 use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, forbid_privileged};
@@ -23,18 +23,18 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// System fields of `metadata`, with the handling of values that a client sends.
-const SYSTEM: [(&str, Sent); 6] = [
-    ("creationTimestamp", Sent::Ignored),
-    ("deletionTimestamp", Sent::IgnoredWhereSet),
-    ("deletionGracePeriodSeconds", Sent::Refused),
-    ("generation", Sent::Ignored),
-    ("resourceVersion", Sent::Ignored),
-    ("uid", Sent::Refused),
+const SYSTEM: [(&str, SystemField); 6] = [
+    ("creationTimestamp", SystemField::Ignored),
+    ("deletionTimestamp", SystemField::IgnoredWhereSet),
+    ("deletionGracePeriodSeconds", SystemField::Refused),
+    ("generation", SystemField::Ignored),
+    ("resourceVersion", SystemField::Ignored),
+    ("uid", SystemField::Refused),
 ];
 
 /// Handling of a system field that a client sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sent {
+enum SystemField {
     /// The old value stays.
     Ignored,
     /// An old value stays; without one, validation rejects the sent value.
@@ -67,28 +67,28 @@ pub(super) fn precondition(
     Err(Status::conflict(kind.resource(), target.name(), &why))
 }
 
-/// Replaces `old` by `new`: the common end of PUT and PATCH. `by` is the field manager; None if managedFields is
+/// Replaces `old` by `new`: the common end of PUT and PATCH. `manager` is the field manager; None if managedFields is
 /// already updated.
 pub(super) fn replace(
     txn: &mut Txn<'_>,
     target: &Target,
     old: &Arc<Object>,
     mut new: Value,
-    by: Option<FieldManager<'_>>,
+    manager: Option<FieldManager<'_>>,
 ) -> Result<Arc<Object>, Status> {
     let kind = &target.kind;
-    let before = judged(txn, kind, old)?;
-    if let Some(by) = by {
-        by.track(&txn.now, Some(&before), &mut new);
+    let before = to_validated_version(txn, kind, old)?;
+    if let Some(manager) = manager {
+        manager.track(&txn.now, Some(&before), &mut new);
     }
     Write::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
     // A webhook may have changed the namespace.
-    place(kind, target.namespace.as_deref(), &mut new)?;
-    replace_reviewed(txn, target, old, new, true)
+    set_namespace(kind, target.namespace.as_deref(), &mut new)?;
+    replace_admitted(txn, target, old, new, true)
 }
 
 /// `replace` after mutating admission. Runs validating admission only with `last`; otherwise the caller has done so.
-pub(super) fn replace_reviewed(
+pub(super) fn replace_admitted(
     txn: &mut Txn<'_>,
     target: &Target,
     old: &Arc<Object>,
@@ -96,7 +96,7 @@ pub(super) fn replace_reviewed(
     last: bool,
 ) -> Result<Arc<Object>, Status> {
     let kind = &target.kind;
-    let sent = asked_revision(&new)?;
+    let sent = requested_revision(&new)?;
     if sent.is_empty() && !kind.unconditional_update {
         let mut faults = Faults::default();
         faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
@@ -107,29 +107,29 @@ pub(super) fn replace_reviewed(
             "the object has been modified; please apply your changes to the latest version and try again";
         return Err(Status::conflict(kind.resource(), target.name(), why));
     }
-    forget_empties(kind, &mut new);
-    let judged = judged(txn, kind, old)?;
-    let before = judged.value();
-    carry_over(&mut new, before);
+    nullify_empties(kind, &mut new);
+    let validated = to_validated_version(txn, kind, old)?;
+    let before = validated.value();
+    restore_system_fields(&mut new, before);
     separate(kind, target.part, &mut new, before);
     if target.part == Part::Main {
         addresses::assign(txn, target, &mut new, Some(before))?;
     }
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
-    count_generation(target, &mut new, before);
+    update_generation(target, &mut new, before);
     escalation::check(txn, target, Some(before), &new)?;
     let empties = std::mem::take(&mut txn.empties);
-    let warnings = judge(target, &new, before, &setting(txn), &empties)?;
+    let warnings = validate_with_sent_empties(target, &new, before, &setting(txn), &empties)?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&new, before));
-    admission::confirm(txn, target, &new, Some(before))?;
+    admission::validate(txn, target, &new, Some(before))?;
     if kind.defined().is_some() && target.part != Part::Status {
         txn.warnings.extend(custom::warnings(&new, Some(before)));
     }
     if last {
-        Write::update(target, &judged).approve(txn, &new)?;
+        Write::update(target, &validated).validate(txn, &new)?;
     }
-    let new = stored(txn, kind, new)?;
+    let new = to_storage_version(txn, kind, new)?;
     store(txn, target, old, new)
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn store(
 }
 
 /// The resourceVersion that the client requires. Empty if unset or 0.
-fn asked_revision(object: &Value) -> Result<&str, Status> {
+fn requested_revision(object: &Value) -> Result<&str, Status> {
     let sent = metadata::text(object, "resourceVersion");
     match sent.parse::<u64>() {
         Ok(0) => Ok(""),
@@ -172,18 +172,18 @@ fn asked_revision(object: &Value) -> Result<&str, Status> {
 }
 
 /// Restores system fields from the old object.
-pub(super) fn carry_over(new: &mut Value, old: &Value) {
+pub(super) fn restore_system_fields(new: &mut Value, old: &Value) {
     for (field, sent) in SYSTEM {
         let before = old["metadata"].get(field).cloned();
-        let keeps = match sent {
-            Sent::Ignored => true,
-            Sent::IgnoredWhereSet => before.is_some(),
-            Sent::Refused => {
+        let is_restored = match sent {
+            SystemField::Ignored => true,
+            SystemField::IgnoredWhereSet => before.is_some(),
+            SystemField::Refused => {
                 let sent = &new["metadata"][field];
                 sent.is_null() || *sent == ""
             }
         };
-        if keeps {
+        if is_restored {
             metadata::set(new, field, before);
         }
     }
@@ -253,10 +253,10 @@ fn only_status(new: &mut Value, old: &Value) {
     metadata::set(new, "managedFields", managed);
 }
 
-fn count_generation(target: &Target, new: &mut Value, old: &Value) {
+fn update_generation(target: &Target, new: &mut Value, old: &Value) {
     let kind = &target.kind;
     let is_same = match kind.defined() {
-        Some(_) => target.part == Part::Status || is_same_but_for_metadata(new, old),
+        Some(_) => target.part == Part::Status || is_equal_except_metadata(new, old),
         None => {
             let mut wanted = kind.generation_of.iter();
             target.part == Part::Status || wanted.all(|pointer| new.pointer(pointer) == old.pointer(pointer))
@@ -269,7 +269,7 @@ fn count_generation(target: &Target, new: &mut Value, old: &Value) {
     metadata::set(new, "generation", Some(generation.into()));
 }
 
-fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
+fn is_equal_except_metadata(new: &Value, old: &Value) -> bool {
     let count = |object: &Value| object.as_object().map_or(0, serde_json::Map::len);
     let members = new.as_object().into_iter().flatten();
     let mut rest = members.filter(|(name, _)| *name != "metadata");
@@ -277,23 +277,23 @@ fn is_same_but_for_metadata(new: &Value, old: &Value) -> bool {
 }
 
 /// Validates a changed object and returns warnings. Errors show empty lists and maps as they were sent.
-fn judge(
+fn validate_with_sent_empties(
     target: &Target,
     new: &Value,
     old: &Value,
     setting: &Setting<'_>,
     empties: &[Empty],
 ) -> Result<Vec<String>, Status> {
-    let judged = validate(target, new, old, setting);
-    let mut faults = match judged {
+    let outcome = validate(target, new, old, setting);
+    let mut faults = match outcome {
         Ok(warnings) => return Ok(warnings),
         Err(faults) => faults,
     };
     if target.part == Part::Main && !empties.is_empty() {
         let mut sent = new.clone();
         schema::put_back(&mut sent, empties);
-        if let Err(told) = validate(target, &sent, old, setting) {
-            faults.reword(told);
+        if let Err(reworded) = validate(target, &sent, old, setting) {
+            faults.reword(reworded);
         }
     }
     Err(Status::invalid(

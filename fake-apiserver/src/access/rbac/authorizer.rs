@@ -99,7 +99,7 @@ impl Authorizer {
 
 /// Whether a path is below `/.well-known` (RFC 8615).
 fn is_well_known(attributes: Attributes<'_>) -> bool {
-    let ResourceOrPath::Path(path) = attributes.asked else {
+    let ResourceOrPath::Path(path) = attributes.target else {
         return false;
     };
     let below = path.strip_prefix(WELL_KNOWN);
@@ -107,5 +107,5 @@ fn is_well_known(attributes: Attributes<'_>) -> bool {
 }
 
 fn is_public(attributes: Attributes<'_>) -> bool {
-    matches!(attributes.asked, ResourceOrPath::Path(path) if attributes.verb == "get" && PUBLIC.contains(&path))
+    matches!(attributes.target, ResourceOrPath::Path(path) if attributes.verb == "get" && PUBLIC.contains(&path))
 }

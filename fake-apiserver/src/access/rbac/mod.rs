@@ -27,7 +27,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes<'a> {
     pub(crate) verb: &'a str,
-    pub(crate) asked: ResourceOrPath<'a>,
+    pub(crate) target: ResourceOrPath<'a>,
 }
 
 /// The resource or path of a request.
@@ -283,7 +283,7 @@ impl Subject {
 
 impl Attributes<'_> {
     fn namespace(&self) -> &str {
-        match self.asked {
+        match self.target {
             ResourceOrPath::Resource { namespace, .. } => namespace,
             ResourceOrPath::Path(_) => "",
         }
@@ -296,7 +296,7 @@ impl Attributes<'_> {
         } else {
             format!(": {reason}")
         };
-        match self.asked {
+        match self.target {
             ResourceOrPath::Path(path) => Status::forbidden_path(&format!(
                 "User {:?} cannot {} path {path:?}{suffix}",
                 user.name, self.verb

@@ -76,7 +76,7 @@ impl PolicyRule {
         if !has(&self.verbs, attributes.verb) {
             return false;
         }
-        match attributes.asked {
+        match attributes.target {
             ResourceOrPath::Path(path) => self.paths.iter().any(|pattern| is_path(pattern, path)),
             ResourceOrPath::Resource {
                 group,
@@ -145,14 +145,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn resource<'a>(verb: &'a str, resource: &'a str, subresource: &'a str, name: &'a str) -> Attributes<'a> {
-        let asked = ResourceOrPath::Resource {
+        let target = ResourceOrPath::Resource {
             group: "g",
             resource,
             subresource,
             namespace: "",
             name,
         };
-        Attributes { verb, asked }
+        Attributes { verb, target }
     }
 
     fn rule(resources: &[&str], names: &[&str]) -> PolicyRule {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_rule_for_a_resource_does_not_allow_its_subresources() {
-        for (pattern, asked, allowed) in [
+        for (pattern, target, allowed) in [
             ("pods", ("pods", ""), true),
             ("pods", ("pods", "status"), false),
             ("pods/status", ("pods", "status"), true),
@@ -178,8 +178,8 @@ mod tests {
             ("pods/*", ("pods", "status"), false),
             ("*", ("pods", "status"), true),
         ] {
-            let found = rule(&[pattern], &[]).allows(resource("get", asked.0, asked.1, "x"));
-            assert_eq!(found, allowed, "{pattern} for {asked:?}");
+            let found = rule(&[pattern], &[]).allows(resource("get", target.0, target.1, "x"));
+            assert_eq!(found, allowed, "{pattern} for {target:?}");
         }
     }
 
@@ -216,10 +216,10 @@ mod tests {
         ) {
             let (wide, narrow) = (rule(&wide, &own), rule(&narrow, &names));
             prop_assume!(wide.covers(&narrow));
-            for asked in ["a", "b"] {
+            for target in ["a", "b"] {
                 for sub in ["", "s"] {
                     for name in ["x", "y", ""] {
-                        let attributes = resource("get", asked, sub, name);
+                        let attributes = resource("get", target, sub, name);
                         prop_assert!(!narrow.allows(attributes) || wide.allows(attributes));
                     }
                 }

@@ -45,7 +45,7 @@ pub(super) fn admit(txn: &mut Txn<'_>, target: &Target, object: &mut Value) -> R
 }
 
 /// Validating admission of a valid new or changed object.
-pub(super) fn confirm(
+pub(super) fn validate(
     txn: &mut Txn<'_>,
     target: &Target,
     new: &Value,
@@ -233,7 +233,7 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
     {
         spec.insert("imagePullSecrets".to_owned(), secrets.clone());
     }
-    let wanted = [&pod["spec"], found.value()].map(|asked| asked["automountServiceAccountToken"].as_bool());
+    let wanted = [&pod["spec"], found.value()].map(|object| object["automountServiceAccountToken"].as_bool());
     if wanted.into_iter().flatten().next().unwrap_or(true) {
         token_volume::mount(txn, pod);
     }

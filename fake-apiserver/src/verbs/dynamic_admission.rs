@@ -1,5 +1,5 @@
 //! Calls of admission policies and webhooks by verbs: mutating ones before an object is prepared, validating ones
-//! before it is written. Deletions are in `consult_deletion`.
+//! before it is written. Deletions are in `deletion_admission`.
 //!
 //! Owns the points of these calls and the handling of results. A missing webhook response aborts the verb, which must
 //! not have changed anything yet; it is repeated with the response. Does not call webhooks itself.
@@ -94,7 +94,7 @@ impl<'a> Write<'a> {
         mut complete: impl FnMut(&mut Txn<'_>, &mut Value) -> Result<(), Status>,
     ) -> Result<bool, Status> {
         complete(txn, object)?;
-        if !self.is_asked_about(txn) {
+        if !self.is_subject_to_admission(txn) {
             return Ok(false);
         }
         let first = self.round(txn, object, None)?;
@@ -111,13 +111,13 @@ impl<'a> Write<'a> {
         let mut round = Round::default();
         let policies = before.map(|before| before.policies.due(object));
         let question = self.question(txn, Stage::Mutate, object);
-        if let Some(amended) = policies::changed(txn, &question, policies.as_ref())? {
+        if let Some(amended) = policies::mutate(txn, &question, policies.as_ref())? {
             object.clone_from(&amended.object);
             round.changed = amended.changed;
-            round.policies = Asked {
-                made: amended.object,
-                again: amended.again,
-                watching: amended.watching,
+            round.policies = Reinvocations {
+                result: amended.object,
+                always: amended.again,
+                if_changed: amended.watching,
             };
         }
         let stage = match before {
@@ -127,39 +127,39 @@ impl<'a> Write<'a> {
         if matches!(&stage, Stage::MutateAgain(due) if due.is_empty()) {
             return Ok(round);
         }
-        if let Some(verdict) = ask(txn, self.question(txn, stage, object))? {
-            let made = verdict.outcome?.unwrap_or_default();
-            object.clone_from(&made);
+        if let Some(verdict) = webhook_verdict(txn, self.question(txn, stage, object))? {
+            let result = verdict.outcome?.unwrap_or_default();
+            object.clone_from(&result);
             round.changed |= verdict.changed;
-            round.webhooks = Asked {
-                made,
-                again: verdict.again,
-                watching: verdict.watching,
+            round.webhooks = Reinvocations {
+                result,
+                always: verdict.again,
+                if_changed: verdict.watching,
             };
         }
         Ok(round)
     }
 
     /// Runs validating policies and webhooks on an object about to be written.
-    pub(super) fn approve(&self, txn: &mut Txn<'_>, object: &Value) -> Result<(), Status> {
-        if !self.is_asked_about(txn) {
+    pub(super) fn validate(&self, txn: &mut Txn<'_>, object: &Value) -> Result<(), Status> {
+        if !self.is_subject_to_admission(txn) {
             return Ok(());
         }
         let question = self.question(txn, Stage::Validate, object);
-        approved(txn, question)
+        validate_request(txn, question)
     }
 
-    fn is_asked_about(&self, txn: &Txn<'_>) -> bool {
+    fn is_subject_to_admission(&self, txn: &Txn<'_>) -> bool {
         txn.consultation.is_some() && !self.target.kind.registers
     }
 }
 
 /// Runs validating policies, then webhooks, which can only allow or deny.
-pub(super) fn approved(txn: &mut Txn<'_>, question: Question) -> Result<(), Status> {
-    let (outcome, warnings) = policies::judged(txn, &question);
+pub(super) fn validate_request(txn: &mut Txn<'_>, question: Question) -> Result<(), Status> {
+    let (outcome, warnings) = policies::validate(txn, &question);
     txn.warnings.extend(warnings);
     outcome?;
-    match ask(txn, question)? {
+    match webhook_verdict(txn, question)? {
         Some(verdict) => verdict.outcome.map(drop),
         None => Ok(()),
     }
@@ -168,36 +168,36 @@ pub(super) fn approved(txn: &mut Txn<'_>, question: Question) -> Result<(), Stat
 /// Result of one round of mutating admission.
 #[derive(Default)]
 struct Round {
-    policies: Asked<String>,
-    webhooks: Asked<usize>,
+    policies: Reinvocations<String>,
+    webhooks: Reinvocations<usize>,
     changed: bool,
 }
 
 /// Policies or webhooks to reinvoke, identified by `T`.
-struct Asked<T> {
-    made: Value,
+struct Reinvocations<T> {
+    result: Value,
     /// Reinvoked in any case.
-    again: BTreeSet<T>,
+    always: BTreeSet<T>,
     /// Reinvoked only if the object has changed since.
-    watching: BTreeSet<T>,
+    if_changed: BTreeSet<T>,
 }
 
-impl<T> Default for Asked<T> {
+impl<T> Default for Reinvocations<T> {
     fn default() -> Self {
         Self {
-            made: Value::Null,
-            again: BTreeSet::new(),
-            watching: BTreeSet::new(),
+            result: Value::Null,
+            always: BTreeSet::new(),
+            if_changed: BTreeSet::new(),
         }
     }
 }
 
-impl<T: Clone + Ord> Asked<T> {
+impl<T: Clone + Ord> Reinvocations<T> {
     /// Policies or webhooks to reinvoke, given the current object.
     fn due(&self, object: &Value) -> BTreeSet<T> {
-        let mut due = self.again.clone();
-        if *object != self.made {
-            due.extend(self.watching.iter().cloned());
+        let mut due = self.always.clone();
+        if *object != self.result {
+            due.extend(self.if_changed.iter().cloned());
         }
         due
     }
@@ -217,8 +217,8 @@ pub(super) fn subject(kind: &Kind, part: Part, namespace: Option<&str>, name: St
 }
 
 /// The verdict of webhooks; None if none matches. If it is missing, records the request for its webhooks to be called and returns an error.
-pub(super) fn ask(txn: &mut Txn<'_>, question: Question) -> Result<Option<Verdict>, Status> {
-    if !is_concerned(txn, &question) {
+pub(super) fn webhook_verdict(txn: &mut Txn<'_>, question: Question) -> Result<Option<Verdict>, Status> {
+    if !matches_webhook(txn, &question) {
         return Ok(None);
     }
     let Some(consultation) = txn.consultation.as_mut() else {
@@ -226,13 +226,13 @@ pub(super) fn ask(txn: &mut Txn<'_>, question: Question) -> Result<Option<Verdic
     };
     let Some(verdict) = consultation.answer(&question).cloned() else {
         consultation.asked.push(question);
-        return Err(waiting());
+        return Err(pending_error());
     };
     txn.warnings.extend(verdict.warnings.iter().cloned());
     Ok(Some(verdict))
 }
 
-pub(super) fn is_concerned(txn: &Txn<'_>, question: &Question) -> bool {
+pub(super) fn matches_webhook(txn: &Txn<'_>, question: &Question) -> bool {
     let Some(consultation) = &txn.consultation else {
         return false;
     };
@@ -248,6 +248,8 @@ pub(super) fn is_concerned(txn: &Txn<'_>, question: &Question) -> bool {
 }
 
 /// Internal error that aborts a verb until webhooks respond. Clients never see it.
-pub(super) fn waiting() -> Status {
-    Status::internal("the request waits for the answer of a webhook; this is a bug if anybody reads it")
+pub(super) fn pending_error() -> Status {
+    Status::internal(
+        "the request waits for the response of a webhook; no client must receive this error, so it is a bug",
+    )
 }

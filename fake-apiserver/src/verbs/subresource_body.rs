@@ -4,11 +4,11 @@
 //! kube-apiserver.
 
 use super::admission;
-use super::body::{no_body, place};
+use super::body::{no_body, set_namespace};
 use super::call::{Call, Payload};
-use super::consult::Write;
 use super::decode::decode;
 use super::decoded::FieldValidation;
+use super::dynamic_admission::Write;
 use super::options::WriteOptions;
 use crate::kinds::Kind;
 use crate::machinery::document::Document;
@@ -28,7 +28,7 @@ pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str
     let options = WriteOptions::read(&call.params, "CreateOptions")?;
     txn.dry_run = options.dry_run;
     let mut object = decoded(txn, of, options.validation, body)?;
-    place(&call.target.kind, call.target.namespace.as_deref(), &mut object)?;
+    set_namespace(&call.target.kind, call.target.namespace.as_deref(), &mut object)?;
     Ok(object)
 }
 
@@ -40,7 +40,8 @@ pub(super) fn decoded(
     document: Document,
 ) -> Result<Value, Status> {
     let decoded = decode(of, document).map_err(|why| why.of_body(of))?;
-    txn.warnings.extend(validation.of_body(of, decoded.flaws)?);
+    txn.warnings
+        .extend(validation.of_body(of, decoded.strict_errors)?);
     Ok(decoded.object)
 }
 

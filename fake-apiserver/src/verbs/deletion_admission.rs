@@ -1,9 +1,9 @@
 //! Calls of validating admission policies and webhooks before deletions.
 //!
-//! Owns how many objects of a collection may be deleted. The calls are in `consult`.
+//! Owns how many objects of a collection may be deleted. The calls are in `dynamic_admission`.
 
-use super::consult::{approved, is_concerned, subject, waiting};
-use super::convert::judged;
+use super::convert::to_validated_version;
+use super::dynamic_admission::{matches_webhook, pending_error, subject, validate_request};
 use super::policies;
 use crate::admission::{Consultation, Operation, Question, Stage};
 use crate::kinds::{Kind, Part};
@@ -23,16 +23,16 @@ pub(super) fn before_deletion(
     if txn.consultation.is_none() || kind.registers {
         return Ok(all);
     }
-    let objects = judged_all(txn, kind, objects)?;
+    let objects = all_to_validated_version(txn, kind, objects)?;
     let Some(consultation) = txn.consultation.as_ref() else {
         return Ok(all);
     };
     let (mut unanswered, mut warnings, mut refused) = (Vec::new(), Vec::new(), None);
     for (count, object) in objects.iter().enumerate() {
         let question = deletion(txn, kind, object);
-        let (judged, told) = policies::judged(txn, &question);
-        warnings.extend(told);
-        if let Err(refusal) = judged {
+        let (outcome, policy_warnings) = policies::validate(txn, &question);
+        warnings.extend(policy_warnings);
+        if let Err(refusal) = outcome {
             refused = Some((count, Some(refusal)));
             break;
         }
@@ -44,7 +44,7 @@ pub(super) fn before_deletion(
                     break;
                 }
             }
-            None if is_concerned(txn, &question) => unanswered.push(question),
+            None if matches_webhook(txn, &question) => unanswered.push(question),
             None => {}
         }
     }
@@ -55,37 +55,45 @@ pub(super) fn before_deletion(
     if let Some(consultation) = txn.consultation.as_mut() {
         consultation.asked = unanswered;
     }
-    Err(waiting())
+    Err(pending_error())
 }
 
 /// Runs admission on the deletion of one object.
-pub(super) fn may_go(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<(), Status> {
+pub(super) fn admit_deletion(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<(), Status> {
     if txn.consultation.is_none() || kind.registers {
         return Ok(());
     }
-    if !concerns_deletion(txn, kind, object) {
+    if !deletion_is_matched(txn, kind, object) {
         return Ok(());
     }
-    let object = judged(txn, kind, object)?;
+    let object = to_validated_version(txn, kind, object)?;
     let question = deletion(txn, kind, &object);
-    approved(txn, question)
+    validate_request(txn, question)
 }
 
 /// Objects in the version in which writes are validated. Requests all missing webhook conversions together.
-fn judged_all(txn: &mut Txn<'_>, kind: &Kind, objects: &[Arc<Object>]) -> Result<Vec<Arc<Object>>, Status> {
+fn all_to_validated_version(
+    txn: &mut Txn<'_>,
+    kind: &Kind,
+    objects: &[Arc<Object>],
+) -> Result<Vec<Arc<Object>>, Status> {
     if !objects
         .first()
-        .is_some_and(|object| concerns_deletion(txn, kind, object))
+        .is_some_and(|object| deletion_is_matched(txn, kind, object))
     {
         return Ok(objects.to_vec());
     }
-    let all: Vec<_> = objects.iter().map(|object| judged(txn, kind, object)).collect();
+    let all: Vec<_> = objects
+        .iter()
+        .map(|object| to_validated_version(txn, kind, object))
+        .collect();
     all.into_iter().collect()
 }
 
-fn concerns_deletion(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> bool {
+fn deletion_is_matched(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> bool {
     let has_policies = |consultation: &Consultation| !consultation.registry.validating_policies.is_empty();
-    txn.consultation.as_deref().is_some_and(has_policies) || is_concerned(txn, &deletion(txn, kind, object))
+    txn.consultation.as_deref().is_some_and(has_policies)
+        || matches_webhook(txn, &deletion(txn, kind, object))
 }
 
 fn deletion(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Question {
