@@ -92,8 +92,8 @@ pub mod extension {
 pub use access::auth::{TokenFileError, User};
 pub use access::usage::{Usage, minimal_roles};
 pub use config::account_tokens::AccountTokens;
-pub use config::admission::{Admission, NoPlugin};
-pub use config::network::{Cidr, Network, NoCidr};
+pub use config::admission::{Admission, PluginError};
+pub use config::network::{Cidr, InvalidCidr, Network};
 pub use config::options::{Authorization, Limits, ServerOptions};
 pub use config::release::{Release, UnknownRelease};
 pub use fault_injection::{

@@ -210,7 +210,7 @@ pub(super) fn server(
 }
 
 fn admission(typed: &Typed) -> Result<Admission, String> {
-    let mut admission = Admission::of_kubernetes();
+    let mut admission = Admission::kubernetes_defaults();
     for name in typed.list("enable-admission-plugins") {
         admission.enable(name).map_err(|why| why.to_string())?;
     }

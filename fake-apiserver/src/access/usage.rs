@@ -51,7 +51,7 @@ struct Entries {
 
 impl UsageLog {
     /// Records a decision. A full log only counts permissions that it already contains.
-    pub(crate) fn note(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
+    pub(crate) fn record(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
         let (target, verb) = (attributes.target, attributes.verb);
         let hash = match target {
             ResourceOrPath::Resource {
@@ -68,7 +68,7 @@ impl UsageLog {
         let mut entries = self.entries.lock();
         let room = entries.count < ENTRIES_MAX;
         let bucket = entries.by_hash.entry(hash).or_default();
-        let is_new = match bucket.iter_mut().find(|usage| usage.is_about(user, attributes)) {
+        let is_new = match bucket.iter_mut().find(|usage| usage.matches(user, attributes)) {
             Some(usage) => {
                 usage.count(allowed);
                 false
@@ -133,7 +133,7 @@ impl Usage {
         *counter += 1;
     }
 
-    fn is_about(&self, user: &str, attributes: Attributes<'_>) -> bool {
+    fn matches(&self, user: &str, attributes: Attributes<'_>) -> bool {
         *self.user == *user
             && self.verb == attributes.verb
             && match attributes.target {
@@ -287,21 +287,21 @@ fn subject(user: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn note(log: &UsageLog, path: &str, allowed: bool) {
+    fn record(log: &UsageLog, path: &str, allowed: bool) {
         let attributes = Attributes {
             verb: "get",
             target: ResourceOrPath::Path(path),
         };
-        log.note(&"u".into(), attributes, allowed);
+        log.record(&"u".into(), attributes, allowed);
     }
 
     #[test]
     fn a_full_log_counts_known_permissions_and_adds_none() {
         let log = UsageLog::default();
         for number in 0..ENTRIES_MAX + 10 {
-            note(&log, &format!("/{number}"), true);
+            record(&log, &format!("/{number}"), true);
         }
-        note(&log, "/0", false);
+        record(&log, "/0", false);
         let all = log.list();
         assert_eq!(all.len(), ENTRIES_MAX);
         assert_eq!(

@@ -17,117 +17,127 @@ pub(crate) enum Plugin {
 }
 
 /// One plugin of kube-apiserver.
-struct Row {
+struct PluginEntry {
     name: &'static str,
     /// Enabled by default in kube-apiserver.
-    on: bool,
-    here: Here,
+    enabled: bool,
+    support: Support,
 }
 
 /// How this server supports a plugin.
-enum Here {
+enum Support {
     /// Implemented in this crate.
-    Does(Plugin),
+    Implemented(Plugin),
     /// Implemented by other crates ([`crate::extension::AdmissionPlugin`]).
-    Other,
+    External,
     /// Accepted without effect: it has nothing to do here, or its work is always done elsewhere.
-    Idle,
+    NoOp,
     /// Not implemented; enabling it is an error.
     Missing,
 }
-use Here::{Does, Idle, Missing, Other};
+use Support::{External, Implemented, Missing, NoOp};
 
-const fn on(name: &'static str, here: Here) -> Row {
-    Row { name, on: true, here }
+const fn enabled_by_default(name: &'static str, support: Support) -> PluginEntry {
+    PluginEntry {
+        name,
+        enabled: true,
+        support,
+    }
 }
 
-const fn off(name: &'static str, here: Here) -> Row {
-    Row {
+const fn disabled_by_default(name: &'static str, support: Support) -> PluginEntry {
+    PluginEntry {
         name,
-        on: false,
-        here,
+        enabled: false,
+        support,
     }
 }
 
 /// All plugins, in the order in which they run.
-const PLUGINS: &[Row] = &[
-    off("AlwaysAdmit", Idle),
-    off("NamespaceAutoProvision", Missing),
+const PLUGINS: &[PluginEntry] = &[
+    disabled_by_default("AlwaysAdmit", NoOp),
+    disabled_by_default("NamespaceAutoProvision", Missing),
     // New objects need an existing namespace that is not terminating; some namespaces cannot be deleted.
-    on("NamespaceLifecycle", Does(Plugin::NamespaceLifecycle)),
-    off("NamespaceExists", Idle),
-    off("LimitPodHardAntiAffinityTopology", Missing),
+    enabled_by_default("NamespaceLifecycle", Implemented(Plugin::NamespaceLifecycle)),
+    disabled_by_default("NamespaceExists", NoOp),
+    disabled_by_default("LimitPodHardAntiAffinityTopology", Missing),
     // Pods get the defaults of limit ranges; pods and PVCs are checked against their limits.
-    on("LimitRanger", Other),
+    enabled_by_default("LimitRanger", External),
     // Pods get an existing service account and a volume with its token.
-    on("ServiceAccount", Does(Plugin::ServiceAccount)),
-    off("NodeRestriction", Idle),
+    enabled_by_default("ServiceAccount", Implemented(Plugin::ServiceAccount)),
+    disabled_by_default("NodeRestriction", NoOp),
     // New nodes are tainted until they are ready.
-    on("TaintNodesByCondition", Does(Plugin::TaintNodesByCondition)),
-    // Pods get `imagePullPolicy: Always`.
-    off("AlwaysPullImages", Other),
-    off("ImagePolicyWebhook", Missing),
-    // Pods must satisfy the Pod Security Standard of their namespace's labels.
-    on("PodSecurity", Other),
-    off("PodNodeSelector", Missing),
-    // Pods get the priority of their priority class.
-    on("Priority", Does(Plugin::Priority)),
-    // Pods tolerate not-ready and unreachable nodes for five minutes.
-    on("DefaultTolerationSeconds", Does(Plugin::DefaultTolerationSeconds)),
-    off("PodTolerationRestriction", Missing),
-    off("EventRateLimit", Missing),
-    off("ExtendedResourceToleration", Missing),
-    // PVCs without a storage class get the default one.
-    on("DefaultStorageClass", Does(Plugin::DefaultStorageClass)),
-    // PVCs and PVs get a finalizer that protects them while they are in use.
-    on(
-        "StorageObjectInUseProtection",
-        Does(Plugin::StorageObjectInUseProtection),
+    enabled_by_default(
+        "TaintNodesByCondition",
+        Implemented(Plugin::TaintNodesByCondition),
     ),
-    on("PodGroupProtection", Idle),
-    off("OwnerReferencesPermissionEnforcement", Missing),
+    // Pods get `imagePullPolicy: Always`.
+    disabled_by_default("AlwaysPullImages", External),
+    disabled_by_default("ImagePolicyWebhook", Missing),
+    // Pods must satisfy the Pod Security Standard of their namespace's labels.
+    enabled_by_default("PodSecurity", External),
+    disabled_by_default("PodNodeSelector", Missing),
+    // Pods get the priority of their priority class.
+    enabled_by_default("Priority", Implemented(Plugin::Priority)),
+    // Pods tolerate not-ready and unreachable nodes for five minutes.
+    enabled_by_default(
+        "DefaultTolerationSeconds",
+        Implemented(Plugin::DefaultTolerationSeconds),
+    ),
+    disabled_by_default("PodTolerationRestriction", Missing),
+    disabled_by_default("EventRateLimit", Missing),
+    disabled_by_default("ExtendedResourceToleration", Missing),
+    // PVCs without a storage class get the default one.
+    enabled_by_default("DefaultStorageClass", Implemented(Plugin::DefaultStorageClass)),
+    // PVCs and PVs get a finalizer that protects them while they are in use.
+    enabled_by_default(
+        "StorageObjectInUseProtection",
+        Implemented(Plugin::StorageObjectInUseProtection),
+    ),
+    enabled_by_default("PodGroupProtection", NoOp),
+    disabled_by_default("OwnerReferencesPermissionEnforcement", Missing),
     // PVCs can be expanded only once bound, and if their storage class allows it.
-    on(
+    enabled_by_default(
         "PersistentVolumeClaimResize",
-        Does(Plugin::PersistentVolumeClaimResize),
+        Implemented(Plugin::PersistentVolumeClaimResize),
     ),
     // Pods get the overhead, node selector and tolerations of their runtime class.
-    on("RuntimeClass", Other),
-    on("CertificateApproval", Idle),
-    on("CertificateSigning", Idle),
-    on("ClusterTrustBundleAttest", Idle),
-    on("CertificateSubjectRestriction", Idle),
+    enabled_by_default("RuntimeClass", External),
+    enabled_by_default("CertificateApproval", NoOp),
+    enabled_by_default("CertificateSigning", NoOp),
+    enabled_by_default("ClusterTrustBundleAttest", NoOp),
+    enabled_by_default("CertificateSubjectRestriction", NoOp),
     // Ingresses without a class get the default ingress class.
-    on("DefaultIngressClass", Other),
+    enabled_by_default("DefaultIngressClass", External),
     // Services must not have external IPs.
-    off("DenyServiceExternalIPs", Other),
-    on("PodTopologyLabels", Idle),
-    on("PodGroupWorkloadExists", Idle),
-    on("NodeDeclaredFeatureValidator", Idle),
-    on("JobValidation", Idle),
-    on("PodResizeValidator", Idle),
-    on("MutatingAdmissionPolicy", Idle),
-    on("MutatingAdmissionWebhook", Idle),
-    on("ValidatingAdmissionPolicy", Idle),
-    on("ValidatingAdmissionWebhook", Idle),
+    disabled_by_default("DenyServiceExternalIPs", External),
+    enabled_by_default("PodTopologyLabels", NoOp),
+    enabled_by_default("PodGroupWorkloadExists", NoOp),
+    enabled_by_default("NodeDeclaredFeatureValidator", NoOp),
+    enabled_by_default("JobValidation", NoOp),
+    enabled_by_default("PodResizeValidator", NoOp),
+    enabled_by_default("MutatingAdmissionPolicy", NoOp),
+    enabled_by_default("MutatingAdmissionWebhook", NoOp),
+    enabled_by_default("ValidatingAdmissionPolicy", NoOp),
+    enabled_by_default("ValidatingAdmissionWebhook", NoOp),
     // Enforces the resource quotas of a namespace.
-    on("ResourceQuota", Other),
+    enabled_by_default("ResourceQuota", External),
     // Refuses every write.
-    off("AlwaysDeny", Does(Plugin::AlwaysDeny)),
+    disabled_by_default("AlwaysDeny", Implemented(Plugin::AlwaysDeny)),
 ];
 
 /// The enabled admission plugins, by their names on the command line of kube-apiserver. Plugins of other crates run only in a
 /// server that was created with them ([`crate::ApiServer::with_plugins`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
-    on: BTreeSet<Plugin>,
+    enabled: BTreeSet<Plugin>,
     /// Enabled plugins of other crates.
-    others: BTreeSet<&'static str>,
+    external: BTreeSet<&'static str>,
 }
 
 /// An unknown admission plugin, or one that cannot be enabled here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoPlugin {
+pub enum PluginError {
     /// kube-apiserver does not have the plugin.
     #[error("enable-admission-plugins plugin {0:?} is unknown")]
     Unknown(String),
@@ -139,49 +149,49 @@ pub enum NoPlugin {
 impl Default for Admission {
     /// The defaults of kube-apiserver except StorageObjectInUseProtection: no controller runs here that removes its finalizers.
     fn default() -> Self {
-        let mut all = Self::of_kubernetes();
-        all.on.remove(&Plugin::StorageObjectInUseProtection);
+        let mut all = Self::kubernetes_defaults();
+        all.enabled.remove(&Plugin::StorageObjectInUseProtection);
         all
     }
 }
 
 impl Admission {
     /// The plugins that kube-apiserver enables by default.
-    pub fn of_kubernetes() -> Self {
-        let on = || PLUGINS.iter().filter(|row| row.on);
+    pub fn kubernetes_defaults() -> Self {
+        let enabled = || PLUGINS.iter().filter(|entry| entry.enabled);
         Self {
-            on: on().filter_map(Row::plugin).collect(),
-            others: on()
-                .filter(|row| matches!(row.here, Other))
-                .map(|row| row.name)
+            enabled: enabled().filter_map(PluginEntry::plugin).collect(),
+            external: enabled()
+                .filter(|entry| matches!(entry.support, External))
+                .map(|entry| entry.name)
                 .collect(),
         }
     }
 
     /// All plugins of kube-apiserver in the order in which they run, each with whether it is enabled by default.
     pub fn names() -> impl Iterator<Item = (&'static str, bool)> {
-        PLUGINS.iter().map(|row| (row.name, row.on))
+        PLUGINS.iter().map(|entry| (entry.name, entry.enabled))
     }
 
     /// Enables a plugin.
-    pub fn enable(&mut self, name: &str) -> Result<(), NoPlugin> {
-        let row = Row::find(name)?;
-        match row.here {
-            Does(plugin) => drop(self.on.insert(plugin)),
-            Other => drop(self.others.insert(row.name)),
-            Idle => {}
-            Missing => return Err(NoPlugin::Missing(name.to_owned())),
+    pub fn enable(&mut self, name: &str) -> Result<(), PluginError> {
+        let entry = PluginEntry::find(name)?;
+        match entry.support {
+            Implemented(plugin) => drop(self.enabled.insert(plugin)),
+            External => drop(self.external.insert(entry.name)),
+            NoOp => {}
+            Missing => return Err(PluginError::Missing(name.to_owned())),
         }
         Ok(())
     }
 
     /// Disables a plugin.
-    pub fn disable(&mut self, name: &str) -> Result<(), NoPlugin> {
-        let row = Row::find(name)?;
-        if let Some(plugin) = row.plugin() {
-            self.on.remove(&plugin);
+    pub fn disable(&mut self, name: &str) -> Result<(), PluginError> {
+        let entry = PluginEntry::find(name)?;
+        if let Some(plugin) = entry.plugin() {
+            self.enabled.remove(&plugin);
         }
-        self.others.remove(row.name);
+        self.external.remove(entry.name);
         Ok(())
     }
 
@@ -194,25 +204,25 @@ impl Admission {
     }
 
     pub(crate) fn has(&self, plugin: Plugin) -> bool {
-        self.on.contains(&plugin)
+        self.enabled.contains(&plugin)
     }
 
     /// Whether a plugin of another crate is enabled. Plugins unknown to kube-apiserver always are.
-    pub(crate) fn runs(&self, name: &str) -> bool {
-        Row::find(name).is_err() || self.others.contains(name)
+    pub(crate) fn is_external_enabled(&self, name: &str) -> bool {
+        PluginEntry::find(name).is_err() || self.external.contains(name)
     }
 }
 
-impl Row {
-    fn find(name: &str) -> Result<&'static Self, NoPlugin> {
-        let found = PLUGINS.iter().find(|row| row.name == name);
-        found.ok_or_else(|| NoPlugin::Unknown(name.to_owned()))
+impl PluginEntry {
+    fn find(name: &str) -> Result<&'static Self, PluginError> {
+        let found = PLUGINS.iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| PluginError::Unknown(name.to_owned()))
     }
 
     fn plugin(&self) -> Option<Plugin> {
-        match self.here {
-            Does(plugin) => Some(plugin),
-            Other | Idle | Missing => None,
+        match self.support {
+            Implemented(plugin) => Some(plugin),
+            External | NoOp | Missing => None,
         }
     }
 }

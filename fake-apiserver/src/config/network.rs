@@ -39,19 +39,19 @@ pub struct Cidr {
 /// The text is not a valid CIDR.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid CIDR address: {0}; write an address, a slash and a length, such as 10.96.0.0/12")]
-pub struct NoCidr(String);
+pub struct InvalidCidr(String);
 
 impl FromStr for Cidr {
-    type Err = NoCidr;
+    type Err = InvalidCidr;
 
-    fn from_str(text: &str) -> Result<Self, NoCidr> {
+    fn from_str(text: &str) -> Result<Self, InvalidCidr> {
         let read = || {
             let (address, prefix) = text.split_once('/')?;
             let (address, prefix): (IpAddr, u8) = (address.parse().ok()?, prefix.parse().ok()?);
             let range = Self { address, prefix };
             (prefix <= range.bits()).then_some(range)
         };
-        let range = read().ok_or_else(|| NoCidr(text.to_owned()))?;
+        let range = read().ok_or_else(|| InvalidCidr(text.to_owned()))?;
         Ok(Self {
             address: range.at(0),
             ..range

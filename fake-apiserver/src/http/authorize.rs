@@ -98,7 +98,7 @@ impl OwnedAttributes {
         let attributes = self.attributes();
         let decision = endpoint.service.store.authorize(user, attributes);
         let usage = &endpoint.service.usage;
-        usage.note(&user.name, attributes, decision.allowed);
+        usage.record(&user.name, attributes, decision.allowed);
         decision.require(&attributes, user)
     }
 }

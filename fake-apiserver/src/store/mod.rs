@@ -123,7 +123,7 @@ impl Store {
         observer: Option<Arc<dyn Observer>>,
         plugins: Vec<Arc<dyn AdmissionPlugin>>,
     ) -> Self {
-        let is_on = |plugin: &Arc<dyn AdmissionPlugin>| options.admission.runs(plugin.name());
+        let is_on = |plugin: &Arc<dyn AdmissionPlugin>| options.admission.is_external_enabled(plugin.name());
         let plugins = plugins.into_iter().filter(is_on).collect();
         let built_in = Catalogue::built_in_count();
         let profile = Profile::new(options.release, &options.gates).with_removed(options.removed_versions);

@@ -166,7 +166,7 @@ async fn kubectl_sessions_print_the_recorded_output() {
         let options = ServerOptions {
             authorization: Authorization::Rbac,
             kubelet_less: false,
-            admission: Admission::of_kubernetes(),
+            admission: Admission::kubernetes_defaults(),
             ..ServerOptions::default()
         };
         let server = ApiServer::new(options, None);

@@ -103,7 +103,7 @@ impl Server {
 /// A fake with the admission plugins and RBAC of a whole cluster.
 async fn fake() -> (kube::Config, (ApiServer, Running)) {
     let options = ServerOptions {
-        admission: Admission::of_kubernetes(),
+        admission: Admission::kubernetes_defaults(),
         kubelet_less: false,
         authorization: Authorization::Rbac,
         default_service_accounts: true,

@@ -1,7 +1,7 @@
 //! Admission plugins: LimitRanger, ResourceQuota, RuntimeClass, DefaultIngressClass, and enabling plugins.
 
 use super::client::{CONFIG_MAPS, PODS, Wire, pod};
-use fake_apiserver::{Admission, ApiServer, NoPlugin, ServerOptions};
+use fake_apiserver::{Admission, ApiServer, PluginError, ServerOptions};
 use serde_json::{Value, json};
 
 const RANGES: &str = "/api/v1/namespaces/default/limitranges";
@@ -285,7 +285,7 @@ async fn ingresses_get_the_default_ingress_class() {
 
 #[tokio::test]
 async fn plugins_are_enabled_and_disabled_by_name() {
-    let mut admission = Admission::of_kubernetes();
+    let mut admission = Admission::kubernetes_defaults();
     for name in [
         "ResourceQuota",
         "Priority",
@@ -297,9 +297,9 @@ async fn plugins_are_enabled_and_disabled_by_name() {
     }
     admission.enable("AlwaysPullImages").expect("a known plugin");
     let unknown = admission.enable("Nonsense");
-    assert_eq!(unknown, Err(NoPlugin::Unknown("Nonsense".to_owned())));
+    assert_eq!(unknown, Err(PluginError::Unknown("Nonsense".to_owned())));
     let missing = admission.enable("EventRateLimit");
-    assert_eq!(missing, Err(NoPlugin::Missing("EventRateLimit".to_owned())));
+    assert_eq!(missing, Err(PluginError::Missing("EventRateLimit".to_owned())));
     let options = ServerOptions {
         admission,
         ..ServerOptions::default()

@@ -228,7 +228,7 @@ async fn deleting_a_namespace_deletes_its_content() {
 #[tokio::test]
 async fn protection_finalizers_are_added_if_the_plugin_is_enabled() {
     let options = ServerOptions {
-        admission: fake_apiserver::Admission::of_kubernetes(),
+        admission: fake_apiserver::Admission::kubernetes_defaults(),
         ..ServerOptions::default()
     };
     let wire = Wire::with(options, None).await;
