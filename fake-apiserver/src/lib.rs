@@ -82,7 +82,7 @@ mod verbs;
 pub mod extension {
     pub use crate::kinds::{Kind, Part, Subresource, pod_limits, pod_requests};
     pub use crate::machinery::amounts::Amounts;
-    pub use crate::machinery::faults::Faults;
+    pub use crate::machinery::error_list::ErrorList;
     pub use crate::machinery::status::GroupResource;
     pub use crate::machinery::{json, metadata, names};
     pub use crate::object::Object;
@@ -104,7 +104,7 @@ pub use http::PANICKED;
 pub use http::tls::{Certificate, Tls, TlsError};
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use machinery::duration::parse as parse_duration;
-pub use machinery::faults::Cause;
+pub use machinery::error_list::Cause;
 pub use machinery::jws::{KeyError, PublicKey, SigningKey};
 pub use machinery::quantity;
 pub use machinery::status::{Details, Status};

@@ -7,7 +7,7 @@ use super::policy::{Mutation, Policy, Read};
 use super::scene::{Case, Scene, variables};
 use crate::cel::Scope as Variables;
 use crate::kinds::Kind;
-use crate::machinery::faults::Cause;
+use crate::machinery::error_list::Cause;
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::patch::{json_patch, managed};

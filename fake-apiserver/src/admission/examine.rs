@@ -6,7 +6,7 @@ use super::inputs::evaluate;
 use super::policy::{Policy, Read, Validation};
 use super::scene::{Scene, View, variables};
 use crate::cel::Scope as Variables;
-use crate::machinery::faults::Cause;
+use crate::machinery::error_list::Cause;
 use crate::machinery::status::Status;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use super::question::{Question, Requester};
 use crate::kinds::Kind;
-use crate::machinery::faults::Cause;
+use crate::machinery::error_list::Cause;
 use crate::machinery::intern;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::status::{Details, Status};

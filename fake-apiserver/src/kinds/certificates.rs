@@ -22,7 +22,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
     status: true,
     subresources: &[Subresource::Approval],
     // kube-apiserver does not validate the name.
-    name_rule: |_| names::Complaints::new(),
+    name_rule: |_| names::Messages::new(),
     main_resets: &[&["spec"], &["status"]],
     status_resets: &[&["spec"], &["status", "conditions"]],
     selectable: &[selectable("spec.signerName", &["/spec/signerName"])],

@@ -1,6 +1,6 @@
 //! Validation of `metav1.Condition`. Older kinds have condition types of their own with less validation.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
 use serde_json::Value;
@@ -12,7 +12,7 @@ const REASON_BYTES_MAX: usize = 1024;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024;
 
 /// Validates a list of conditions at the field path `at`.
-pub(super) fn validate(conditions: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn validate(conditions: &Value, at: &str, faults: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, condition) in list(conditions).iter().enumerate() {
         let (at, kind) = (format!("{at}[{i}]"), string(condition, "type"));
@@ -23,9 +23,9 @@ pub(super) fn validate(conditions: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn one(condition: &Value, at: &str, faults: &mut Faults) {
+fn one(condition: &Value, at: &str, faults: &mut ErrorList) {
     let kind = string(condition, "type");
-    faults.complain(&format!("{at}.type"), kind, names::qualified(kind));
+    faults.invalid_all(&format!("{at}.type"), kind, names::qualified(kind));
     faults.one_of(&format!("{at}.status"), string(condition, "status"), &STATES);
     let generation = &condition["observedGeneration"];
     if generation.as_i64().is_some_and(|number| number < 0) {
@@ -41,7 +41,7 @@ fn one(condition: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn reason(reason: &str, field: &str, faults: &mut Faults) {
+fn reason(reason: &str, field: &str, faults: &mut ErrorList) {
     if reason.is_empty() {
         return faults.required(field, "");
     }

@@ -3,7 +3,7 @@
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, count, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) static CONFIG_MAP: Row = Row {
 /// The maximum total size of all values of a ConfigMap or Secret, in bytes.
 pub(super) const BYTES_MAX: usize = 1024 * 1024;
 
-fn config_map_validate(object: &Value, faults: &mut Faults) {
+fn config_map_validate(object: &Value, faults: &mut ErrorList) {
     let binary = &object["binaryData"];
     let mut bytes = 0;
     for (key, value) in json::pairs(&object["data"]) {
@@ -55,8 +55,8 @@ fn config_map_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-pub(super) fn config_key(list: &str, key: &str, faults: &mut Faults) {
-    faults.complain(&format!("{list}[{key}]"), key, names::config_key(key));
+pub(super) fn config_key(list: &str, key: &str, faults: &mut ErrorList) {
+    faults.invalid_all(&format!("{list}[{key}]"), key, names::config_key(key));
 }
 
 /// The number of bytes that a base64 text decodes to.
@@ -65,7 +65,7 @@ pub(super) fn decoded(text: &str) -> usize {
 }
 
 /// An immutable object must stay immutable, and its data must not change.
-pub(super) fn immutable_update(new: &Value, old: &Value, faults: &mut Faults) {
+pub(super) fn immutable_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     if old["immutable"] != true {
         return;
     }

@@ -7,7 +7,7 @@ use crate::config::release::{Gate, Life, Profile};
 use crate::kinds::columns::Cell::{Join, Of, Plain};
 use crate::kinds::columns::{AGE, NAME, boolean, text};
 use crate::kinds::token_lifetime;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -114,7 +114,7 @@ fn driver_default(object: &mut Value) {
     }
 }
 
-fn driver_validate(object: &Value, faults: &mut Faults) {
+fn driver_validate(object: &Value, faults: &mut ErrorList) {
     let spec = &object["spec"];
     let policy = spec["fsGroupPolicy"].as_str().unwrap_or_default();
     faults.one_of(
@@ -139,7 +139,7 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-fn token_requests(requests: &Value, faults: &mut Faults) {
+fn token_requests(requests: &Value, faults: &mut ErrorList) {
     let requests = json::list(requests);
     let mut seen = HashSet::new();
     for (i, request) in requests.iter().enumerate() {
@@ -174,7 +174,7 @@ fn driver_warn(new: &Value, old: &Value) -> Vec<String> {
     vec![text.to_owned()]
 }
 
-fn driver_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn driver_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     let (new, old) = (&new["spec"], &old["spec"]);
     faults.unchanged(
         "spec.attachedRequired",
@@ -196,7 +196,7 @@ const ONCE_IMMUTABLE: [(&str, &str, u8, u8); 3] = [
     ("fsGroupPolicy", "spec.fsGroupPolicy", 19, 28),
 ];
 
-fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, faults: &mut Faults) {
+fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, faults: &mut ErrorList) {
     for (field, path, first, last) in ONCE_IMMUTABLE {
         if !profile.is_since(first) || profile.is_since(last + 1) {
             continue;

@@ -3,7 +3,7 @@
 use super::volume::driver_name;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::{AGE, Cell, NAME, integer};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -29,7 +29,7 @@ pub(super) static CSI_NODE: Row = Row {
 /// The maximum length of a driver's node ID.
 const NODE_ID_BYTES_MAX: usize = 256;
 
-fn node_validate(object: &Value, faults: &mut Faults) {
+fn node_validate(object: &Value, faults: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, driver) in drivers(object).iter().enumerate() {
         let at = format!("spec.drivers[{i}]");
@@ -56,13 +56,13 @@ fn node_validate(object: &Value, faults: &mut Faults) {
             if !keys.insert(key) {
                 faults.duplicate(at.as_str(), key);
             }
-            faults.complain(&at, key, names::qualified(key));
+            faults.invalid_all(&at, key, names::qualified(key));
         }
     }
 }
 
 /// Drivers may be added and removed, but a driver that stays has an immutable node ID and topology keys.
-fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn node_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
     let before: HashMap<&Value, &Value> = drivers(old)
         .iter()

@@ -5,7 +5,7 @@
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form, selectors};
 use crate::config::release::{Gate, Life};
 use crate::kinds::columns;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
@@ -91,10 +91,10 @@ fn without_maximum(mut object: Value) -> Value {
 }
 
 /// `maximumVolumeSize` is not validated, as in kube-apiserver.
-fn capacity_validate(object: &Value, faults: &mut Faults) {
+fn capacity_validate(object: &Value, faults: &mut ErrorList) {
     selectors::labels(&object["nodeTopology"], "nodeTopology", faults);
     let class = object["storageClassName"].as_str().unwrap_or_default();
-    faults.complain("storageClassName", class, names::subdomain(class));
+    faults.invalid_all("storageClassName", class, names::subdomain(class));
     if let Some(text) = object["capacity"].as_str()
         && text.parse::<Quantity>().is_ok_and(|q| q.is_negative())
     {

@@ -6,7 +6,7 @@ use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{Column, NAME, text, wide};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};
 use jiff::Timestamp;
@@ -96,12 +96,12 @@ pub(super) static EVENT_VIEW: Row = Row {
 };
 
 /// Validates an event written as core/v1.
-fn event_validate(object: &Value, faults: &mut Faults) {
+fn event_validate(object: &Value, faults: &mut ErrorList) {
     validate(object, "reportingComponent", faults);
 }
 
 /// Validates an event written as events.k8s.io/v1, which has another name for the controller field.
-fn event_view_validate(object: &Value, faults: &mut Faults) {
+fn event_view_validate(object: &Value, faults: &mut ErrorList) {
     validate(object, "reportingController", faults);
 }
 
@@ -110,7 +110,7 @@ const LIMITS: [(&str, usize); 3] = [("reportingInstance", 128), ("action", 128),
 const MESSAGE_MAX: usize = 1024;
 
 /// Validation of all events (`legacyValidateEvent`). Events without `eventTime` are legacy events.
-fn validate(object: &Value, controller: &str, faults: &mut Faults) {
+fn validate(object: &Value, controller: &str, faults: &mut ErrorList) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let namespace = metadata::text(object, "namespace");
     let of = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
@@ -131,7 +131,7 @@ fn validate(object: &Value, controller: &str, faults: &mut Faults) {
     if by.is_empty() {
         faults.required(controller, "");
     }
-    faults.complain(controller, by, names::qualified(by));
+    faults.invalid_all(controller, by, names::qualified(by));
     for (field, most) in LIMITS {
         if text(field).is_empty() {
             faults.required(field, "");
@@ -149,7 +149,7 @@ fn validate(object: &Value, controller: &str, faults: &mut Faults) {
 }
 
 /// events.k8s.io/v1 requires its new fields, and rejects the deprecated ones.
-fn event_view_validate_create(object: &Value, faults: &mut Faults) {
+fn event_view_validate_create(object: &Value, faults: &mut ErrorList) {
     series(object, faults);
     if object["eventTime"].is_null() {
         faults.required("eventTime", "");
@@ -173,7 +173,7 @@ fn event_view_validate_create(object: &Value, faults: &mut Faults) {
     }
 }
 
-fn series(object: &Value, faults: &mut Faults) {
+fn series(object: &Value, faults: &mut ErrorList) {
     let series = &object["series"];
     if series.is_null() {
         return;
@@ -187,7 +187,7 @@ fn series(object: &Value, faults: &mut Faults) {
 }
 
 /// A changed series is validated again.
-fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn event_view_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     if new["series"] != old["series"] {
         series(new, faults);
     }

@@ -6,7 +6,7 @@ use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
 use crate::machinery::json;
-use crate::machinery::names::Complaints;
+use crate::machinery::names::Messages;
 use serde_json::Value;
 
 const EXTENSION: Row = Row {
@@ -18,8 +18,8 @@ const EXTENSION: Row = Row {
 };
 
 /// Accepts any name: APIService names such as `v1.apps` have a format of their own. Invalid path segments are rejected before.
-fn any_name(_: &str) -> Complaints {
-    Complaints::new()
+fn any_name(_: &str) -> Messages {
+    Messages::new()
 }
 
 pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {

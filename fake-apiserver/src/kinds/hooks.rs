@@ -3,7 +3,7 @@
 use super::part::Subresource;
 use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ pub(crate) struct Hooks {
     /// Prepares an updated object (`PrepareForUpdate`); the second argument is the old one.
     pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
     /// Validates the name of a new object against its other fields.
-    pub(crate) validate_name: fn(&Value, &mut Faults),
+    pub(crate) validate_name: fn(&Value, &mut ErrorList),
     /// Validation for both create and update.
-    pub(crate) validate: fn(&Value, &mut Faults),
+    pub(crate) validate: fn(&Value, &mut ErrorList),
     /// Validation for create only.
-    pub(crate) validate_create: fn(&Value, &mut Faults),
+    pub(crate) validate_create: fn(&Value, &mut ErrorList),
     /// Validation of an update; the second argument is the old object.
-    pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
+    pub(crate) validate_update: fn(&Value, &Value, &mut ErrorList),
     /// Validation of an update of the status; the second argument is the old object.
-    pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
+    pub(crate) validate_status: fn(&Value, &Value, &mut ErrorList),
     /// Functions for subresources that have the type of the object itself.
     pub(crate) parts: &'static [PartHooks],
     /// Resets the fields that a write to `/status` must not change; the second argument is the old object.
@@ -32,7 +32,7 @@ pub(crate) struct Hooks {
     /// Warnings for the client about a written object; the second argument is the old object, or null.
     pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
     /// Validation of an update that depends on the release.
-    pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
+    pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut ErrorList),
 }
 
 /// Functions for a subresource that has the type of the object itself and updates a part of it.
@@ -41,7 +41,7 @@ pub(crate) struct PartHooks {
     /// Resets the fields that the subresource must not change; the second argument is the old object.
     pub(crate) separate: fn(&mut Value, &Value),
     /// Validation of an update through the subresource; the second argument is the old object.
-    pub(crate) validate: fn(&Value, &Value, &mut Faults),
+    pub(crate) validate: fn(&Value, &Value, &mut ErrorList),
     /// Paths of the fields that a write does not change: upstream's `GetResetFields` of the strategy.
     pub(crate) resets: Paths,
 }

@@ -3,7 +3,7 @@
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn drop_election(lease: &mut Value) {
     }
 }
 
-fn lease_validate(object: &Value, faults: &mut Faults) {
+fn lease_validate(object: &Value, faults: &mut ErrorList) {
     let spec = &object["spec"];
     if let Some(seconds) = spec["leaseDurationSeconds"].as_i64()
         && seconds <= 0

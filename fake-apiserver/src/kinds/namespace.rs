@@ -4,7 +4,7 @@ use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
@@ -75,16 +75,16 @@ fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
 }
 
-fn namespace_validate(object: &Value, faults: &mut Faults) {
+fn namespace_validate(object: &Value, faults: &mut ErrorList) {
     for finalizer in json::texts(&object["spec"]["finalizers"]) {
-        faults.complain("spec.finalizers", finalizer, names::qualified(finalizer));
+        faults.invalid_all("spec.finalizers", finalizer, names::qualified(finalizer));
         let standard = ["kubernetes", "orphan"];
         metadata::known_finalizer(finalizer, &standard, "spec.finalizers".to_owned(), faults);
     }
 }
 
 /// The phase must be Terminating if, and only if, the namespace is being deleted.
-fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
+fn namespace_validate_status(new: &Value, _: &Value, faults: &mut ErrorList) {
     let phase = new["status"]["phase"].as_str().unwrap_or_default();
     let (only, when) = match metadata::is_deleting(new) {
         true => ("Terminating", "not empty"),

@@ -6,7 +6,7 @@ use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ fn node_warn(new: &Value, _: &Value) -> Vec<String> {
     vec!["spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned()]
 }
 
-fn node_validate(object: &Value, faults: &mut Faults) {
+fn node_validate(object: &Value, faults: &mut ErrorList) {
     node_taints(object, faults);
     node_amounts(object, faults);
     node_features(object, faults);
@@ -153,12 +153,12 @@ fn node_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-fn node_taints(object: &Value, faults: &mut Faults) {
+fn node_taints(object: &Value, faults: &mut ErrorList) {
     let taints = json::list(&object["spec"]["taints"]);
     for (i, taint) in taints.iter().enumerate() {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
         let at = format!("metadata.taints[{i}]");
-        faults.complain(&format!("{at}.key"), text("key"), names::qualified(text("key")));
+        faults.invalid_all(&format!("{at}.key"), text("key"), names::qualified(text("key")));
         let complaints = names::label_value(text("value"));
         if !complaints.is_empty() {
             faults.invalid(format!("{at}.value"), text("value"), &complaints.join(";"));
@@ -197,7 +197,7 @@ fn is_range(text: &str) -> bool {
     })
 }
 
-fn node_amounts(object: &Value, faults: &mut Faults) {
+fn node_amounts(object: &Value, faults: &mut ErrorList) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in json::pairs(&object["status"][list]) {
             // A resource with an empty name is shown like a list entry.
@@ -212,7 +212,7 @@ fn node_amounts(object: &Value, faults: &mut Faults) {
 }
 
 /// `declaredFeatures` of a kubelet must be sorted and unique.
-fn node_features(object: &Value, faults: &mut Faults) {
+fn node_features(object: &Value, faults: &mut ErrorList) {
     let features = json::texts(&object["status"]["declaredFeatures"]);
     for (i, feature) in features.iter().enumerate() {
         let field = |i: usize| format!("status.declaredFeatures[{i}]");
@@ -245,7 +245,7 @@ fn feature_fault(feature: &str) -> Option<&'static str> {
 }
 
 /// Validates an update: assigned fields are immutable. (As in kube-apiserver, quantities and taints are validated again.)
-fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn node_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     node_amounts(new, faults);
     node_features(new, faults);
     let addresses = new["status"]["addresses"]
@@ -270,11 +270,11 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn node_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
+fn node_validate_status(new: &Value, old: &Value, faults: &mut ErrorList) {
     node_validate_update(new, old, faults);
 }
 
-fn node_given(new: &Value, old: &Value, faults: &mut Faults) {
+fn node_given(new: &Value, old: &Value, faults: &mut ErrorList) {
     let ranges = |spec: &Value| json::texts(&spec["podCIDRs"]).len();
     let only = |what: &str| format!("node updates may not change {what} except from \"\" to valid");
     if ranges(old) > 0 && new["podCIDRs"] != old["podCIDRs"] {

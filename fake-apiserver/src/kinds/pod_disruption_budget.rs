@@ -4,7 +4,7 @@ use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     ..PLAIN
 };
 
-fn budget_validate(object: &Value, faults: &mut Faults) {
+fn budget_validate(object: &Value, faults: &mut ErrorList) {
     let spec = &object["spec"];
     if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
         let detail = "minAvailable and maxUnavailable cannot be both set";

@@ -3,7 +3,7 @@
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::{Flag, Number, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, integer, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub(super) static PRIORITY_CLASS: Row = Row {
     ..PLAIN
 };
 
-fn priority_validate(object: &Value, faults: &mut Faults) {
+fn priority_validate(object: &Value, faults: &mut ErrorList) {
     let (name, value) = (
         metadata::text(object, "name"),
         object["value"].as_i64().unwrap_or_default(),

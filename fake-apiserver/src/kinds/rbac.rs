@@ -6,8 +6,8 @@ use super::{Grants, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, Column, NAME, text, wide};
-use crate::machinery::faults::Faults;
-use crate::machinery::names::{self, Complaints};
+use crate::machinery::error_list::ErrorList;
+use crate::machinery::names::{self, Messages};
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ const BINDING_HOOKS: Hooks = Hooks {
 };
 
 /// A name may be anything that is a valid path segment.
-fn segment(name: &str) -> Complaints {
+fn segment(name: &str) -> Messages {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
     }
@@ -131,14 +131,14 @@ fn default_binding(object: &mut Value) {
     }
 }
 
-fn rules(role: &Value, namespaced: bool, faults: &mut Faults) {
+fn rules(role: &Value, namespaced: bool, faults: &mut ErrorList) {
     for (i, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
         policy_rule(rule, namespaced, &format!("rules[{i}]"), faults);
     }
 }
 
 /// Validates a policy rule (`ValidatePolicyRule`).
-fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut Faults) {
+fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut ErrorList) {
     let is_empty = |field: &str| json::texts(&rule[field]).is_empty();
     if is_empty("verbs") {
         faults.required(format!("{at}.verbs"), "verbs must contain at least one value");
@@ -168,7 +168,7 @@ fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut Faults) {
     }
 }
 
-fn cluster_role_validate(role: &Value, faults: &mut Faults) {
+fn cluster_role_validate(role: &Value, faults: &mut ErrorList) {
     rules(role, false, faults);
     let Some(aggregation) = role.get("aggregationRule") else {
         return;
@@ -193,7 +193,7 @@ fn cluster_role_validate(role: &Value, faults: &mut Faults) {
 }
 
 /// Validates a binding (`ValidateRoleBinding`, `ValidateClusterRoleBinding`).
-fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, faults: &mut Faults) {
+fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, faults: &mut ErrorList) {
     let role = &binding["roleRef"];
     let text = |field: &str| role[field].as_str().unwrap_or_default();
     faults.one_of("roleRef.apiGroup", text("apiGroup"), &[GROUP]);
@@ -201,13 +201,13 @@ fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, faults: &
     if text("name").is_empty() {
         faults.required("roleRef.name", "");
     }
-    faults.complain("roleRef.name", text("name"), segment(text("name")));
+    faults.invalid_all("roleRef.name", text("name"), segment(text("name")));
     for (i, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
         subject_validate(subject, namespaced, &format!("subjects[{i}]"), faults);
     }
 }
 
-fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut Faults) {
+fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut ErrorList) {
     let text = |field: &str| subject[field].as_str().unwrap_or_default();
     let (name, group) = (text("name"), text("apiGroup"));
     let (name_field, group_field) = (format!("{at}.name"), format!("{at}.apiGroup"));
@@ -217,7 +217,7 @@ fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut Fa
     match text("kind") {
         "ServiceAccount" => {
             if !name.is_empty() {
-                faults.complain(&name_field, name, names::subdomain(name));
+                faults.invalid_all(&name_field, name, names::subdomain(name));
             }
             faults.one_of(&group_field, group, &[""]);
             if !namespaced && text("namespace").is_empty() {

@@ -1,6 +1,6 @@
 //! Validation of resource names, such as `cpu`: which are standard resources, and which object may use each.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 
 /// Resources of containers.
@@ -37,16 +37,16 @@ const OF_STORAGE: [&str; 4] = [
 ];
 
 /// A standard resource, or a name with a domain prefix.
-pub(super) fn any(name: &str, field: &str, faults: &mut Faults) {
+pub(super) fn any(name: &str, field: &str, faults: &mut ErrorList) {
     let complaints = names::qualified(name);
     if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
         faults.invalid(field, name, "must be a standard resource type or fully qualified");
     }
-    faults.complain(field, name, complaints);
+    faults.invalid_all(field, name, complaints);
 }
 
 /// A resource that containers can request.
-pub(super) fn of_container(name: &str, field: &str, faults: &mut Faults) {
+pub(super) fn of_container(name: &str, field: &str, faults: &mut ErrorList) {
     any(name, field, faults);
     if !name.contains('/') {
         if !OF_CONTAINERS.contains(&name) && !is_huge_pages(name) {

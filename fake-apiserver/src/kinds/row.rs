@@ -8,7 +8,7 @@ use super::part::{Part, Subresource};
 use crate::config::options::ServerOptions;
 use crate::config::release::{Life, Profile};
 use crate::machinery::json;
-use crate::machinery::names::{self, Complaints};
+use crate::machinery::names::{self, Messages};
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::status::GroupResource;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub struct Row {
     pub(crate) status: bool,
     /// Subresources other than `status`.
     pub(crate) subresources: &'static [Subresource],
-    pub(crate) name_rule: fn(&str) -> Complaints,
+    pub(crate) name_rule: fn(&str) -> Messages,
     pub(crate) generation: Generation,
     /// JSON pointers to the fields whose change increments `metadata.generation`.
     pub(crate) generation_of: &'static [&'static str],

@@ -4,7 +4,7 @@ use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
@@ -28,8 +28,8 @@ pub(super) static RUNTIME_CLASS: Row = Row {
     ..PLAIN
 };
 
-fn validate(class: &Value, faults: &mut Faults) {
-    faults.needed("handler", string(class, "handler"), names::label);
+fn validate(class: &Value, faults: &mut ErrorList) {
+    faults.require_valid("handler", string(class, "handler"), names::label);
     if class["overhead"].is_object() {
         // Pod overhead is validated like the limits of a container.
         pod::resources::overhead(&class["overhead"]["podFixed"], "overhead", faults);
@@ -40,7 +40,7 @@ fn validate(class: &Value, faults: &mut Faults) {
 }
 
 /// Validates tolerations, which must be unique.
-fn tolerations(all: &Value, faults: &mut Faults) {
+fn tolerations(all: &Value, faults: &mut ErrorList) {
     let field = "scheduling.tolerations";
     pod::tolerations(all, field, faults);
     let mut seen = HashSet::new();

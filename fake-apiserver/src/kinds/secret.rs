@@ -5,7 +5,7 @@ use super::row::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, Cell, NAME, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use crate::machinery::selector::selectable;
 use base64::Engine;
@@ -57,7 +57,7 @@ const HELD: [(&str, &[&str]); 5] = [
     ("kubernetes.io/basic-auth", &["username", "password"]),
 ];
 
-fn secret_validate(object: &Value, faults: &mut Faults) {
+fn secret_validate(object: &Value, faults: &mut ErrorList) {
     let data = &object["data"];
     let mut bytes = 0;
     for (key, value) in json::pairs(data) {
@@ -86,7 +86,7 @@ fn secret_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-fn secret_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn secret_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     faults.unchanged("type", &new["type"], &old["type"]);
     immutable_update(new, old, faults);
     secret_validate(new, faults);

@@ -2,7 +2,7 @@
 //!
 //! Owns the number of values that each operator requires. Does not know how selectors match.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(super) enum Values {
 }
 
 /// Validates a label selector.
-pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
+pub(super) fn labels(selector: &Value, field: &str, faults: &mut ErrorList) {
     metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
         let (at, operator) = (format!("{field}.matchExpressions[{i}]"), string(term, "operator"));
@@ -36,13 +36,13 @@ pub(crate) fn is_operator(operator: &str) -> bool {
 }
 
 /// Validates a requirement on labels, with any operator.
-pub(crate) fn requirement(term: &Value, at: &str, faults: &mut Faults) {
+pub(crate) fn requirement(term: &Value, at: &str, faults: &mut ErrorList) {
     count(term, at, faults);
     key_and_values(term, at, Values::Labels, faults);
 }
 
 /// Validates a node selector.
-pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut Faults) {
+pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut ErrorList) {
     let field = format!("{field}.nodeSelectorTerms");
     let terms = list(&selector["nodeSelectorTerms"]);
     if terms.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut 
 }
 
 /// Validates a node selector term; terms are ORed.
-pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut Faults) {
+pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut ErrorList) {
     for (i, requirement) in list(&term["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
         match string(requirement, "operator") {
@@ -75,7 +75,7 @@ pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut 
 }
 
 /// `matchFields` of nodes support `metadata.name` only.
-fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
+fn node_field(requirement: &Value, at: &str, faults: &mut ErrorList) {
     let values = json::texts(&requirement["values"]);
     match string(requirement, "operator") {
         "In" | "NotIn" if values.len() != 1 => {
@@ -88,7 +88,7 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     match string(requirement, "key") {
         "metadata.name" => {
             for (i, value) in values.into_iter().enumerate() {
-                faults.complain(&format!("{at}.values[{i}]"), value, names::subdomain(value));
+                faults.invalid_all(&format!("{at}.values[{i}]"), value, names::subdomain(value));
             }
         }
         key => faults.invalid(format!("{at}.key"), key, "not a valid field selector key"),
@@ -96,7 +96,7 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates the number of values for an operator: at least one, or none. Other operators are not validated here.
-pub(crate) fn count(term: &Value, at: &str, faults: &mut Faults) {
+pub(crate) fn count(term: &Value, at: &str, faults: &mut ErrorList) {
     match (string(term, "operator"), list(&term["values"]).is_empty()) {
         ("In" | "NotIn", true) => faults.required(format!("{at}.values"), NONE_GIVEN),
         ("Exists" | "DoesNotExist", false) => faults.forbidden(format!("{at}.values"), SOME_GIVEN),
@@ -104,13 +104,13 @@ pub(crate) fn count(term: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn key_and_values(term: &Value, at: &str, values: Values, faults: &mut Faults) {
+fn key_and_values(term: &Value, at: &str, values: Values, faults: &mut ErrorList) {
     let key = string(term, "key");
-    faults.complain(&format!("{at}.key"), key, names::qualified(key));
+    faults.invalid_all(&format!("{at}.key"), key, names::qualified(key));
     if values == Values::Any {
         return;
     }
     for (i, value) in json::texts(&term["values"]).into_iter().enumerate() {
-        faults.complain(&format!("{at}.values[{i}]"), value, names::label_value(value));
+        faults.invalid_all(&format!("{at}.values[{i}]"), value, names::label_value(value));
     }
 }

@@ -4,7 +4,7 @@
 //! come before all other validation, and are returned alone.
 
 use super::service_parts::{has_node_ports, is_checked, is_external, is_headless, node_ports};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::ip;
 use crate::machinery::json::{self, list, string, texts};
 use serde_json::{Value, json};
@@ -14,7 +14,11 @@ const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack
 const POLICY: &str = "spec.ipFamilyPolicy";
 
 /// Sets unset fields from the old service and from `family`, the IP family of the cluster.
-pub(crate) fn complete(service: &mut Value, old: Option<&Value>, family: &'static str) -> Result<(), Faults> {
+pub(crate) fn complete(
+    service: &mut Value,
+    old: Option<&Value>,
+    family: &'static str,
+) -> Result<(), ErrorList> {
     if let Some(old) = old {
         keep(service, old);
         follow(service, old);
@@ -89,7 +93,7 @@ fn stays_as_preferred(new: &Value, old: &Value) -> bool {
 }
 
 /// Determines families and policy; a service without any gets the defaults.
-fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Result<(), Faults> {
+fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Result<(), ErrorList> {
     let has_selector = json::pairs(&service["spec"]["selector"]).next().is_some();
     let is_free = service["spec"]["clusterIP"] == "None" && !has_selector;
     if service["spec"]["ipFamilyPolicy"].is_null() {
@@ -100,11 +104,11 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
             before => before.clone(),
         };
     }
-    let mut faults = Faults::default();
+    let mut faults = ErrorList::default();
     validate(service, &mut faults);
     refuse_any(faults)?;
 
-    let mut faults = Faults::default();
+    let mut faults = ErrorList::default();
     let is_single = service["spec"]["ipFamilyPolicy"] == "SingleStack";
     if let Some(old) = old {
         reduce(service, old, &mut faults);
@@ -138,7 +142,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
     }
     refuse_any(faults)?;
 
-    let mut faults = Faults::default();
+    let mut faults = ErrorList::default();
     if !is_free {
         let policy = &service["spec"]["ipFamilyPolicy"];
         if policy == "RequireDualStack" {
@@ -165,7 +169,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
 }
 
 /// Removes the second address and family of a service that becomes single-stack.
-fn reduce(new: &mut Value, old: &Value, faults: &mut Faults) {
+fn reduce(new: &mut Value, old: &Value, faults: &mut ErrorList) {
     let is_single = new["spec"]["ipFamilyPolicy"] == "SingleStack";
     for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
         let (now, before) = (texts(&new["spec"][field]), texts(&old["spec"][field]));
@@ -179,7 +183,7 @@ fn reduce(new: &mut Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn refuse_any(faults: Faults) -> Result<(), Faults> {
+fn refuse_any(faults: ErrorList) -> Result<(), ErrorList> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
@@ -188,7 +192,7 @@ fn family_of(address: &str) -> &'static str {
 }
 
 /// Validates addresses, families and policy.
-pub(super) fn validate(service: &Value, faults: &mut Faults) {
+pub(super) fn validate(service: &Value, faults: &mut ErrorList) {
     if is_external(service) {
         return;
     }
@@ -226,7 +230,7 @@ pub(super) fn validate(service: &Value, faults: &mut Faults) {
         }
         let complaints = ip::any_form(address);
         is_wrong |= !complaints.is_empty();
-        faults.complain(&format!("{field}[{i}]"), address, complaints);
+        faults.invalid_all(&format!("{field}[{i}]"), address, complaints);
     }
     if addresses.len() > 2 {
         faults.invalid(field, all(), "may only hold up to 2 values");
@@ -250,7 +254,7 @@ pub(super) fn validate(service: &Value, faults: &mut Faults) {
 }
 
 /// Validates an update: the secondary address and family may be added or removed, the primary ones are immutable.
-pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     if is_external(new) || is_external(old) {
         return;
     }
@@ -263,7 +267,7 @@ pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn kept(new: &Value, old: &Value, name: &str, one: &str, faults: &mut Faults) {
+fn kept(new: &Value, old: &Value, name: &str, one: &str, faults: &mut ErrorList) {
     let (now, before) = (texts(&new["spec"][name]), texts(&old["spec"][name]));
     let is_address = name == "clusterIPs";
     let (list, addresses) = (new["spec"][name].clone(), new["spec"]["clusterIPs"].clone());

@@ -4,7 +4,7 @@
 
 use super::service_families;
 use super::service_parts::{has_node_ports, is_external, is_headless};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
 /// Validation for create.
-pub(super) fn validate(service: &Value, faults: &mut Faults) {
+pub(super) fn validate(service: &Value, faults: &mut ErrorList) {
     let spec = &service["spec"];
     let ports = list(&spec["ports"]);
     if ports.is_empty() && !is_headless(service) && !is_external(service) {
@@ -26,7 +26,7 @@ pub(super) fn validate(service: &Value, faults: &mut Faults) {
         if name.is_empty() && ports.len() > 1 {
             faults.required(format!("{at}.name"), "");
         } else if !name.is_empty() {
-            faults.complain(&format!("{at}.name"), name, names::label(name));
+            faults.invalid_all(&format!("{at}.name"), name, names::label(name));
             if !names.insert(name) {
                 faults.duplicate(format!("{at}.name"), name);
             }
@@ -43,7 +43,7 @@ pub(super) fn validate(service: &Value, faults: &mut Faults) {
     }
 }
 
-fn of_type(service: &Value, faults: &mut Faults) {
+fn of_type(service: &Value, faults: &mut ErrorList) {
     let spec = &service["spec"];
     if has_node_ports(service) && is_headless(service) {
         let why = format!("may not be set to 'None' for {} services", string(spec, "type"));
@@ -59,11 +59,11 @@ fn of_type(service: &Value, faults: &mut Faults) {
     }
     let name = string(spec, "externalName");
     let name = name.strip_suffix('.').unwrap_or(name);
-    faults.needed("spec.externalName", name, names::subdomain);
+    faults.require_valid("spec.externalName", name, names::subdomain);
 }
 
 /// Validates an update, immutable fields first.
-pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     service_families::validate_update(new, old, faults);
     validate(new, faults);
 }

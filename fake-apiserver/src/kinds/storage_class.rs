@@ -5,7 +5,7 @@
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::kinds::columns::Cell::{Flag, Of, Text};
 use crate::kinds::columns::{AGE, name, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, metadata, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -48,12 +48,12 @@ fn class_default(object: &mut Value) {
     }
 }
 
-fn class_validate(object: &Value, faults: &mut Faults) {
+fn class_validate(object: &Value, faults: &mut ErrorList) {
     let provisioner = object["provisioner"].as_str().unwrap_or_default();
     if provisioner.is_empty() {
         faults.required("provisioner", "");
     } else {
-        faults.complain(
+        faults.invalid_all(
             "provisioner",
             &provisioner.to_lowercase(),
             names::qualified(&provisioner.to_lowercase()),
@@ -74,7 +74,7 @@ const PARAMETERS_MAX: usize = 512;
 
 const PARAMETER_BYTES_MAX: usize = 256 * 1024;
 
-pub(super) fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
+pub(super) fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut ErrorList) {
     let count = json::pairs(parameters).count();
     if count > PARAMETERS_MAX {
         faults.too_long("parameters", PARAMETERS_MAX);
@@ -94,7 +94,7 @@ pub(super) fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Fa
     }
 }
 
-fn topologies(terms: &Value, faults: &mut Faults) {
+fn topologies(terms: &Value, faults: &mut ErrorList) {
     let terms = json::list(terms);
     // kube-apiserver also compares each term with as many empty terms as there are terms.
     let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
@@ -122,7 +122,7 @@ fn topologies(terms: &Value, faults: &mut Faults) {
     }
 }
 
-fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
+fn topology(requirement: &Value, at: &str, faults: &mut ErrorList) {
     let key = requirement["key"].as_str().unwrap_or_default();
     let values = json::texts(&requirement["values"]);
     if values.is_empty() {
@@ -134,7 +134,7 @@ fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
             faults.duplicate(format!("{at}.values[{i}]"), *value);
         }
     }
-    faults.complain(&format!("{at}.key"), key, names::qualified(key));
+    faults.invalid_all(&format!("{at}.key"), key, names::qualified(key));
 }
 
 /// The name of a class, marked if it is the default class.

@@ -2,7 +2,7 @@
 //!
 //! Owns the limits and the error messages.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use std::ops::RangeInclusive;
 
 /// The default lifetime, in seconds.
@@ -12,7 +12,7 @@ pub(crate) const USUAL_SECONDS: i64 = 3600;
 pub(crate) const SECONDS: RangeInclusive<i64> = 600..=1 << 32;
 
 /// Reports an invalid lifetime.
-pub(crate) fn check(field: &str, seconds: i64, faults: &mut Faults) {
+pub(crate) fn check(field: &str, seconds: i64, faults: &mut ErrorList) {
     if seconds < *SECONDS.start() {
         faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");
     } else if seconds > *SECONDS.end() {

@@ -4,7 +4,7 @@ use super::volume::{driver_name, inline_validate, source_default};
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
 use crate::kinds::columns::Cell::{Flag, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, name, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn attachment_create(object: &mut Value, _: &Setting<'_>) {
     object["status"] = json!({"attached": false});
 }
 
-fn attachment_validate(object: &Value, faults: &mut Faults) {
+fn attachment_validate(object: &Value, faults: &mut ErrorList) {
     let spec = &object["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     driver_name(&text(&spec["attacher"]), "spec.attacher", faults);
@@ -75,10 +75,10 @@ fn attachment_validate(object: &Value, faults: &mut Faults) {
         _ => {}
     }
     let node = text(&spec["nodeName"]);
-    faults.complain("spec.nodeName", &node, names::subdomain(&node));
+    faults.invalid_all("spec.nodeName", &node, names::subdomain(&node));
     attachment_validate_status(object, faults);
     if let Some(volume) = volume.as_str() {
-        faults.complain(
+        faults.invalid_all(
             "spec.source.persistentVolumeName",
             volume,
             names::subdomain(volume),
@@ -87,7 +87,7 @@ fn attachment_validate(object: &Value, faults: &mut Faults) {
 }
 
 /// Limits the size of the attachment metadata and of error messages.
-fn attachment_validate_status(object: &Value, faults: &mut Faults) {
+fn attachment_validate_status(object: &Value, faults: &mut ErrorList) {
     let status = &object["status"];
     let bytes: usize = json::pairs(&status["attachmentMetadata"])
         .map(|(key, value)| key.len() + value.len())
@@ -109,7 +109,7 @@ fn attachment_validate_status(object: &Value, faults: &mut Faults) {
     }
 }
 
-fn attachment_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn attachment_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     if new["spec"] == old["spec"] {
         return;
     }

@@ -6,7 +6,7 @@ use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 use serde_json::Value;
 
@@ -37,13 +37,13 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: Row = Row {
     ..PLAIN
 };
 
-fn attributes_validate(object: &Value, faults: &mut Faults) {
+fn attributes_validate(object: &Value, faults: &mut ErrorList) {
     let driver = object["driverName"].as_str().unwrap_or_default();
     if driver.is_empty() {
         faults.required("driverName", "");
     } else {
         let driver = driver.to_lowercase();
-        faults.complain("driverName", &driver, names::qualified(&driver));
+        faults.invalid_all("driverName", &driver, names::qualified(&driver));
     }
     parameters(&object["parameters"], false, faults);
 }

@@ -3,7 +3,7 @@
 //! Does not validate the pod template.
 
 use super::selectors;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use crate::machinery::selector::LabelSelector;
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 const SELECTOR: &str = "spec.selector";
 
 /// Validates a required label selector, and that the labels of the template match it; `kind` is the name of the workload's kind.
-pub(super) fn validate(workload: &Value, kind: &str, faults: &mut Faults) {
+pub(super) fn validate(workload: &Value, kind: &str, faults: &mut ErrorList) {
     let selector = &workload["spec"]["selector"];
     if selector.is_null() {
         return faults.required(SELECTOR, "");
     }
-    let mut found = Faults::default();
+    let mut found = ErrorList::default();
     selectors::labels(selector, SELECTOR, &mut found);
     let is_empty = json::pairs(&selector["matchLabels"]).next().is_none()
         && json::list(&selector["matchExpressions"]).is_empty();
@@ -33,7 +33,7 @@ pub(super) fn validate(workload: &Value, kind: &str, faults: &mut Faults) {
 }
 
 /// The same for a ReplicationController, whose selector is a map of labels.
-pub(super) fn validate_labels(controller: &Value, faults: &mut Faults) {
+pub(super) fn validate_labels(controller: &Value, faults: &mut ErrorList) {
     let selector = &controller["spec"]["selector"];
     if json::pairs(selector).next().is_none() {
         return faults.required(SELECTOR, "");
@@ -41,7 +41,7 @@ pub(super) fn validate_labels(controller: &Value, faults: &mut Faults) {
     matches(&json!({"matchLabels": selector}), controller, faults);
 }
 
-fn matches(selector: &Value, workload: &Value, faults: &mut Faults) {
+fn matches(selector: &Value, workload: &Value, faults: &mut ErrorList) {
     let template = &workload["spec"]["template"];
     let selector = LabelSelector::from_object(selector);
     if selector.is_some_and(|selector| !selector.matches(template)) {
@@ -52,6 +52,6 @@ fn matches(selector: &Value, workload: &Value, faults: &mut Faults) {
 }
 
 /// The selector is immutable.
-pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     faults.unchanged(SELECTOR, &new["spec"]["selector"], &old["spec"]["selector"]);
 }

@@ -44,7 +44,7 @@ impl Document {
         let value = Position::root(&duplicates)
             .deserialize(&mut reader)
             .and_then(|value| reader.end().map(|()| value))
-            .map_err(|error| complaint(body, &error))?;
+            .map_err(|error| message(body, &error))?;
         Ok(Self {
             value,
             duplicates: duplicates.into_inner(),
@@ -238,7 +238,7 @@ pub(crate) fn summary(body: &[u8]) -> String {
 }
 
 /// serde_json's errors and the corresponding ones of Go, which name the invalid character and its context.
-const COMPLAINTS: [(&str, &str); 6] = [
+const GO_MESSAGES: [(&str, &str); 6] = [
     ("trailing characters", "after top-level value"),
     (
         "key must be a string",
@@ -250,7 +250,7 @@ const COMPLAINTS: [(&str, &str); 6] = [
     ("trailing comma", "looking for beginning of value"),
 ];
 
-fn complaint(body: &[u8], error: &serde_json::Error) -> String {
+fn message(body: &[u8], error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
     }
@@ -260,7 +260,7 @@ fn complaint(body: &[u8], error: &serde_json::Error) -> String {
         .nth(error.line().saturating_sub(1));
     let byte = line.and_then(|line| line.get(error.column().saturating_sub(1)).or(line.last()));
     let Some(byte) = byte else { return text };
-    let known = COMPLAINTS.iter().find(|(ours, _)| text.starts_with(ours));
+    let known = GO_MESSAGES.iter().find(|(ours, _)| text.starts_with(ours));
     match known {
         Some((_, go)) => format!("invalid character {} {go}", quoted(*byte)),
         None if text.starts_with("expected value") || text.starts_with("expected ident") => {
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn invalid_json_gets_the_error_of_go() {
-        for (text, complaint) in [
+        for (text, message) in [
             ("", "unexpected end of JSON input"),
             ("{\"a\": ", "unexpected end of JSON input"),
             ("hello", "invalid character 'h' looking for beginning of value"),
@@ -315,7 +315,7 @@ mod tests {
         ] {
             assert_eq!(
                 Document::parse(text.as_bytes()).map(|d| d.value),
-                Err(complaint.to_owned()),
+                Err(message.to_owned()),
                 "{text}"
             );
         }

@@ -3,7 +3,7 @@
 //! Older fields accept an address in any notation, with a warning; newer ones accept the canonical notation only. Does not
 //! know which field is which.
 
-use super::names::Complaints;
+use super::names::Messages;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -76,23 +76,23 @@ pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
 }
 
 /// Validates an address in a field that accepts any notation.
-pub(crate) fn any_form(text: &str) -> Complaints {
+pub(crate) fn any_form(text: &str) -> Messages {
     if parse(text).is_none() {
         return vec![NO_IP.to_owned()];
     }
     match text.parse::<IpAddr>() {
         Err(_) => vec!["must not have leading 0s".to_owned()],
         Ok(address) if is_mapped(address) => vec!["must not be an IPv4-mapped IPv6 address".to_owned()],
-        Ok(_) => Complaints::new(),
+        Ok(_) => Messages::new(),
     }
 }
 
 /// Validates an address in a field that requires the canonical notation.
-pub(crate) fn canonical(text: &str) -> Complaints {
-    let complaints = any_form(text);
+pub(crate) fn canonical(text: &str) -> Messages {
+    let messages = any_form(text);
     match parse(text) {
-        Some(address) if complaints.is_empty() => other_form(text, &address.to_string()),
-        _ => complaints,
+        Some(address) if messages.is_empty() => other_form(text, &address.to_string()),
+        _ => messages,
     }
 }
 
@@ -100,7 +100,7 @@ fn is_mapped(address: IpAddr) -> bool {
     address.is_ipv6() && is_ipv4(address)
 }
 
-fn other_form(text: &str, form: &str) -> Complaints {
+fn other_form(text: &str, form: &str) -> Messages {
     let other = (text != form).then(|| format!("must be in canonical form ({form:?})"));
     other.into_iter().collect()
 }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn each_invalid_notation_of_an_address_has_its_message() {
-        for (text, complaint) in [
+        for (text, message) in [
             ("10.0.0.1", None),
             ("2001:DB8::1", None),
             ("10.00.0.01", Some("must not have leading 0s")),
@@ -129,7 +129,7 @@ mod tests {
             ("10.0.0", Some(NO_IP)),
             ("", Some(NO_IP)),
         ] {
-            assert_eq!(any_form(text).first().map(String::as_str), complaint, "{text}");
+            assert_eq!(any_form(text).first().map(String::as_str), message, "{text}");
         }
         assert_eq!(
             canonical("2001:DB8::1"),

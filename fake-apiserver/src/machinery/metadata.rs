@@ -2,9 +2,9 @@
 //!
 //! Owns ObjectMeta validation. Knows of kinds only the validation function for their names.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
-use crate::machinery::names::{self, Complaints};
+use crate::machinery::names::{self, Messages};
 use serde_json::{Map, Value};
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -60,58 +60,58 @@ pub fn bump_generation(object: &mut Value) {
 }
 
 /// Validates finalizers with the stricter rules of core/v1.
-pub fn known_finalizers(object: &Value, faults: &mut Faults) {
+pub fn known_finalizers(object: &Value, errors: &mut ErrorList) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
         known_finalizer(
             finalizer,
             &STANDARD_FINALIZERS,
             format!("metadata.finalizers[{i}]"),
-            faults,
+            errors,
         );
     }
 }
 
 /// Validates a finalizer: a standard one, or a name with a domain prefix.
-pub fn known_finalizer(finalizer: &str, standard: &[&str], field: String, faults: &mut Faults) {
+pub fn known_finalizer(finalizer: &str, standard: &[&str], field: String, errors: &mut ErrorList) {
     if !finalizer.contains('/') && !standard.contains(&finalizer) {
         let text = "name is neither a standard finalizer name nor is it fully qualified";
-        faults.invalid(field, finalizer, text);
+        errors.invalid(field, finalizer, text);
     }
 }
 
 /// Validates labels, annotations and owner references.
-pub fn described(object: &Value, faults: &mut Faults) {
-    labels(&object["metadata"]["labels"], "metadata.labels", faults);
-    annotations(&object["metadata"]["annotations"], "metadata.annotations", faults);
-    owners(&object["metadata"]["ownerReferences"], faults);
+pub fn described(object: &Value, errors: &mut ErrorList) {
+    labels(&object["metadata"]["labels"], "metadata.labels", errors);
+    annotations(&object["metadata"]["annotations"], "metadata.annotations", errors);
+    owners(&object["metadata"]["ownerReferences"], errors);
 }
 
 /// Validates `metadata` of an object of any kind (`ValidateObjectMeta` of apimachinery).
-pub fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
-    validate_name(object, name_rule, faults);
-    validate_unnamed(object, faults);
+pub fn validate_common(object: &Value, name_rule: fn(&str) -> Messages, errors: &mut ErrorList) {
+    validate_name(object, name_rule, errors);
+    validate_unnamed(object, errors);
 }
 
 /// Validates `metadata.name`.
-pub fn validate_name(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+pub fn validate_name(object: &Value, name_rule: fn(&str) -> Messages, errors: &mut ErrorList) {
     let name = text(object, "name");
     if name.is_empty() {
-        faults.required("metadata.name", "name or generateName is required");
+        errors.required("metadata.name", "name or generateName is required");
     } else {
-        faults.complain("metadata.name", name, name_rule(name));
+        errors.invalid_all("metadata.name", name, name_rule(name));
     }
 }
 
 /// Validates `metadata` except its name.
-pub fn validate_unnamed(object: &Value, faults: &mut Faults) {
-    described(object, faults);
+pub fn validate_unnamed(object: &Value, errors: &mut ErrorList) {
+    described(object, errors);
     let all = finalizers(object);
     for finalizer in &all {
-        faults.complain("metadata.finalizers", finalizer, names::qualified(finalizer));
+        errors.invalid_all("metadata.finalizers", finalizer, names::qualified(finalizer));
     }
     if all.contains(&"orphan") && all.contains(&"foregroundDeletion") {
         let text = "finalizer orphan and foregroundDeletion cannot be both set";
-        faults.invalid(
+        errors.invalid(
             "metadata.finalizers",
             object["metadata"]["finalizers"].clone(),
             text,
@@ -120,7 +120,7 @@ pub fn validate_unnamed(object: &Value, faults: &mut Faults) {
 }
 
 /// Validates a change of `metadata` (`ValidateObjectMetaUpdate`).
-pub fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+pub fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if is_deleting(old) {
         let before: HashSet<&str> = finalizers(old).into_iter().collect();
         let added: Vec<&str> = finalizers(new)
@@ -130,7 +130,7 @@ pub fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         if !added.is_empty() {
             let list: Vec<String> = added.iter().map(|f| format!("{f:?}")).collect();
             let text = "no new finalizers can be added if the object is being deleted, found new finalizers";
-            faults.forbidden(
+            errors.forbidden(
                 "metadata.finalizers",
                 &format!("{text} []string{{{}}}", list.join(", ")),
             );
@@ -144,63 +144,63 @@ pub fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
-        faults.unchanged(
+        errors.unchanged(
             &format!("metadata.{field}"),
             &new["metadata"][field],
             &old["metadata"][field],
         );
     }
-    described(new, faults);
+    described(new, errors);
 }
 
 /// Validates `generateName`: like a name, but it may end with a dash.
-pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Messages, errors: &mut ErrorList) {
     let base = text(object, "generateName");
     if !base.is_empty() {
         let whole = match base.strip_suffix('-') {
             Some(before) if !before.is_empty() => format!("{before}a"),
             _ => base.to_owned(),
         };
-        faults.complain("metadata.generateName", base, name_rule(&whole));
+        errors.invalid_all("metadata.generateName", base, name_rule(&whole));
     }
 }
 
 /// Validates a map of labels.
-pub fn labels(map: &Value, field: &str, faults: &mut Faults) {
+pub fn labels(map: &Value, field: &str, errors: &mut ErrorList) {
     for (key, value) in json::pairs(map) {
-        faults.complain(field, key, names::qualified(key));
-        faults.complain(field, value, names::label_value(value));
+        errors.invalid_all(field, key, names::qualified(key));
+        errors.invalid_all(field, value, names::label_value(value));
     }
 }
 
 /// Validates the keys and the total size of annotations.
-pub fn annotations(map: &Value, field: &str, faults: &mut Faults) {
+pub fn annotations(map: &Value, field: &str, errors: &mut ErrorList) {
     let mut bytes = 0;
     for (key, value) in json::pairs(map) {
-        faults.complain(field, key, names::qualified(&key.to_lowercase()));
+        errors.invalid_all(field, key, names::qualified(&key.to_lowercase()));
         bytes += key.len() + value.len();
     }
     if bytes > ANNOTATIONS_BYTES_MAX {
-        faults.too_long(field, ANNOTATIONS_BYTES_MAX);
+        errors.too_long(field, ANNOTATIONS_BYTES_MAX);
     }
 }
 
-fn owners(list: &Value, faults: &mut Faults) {
+fn owners(list: &Value, errors: &mut ErrorList) {
     let field = "metadata.ownerReferences";
     let mut controllers = Vec::new();
     for owner in list.as_array().into_iter().flatten() {
         let text = |name: &str| owner[name].as_str().unwrap_or_default();
         if text("apiVersion").is_empty() {
-            faults.invalid(format!("{field}.apiVersion"), "", "version must not be empty");
+            errors.invalid(format!("{field}.apiVersion"), "", "version must not be empty");
         }
         for part in ["kind", "name", "uid"] {
             if text(part).is_empty() {
-                faults.invalid(format!("{field}.{part}"), "", "must not be empty");
+                errors.invalid(format!("{field}.{part}"), "", "must not be empty");
             }
         }
         if (text("apiVersion"), text("kind")) == ("v1", "Event") {
             let text = "/v1, Kind=Event is disallowed from being an owner";
-            faults.invalid_as(field, &as_go(owner), text);
+            errors.invalid_as(field, &as_go(owner), text);
         }
         if owner["controller"] == true {
             controllers.push(format!("{}/{}", text("kind"), text("name")));
@@ -210,7 +210,7 @@ fn owners(list: &Value, faults: &mut Faults) {
         let all: Vec<String> = list.as_array().into_iter().flatten().map(as_go).collect();
         let text = "Only one reference can have Controller set to true. Found \"true\" in references for";
         let why = format!("{text} {first} and {second}");
-        faults.invalid_as(field, &format!("[{}]", all.join(",")), &why);
+        errors.invalid_as(field, &format!("[{}]", all.join(",")), &why);
     }
 }
 

@@ -5,7 +5,7 @@
 pub(crate) mod amounts;
 pub(crate) mod document;
 pub(crate) mod duration;
-pub(crate) mod faults;
+pub(crate) mod error_list;
 pub(crate) mod go;
 pub(crate) mod intern;
 pub(crate) mod ip;

@@ -4,10 +4,10 @@
 //! field of the value.
 
 /// Error messages about a value.
-pub type Complaints = Vec<String>;
+pub type Messages = Vec<String>;
 
 /// A validation function for names.
-pub type NameRule = fn(&str) -> Complaints;
+pub type NameRule = fn(&str) -> Messages;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
@@ -29,7 +29,7 @@ const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric charac
     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// A lower-case DNS subdomain (RFC 1123), the rule for most object names.
-pub fn subdomain(value: &str) -> Complaints {
+pub fn subdomain(value: &str) -> Messages {
     let mut out = too_long(value, 253, "characters");
     out.extend(not_subdomain(value));
     out
@@ -40,7 +40,7 @@ fn not_subdomain(value: &str) -> Option<String> {
 }
 
 /// A lower-case DNS label (RFC 1123), the rule for namespaces.
-pub fn label(value: &str) -> Complaints {
+pub fn label(value: &str) -> Messages {
     let mut out = too_long(value, 63, "characters");
     if !is_dns_label(value) {
         let is_subdomain = value.split('.').all(is_dns_label);
@@ -55,7 +55,7 @@ pub fn label(value: &str) -> Complaints {
 }
 
 /// A lower-case DNS label that begins with a letter (RFC 1035), the rule for names of resources and versions.
-pub fn label_1035(value: &str) -> Complaints {
+pub fn label_1035(value: &str) -> Messages {
     let mut out = too_long(value, 63, "characters");
     let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
     if !begins || !is_dns_label(value) {
@@ -65,7 +65,7 @@ pub fn label_1035(value: &str) -> Complaints {
 }
 
 /// A name that is valid as a path segment, the rule for names of nested objects.
-pub fn path_segment(value: &str) -> Complaints {
+pub fn path_segment(value: &str) -> Messages {
     if value == "." || value == ".." {
         return vec![format!("may not be '{value}'")];
     }
@@ -74,8 +74,8 @@ pub fn path_segment(value: &str) -> Complaints {
 }
 
 /// A qualified name, such as a label key, finalizer or topology key: a name with an optional DNS subdomain prefix.
-pub fn qualified(value: &str) -> Complaints {
-    let mut out = Complaints::new();
+pub fn qualified(value: &str) -> Messages {
+    let mut out = Messages::new();
     let parts: Vec<&str> = value.split('/').collect();
     let name = match parts.as_slice() {
         [name] => *name,
@@ -84,10 +84,10 @@ pub fn qualified(value: &str) -> Complaints {
             *name
         }
         [prefix, name] => {
-            let complaints = too_long(prefix, 253, "bytes")
+            let messages = too_long(prefix, 253, "bytes")
                 .into_iter()
                 .chain(not_subdomain(prefix));
-            out.extend(complaints.map(|text| format!("prefix part {text}")));
+            out.extend(messages.map(|text| format!("prefix part {text}")));
             *name
         }
         _ => {
@@ -110,7 +110,7 @@ pub fn qualified(value: &str) -> Complaints {
 }
 
 /// A label value.
-pub fn label_value(value: &str) -> Complaints {
+pub fn label_value(value: &str) -> Messages {
     let mut out = too_long(value, 63, "bytes");
     if !value.is_empty() && !is_name(value) {
         out.push(LABEL_VALUE.to_owned());
@@ -119,7 +119,7 @@ pub fn label_value(value: &str) -> Complaints {
 }
 
 /// A port name (IANA service name).
-pub fn port(value: &str) -> Complaints {
+pub fn port(value: &str) -> Messages {
     let mut out = too_long(value, 15, "characters");
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if value.is_empty() || !value.bytes().all(is_known) {
@@ -141,14 +141,14 @@ pub fn port(value: &str) -> Complaints {
 pub const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
 /// A port number.
-pub fn port_number(number: i64) -> Complaints {
+pub fn port_number(number: i64) -> Messages {
     let outside = !(1..=65_535).contains(&number);
     let text = outside.then(|| "must be between 1 and 65535, inclusive".to_owned());
     text.into_iter().collect()
 }
 
 /// A key of a config map or secret, which must be a valid file name.
-pub fn config_key(value: &str) -> Complaints {
+pub fn config_key(value: &str) -> Messages {
     let mut out = too_long(value, 253, "characters");
     let is_legal = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     if value.is_empty() || !value.chars().all(is_legal) {
@@ -163,11 +163,11 @@ pub fn config_key(value: &str) -> Complaints {
     out
 }
 
-fn too_long(value: &str, most: usize, unit: &str) -> Complaints {
+fn too_long(value: &str, most: usize, unit: &str) -> Messages {
     if value.len() > most {
         vec![format!("must be no more than {most} {unit}")]
     } else {
-        Complaints::new()
+        Messages::new()
     }
 }
 

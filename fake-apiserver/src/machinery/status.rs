@@ -1,10 +1,10 @@
 //! The wire `Status` (meta/v1): the error type of this crate, and the response to deletions and bindings.
 //!
-//! Owns the messages that apimachinery produces. Messages about single fields are in `faults`.
+//! Owns the messages that apimachinery produces. Messages about single fields are in `error_list`.
 //! Does not know HTTP: `http` maps `code` and `retry_after_seconds` to a status line and a header.
 
 use crate::machinery::document::summary;
-use crate::machinery::faults::{Cause, Faults};
+use crate::machinery::error_list::{Cause, ErrorList};
 use crate::machinery::go;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -283,11 +283,11 @@ impl Status {
     }
 
     /// 422: the object is invalid.
-    pub fn invalid(subject: GroupResource<'_>, name: &str, faults: Faults) -> Self {
+    pub fn invalid(subject: GroupResource<'_>, name: &str, errors: ErrorList) -> Self {
         let object = format!("{} {}", subject.qualified(), go::quoted(name));
-        let message = format!("{object} is invalid: {faults}");
+        let message = format!("{object} is invalid: {errors}");
         let mut details = subject.details(name);
-        details.causes = faults.into_causes();
+        details.causes = errors.into_causes();
         Self {
             details: Some(details),
             ..Self::failure(422, "Invalid", message)

@@ -35,7 +35,7 @@ fn parse_document(body: &[u8]) -> Result<Document, String> {
         Position::root(&duplicates).deserialize(reader)
     });
     let value = value.map_err(|error| {
-        let why = complaint(text, &error);
+        let why = message(text, &error);
         format!("error converting YAML to JSON: yaml: {why}")
     })?;
     Ok(Document {
@@ -46,7 +46,7 @@ fn parse_document(body: &[u8]) -> Result<Document, String> {
 }
 
 /// Go's error for the most frequent syntax errors; without a line number for the first line.
-fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
+fn message(text: &str, error: &serde_saphyr::Error) -> String {
     let said = error.without_snippet().to_string();
     let line = error.location().map_or(1, |location| location.line());
     let opens = text.trim_end().ends_with(['{', '[', ',', ':']);

@@ -4,7 +4,7 @@
 
 use super::schema::Schema;
 use super::trail::Trail;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, metadata, names};
 use crate::schema::{FormError, Type, conform_part};
 use serde_json::{Map, Value};
@@ -95,11 +95,11 @@ fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<()
 }
 
 /// Validates the type and metadata of all embedded resources.
-pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut Faults) {
+pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut ErrorList) {
     judge(value, schema, &mut Trail::default(), faults);
 }
 
-fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut Faults) {
+fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut ErrorList) {
     match value {
         Value::Object(members) => {
             if schema.embedded {
@@ -125,7 +125,7 @@ fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut Faults)
 }
 
 /// Validates the type and metadata of one embedded resource.
-fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &mut Faults) {
+fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &mut ErrorList) {
     for name in ["apiVersion", "kind"] {
         match members.get(name) {
             None => faults.required(trail.to(name), ""),
@@ -147,13 +147,13 @@ fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &m
             // An embedded resource needs no name, unlike any other object.
             metadata::set(&mut named, "name", Some("fakename".into()));
         }
-        let mut found = Faults::default();
+        let mut found = ErrorList::default();
         metadata::validate_common(&named, names::path_segment, &mut found);
-        faults.below(trail.as_str(), found);
+        faults.extend_with_prefix(trail.as_str(), found);
     }
 }
 
-fn kind(text: &str, trail: &Trail, faults: &mut Faults) {
+fn kind(text: &str, trail: &Trail, faults: &mut ErrorList) {
     let complaints = names::label_1035(&text.to_lowercase());
     if !complaints.is_empty() {
         let why = format!(

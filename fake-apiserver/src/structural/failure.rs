@@ -2,7 +2,7 @@
 //!
 //! Owns the conversion to `field.Error`. Does not know schemas.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use serde_json::Value;
 
 /// A validation error.
@@ -48,7 +48,7 @@ impl Failure {
     }
 
     /// Adds the error to `faults`; `root` is the path of the validated value in its object.
-    pub(crate) fn report(self, root: Option<&str>, faults: &mut Faults) {
+    pub(crate) fn report(self, root: Option<&str>, faults: &mut ErrorList) {
         let field = match (self.path.filter(|path| !path.is_empty()), root) {
             (None, None) => "<nil>".to_owned(),
             (None, Some(root)) => root.to_owned(),

@@ -2,16 +2,16 @@
 
 use super::schema::{ListType, Schema};
 use super::trail::Trail;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Reports duplicate items in all lists of a value.
-pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut Faults) {
+pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut ErrorList) {
     visit(value, schema, &mut Trail::default(), faults);
 }
 
-fn visit(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut Faults) {
+fn visit(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut ErrorList) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -38,7 +38,7 @@ fn visit(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut Faults)
     }
 }
 
-fn keyed(items: &[Value], keys: &[String], trail: &Trail, faults: &mut Faults) {
+fn keyed(items: &[Value], keys: &[String], trail: &Trail, faults: &mut ErrorList) {
     let wrong = items.iter().position(|item| !item.is_object() && !item.is_null());
     if let Some(index) = wrong {
         let text = "must be an object for an array of list-type map";
@@ -54,7 +54,7 @@ fn keyed(items: &[Value], keys: &[String], trail: &Trail, faults: &mut Faults) {
 }
 
 /// Reports the second of equal items, but no later ones.
-fn duplicates(items: impl Iterator<Item = Value>, trail: &Trail, faults: &mut Faults) {
+fn duplicates(items: impl Iterator<Item = Value>, trail: &Trail, faults: &mut ErrorList) {
     let mut seen: HashMap<Value, usize> = HashMap::new();
     for (index, item) in items.enumerate() {
         let times = seen.entry(item.clone()).or_insert(0);

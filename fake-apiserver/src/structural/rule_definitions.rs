@@ -5,7 +5,7 @@
 
 use super::schema::{Additional, ListType, Schema};
 use crate::cel::Expression;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use serde_json::Value;
 use std::cell::LazyCell;
@@ -18,7 +18,7 @@ const REASONS: [&str; 4] = [
 ];
 
 /// Reports the invalid expressions of the schema at path `at`.
-pub(crate) fn validate_expressions(text: &Value, at: &str, faults: &mut Faults) {
+pub(crate) fn validate_expressions(text: &Value, at: &str, faults: &mut ErrorList) {
     visit(text, &Schema::read(text), at, (true, None), faults);
 }
 
@@ -29,7 +29,7 @@ fn visit(
     schema: &Schema,
     at: &str,
     (is_root, lost): (bool, Option<&str>),
-    faults: &mut Faults,
+    faults: &mut ErrorList,
 ) {
     for (index, rule) in json::list(&text["x-kubernetes-validations"]).iter().enumerate() {
         let at = format!("{at}.x-kubernetes-validations[{index}]");
@@ -63,7 +63,7 @@ fn expressions(
     schema: &Schema,
     at: &str,
     (is_root, lost): (bool, Option<&str>),
-    faults: &mut Faults,
+    faults: &mut ErrorList,
 ) {
     let read = |name: &str| {
         let expression = Expression::read(json::string(rule, name))?;
@@ -143,7 +143,7 @@ fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> 
 }
 
 /// Reports errors in the fields of rules other than expressions.
-pub(crate) fn validate_rules(schema: &Value, at: &str, faults: &mut Faults) {
+pub(crate) fn validate_rules(schema: &Value, at: &str, faults: &mut ErrorList) {
     // Only needed for `fieldPath`.
     let read = LazyCell::new(|| Schema::read(schema));
     let is_path = |path: &str| leads_somewhere(path, &read);
@@ -154,7 +154,7 @@ pub(crate) fn validate_rules(schema: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn fields(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, faults: &mut Faults) {
+fn fields(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, faults: &mut ErrorList) {
     let text = json::string(rule, "rule");
     let message = rule["message"].as_str();
     let trimmed = message.unwrap_or_default().trim();

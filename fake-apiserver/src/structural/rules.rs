@@ -7,7 +7,7 @@ use super::correlated::{Before, entry as entry_before, is_same, member as member
 use super::schema::Schema;
 use super::trail::Trail;
 use crate::cel::{self, Budget, Expression, Failure, Scope};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -106,7 +106,7 @@ impl Rules {
         value: &Value,
         schema: &Schema,
         before: Before<'_>,
-        faults: &mut Faults,
+        faults: &mut ErrorList,
     ) -> Vec<String> {
         let mut walk = Walk {
             faults,
@@ -144,7 +144,7 @@ impl<'a> Node<'a> {
 }
 
 struct Walk<'f> {
-    faults: &'f mut Faults,
+    faults: &'f mut ErrorList,
     warnings: Vec<String>,
     budget: Budget,
     is_over: bool,
@@ -243,14 +243,14 @@ impl Walk<'_> {
             message => message.to_owned(),
         });
         let field = field(trail, &rule.field_path);
-        let mut found = Faults::default();
+        let mut found = ErrorList::default();
         let is_part = matches!(node.schema.of, "object" | "array");
         match rule.reason.as_str() {
             "FieldValueForbidden" => found.forbidden(field, &message),
             "FieldValueRequired" => found.required(field, &message),
             "FieldValueDuplicate" if is_part => found.duplicate_as(field, ""),
             "FieldValueDuplicate" => found.duplicate(field, value.clone()),
-            _ if is_part => found.broken(field, &message),
+            _ if is_part => found.invalid_without_value(field, &message),
             _ => found.invalid(field, value.clone(), &message),
         }
         if !rule.uses_old && node.is_old {

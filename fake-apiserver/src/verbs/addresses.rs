@@ -6,7 +6,7 @@
 use super::call::Target;
 use crate::config::network::Network;
 use crate::kinds::{IP_ADDRESS, SERVICE, complete_service};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::store::Txn;
@@ -45,13 +45,13 @@ pub(super) fn assign(
     } else {
         "IPv6"
     };
-    complete_service(service, old, family).map_err(|faults| refused(service, faults))?;
+    complete_service(service, old, family).map_err(|errors| refused(service, errors))?;
     cluster_ip(txn, &network, service, old)?;
     node_ports(txn, &network, service, old)
 }
 
-fn refused(service: &Value, faults: Faults) -> Status {
-    Status::invalid(SERVICE.subject(), metadata::text(service, "name"), faults)
+fn refused(service: &Value, errors: ErrorList) -> Status {
+    Status::invalid(SERVICE.subject(), metadata::text(service, "name"), errors)
 }
 
 fn full(what: &str) -> Status {
@@ -96,10 +96,10 @@ fn cluster_ip(
         }
         false => return Ok(()),
     };
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     let text = format!("failed to allocate IP {requested}: {why}");
-    faults.invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), &text);
-    Err(refused(service, faults))
+    errors.invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), &text);
+    Err(refused(service, errors))
 }
 
 /// A random free IP. The lower part of the range stays free for static allocation as long as the rest has free IPs.
@@ -151,9 +151,9 @@ fn node_ports(
         let at = match (requested, shared) {
             (Some(requested), shared) if shared != Some(requested) => {
                 ports.reserve(requested).map_err(|why| {
-                    let mut faults = Faults::default();
-                    faults.invalid(format!("spec.ports[{i}].nodePort"), requested, &why);
-                    refused(service, faults)
+                    let mut errors = ErrorList::default();
+                    errors.invalid(format!("spec.ports[{i}].nodePort"), requested, &why);
+                    refused(service, errors)
                 })?;
                 requested
             }

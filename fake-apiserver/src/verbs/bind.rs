@@ -5,7 +5,7 @@ use super::dynamic_admission::Write;
 use super::subresource_body;
 use super::write::{UID, precondition};
 use crate::kinds::{BINDING, POD, Part, Subresource};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::{GroupResource, Status};
 use crate::machinery::{json, metadata};
 use crate::store::Txn;
@@ -78,17 +78,17 @@ fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -
 
 /// Validates a binding (`ValidatePodBinding`). kube-apiserver returns the bare messages.
 fn validate(binding: &Value) -> Result<(), Status> {
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     let kind = binding["target"]["kind"].as_str().unwrap_or_default();
     if !kind.is_empty() && kind != "Node" {
-        faults.not_supported("target.kind", kind, &["Node", "<empty>"]);
+        errors.not_supported("target.kind", kind, &["Node", "<empty>"]);
     }
     if binding["target"]["name"].as_str().unwrap_or_default().is_empty() {
-        faults.required("target.name", "");
+        errors.required("target.name", "");
     }
-    match faults.is_empty() {
+    match errors.is_empty() {
         true => Ok(()),
-        false => Err(Status::internal(faults.to_string())),
+        false => Err(Status::internal(errors.to_string())),
     }
 }
 

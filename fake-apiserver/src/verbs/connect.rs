@@ -8,7 +8,7 @@ use super::call::{Answer, Call, Payload};
 use super::escalation::may_create;
 use super::read::existing;
 use crate::kinds::{CONTAINER_LISTS, ENDPOINTS, NODE, POD, Subresource, first_ready};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::ip;
 use crate::machinery::json::{list, string};
 use crate::machinery::metadata;
@@ -81,31 +81,31 @@ fn check_log_options(call: &Call) -> Result<(), Status> {
     if !since.is_empty() {
         schema::check_time(since).map_err(Status::bad_request)?;
     }
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     if let Some(tail) = tail.filter(|tail| *tail < 0) {
-        faults.invalid("tailLines", tail, "must be greater than or equal to 0");
+        errors.invalid("tailLines", tail, "must be greater than or equal to 0");
     }
     let too_few = "must be greater than 0";
     if let Some(bytes) = bytes.filter(|bytes| *bytes < 1) {
-        faults.invalid("limitBytes", bytes, too_few);
+        errors.invalid("limitBytes", bytes, too_few);
     }
     match seconds {
         Some(_) if !since.is_empty() => {
             // This error has no field path.
-            faults.forbidden(
+            errors.forbidden(
                 "[]",
                 "at most one of `sinceTime` or `sinceSeconds` may be specified",
             );
         }
-        Some(seconds) if seconds < 1 => faults.invalid("sinceSeconds", seconds, too_few),
+        Some(seconds) if seconds < 1 => errors.invalid("sinceSeconds", seconds, too_few),
         _ => {}
     }
     if !call.params.get("stream").is_empty() {
-        faults.forbidden("stream", "may not be specified");
+        errors.forbidden("stream", "may not be specified");
     }
-    match faults.is_empty() {
+    match errors.is_empty() {
         true => Ok(()),
-        false => Err(Status::invalid(LOG_OPTIONS, call.target.name(), faults)),
+        false => Err(Status::invalid(LOG_OPTIONS, call.target.name(), errors)),
     }
 }
 

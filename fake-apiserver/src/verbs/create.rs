@@ -13,7 +13,7 @@ use super::options::WriteOptions;
 use super::write::setting;
 use super::{addresses, admission, escalation};
 use crate::kinds::{Generation, Kind, Setting, forbid_privileged};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -145,30 +145,30 @@ fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
 
 /// Validates a new object and returns warnings.
 fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     let warnings = match kind.defined() {
-        Some(defined) => custom::validate(kind, defined, object, &mut faults),
+        Some(defined) => custom::validate(kind, defined, object, &mut errors),
         None => {
-            metadata::validate_generated(object, kind.name_rule, &mut faults);
-            metadata::validate_name(object, kind.name_rule, &mut faults);
-            (kind.hooks.validate_name)(object, &mut faults);
-            metadata::validate_unnamed(object, &mut faults);
+            metadata::validate_generated(object, kind.name_rule, &mut errors);
+            metadata::validate_name(object, kind.name_rule, &mut errors);
+            (kind.hooks.validate_name)(object, &mut errors);
+            metadata::validate_unnamed(object, &mut errors);
             if kind.metadata_checks.know_finalizers {
-                metadata::known_finalizers(object, &mut faults);
+                metadata::known_finalizers(object, &mut errors);
             }
             Vec::new()
         }
     };
-    (kind.hooks.validate)(object, &mut faults);
-    forbid_privileged(kind, object, setting.options, &mut faults);
-    (kind.hooks.validate_create)(object, &mut faults);
-    if faults.is_empty() {
+    (kind.hooks.validate)(object, &mut errors);
+    forbid_privileged(kind, object, setting.options, &mut errors);
+    (kind.hooks.validate_create)(object, &mut errors);
+    if errors.is_empty() {
         Ok(warnings)
     } else {
         Err(Status::invalid(
             kind.stored().subject(),
             metadata::text(object, "name"),
-            faults,
+            errors,
         ))
     }
 }

@@ -4,7 +4,7 @@
 
 use super::call::Patch;
 use crate::kinds::Kind;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::{GroupResource, Status};
 use crate::schema::Empty;
 use crate::schema::FormError;
@@ -97,9 +97,9 @@ fn type_mismatch((sent, version): (&str, &str), kind: &Kind, why: &str) -> Statu
 }
 
 fn bad_patch(shown: &str, why: &str) -> Status {
-    let mut faults = Faults::default();
-    faults.invalid("patch", shown, why);
-    Status::invalid(GroupResource { group: "", kind: "" }, "", faults)
+    let mut errors = ErrorList::default();
+    errors.invalid("patch", shown, why);
+    Status::invalid(GroupResource { group: "", kind: "" }, "", errors)
 }
 
 /// The `fieldValidation` of a request: handling of unknown and duplicate fields.

@@ -3,7 +3,7 @@
 use super::call::Params;
 use super::options::validate_dry_run;
 use crate::kinds::Kind;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::{Status, options};
 use crate::machinery::{json, metadata};
 use crate::schema::{Type, conform};
@@ -95,10 +95,10 @@ impl DeleteOptions {
         let policy = body["propagationPolicy"].as_str();
         let orphan = body["orphanDependents"].as_bool();
         let dry_run = json::texts(&body["dryRun"]);
-        let mut faults = propagation_faults(policy, orphan);
-        validate_dry_run(&dry_run, &mut faults);
-        if !faults.is_empty() {
-            return Err(Status::invalid(options(DELETE_OPTIONS), "", faults));
+        let mut errors = propagation_errors(policy, orphan);
+        validate_dry_run(&dry_run, &mut errors);
+        if !errors.is_empty() {
+            return Err(Status::invalid(options(DELETE_OPTIONS), "", errors));
         }
         let propagation = match (policy, orphan) {
             (Some("Foreground"), _) => Some(FOREGROUND),
@@ -138,17 +138,17 @@ impl DeleteOptions {
 }
 
 /// Validates the propagation policy (`ValidateDeleteOptions`).
-fn propagation_faults(policy: Option<&str>, orphan: Option<bool>) -> Faults {
+fn propagation_errors(policy: Option<&str>, orphan: Option<bool>) -> ErrorList {
     const FIELD: &str = "propagationPolicy";
     const POLICIES: [&str; 4] = ["Foreground", "Background", "Orphan", "nil"];
-    let mut faults = Faults::default();
-    let Some(policy) = policy else { return faults };
+    let mut errors = ErrorList::default();
+    let Some(policy) = policy else { return errors };
     if orphan.is_some() {
         let text = "orphanDependents and deletionPropagation cannot be both set";
-        faults.invalid(FIELD, policy, text);
+        errors.invalid(FIELD, policy, text);
     }
     if !POLICIES[..3].contains(&policy) {
-        faults.not_supported(FIELD, policy, &POLICIES);
+        errors.not_supported(FIELD, policy, &POLICIES);
     }
-    faults
+    errors
 }

@@ -7,7 +7,7 @@ use super::read::existing;
 use super::remove::remove;
 use super::subresource_body;
 use crate::kinds::{EVICTION, POD_DISRUPTION_BUDGET, Part};
-use crate::machinery::faults::{Cause, Faults};
+use crate::machinery::error_list::{Cause, ErrorList};
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::status::{Details, Status};
 use crate::machinery::{json, metadata};
@@ -39,10 +39,10 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         json::assign(&mut options, name, Value::Null);
     }
     if options[IGNORES_ERRORS] == true {
-        let mut faults = Faults::default();
+        let mut errors = ErrorList::default();
         let why = "can not be set for pod eviction, try after removing the option";
-        faults.invalid(format!("deleteOptions.{IGNORES_ERRORS}"), true, why);
-        return Err(Status::invalid(EVICTION.subject(), named, faults));
+        errors.invalid(format!("deleteOptions.{IGNORES_ERRORS}"), true, why);
+        return Err(Status::invalid(EVICTION.subject(), named, errors));
     }
     let options = DeleteOptions::read(&call.params, &options)?;
     txn.dry_run |= options.dry_run;

@@ -9,7 +9,7 @@ use super::options::dry_run;
 use super::read::existing;
 use super::write::{restore_system_fields, store};
 use crate::kinds::NAMESPACE;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata, names};
 use crate::store::Txn;
@@ -26,14 +26,14 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     check_name(&call.target, &object)?;
     let write = Write::update(&call.target, &old);
     write.mutate(txn, &mut object, |_, _| Ok(()))?;
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     for (i, finalizer) in json::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
         let field = format!("spec.finalizers[{i}]");
-        faults.complain(&field, finalizer, names::qualified(finalizer));
-        metadata::known_finalizer(finalizer, &["kubernetes"], field, &mut faults);
+        errors.invalid_all(&field, finalizer, names::qualified(finalizer));
+        metadata::known_finalizer(finalizer, &["kubernetes"], field, &mut errors);
     }
-    if !faults.is_empty() {
-        return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), faults));
+    if !errors.is_empty() {
+        return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), errors));
     }
     json::assign(&mut object, "status", old.value()["status"].clone());
     call.field_manager().track(&txn.now, Some(&old), &mut object);

@@ -7,7 +7,7 @@ use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::continue_token::ContinueToken;
 use super::convert::{is_unconverted, to_requested_version};
 use crate::kinds::Kind;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::go;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options};
@@ -217,16 +217,16 @@ pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, requested: Option<u64>) 
 
 /// Validates combinations of list options (`ValidateListOptions`). Requests to the deprecated watch paths are validated as lists.
 fn check_options(params: &Params) -> Result<(), Status> {
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     if params.flag("watch") == Some(true) {
-        validate_watch_options(params, &mut faults);
+        validate_watch_options(params, &mut errors);
     } else {
-        validate_list_options(params, &mut faults);
+        validate_list_options(params, &mut errors);
     }
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(options("ListOptions"), "", faults))
+        Err(Status::invalid(options("ListOptions"), "", errors))
     }
 }
 
@@ -234,32 +234,32 @@ const MATCH: &str = "resourceVersionMatch";
 
 const NOT_WITH_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
-fn validate_list_options(params: &Params, faults: &mut Faults) {
+fn validate_list_options(params: &Params, errors: &mut ErrorList) {
     let (matching, revision) = (params.get(MATCH), params.get("resourceVersion"));
     if !matching.is_empty() {
         if revision.is_empty() {
-            faults.forbidden(
+            errors.forbidden(
                 MATCH,
                 "resourceVersionMatch is forbidden unless resourceVersion is provided",
             );
         }
         if !params.get("continue").is_empty() {
-            faults.forbidden(MATCH, NOT_WITH_CONTINUE);
+            errors.forbidden(MATCH, NOT_WITH_CONTINUE);
         }
-        faults.one_of(MATCH, matching, &["Exact", "NotOlderThan", ""]);
+        errors.one_of(MATCH, matching, &["Exact", "NotOlderThan", ""]);
         if matching == "Exact" && revision == "0" {
-            faults.forbidden(
+            errors.forbidden(
                 MATCH,
                 "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
             );
         }
     }
     if params.flag("sendInitialEvents").is_some() {
-        faults.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+        errors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
     }
 }
 
-fn validate_watch_options(params: &Params, faults: &mut Faults) {
+fn validate_watch_options(params: &Params, errors: &mut ErrorList) {
     let mut matching = params.get(MATCH);
     let mut initial = params.flag("sendInitialEvents").is_some();
     if !initial && matching.is_empty() && ["", "0"].contains(&params.get("resourceVersion")) {
@@ -267,7 +267,7 @@ fn validate_watch_options(params: &Params, faults: &mut Faults) {
         (initial, matching) = (true, "NotOlderThan");
     }
     if initial && matching != "NotOlderThan" {
-        faults.forbidden(
+        errors.forbidden(
             MATCH,
             "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
         );
@@ -277,10 +277,10 @@ fn validate_watch_options(params: &Params, faults: &mut Faults) {
     }
     if !initial {
         let text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-        faults.forbidden(MATCH, text);
+        errors.forbidden(MATCH, text);
     }
-    faults.one_of(MATCH, matching, &["NotOlderThan"]);
+    errors.one_of(MATCH, matching, &["NotOlderThan"]);
     if !params.get("continue").is_empty() {
-        faults.forbidden(MATCH, NOT_WITH_CONTINUE);
+        errors.forbidden(MATCH, NOT_WITH_CONTINUE);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::call::{Call, Params, Payload};
 use super::decoded::FieldValidation;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::go;
 use crate::machinery::status::{Status, options};
 use crate::patch::managed::NAME_MAX;
@@ -28,37 +28,37 @@ pub(super) struct WriteOptions {
 impl WriteOptions {
     /// Parses the options of a create or update; `of` is their kind.
     pub(super) fn read(params: &Params, of: &'static str) -> Result<Self, Status> {
-        Self::after(Faults::default(), params, of)
+        Self::after(ErrorList::default(), params, of)
     }
 
     /// Parses the options of a patch. An apply requires a field manager; only an apply accepts `force`.
     pub(super) fn of_patch(params: &Params, applies: bool) -> Result<Self, Status> {
-        let mut faults = Faults::default();
+        let mut errors = ErrorList::default();
         if applies {
             if params.get("fieldManager").is_empty() {
-                faults.required("fieldManager", "is required for apply patch");
+                errors.required("fieldManager", "is required for apply patch");
             }
         } else if params.flag("force").is_some() {
-            faults.forbidden("force", "may not be specified for non-apply patch");
+            errors.forbidden("force", "may not be specified for non-apply patch");
         }
-        Self::after(faults, params, "PatchOptions")
+        Self::after(errors, params, "PatchOptions")
     }
 
-    fn after(mut faults: Faults, params: &Params, of: &'static str) -> Result<Self, Status> {
-        manager(params.get("fieldManager"), &mut faults);
+    fn after(mut errors: ErrorList, params: &Params, of: &'static str) -> Result<Self, Status> {
+        manager(params.get("fieldManager"), &mut errors);
         let dry = params.all("dryRun");
-        validate_dry_run(&dry, &mut faults);
+        validate_dry_run(&dry, &mut errors);
         let wanted = params.get("fieldValidation");
         let found = VALIDATIONS.iter().find(|(name, _)| *name == wanted);
         if found.is_none() {
-            faults.not_supported("fieldValidation", wanted, &VALIDATIONS.map(|(name, _)| name));
+            errors.not_supported("fieldValidation", wanted, &VALIDATIONS.map(|(name, _)| name));
         }
         match found {
-            Some((_, validation)) if faults.is_empty() => Ok(Self {
+            Some((_, validation)) if errors.is_empty() => Ok(Self {
                 dry_run: !dry.is_empty(),
                 validation: *validation,
             }),
-            _ => Err(Status::invalid(options(of), "", faults)),
+            _ => Err(Status::invalid(options(of), "", errors)),
         }
     }
 }
@@ -76,29 +76,29 @@ pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
 
 /// Parses `dryRun`: absent or `All`.
 pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status> {
-    let mut faults = Faults::default();
-    validate_dry_run(values, &mut faults);
-    if faults.is_empty() {
+    let mut errors = ErrorList::default();
+    validate_dry_run(values, &mut errors);
+    if errors.is_empty() {
         Ok(!values.is_empty())
     } else {
-        Err(Status::invalid(options(of), "", faults))
+        Err(Status::invalid(options(of), "", errors))
     }
 }
 
-pub(super) fn validate_dry_run(values: &[&str], faults: &mut Faults) {
+pub(super) fn validate_dry_run(values: &[&str], errors: &mut ErrorList) {
     if values.iter().any(|value| *value != "All") {
-        faults.not_supported("dryRun", values.iter().copied().collect::<Value>(), &["All"]);
+        errors.not_supported("dryRun", values.iter().copied().collect::<Value>(), &["All"]);
     }
 }
 
 /// Validates the name of a field manager.
-fn manager(name: &str, faults: &mut Faults) {
+fn manager(name: &str, errors: &mut ErrorList) {
     if name.len() > NAME_MAX {
-        faults.too_long("fieldManager", NAME_MAX);
+        errors.too_long("fieldManager", NAME_MAX);
     }
     for (at, c) in name.char_indices().filter(|(_, c)| !go::is_print(*c)) {
         let text = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
-        faults.invalid("fieldManager", name, &text);
+        errors.invalid("fieldManager", name, &text);
     }
 }
 

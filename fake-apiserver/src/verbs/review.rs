@@ -10,7 +10,7 @@ use super::review_selectors;
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath};
 use crate::kinds::{Part, Review};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -112,21 +112,21 @@ fn subject(spec: &Value) -> User {
 
 /// Validates access reviews (`ValidateSubjectAccessReview` and its variants).
 fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
-    let (spec, mut faults) = (&object["spec"], Faults::default());
+    let (spec, mut errors) = (&object["spec"], ErrorList::default());
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     if !resource.is_null() && !path.is_null() {
         let text = "cannot be specified in combination with resourceAttributes";
-        faults.invalid_as("spec.nonResourceAttributes", &shown(path), text);
+        errors.invalid_as("spec.nonResourceAttributes", &shown(path), text);
     }
     if resource.is_null() && path.is_null() {
         let text = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        faults.invalid("spec.resourceAttributes", Value::Null, text);
+        errors.invalid("spec.resourceAttributes", Value::Null, text);
     }
     let has_user = spec["user"].as_str().is_some_and(|user| !user.is_empty());
     if names_user && !has_user && json::texts(&spec["groups"]).is_empty() {
-        faults.invalid("spec.user", "", "at least one of user or group must be specified");
+        errors.invalid("spec.user", "", "at least one of user or group must be specified");
     }
-    review_selectors::validate(resource, RESOURCE, &mut faults);
+    review_selectors::validate(resource, RESOURCE, &mut errors);
     let mut metadata = object["metadata"].clone();
     let namespace = metadata.as_object_mut().and_then(|own| own.remove("namespace"));
     if metadata.as_object().is_some_and(|own| !own.is_empty()) {
@@ -134,12 +134,12 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
             Some(_) => "must be empty except for namespace",
             None => "must be empty",
         };
-        faults.invalid("metadata", object["metadata"].clone(), why);
+        errors.invalid("metadata", object["metadata"].clone(), why);
     }
     if let Some(namespace) = namespace {
         let own = resource["namespace"].as_str().unwrap_or_default();
         if !resource.is_null() && namespace != own {
-            faults.invalid(
+            errors.invalid(
                 "spec.resourceAttributes.namespace",
                 own,
                 "must match metadata.namespace",
@@ -147,10 +147,10 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
         }
         if !path.is_null() {
             let text = "disallowed on this kind of request";
-            faults.invalid_as("spec.nonResourceAttributes", &shown(path), text);
+            errors.invalid_as("spec.nonResourceAttributes", &shown(path), text);
         }
     }
-    if faults.is_empty() {
+    if errors.is_empty() {
         return Ok(());
     }
     // kube-apiserver reports this error without a kind.
@@ -158,7 +158,7 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
         group: "authorization.k8s.io",
         kind: "",
     };
-    Err(Status::invalid(subject, "", faults))
+    Err(Status::invalid(subject, "", errors))
 }
 
 /// Non-resource attributes in the form of kube-apiserver's messages.

@@ -4,7 +4,7 @@
 //! here. Does not authorize.
 
 use crate::kinds::{is_label_operator, label_requirement, requirement_values};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use serde_json::Value;
 struct Selectors {
     field: &'static str,
     /// Validates one requirement. Unknown operators are accepted: newer clients may use them.
-    rule: fn(&Value, &str, &mut Faults),
+    rule: fn(&Value, &str, &mut ErrorList),
     /// Whether a requirement has a supported meaning.
     is_meant: fn(&Value) -> bool,
     is_text: fn(&str) -> bool,
@@ -22,11 +22,11 @@ struct Selectors {
 const ALL: [Selectors; 2] = [
     Selectors {
         field: "fieldSelector",
-        rule: |requirement, at, faults| {
+        rule: |requirement, at, errors| {
             if string(requirement, "key").is_empty() {
-                faults.required(format!("{at}.key"), "must be specified");
+                errors.required(format!("{at}.key"), "must be specified");
             }
-            requirement_values(requirement, at, faults);
+            requirement_values(requirement, at, errors);
         },
         is_meant: |requirement| {
             let is_one = list(&requirement["values"]).len() == 1;
@@ -43,7 +43,7 @@ const ALL: [Selectors; 2] = [
 ];
 
 /// Validates the selectors of a review.
-pub(super) fn validate(attributes: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn validate(attributes: &Value, at: &str, errors: &mut ErrorList) {
     for selectors in &ALL {
         let (selector, at) = (&attributes[selectors.field], format!("{at}.{}", selectors.field));
         if selector.is_null() {
@@ -53,16 +53,16 @@ pub(super) fn validate(attributes: &Value, at: &str, faults: &mut Faults) {
         match (text.is_empty(), requirements.is_empty()) {
             (false, false) => {
                 let why = "may not specified at the same time as requirements";
-                faults.invalid(format!("{at}.rawSelector"), text, why);
+                errors.invalid(format!("{at}.rawSelector"), text, why);
             }
             (true, true) => {
                 let why = format!("when {at} is specified, requirements or rawSelector is required");
-                faults.required(format!("{at}.requirements"), &why);
+                errors.required(format!("{at}.requirements"), &why);
             }
             _ => {}
         }
         for (i, requirement) in requirements.iter().enumerate() {
-            (selectors.rule)(requirement, &format!("{at}.requirements[{i}]"), faults);
+            (selectors.rule)(requirement, &format!("{at}.requirements[{i}]"), errors);
         }
     }
 }

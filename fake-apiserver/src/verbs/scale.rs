@@ -14,7 +14,7 @@ use super::subresource_body;
 use super::write::replace_admitted;
 use crate::kinds::{Kind, Part, SCALE};
 use crate::machinery::document::Document;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json_path::member_at;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
@@ -55,9 +55,9 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let changed = reviewed(txn, call, &before, changed)?;
     let replicas = changed["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 && kind.defined().is_none() {
-        let mut faults = Faults::default();
-        faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
-        return Err(Status::invalid(SCALE.subject(), call.target.name(), faults));
+        let mut errors = ErrorList::default();
+        errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+        return Err(Status::invalid(SCALE.subject(), call.target.name(), errors));
     }
     let mut new = before.value().clone();
     put_replicas(kind, &mut new, replicas.into());

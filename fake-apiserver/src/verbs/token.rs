@@ -6,7 +6,7 @@ use super::read::existing;
 use super::subresource_body;
 use crate::access::auth::{BINDABLE, Bound, Claim};
 use crate::kinds::{Catalogue, POD, TOKEN_REQUEST, token_lifetime};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -79,20 +79,20 @@ fn check_name(request: &Value, account: &str) -> Result<(), Status> {
     if name.is_empty() || name == account {
         return Ok(());
     }
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     let text = "must match the service account name if specified";
-    faults.invalid("metadata.name", name, text);
-    Err(Status::invalid(TOKEN_REQUEST.subject(), account, faults))
+    errors.invalid("metadata.name", name, text);
+    Err(Status::invalid(TOKEN_REQUEST.subject(), account, errors))
 }
 
 fn check(seconds: i64) -> Result<(), Status> {
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     let field = "spec.expirationSeconds";
-    token_lifetime::check(field, seconds, &mut faults);
-    if faults.is_empty() {
+    token_lifetime::check(field, seconds, &mut errors);
+    if errors.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(TOKEN_REQUEST.subject(), "", faults))
+        Err(Status::invalid(TOKEN_REQUEST.subject(), "", errors))
     }
 }
 

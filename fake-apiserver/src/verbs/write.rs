@@ -12,7 +12,7 @@ use super::dynamic_admission::Write;
 use super::remove::is_finished;
 use super::{addresses, admission, escalation};
 use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, forbid_privileged};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
 use crate::object::Object;
@@ -98,9 +98,9 @@ pub(super) fn replace_admitted(
     let kind = &target.kind;
     let sent = requested_revision(&new)?;
     if sent.is_empty() && !kind.unconditional_update {
-        let mut faults = Faults::default();
-        faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        return Err(Status::invalid(kind.resource(), target.name(), faults));
+        let mut errors = ErrorList::default();
+        errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        return Err(Status::invalid(kind.resource(), target.name(), errors));
     }
     if !sent.is_empty() && sent != metadata::text(old.value(), "resourceVersion") {
         let why =
@@ -285,30 +285,35 @@ fn validate_with_sent_empties(
     empties: &[Empty],
 ) -> Result<Vec<String>, Status> {
     let outcome = validate(target, new, old, setting);
-    let mut faults = match outcome {
+    let mut errors = match outcome {
         Ok(warnings) => return Ok(warnings),
-        Err(faults) => faults,
+        Err(errors) => errors,
     };
     if target.part == Part::Main && !empties.is_empty() {
         let mut sent = new.clone();
         schema::put_back(&mut sent, empties);
         if let Err(reworded) = validate(target, &sent, old, setting) {
-            faults.reword(reworded);
+            errors.replace_messages(reworded);
         }
     }
     Err(Status::invalid(
         target.kind.stored().subject(),
         target.name(),
-        faults,
+        errors,
     ))
 }
 
 /// Validates a changed object and returns warnings.
-fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Faults> {
+fn validate(
+    target: &Target,
+    new: &Value,
+    old: &Value,
+    setting: &Setting<'_>,
+) -> Result<Vec<String>, ErrorList> {
     let kind = &target.kind;
-    let mut faults = Faults::default();
-    metadata::validate_common(new, |_| Vec::new(), &mut faults);
-    metadata::validate_update(new, old, &mut faults);
+    let mut errors = ErrorList::default();
+    metadata::validate_common(new, |_| Vec::new(), &mut errors);
+    metadata::validate_update(new, old, &mut errors);
     // The strategies of kube-apiserver validate the metadata again, up to three times, and repeat the errors: first
     // before all other checks, and last as an update.
     let checks = kind.metadata_checks;
@@ -316,42 +321,42 @@ fn validate(target: &Target, new: &Value, old: &Value, setting: &Setting<'_>) ->
         Part::Main => checks.main,
         Part::Status | Part::Sub(_) => checks.status,
     };
-    let check = |time: u8, faults: &mut Faults| {
+    let check = |time: u8, errors: &mut ErrorList| {
         if compare && time == times {
-            metadata::validate_update(new, old, faults);
+            metadata::validate_update(new, old, errors);
         } else {
-            metadata::described(new, faults);
+            metadata::described(new, errors);
         }
         if checks.know_finalizers {
-            metadata::known_finalizers(new, faults);
+            metadata::known_finalizers(new, errors);
         }
     };
     let mut warnings = Vec::new();
     if times > 0 {
-        check(1, &mut faults);
+        check(1, &mut errors);
     }
     if let Some(defined) = kind.defined() {
-        warnings = custom::validate_update(kind, defined, target.part, (new, old), &mut faults);
+        warnings = custom::validate_update(kind, defined, target.part, (new, old), &mut errors);
     }
     if target.part == Part::Main {
-        (kind.hooks.validate)(new, &mut faults);
-        forbid_privileged(kind, new, setting.options, &mut faults);
+        (kind.hooks.validate)(new, &mut errors);
+        forbid_privileged(kind, new, setting.options, &mut errors);
         for time in 2..=times {
-            check(time, &mut faults);
+            check(time, &mut errors);
         }
-        (kind.hooks.validate_update)(new, old, &mut faults);
-        (kind.hooks.validate_update_then)(new, old, setting.profile, &mut faults);
+        (kind.hooks.validate_update)(new, old, &mut errors);
+        (kind.hooks.validate_update_then)(new, old, setting.profile, &mut errors);
     } else if let Part::Sub(sub) = target.part {
         if let Some(part) = kind.hooks.part(sub) {
-            (part.validate)(new, old, &mut faults);
+            (part.validate)(new, old, &mut errors);
         }
     } else {
-        (kind.hooks.validate_status)(new, old, &mut faults);
+        (kind.hooks.validate_status)(new, old, &mut errors);
     }
-    if faults.is_empty() {
+    if errors.is_empty() {
         Ok(warnings)
     } else {
-        Err(faults)
+        Err(errors)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The labels of a namespace and the standards in them.
 
-use fake_apiserver::extension::Faults;
+use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 use std::fmt;
 
@@ -50,10 +50,10 @@ pub(super) struct Policy {
 
 impl Policy {
     /// Parses the labels; returns the errors of invalid ones.
-    pub(super) fn of(labels: &Value) -> (Self, Faults) {
+    pub(super) fn of(labels: &Value) -> (Self, ErrorList) {
         let mut labels = Labels {
             labels,
-            faults: Faults::default(),
+            faults: ErrorList::default(),
         };
         let named = labels.level("enforce");
         let enforce = Standard {
@@ -100,7 +100,7 @@ impl Named {
 /// The labels of a namespace, and the errors found so far.
 struct Labels<'a> {
     labels: &'a Value,
-    faults: Faults,
+    faults: ErrorList,
 }
 
 impl Labels<'_> {

@@ -1,11 +1,11 @@
 //! Validation of defaults in a schema: each must be valid against its schema.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::structural::{Schema, prune, validate as judge, validate_lists};
 use serde_json::Value;
 
 /// Validates the defaults of a structural schema.
-pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn validate(schema: &Value, at: &str, faults: &mut ErrorList) {
     if schema.get("default").is_some_and(|default| !default.is_null()) {
         fits(schema, at, faults);
     }
@@ -17,7 +17,7 @@ pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn fits(text: &Value, at: &str, faults: &mut Faults) {
+fn fits(text: &Value, at: &str, faults: &mut ErrorList) {
     let schema = Schema::read(text);
     let (default, place) = (&text["default"], format!("{at}.default"));
     let mut pruned = default.clone();
@@ -27,7 +27,7 @@ fn fits(text: &Value, at: &str, faults: &mut Faults) {
     for failure in judge(default, &schema, None) {
         failure.report(Some(&place), faults);
     }
-    let mut found = Faults::default();
+    let mut found = ErrorList::default();
     validate_lists(default, &schema, &mut found);
-    faults.below(&place, found);
+    faults.extend_with_prefix(&place, found);
 }

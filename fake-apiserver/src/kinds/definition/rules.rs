@@ -5,7 +5,7 @@
 use super::super::registration::client_place;
 use super::conditions::is_true;
 use super::schema_rules;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
 use serde_json::Value;
@@ -29,7 +29,7 @@ const SELECTABLE_MAX: usize = 8;
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// The name of a CRD must be `PLURAL.GROUP`.
-pub(crate) fn validate_name(definition: &Value, faults: &mut Faults) {
+pub(crate) fn validate_name(definition: &Value, faults: &mut ErrorList) {
     let spec = &definition["spec"];
     let name = format!("{}.{}", string(&spec["names"], "plural"), string(spec, "group"));
     let own = string(&definition["metadata"], "name");
@@ -39,7 +39,7 @@ pub(crate) fn validate_name(definition: &Value, faults: &mut Faults) {
 }
 
 /// Validation for both create and update.
-pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
+pub(crate) fn validate(definition: &Value, faults: &mut ErrorList) {
     let spec = &moved(&definition["spec"]);
     group(spec, faults);
     match string(spec, "scope") {
@@ -64,12 +64,12 @@ pub(crate) fn validate(definition: &Value, faults: &mut Faults) {
 }
 
 /// Validation for create only.
-pub(crate) fn validate_create(definition: &Value, faults: &mut Faults) {
+pub(crate) fn validate_create(definition: &Value, faults: &mut ErrorList) {
     approval(definition, faults);
 }
 
 /// Validation of an update: the fields that determine the storage location are immutable.
-pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     let mut fixed = vec!["/group", "/names/plural"];
     if is_true(old, "Established") {
         fixed.splice(0..0, ["/scope", "/names/kind"]);
@@ -80,7 +80,7 @@ pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn group(spec: &Value, faults: &mut Faults) {
+fn group(spec: &Value, faults: &mut ErrorList) {
     let group = string(spec, "group");
     let complaints = names::subdomain(group);
     if group.is_empty() {
@@ -122,7 +122,7 @@ fn moved(spec: &Value) -> Value {
     spec
 }
 
-fn versions(spec: &Value, faults: &mut Faults) {
+fn versions(spec: &Value, faults: &mut ErrorList) {
     let versions = list(&spec["versions"]);
     if spec["validation"]["openAPIV3Schema"].is_null() {
         for (index, version) in versions.iter().enumerate() {
@@ -156,7 +156,7 @@ fn versions(spec: &Value, faults: &mut Faults) {
     }
 }
 
-fn version(version: &Value, at: &str, faults: &mut Faults) {
+fn version(version: &Value, at: &str, faults: &mut ErrorList) {
     let name = string(version, "name");
     let complaints = names::label_1035(name);
     if !complaints.is_empty() {
@@ -173,7 +173,7 @@ fn version(version: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates the settings shared by all versions.
-fn shared(spec: &Value, faults: &mut Faults) {
+fn shared(spec: &Value, faults: &mut ErrorList) {
     let schema = &spec["validation"];
     self::schema(schema, "spec.validation", faults);
     parts(spec, "spec", faults);
@@ -183,7 +183,7 @@ fn shared(spec: &Value, faults: &mut Faults) {
     selectable(spec, schema, "spec", without, faults);
 }
 
-fn schema(schema: &Value, at: &str, faults: &mut Faults) {
+fn schema(schema: &Value, at: &str, faults: &mut ErrorList) {
     let schema = &schema["openAPIV3Schema"];
     if !schema.is_null() {
         schema_rules::validate(schema, &format!("{at}.openAPIV3Schema"), faults);
@@ -191,7 +191,7 @@ fn schema(schema: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates subresources and columns, of a version or of the top level.
-fn parts(of: &Value, at: &str, faults: &mut Faults) {
+fn parts(of: &Value, at: &str, faults: &mut ErrorList) {
     scale(
         &of["subresources"]["scale"],
         &format!("{at}.subresources"),
@@ -202,7 +202,7 @@ fn parts(of: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn deprecation(version: &Value, at: &str, faults: &mut Faults) {
+fn deprecation(version: &Value, at: &str, faults: &mut ErrorList) {
     if let Some(warning) = version["deprecationWarning"].as_str()
         && version["deprecated"] != true
     {
@@ -211,7 +211,7 @@ fn deprecation(version: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn scale(scale: &Value, at: &str, faults: &mut Faults) {
+fn scale(scale: &Value, at: &str, faults: &mut ErrorList) {
     if !scale.is_object() {
         return;
     }
@@ -235,7 +235,7 @@ fn scale(scale: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Whether a path starts with `.`; otherwise it is reported.
-fn json_path(path: &str, at: &str, faults: &mut Faults) -> bool {
+fn json_path(path: &str, at: &str, faults: &mut ErrorList) -> bool {
     let is_path = path.starts_with('.');
     if !is_path {
         faults.invalid(at, path, "must be a simple json path starting with .");
@@ -243,7 +243,7 @@ fn json_path(path: &str, at: &str, faults: &mut Faults) -> bool {
     is_path
 }
 
-fn column(column: &Value, at: &str, faults: &mut Faults) {
+fn column(column: &Value, at: &str, faults: &mut ErrorList) {
     if string(column, "name").is_empty() {
         faults.required(format!("{at}.name"), "");
     }
@@ -266,7 +266,7 @@ fn column(column: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates selectable fields, of a version or of the top level; `without`: the reason for which none are allowed.
-fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, faults: &mut Faults) {
+fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, faults: &mut ErrorList) {
     let (fields, root) = (list(&of["selectableFields"]), &schema["openAPIV3Schema"]);
     let all = format!("{at}.selectableFields");
     if fields.is_empty() {
@@ -317,8 +317,8 @@ fn led_to<'s>(path: &str, root: &'s Value) -> Option<&'s Value> {
     })
 }
 
-fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
-    let check = |field: String, name: &str, mixed: &str, faults: &mut Faults| {
+fn names_of(wanted: &Value, at: &str, faults: &mut ErrorList) {
+    let check = |field: String, name: &str, mixed: &str, faults: &mut ErrorList| {
         let complaints = names::label_1035(&match mixed {
             "" => Cow::Borrowed(name),
             _ => name.to_lowercase().into(),
@@ -339,7 +339,7 @@ fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
             check(format!("{at}.{field}"), name, mixed, faults);
         }
     }
-    let each = |field: &str, faults: &mut Faults| {
+    let each = |field: &str, faults: &mut ErrorList| {
         for (index, name) in json::texts(&wanted[field]).into_iter().enumerate() {
             check(format!("{at}.{field}[{index}]"), name, "", faults);
         }
@@ -357,7 +357,7 @@ fn names_of(wanted: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validation of the status: accepted names must be valid names.
-pub(crate) fn validate_status(definition: &Value, _: &Value, faults: &mut Faults) {
+pub(crate) fn validate_status(definition: &Value, _: &Value, faults: &mut ErrorList) {
     names_of(
         &definition["status"]["acceptedNames"],
         "status.acceptedNames",
@@ -365,7 +365,7 @@ pub(crate) fn validate_status(definition: &Value, _: &Value, faults: &mut Faults
     );
 }
 
-fn conversion(spec: &Value, faults: &mut Faults) {
+fn conversion(spec: &Value, faults: &mut ErrorList) {
     let (at, conversion) = ("spec.conversion", &spec["conversion"]);
     if conversion.is_null() {
         return;
@@ -404,7 +404,7 @@ fn conversion(spec: &Value, faults: &mut Faults) {
     review_versions(reviews, &format!("{at}.conversionReviewVersions"), faults);
 }
 
-fn review_versions(versions: &Value, at: &str, faults: &mut Faults) {
+fn review_versions(versions: &Value, at: &str, faults: &mut ErrorList) {
     let known = json::texts(versions);
     if known.is_empty() {
         return faults.required(at, "");
@@ -414,14 +414,14 @@ fn review_versions(versions: &Value, at: &str, faults: &mut Faults) {
             faults.invalid(format!("{at}[{index}]"), *version, "duplicate version");
             continue;
         }
-        faults.complain(&format!("{at}[{index}]"), version, names::label_1035(version));
+        faults.invalid_all(&format!("{at}[{index}]"), version, names::label_1035(version));
     }
     if !known.iter().any(|version| ["v1", "v1beta1"].contains(version)) {
         faults.invalid(at, versions.clone(), "must include at least one of v1, v1beta1");
     }
 }
 
-fn stored_versions(definition: &Value, faults: &mut Faults) {
+fn stored_versions(definition: &Value, faults: &mut ErrorList) {
     let at = "status.storedVersions";
     let stored = json::texts(&definition["status"]["storedVersions"]);
     if stored.is_empty() {
@@ -447,7 +447,7 @@ fn stored_versions(definition: &Value, faults: &mut Faults) {
 }
 
 /// Protected groups (`*.k8s.io`, `*.kubernetes.io`) require the approval annotation.
-fn approval(definition: &Value, faults: &mut Faults) {
+fn approval(definition: &Value, faults: &mut ErrorList) {
     let group = string(&definition["spec"], "group");
     let is_protected = ["k8s.io", "kubernetes.io"]
         .iter()

@@ -4,7 +4,7 @@
 //! `default_rules` its defaults.
 
 use super::{default_rules, structure_rules};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use crate::structural::{self, TYPES};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ const FORBIDDEN: [&str; 7] = [
 ];
 
 /// Validates the schema of one version.
-pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn validate(schema: &Value, at: &str, faults: &mut ErrorList) {
     let before = faults.len();
     if schema["nullable"] == true {
         faults.forbidden(format!("{at}.nullable"), "nullable cannot be true at the root");
@@ -36,7 +36,7 @@ pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn visit(schema: &Value, at: &str, faults: &mut Faults) {
+fn visit(schema: &Value, at: &str, faults: &mut ErrorList) {
     words(schema, at, faults);
     additional(schema, at, faults);
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -62,7 +62,7 @@ fn visit(schema: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates the keywords of one schema.
-fn words(schema: &Value, at: &str, faults: &mut Faults) {
+fn words(schema: &Value, at: &str, faults: &mut ErrorList) {
     let of = string(schema, "type");
     if !of.is_empty() && !TYPES.contains(&of) {
         faults.not_supported(format!("{at}.type"), of, &TYPES);
@@ -83,7 +83,7 @@ fn words(schema: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn additional(schema: &Value, at: &str, faults: &mut Faults) {
+fn additional(schema: &Value, at: &str, faults: &mut ErrorList) {
     let additional = &schema["additionalProperties"];
     let properties = schema["properties"].as_object();
     if !additional.is_null() && additional != true && properties.is_some_and(|all| !all.is_empty()) {
@@ -95,7 +95,7 @@ fn additional(schema: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn map_type(schema: &Value, at: &str, faults: &mut Faults) {
+fn map_type(schema: &Value, at: &str, faults: &mut ErrorList) {
     let Some(map_type) = schema["x-kubernetes-map-type"].as_str() else {
         return;
     };
@@ -108,7 +108,7 @@ fn map_type(schema: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Requires the type that a keyword applies to.
-fn typed(schema: &Value, of: &str, word: &str, at: &str, faults: &mut Faults) {
+fn typed(schema: &Value, of: &str, word: &str, at: &str, faults: &mut ErrorList) {
     let text = format!("must be {of} if {word} is specified");
     match string(schema, "type") {
         "" => faults.required(format!("{at}.type"), &text),
@@ -117,7 +117,7 @@ fn typed(schema: &Value, of: &str, word: &str, at: &str, faults: &mut Faults) {
     }
 }
 
-fn list_type(schema: &Value, at: &str, faults: &mut Faults) {
+fn list_type(schema: &Value, at: &str, faults: &mut ErrorList) {
     let keys = json::texts(&schema["x-kubernetes-list-map-keys"]);
     let (of_list, of_keys) = (
         format!("{at}.x-kubernetes-list-type"),
@@ -150,7 +150,7 @@ fn list_type(schema: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// The items of a list of type `map` must have the list map keys.
-fn map_items(schema: &Value, keys: &[&str], at: &str, faults: &mut Faults) {
+fn map_items(schema: &Value, keys: &[&str], at: &str, faults: &mut ErrorList) {
     let (items, place) = (&schema["items"], format!("{at}.items"));
     if items.is_null() {
         return faults.required(place, "must have a schema if x-kubernetes-list-type is map");

@@ -1,6 +1,6 @@
 //! Validation that a schema is structural: every value has a type, given outside of `allOf`, `anyOf`, `oneOf` and `not`.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::pattern;
 use serde_json::{Value, json};
@@ -33,13 +33,13 @@ const NOT_NESTED: [(&str, &str); 12] = [
 ];
 
 /// Validates that a schema is structural. Errors are sorted by their text.
-pub(super) fn validate(schema: &Value, at: &str, faults: &mut Faults) {
-    let mut found = Faults::default();
+pub(super) fn validate(schema: &Value, at: &str, faults: &mut ErrorList) {
+    let mut found = ErrorList::default();
     visit(schema, at, Level::Root, &mut found);
     faults.extend_sorted(found);
 }
 
-fn visit(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
+fn visit(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
     let of = string(schema, "type");
     if of == "array" && schema["items"].is_null() {
         faults.required(format!("{at}.items"), "must be specified");
@@ -74,7 +74,7 @@ fn visit(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
     types(schema, at, level, faults);
 }
 
-fn types(schema: &Value, at: &str, level: Level, faults: &mut Faults) {
+fn types(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
     let of = string(schema, "type");
     let is_embedded = schema["x-kubernetes-embedded-resource"] == true;
     let is_free = schema["x-kubernetes-int-or-string"] == true
@@ -112,7 +112,7 @@ fn is_int_or_string(schema: &Value) -> bool {
 }
 
 /// Validates the schemas within `allOf`, `anyOf`, `oneOf` and `not`.
-fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut Faults) {
+fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut ErrorList) {
     let is_either = |inner: &Value| may_be_either && *inner == int_or_string();
     if !is_either(&schema["anyOf"]) {
         each(schema, "anyOf", at, faults);
@@ -136,13 +136,13 @@ fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut Faults) 
     }
 }
 
-fn each(schema: &Value, word: &str, at: &str, faults: &mut Faults) {
+fn each(schema: &Value, word: &str, at: &str, faults: &mut ErrorList) {
     for (index, inner) in list(&schema[word]).iter().enumerate() {
         nested(inner, &format!("{at}.{word}[{index}]"), faults);
     }
 }
 
-fn nested(schema: &Value, at: &str, faults: &mut Faults) {
+fn nested(schema: &Value, at: &str, faults: &mut ErrorList) {
     combined(schema, at, false, faults);
     if schema["items"].is_object() {
         nested(&schema["items"], &format!("{at}.items"), faults);

@@ -3,7 +3,7 @@
 use super::files::descending_path;
 use super::resources;
 use super::volumes::Mountable;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
 }
 
 /// Validates containers and init containers; `volumes` are those that they can mount.
-pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
         faults.required(format!("{at}.containers"), "");
@@ -56,7 +56,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
 }
 
 /// With `hostNetwork`, `hostPort` must equal `containerPort`.
-pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut ErrorList) {
     if spec["hostNetwork"] != true {
         return;
     }
@@ -77,7 +77,7 @@ pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Rejects duplicate host ports among containers that run concurrently.
-fn host_ports(containers: &[Value], at: &str, faults: &mut Faults) {
+fn host_ports(containers: &[Value], at: &str, faults: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
         for (j, port) in list(&container["ports"]).iter().enumerate() {
@@ -93,7 +93,7 @@ fn host_ports(containers: &[Value], at: &str, faults: &mut Faults) {
 }
 
 /// Validation of pods that does not apply to pod templates.
-pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
+pub(super) fn validate_images(spec: &Value, faults: &mut ErrorList) {
     for name in ["containers", "initContainers"] {
         for (i, container) in list(&spec[name]).iter().enumerate() {
             let image = string(container, "image");
@@ -105,9 +105,9 @@ pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     }
 }
 
-fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
     let name = string(container, "name");
-    faults.needed(&format!("{at}.name"), name, names::label);
+    faults.require_valid(&format!("{at}.name"), name, names::label);
     if string(container, "image").is_empty() {
         faults.required(format!("{at}.image"), "");
     }
@@ -123,7 +123,7 @@ fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
     resources::of_container(container, &format!("{at}.resources"), faults);
 }
 
-fn ports(container: &Value, at: &str, faults: &mut Faults) {
+fn ports(container: &Value, at: &str, faults: &mut ErrorList) {
     let ports = list(&container["ports"]);
     let mut seen = HashSet::new();
     for (i, port) in ports.iter().enumerate() {
@@ -131,7 +131,7 @@ fn ports(container: &Value, at: &str, faults: &mut Faults) {
         let (name, protocol) = (string(port, "name"), string(port, "protocol"));
         let complaints = names::port(name);
         if !name.is_empty() && !complaints.is_empty() {
-            faults.complain(&format!("{at}.name"), name, complaints);
+            faults.invalid_all(&format!("{at}.name"), name, complaints);
         } else if !name.is_empty() && !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
@@ -146,7 +146,7 @@ fn ports(container: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
     let at = format!("{at}.volumeMounts");
     let mounts = list(&container["volumeMounts"]);
     let devices = list(&container["volumeDevices"]);
@@ -189,7 +189,7 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
     }
 }
 
-fn propagation(mount: &Value, container: &Value, field: &str, faults: &mut Faults) {
+fn propagation(mount: &Value, container: &Value, field: &str, faults: &mut ErrorList) {
     let Some(propagation) = mount["mountPropagation"].as_str() else {
         return;
     };
@@ -200,7 +200,7 @@ fn propagation(mount: &Value, container: &Value, field: &str, faults: &mut Fault
     }
 }
 
-fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
     let devices = list(&container["volumeDevices"]);
     let mounts = list(&container["volumeMounts"]);
     let (mount_names, mount_paths) = placed(mounts, "mountPath");

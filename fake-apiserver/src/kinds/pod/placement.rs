@@ -1,7 +1,7 @@
 //! Validation of scheduling constraints: affinity, tolerations, topology spread, gates (`ValidatePodSpec` of core/v1).
 
 use super::super::selectors::{self, Values};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// Validates `spec.affinity`.
-pub(super) fn affinity(affinity: &Value, field: &str, faults: &mut Faults) {
+pub(super) fn affinity(affinity: &Value, field: &str, faults: &mut ErrorList) {
     let nodes = &affinity["nodeAffinity"];
     if !nodes[REQUIRED].is_null() {
         let at = format!("{field}.nodeAffinity.{REQUIRED}");
@@ -41,19 +41,19 @@ pub(super) fn affinity(affinity: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-fn weight(term: &Value, at: &str, faults: &mut Faults) {
+fn weight(term: &Value, at: &str, faults: &mut ErrorList) {
     let weight = term["weight"].as_i64().unwrap_or_default();
     if !(1..=100).contains(&weight) {
         faults.invalid(format!("{at}.weight"), weight, "must be in the range 1-100");
     }
 }
 
-fn pod_term(term: &Value, at: &str, faults: &mut Faults) {
+fn pod_term(term: &Value, at: &str, faults: &mut ErrorList) {
     for selector in ["labelSelector", "namespaceSelector"] {
         selectors::labels(&term[selector], &format!("{at}.{selector}"), faults);
     }
     for name in json::texts(&term["namespaces"]) {
-        faults.complain(&format!("{at}.namespace"), name, names::label(name));
+        faults.invalid_all(&format!("{at}.namespace"), name, names::label(name));
     }
     label_keys(term, at, faults);
     let key = string(term, "topologyKey");
@@ -61,11 +61,11 @@ fn pod_term(term: &Value, at: &str, faults: &mut Faults) {
     if key.is_empty() {
         faults.required(field.as_str(), "can not be empty");
     }
-    faults.complain(&field, key, names::qualified(key));
+    faults.invalid_all(&field, key, names::qualified(key));
 }
 
 /// Validates `matchLabelKeys` and `mismatchLabelKeys` next to a label selector.
-fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
+fn label_keys(term: &Value, at: &str, faults: &mut ErrorList) {
     let selector = &term["labelSelector"];
     for list in ["matchLabelKeys", "mismatchLabelKeys"] {
         let field = format!("{at}.{list}");
@@ -75,7 +75,7 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
             continue;
         }
         for (i, key) in keys.into_iter().enumerate() {
-            faults.complain(&format!("{field}[{i}]"), key, names::qualified(key));
+            faults.invalid_all(&format!("{field}[{i}]"), key, names::qualified(key));
         }
     }
     let matched = json::texts(&term["matchLabelKeys"]);
@@ -104,7 +104,7 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates `spec.tolerations`.
-pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &mut ErrorList) {
     for (i, toleration) in list(tolerations).iter().enumerate() {
         let at = format!("{field}[{i}]");
         let (key, operator) = (string(toleration, "key"), string(toleration, "operator"));
@@ -114,7 +114,7 @@ pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &m
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
             faults.invalid(format!("{at}.operator"), operator, text);
         } else if !key.is_empty() {
-            faults.complain(&format!("{at}.key"), key, names::qualified(key));
+            faults.invalid_all(&format!("{at}.key"), key, names::qualified(key));
         }
         if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
             let text = "effect must be 'NoExecute' when `tolerationSeconds` is set";
@@ -132,7 +132,7 @@ pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &m
     }
 }
 
-fn tolerated(value: &str, operator: &str, field: &str, faults: &mut Faults) {
+fn tolerated(value: &str, operator: &str, field: &str, faults: &mut ErrorList) {
     match operator {
         "Equal" | "" => {
             let complaints = names::label_value(value);
@@ -151,12 +151,12 @@ fn tolerated(value: &str, operator: &str, field: &str, faults: &mut Faults) {
 }
 
 /// Validates `spec.schedulingGates`.
-pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
+pub(super) fn gates(gates: &Value, field: &str, faults: &mut ErrorList) {
     let gates = list(gates);
     let mut seen = HashSet::new();
     for (i, gate) in gates.iter().enumerate() {
         let (name, at) = (string(gate, "name"), format!("{field}[{i}]"));
-        faults.complain(&at, name, names::qualified(name));
+        faults.invalid_all(&at, name, names::qualified(name));
         if !seen.insert(name) {
             faults.duplicate(at, name);
         }
@@ -164,7 +164,7 @@ pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
 }
 
 /// Validates `spec.topologySpreadConstraints`.
-pub(super) fn spread(constraints: &Value, field: &str, faults: &mut Faults) {
+pub(super) fn spread(constraints: &Value, field: &str, faults: &mut ErrorList) {
     let constraints = list(constraints);
     for (i, constraint) in constraints.iter().enumerate() {
         let at = format!("{field}[{i}]");
@@ -209,7 +209,7 @@ pub(super) fn spread(constraints: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-fn positive(number: &Value, field: &str, faults: &mut Faults) {
+fn positive(number: &Value, field: &str, faults: &mut ErrorList) {
     let number = number.as_i64().unwrap_or_default();
     if number <= 0 {
         faults.invalid(field, number, "must be greater than zero");

@@ -3,11 +3,16 @@
 use super::containers;
 use crate::config::options::ServerOptions;
 use crate::kinds::Kind;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use serde_json::Value;
 
 /// Validates a pod, or the pod template of an object.
-pub(crate) fn forbid_privileged(kind: &Kind, object: &Value, options: &ServerOptions, faults: &mut Faults) {
+pub(crate) fn forbid_privileged(
+    kind: &Kind,
+    object: &Value,
+    options: &ServerOptions,
+    faults: &mut ErrorList,
+) {
     if options.allow_privileged {
         return;
     }

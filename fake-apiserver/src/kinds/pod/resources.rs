@@ -3,18 +3,18 @@
 //! Does not validate pod-level resources, the size of huge pages and device claims.
 
 use crate::kinds::resource_names;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
 /// Validates `resources` of a container.
-pub(super) fn of_container(container: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn of_container(container: &Value, at: &str, faults: &mut ErrorList) {
     amounts(&container["resources"], at, faults);
 }
 
 /// Validates pod overhead.
-pub(in crate::kinds) fn overhead(overhead: &Value, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn overhead(overhead: &Value, at: &str, faults: &mut ErrorList) {
     let limits = serde_json::json!({"limits": overhead});
     amounts(&limits, at, faults);
 }
@@ -24,7 +24,7 @@ fn read(text: &str) -> Option<Quantity> {
 }
 
 /// Validates limits and requests.
-fn amounts(resources: &Value, at: &str, faults: &mut Faults) {
+fn amounts(resources: &Value, at: &str, faults: &mut ErrorList) {
     let limits = &resources["limits"];
     for (name, amount) in json::pairs(limits) {
         let field = format!("{at}.limits[{name}]");
@@ -40,7 +40,7 @@ fn amounts(resources: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// A request must not exceed its limit, and must equal it for resources that cannot be overcommitted.
-fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut Faults) {
+fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut ErrorList) {
     let field = format!("{at}.requests");
     let Some(limit) = limit else {
         if !resource_names::is_overcommitted(name) {
@@ -63,7 +63,7 @@ fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut 
 }
 
 /// Validates a quantity; only some resources may be fractional.
-pub(in crate::kinds) fn quantity(name: &str, amount: &str, field: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn quantity(name: &str, amount: &str, field: &str, faults: &mut ErrorList) {
     if amount.starts_with('-') {
         faults.invalid(field, amount, "must be greater than or equal to 0");
     }

@@ -1,19 +1,19 @@
 //! Validation of a pod spec (`ValidatePodSpec` of core/v1), in kube-apiserver's order.
 
 use super::{containers, placement, resources, volumes};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::string;
 use crate::machinery::{metadata, names};
 use serde_json::Value;
 
 /// Validation for both create and update.
-pub(super) fn validate(pod: &Value, faults: &mut Faults) {
+pub(super) fn validate(pod: &Value, faults: &mut ErrorList) {
     spec(&pod["spec"], metadata::text(pod, "name"), "spec", faults);
     containers::validate_images(&pod["spec"], faults);
 }
 
 /// Validation for create only.
-pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
+pub(super) fn validate_create(pod: &Value, faults: &mut ErrorList) {
     let spec = &pod["spec"];
     let some = |name: &str| spec[name].as_array().is_some_and(|list| !list.is_empty());
     if some("ephemeralContainers") {
@@ -28,7 +28,7 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
 }
 
 /// Validates the spec of a pod or pod template; `pod` is the name of the pod.
-pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut ErrorList) {
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
     containers::validate(spec, at, &mountable, faults);
     containers::ports_of_host(spec, at, faults);
@@ -43,7 +43,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     {
         let kind = string(gate, "conditionType");
         let field = format!("{at}.readinessGates[{i}].conditionType");
-        faults.complain(&field, kind, names::qualified(kind));
+        faults.invalid_all(&field, kind, names::qualified(kind));
     }
     placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), faults);
     let field = format!("{at}.topologySpreadConstraints");
@@ -69,7 +69,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), faults);
     named(spec, &[("priorityClassName", names::subdomain)], at, faults);
     if let Some(class) = spec["runtimeClassName"].as_str() {
-        faults.complain(&format!("{at}.runtimeClassName"), class, names::subdomain(class));
+        faults.invalid_all(&format!("{at}.runtimeClassName"), class, names::subdomain(class));
     }
     if let Some(policy) = spec["preemptionPolicy"].as_str() {
         let field = format!("{at}.preemptionPolicy");
@@ -81,7 +81,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     resources::overhead(&spec["overhead"], &format!("{at}.overhead"), faults);
 }
 
-fn policies(spec: &Value, at: &str, faults: &mut Faults) {
+fn policies(spec: &Value, at: &str, faults: &mut ErrorList) {
     let known = ["Always", "OnFailure", "Never"];
     faults.one_of(
         &format!("{at}.restartPolicy"),
@@ -93,11 +93,11 @@ fn policies(spec: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates the fields that contain a name, if they are set.
-fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, faults: &mut Faults) {
+fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, faults: &mut ErrorList) {
     for (field, rule) in rules {
         let name = string(spec, field);
         if !name.is_empty() {
-            faults.complain(&format!("{at}.{field}"), name, rule(name));
+            faults.invalid_all(&format!("{at}.{field}"), name, rule(name));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Validation of container statuses: which terminated containers may run again.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::list;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn container_of<'a>(state: &Value, containers: &'a Value) -> Option<&'a Value> {
 }
 
 /// A terminated container must stay terminated, unless its restart policy allows a restart.
-pub(super) fn transitions(status: &Value, old: &Value, faults: &mut Faults) {
+pub(super) fn transitions(status: &Value, old: &Value, faults: &mut ErrorList) {
     let spec = &old["spec"];
     for (states, containers) in CONTAINERS.into_iter().chain([(EPHEMERAL, "")]) {
         for (i, state) in list(&old["status"][states]).iter().enumerate() {

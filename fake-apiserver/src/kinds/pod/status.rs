@@ -3,7 +3,7 @@
 //! Owns pod IPs, conditions and device claims. Container statuses are validated in `states`.
 
 use super::states;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::{ip, names};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub(super) fn default(pod: &mut Value) {
     }
 }
 
-pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
+pub(super) fn validate(new: &Value, old: &Value, faults: &mut ErrorList) {
     let (status, before) = (&new["status"], &old["status"]);
     conditions(status, faults);
     nominated(status, old, faults);
@@ -37,17 +37,17 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     host_addresses(status, before, faults);
 }
 
-fn conditions(status: &Value, faults: &mut Faults) {
+fn conditions(status: &Value, faults: &mut ErrorList) {
     for (i, condition) in list(&status["conditions"]).iter().enumerate() {
         let (at, kind) = (format!("status.conditions[{i}]"), string(condition, "type"));
         observed_generation(condition, &at, faults);
         if !SYSTEM.contains(&kind) {
-            faults.complain(&format!("{at}.Type"), kind, names::qualified(kind));
+            faults.invalid_all(&format!("{at}.Type"), kind, names::qualified(kind));
         }
     }
 }
 
-fn observed_generation(observer: &Value, at: &str, faults: &mut Faults) {
+fn observed_generation(observer: &Value, at: &str, faults: &mut ErrorList) {
     let generation = &observer["observedGeneration"];
     if generation.as_i64().is_some_and(|number| number < 0) {
         let (field, why) = (
@@ -59,19 +59,19 @@ fn observed_generation(observer: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates `nominatedNodeName`, the node on which preemption frees resources for the pod.
-fn nominated(status: &Value, old: &Value, faults: &mut Faults) {
+fn nominated(status: &Value, old: &Value, faults: &mut ErrorList) {
     let (node, field) = (string(status, "nominatedNodeName"), "status.nominatedNodeName");
     if node.is_empty() || node == string(&old["status"], "nominatedNodeName") {
         return;
     }
-    faults.complain(field, node, names::subdomain(node));
+    faults.invalid_all(field, node, names::subdomain(node));
     if !string(&old["spec"], "nodeName").is_empty() {
         faults.forbidden(field, "may not be set on pods that are already bound to a node");
     }
 }
 
 /// Validates IPs: one, or one of each family. Unchanged IPs remain valid.
-fn addresses(status: &Value, before: &Value, name: &str, faults: &mut Faults) {
+fn addresses(status: &Value, before: &Value, name: &str, faults: &mut ErrorList) {
     let texts = |status: &Value| -> Vec<String> {
         let entries = list(&status[name]).iter();
         entries.map(|entry| string(entry, "ip").to_owned()).collect()
@@ -82,7 +82,7 @@ fn addresses(status: &Value, before: &Value, name: &str, faults: &mut Faults) {
         .enumerate()
         .filter(|(_, address)| !before.contains(address))
     {
-        faults.complain(&format!("{at}[{i}]"), address, ip::any_form(address));
+        faults.invalid_all(&format!("{at}[{i}]"), address, ip::any_form(address));
     }
     if now.len() < 2 {
         return;
@@ -109,7 +109,7 @@ fn addresses(status: &Value, before: &Value, name: &str, faults: &mut Faults) {
     }
 }
 
-fn host_addresses(status: &Value, before: &Value, faults: &mut Faults) {
+fn host_addresses(status: &Value, before: &Value, faults: &mut ErrorList) {
     let Some(first) = list(&status["hostIPs"]).first() else {
         return;
     };

@@ -1,7 +1,7 @@
 //! Validation of pod updates (`ValidatePodUpdate` of core/v1). Binding uses its own subresource.
 
 use super::super::internal_form;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ const ONLY: &str = "pod updates may not change fields other than `spec.container
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// Validates an update of a pod.
-pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
+pub(super) fn validate(new: &Value, old: &Value, faults: &mut ErrorList) {
     let (new, old) = (&new["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
         if json::list(&new[list]).len() != json::list(&old[list]).len() {
@@ -45,7 +45,7 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn images(list: &str, containers: &Value, faults: &mut Faults) {
+fn images(list: &str, containers: &Value, faults: &mut ErrorList) {
     for (i, container) in json::list(containers).iter().enumerate() {
         let image = container["image"].as_str().unwrap_or_default();
         let field = format!("spec.{list}[{i}].image");
@@ -58,7 +58,7 @@ fn images(list: &str, containers: &Value, faults: &mut Faults) {
 }
 
 /// `activeDeadlineSeconds` may be set, and shortened. Returns whether validation should continue.
-fn deadline(new: &Value, old: &Value, faults: &mut Faults) -> bool {
+fn deadline(new: &Value, old: &Value, faults: &mut ErrorList) -> bool {
     let field = "spec.activeDeadlineSeconds";
     let Some(seconds) = new.as_i64() else {
         if !old.is_null() {
@@ -82,7 +82,7 @@ fn deadline(new: &Value, old: &Value, faults: &mut Faults) -> bool {
 }
 
 /// Tolerations may be added, and `tolerationSeconds` may change.
-fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
+fn tolerations(new: &Value, old: &Value, faults: &mut ErrorList) {
     let lasting = |toleration: &Value| {
         let mut toleration = toleration.clone();
         json::assign(&mut toleration, "tolerationSeconds", Value::Null);
@@ -97,7 +97,7 @@ fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
     super::placement::tolerations(new, "spec.tolerations", faults);
 }
 
-fn gates(new: &Value, old: &Value, faults: &mut Faults) {
+fn gates(new: &Value, old: &Value, faults: &mut ErrorList) {
     let known: HashSet<&Value> = json::list(old).iter().map(|gate| &gate["name"]).collect();
     for (i, gate) in json::list(new).iter().enumerate() {
         if !known.contains(&gate["name"]) {
@@ -127,7 +127,7 @@ fn restore(allowed: &mut Value, old: &Value) {
 }
 
 /// The node selector and required node affinity of a gated pod may become stricter.
-fn gated(allowed: &mut Value, old: &Value, faults: &mut Faults) {
+fn gated(allowed: &mut Value, old: &Value, faults: &mut ErrorList) {
     if allowed["nodeSelector"] != old["nodeSelector"] {
         let kept = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
         if !json::pairs(&old["nodeSelector"]).all(kept) {
@@ -152,7 +152,7 @@ fn gated(allowed: &mut Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
+fn node_affinity(new: &Value, old: &Value, faults: &mut ErrorList) {
     let terms = |affinity: &Value| json::list(&affinity[REQUIRED]["nodeSelectorTerms"]).to_vec();
     let (new, old) = (terms(new), terms(old));
     let field = format!("spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms");

@@ -6,7 +6,7 @@ use super::super::volume::{
     Owner, SourceRule, another_source, claim_validate, driver_name, host_path, one_source, template_metadata,
 };
 use super::files;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
 use serde_json::Value;
@@ -65,7 +65,7 @@ const RULES: [(&str, SourceRule); 9] = [
 pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
 
 /// Validates volumes and returns the valid ones: invalid volumes cannot be mounted.
-pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Mountable<'a> {
+pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut ErrorList) -> Mountable<'a> {
     let volumes = list(volumes);
     let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
     let made: HashSet<String> = volumes
@@ -79,7 +79,7 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
         let before = faults.len();
         source(volume, pod, &at, faults);
         let (name, field) = (string(volume, "name"), format!("{at}.name"));
-        faults.needed(&field, name, names::label);
+        faults.require_valid(&field, name, names::label);
         if good.contains_key(name) {
             faults.duplicate(field, name);
         }
@@ -95,7 +95,7 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
     good
 }
 
-fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
+fn source(volume: &Value, pod: &str, at: &str, faults: &mut ErrorList) {
     let name = string(volume, "name");
     let mut is_taken = false;
     for field in SOURCES.into_iter().filter(|field| !volume[*field].is_null()) {
@@ -122,7 +122,7 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
 }
 
 /// Validates the name of the PVC that is created for an ephemeral volume.
-fn claim_name(pod: &str, name: &str, at: &str, faults: &mut Faults) {
+fn claim_name(pod: &str, name: &str, at: &str, faults: &mut ErrorList) {
     if pod.is_empty() || name.is_empty() {
         return;
     }
@@ -133,7 +133,7 @@ fn claim_name(pod: &str, name: &str, at: &str, faults: &mut Faults) {
     }
 }
 
-fn repository(source: &Value, at: &str, faults: &mut Faults) {
+fn repository(source: &Value, at: &str, faults: &mut ErrorList) {
     if string(source, "repository").is_empty() {
         faults.required(format!("{at}.repository"), "");
     }
@@ -141,7 +141,7 @@ fn repository(source: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// With `initiatorName`, an iSCSI volume's name becomes part of an interface name of limited length.
-fn portal(source: &Value, name: &str, at: &str, faults: &mut Faults) {
+fn portal(source: &Value, name: &str, at: &str, faults: &mut ErrorList) {
     let length = name.len() + ":".len() + string(source, "targetPortal").len();
     if source["initiatorName"].is_string() && length > PORTAL_BYTES_MAX {
         let why = format!(
@@ -152,27 +152,27 @@ fn portal(source: &Value, name: &str, at: &str, faults: &mut Faults) {
     }
 }
 
-fn empty_dir(source: &Value, at: &str, faults: &mut Faults) {
+fn empty_dir(source: &Value, at: &str, faults: &mut ErrorList) {
     if string(source, "sizeLimit").starts_with('-') {
         let text = "SizeLimit field must be a valid resource quantity";
         faults.forbidden(format!("{at}.sizeLimit"), text);
     }
 }
 
-fn claim(source: &Value, at: &str, faults: &mut Faults) {
+fn claim(source: &Value, at: &str, faults: &mut ErrorList) {
     if string(source, "claimName").is_empty() {
         faults.required(format!("{at}.claimName"), "");
     }
 }
 
-fn secret(source: &Value, at: &str, faults: &mut Faults) {
+fn secret(source: &Value, at: &str, faults: &mut ErrorList) {
     if string(source, "secretName").is_empty() {
         faults.required(format!("{at}.secretName"), "");
     }
     files::keys(source, at, faults);
 }
 
-fn config_map(source: &Value, at: &str, faults: &mut Faults) {
+fn config_map(source: &Value, at: &str, faults: &mut ErrorList) {
     if string(source, "name").is_empty() {
         faults.required(format!("{at}.name"), "");
     }
@@ -180,7 +180,7 @@ fn config_map(source: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates a downward API volume.
-fn downward(source: &Value, at: &str, faults: &mut Faults) {
+fn downward(source: &Value, at: &str, faults: &mut ErrorList) {
     files::mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
     for item in list(&source["items"]) {
         files::shown(item, at, faults);
@@ -188,7 +188,7 @@ fn downward(source: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates an image volume. Pod templates may omit the reference.
-fn image(source: &Value, pod: &str, at: &str, faults: &mut Faults) {
+fn image(source: &Value, pod: &str, at: &str, faults: &mut ErrorList) {
     if !pod.is_empty() && string(source, "reference").is_empty() {
         faults.required(format!("{at}.reference"), "");
     }
@@ -198,18 +198,18 @@ fn image(source: &Value, pod: &str, at: &str, faults: &mut Faults) {
     }
 }
 
-fn csi(source: &Value, at: &str, faults: &mut Faults) {
+fn csi(source: &Value, at: &str, faults: &mut ErrorList) {
     driver_name(string(source, "driver"), &format!("{at}.driver"), faults);
     let secret = &source["nodePublishSecretRef"];
     if !secret.is_null() {
         match string(secret, "name") {
             "" => faults.required(format!("{at}.nodePublishSecretRef.name"), ""),
-            name => faults.complain(&format!("{at}.name"), name, names::subdomain(name)),
+            name => faults.invalid_all(&format!("{at}.name"), name, names::subdomain(name)),
         }
     }
 }
 
-fn ephemeral(source: &Value, at: &str, faults: &mut Faults) {
+fn ephemeral(source: &Value, at: &str, faults: &mut ErrorList) {
     let template = &source["volumeClaimTemplate"];
     let at = format!("{at}.volumeClaimTemplate");
     if template.is_null() {

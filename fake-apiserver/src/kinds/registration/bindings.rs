@@ -2,7 +2,7 @@
 
 use super::super::selectors;
 use super::matching;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{string, texts};
 use crate::machinery::names;
 use serde_json::Value;
@@ -13,7 +13,7 @@ const MISSING: [&str; 2] = ["Deny", "Allow"];
 const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 
 /// Validates a ValidatingAdmissionPolicyBinding.
-pub(in crate::kinds) fn validating(binding: &Value, faults: &mut Faults) {
+pub(in crate::kinds) fn validating(binding: &Value, faults: &mut ErrorList) {
     mutating(binding, faults);
     actions(
         &binding["spec"]["validationActions"],
@@ -23,9 +23,9 @@ pub(in crate::kinds) fn validating(binding: &Value, faults: &mut Faults) {
 }
 
 /// Validates a MutatingAdmissionPolicyBinding.
-pub(in crate::kinds) fn mutating(binding: &Value, faults: &mut Faults) {
+pub(in crate::kinds) fn mutating(binding: &Value, faults: &mut ErrorList) {
     let spec = &binding["spec"];
-    faults.needed("spec.policyName", string(spec, "policyName"), names::subdomain);
+    faults.require_valid("spec.policyName", string(spec, "policyName"), names::subdomain);
     if spec["paramRef"].is_object() {
         parameters(&spec["paramRef"], "spec.paramRef", faults);
     }
@@ -34,10 +34,10 @@ pub(in crate::kinds) fn mutating(binding: &Value, faults: &mut Faults) {
     }
 }
 
-fn parameters(of: &Value, at: &str, faults: &mut Faults) {
+fn parameters(of: &Value, at: &str, faults: &mut ErrorList) {
     let (name, has_selector) = (string(of, "name"), of["selector"].is_object());
     if !name.is_empty() {
-        faults.complain(&format!("{at}.name"), name, names::path_segment(name));
+        faults.invalid_all(&format!("{at}.name"), name, names::path_segment(name));
         if has_selector {
             faults.forbidden(format!("{at}.name"), EXCLUSIVE);
         }
@@ -59,7 +59,7 @@ fn parameters(of: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn actions(of: &Value, at: &str, faults: &mut Faults) {
+fn actions(of: &Value, at: &str, faults: &mut ErrorList) {
     let (all, mut known) = (texts(of), HashSet::new());
     for (i, action) in all.iter().enumerate() {
         let field = format!("{at}[{i}]");

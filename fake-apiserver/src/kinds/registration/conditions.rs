@@ -1,7 +1,7 @@
 //! Validation of match conditions, and of CEL expressions in general.
 
 use crate::cel::Expression;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 const CONDITIONS_MAX: usize = 64;
 
 /// Validates match conditions; `known` are the variables that expressions may use.
-pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut Faults) {
+pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
     let all = list(all);
     if all.len() > CONDITIONS_MAX {
         faults.too_many(at, all.len(), CONDITIONS_MAX);
@@ -32,7 +32,7 @@ pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut F
             faults.required(field, "");
             continue;
         }
-        faults.complain(&field, name, names::qualified(name));
+        faults.invalid_all(&field, name, names::qualified(name));
         if !named.insert(name) {
             faults.duplicate(field, name);
         }
@@ -40,7 +40,7 @@ pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut F
 }
 
 /// Validates an expression that may use the variables `known` and must have one of `types`.
-pub(super) fn expression(text: &str, known: &[String], types: &[&str], at: &str, faults: &mut Faults) {
+pub(super) fn expression(text: &str, known: &[String], types: &[&str], at: &str, faults: &mut ErrorList) {
     let checked = Expression::read(text).and_then(|expression| {
         expression.check(known)?;
         let wrong = expression.check_type(types);

@@ -1,7 +1,7 @@
 //! Validation of the requests that a webhook or policy matches: operations, resources and selectors.
 
 use super::super::selectors;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::names;
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(super) const FAILURES: [&str; 2] = ["Fail", "Ignore"];
 pub(super) const MATCHES: [&str; 2] = ["Equivalent", "Exact"];
 
 /// Validates `matchConstraints` of policies and `matchResources` of bindings.
-pub(super) fn constraints(of: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn constraints(of: &Value, at: &str, faults: &mut ErrorList) {
     choice(of, "matchPolicy", at, &MATCHES, faults);
     for name in ["namespaceSelector", "objectSelector"] {
         if of[name].is_null() {
@@ -32,7 +32,7 @@ pub(super) fn constraints(of: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates an enum field.
-pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], faults: &mut Faults) {
+pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], faults: &mut ErrorList) {
     let field = format!("{at}.{name}");
     match of[name].as_str() {
         None => faults.required(field, ""),
@@ -40,11 +40,11 @@ pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], faults: &
     }
 }
 
-fn resource_names(rule: &Value, at: &str, faults: &mut Faults) {
+fn resource_names(rule: &Value, at: &str, faults: &mut ErrorList) {
     let mut known = HashSet::new();
     for (i, name) in texts(&rule["resourceNames"]).into_iter().enumerate() {
         let field = format!("{at}.resourceNames[{i}]");
-        faults.complain(&field, name, names::path_segment(name));
+        faults.invalid_all(&field, name, names::path_segment(name));
         if !known.insert(name) {
             faults.duplicate(field, name);
         }
@@ -52,7 +52,7 @@ fn resource_names(rule: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates a rule with operations.
-pub(super) fn operations(rule: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn operations(rule: &Value, at: &str, faults: &mut ErrorList) {
     let field = format!("{at}.operations");
     let asked = texts(&rule["operations"]);
     if asked.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn operations(rule: &Value, at: &str, faults: &mut Faults) {
     resources_of(rule, at, faults);
 }
 
-fn resources_of(rule: &Value, at: &str, faults: &mut Faults) {
+fn resources_of(rule: &Value, at: &str, faults: &mut ErrorList) {
     for name in ["apiGroups", "apiVersions", "resources"] {
         let (field, given) = (format!("{at}.{name}"), texts(&rule[name]));
         if given.is_empty() {
@@ -81,7 +81,7 @@ fn resources_of(rule: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates `paramKind`.
-pub(super) fn param_kind(of: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn param_kind(of: &Value, at: &str, faults: &mut ErrorList) {
     for name in ["apiVersion", "kind"] {
         if string(of, name).is_empty() {
             faults.required(format!("{at}.{name}"), "");

@@ -4,7 +4,7 @@ use super::super::conditions::validate as judge_conditions;
 use super::conditions::{self, conditions, expression};
 use super::matching::{self, FAILURES};
 use crate::cel::RESERVED;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::{metadata, names};
 use serde_json::Value;
@@ -21,7 +21,7 @@ const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
 
 /// Validates the type checking result in the status.
-pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mut Faults) {
+pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mut ErrorList) {
     let status = &policy["status"];
     for (i, one) in list(&status["typeChecking"]["expressionWarnings"])
         .iter()
@@ -37,7 +37,7 @@ pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mu
 }
 
 /// Validates a ValidatingAdmissionPolicy.
-pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
+pub(in crate::kinds) fn validating(policy: &Value, faults: &mut ErrorList) {
     let known = common(policy, faults);
     let spec = &policy["spec"];
     let (validations, notes) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
@@ -63,7 +63,7 @@ pub(in crate::kinds) fn validating(policy: &Value, faults: &mut Faults) {
 }
 
 /// Validates a MutatingAdmissionPolicy.
-pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
+pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut ErrorList) {
     let mut known = common(policy, faults);
     let spec = &policy["spec"];
     let rules = list(&spec["matchConstraints"]["resourceRules"]).iter();
@@ -84,7 +84,7 @@ pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut Faults) {
 }
 
 /// Validates the fields of both kinds of policies; returns the variables that expressions may use.
-fn common(policy: &Value, faults: &mut Faults) -> Vec<String> {
+fn common(policy: &Value, faults: &mut ErrorList) -> Vec<String> {
     let mut known = conditions::variables();
     let spec = &policy["spec"];
     matching::choice(spec, "failurePolicy", "spec", &FAILURES, faults);
@@ -131,7 +131,7 @@ fn is_identifier(name: &str) -> bool {
         && name != LOOP
 }
 
-fn validation(of: &Value, known: &[String], at: &str, faults: &mut Faults) {
+fn validation(of: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
     let text = string(of, "expression");
     if text.trim().is_empty() {
         faults.required(format!("{at}.expression"), "expression is not specified");
@@ -159,13 +159,13 @@ fn validation(of: &Value, known: &[String], at: &str, faults: &mut Faults) {
     }
 }
 
-fn note(of: &Value, policy: &str, known: &[String], at: &str, faults: &mut Faults) {
+fn note(of: &Value, policy: &str, known: &[String], at: &str, faults: &mut ErrorList) {
     let key = string(of, "key");
     if policy.is_empty() {
         faults.invalid(format!("{at}.key"), key, "requires metadata.name be non-empty");
     } else {
         let whole = format!("{policy}/{key}");
-        faults.complain(&format!("{at}.key"), &whole, names::qualified(&whole));
+        faults.invalid_all(&format!("{at}.key"), &whole, names::qualified(&whole));
     }
     let (text, field) = (
         string(of, "valueExpression").trim(),
@@ -181,7 +181,7 @@ fn note(of: &Value, policy: &str, known: &[String], at: &str, faults: &mut Fault
     }
 }
 
-fn mutation(of: &Value, known: &[String], at: &str, faults: &mut Faults) {
+fn mutation(of: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
     let (style, field) = (string(of, "patchType"), format!("{at}.patchType"));
     let (own, other, made) = match style {
         "" => return faults.required(field, ""),

@@ -3,7 +3,7 @@
 use super::super::selectors;
 use super::matching::{self, FAILURES, MATCHES};
 use super::{clients, conditions};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::names;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 
 /// Validates mutating or validating webhooks; `old` is null on create. Match conditions are not validated again if
 /// none changed.
-pub(in crate::kinds) fn validate(new: &Value, old: &Value, mutating: bool, faults: &mut Faults) {
+pub(in crate::kinds) fn validate(new: &Value, old: &Value, mutating: bool, faults: &mut ErrorList) {
     let have_changed = old.is_null() || !conditions_of(new).eq(conditions_of(old));
     let mut known = HashSet::new();
     for (i, hook) in list(&new["webhooks"]).iter().enumerate() {
@@ -39,7 +39,7 @@ fn conditions_of(configuration: &Value) -> impl Iterator<Item = &Value> {
     hooks.map(|hook| &hook["matchConditions"])
 }
 
-fn one(hook: &Value, mutating: bool, at: &str, faults: &mut Faults) {
+fn one(hook: &Value, mutating: bool, at: &str, faults: &mut ErrorList) {
     qualified(string(hook, "name"), &format!("{at}.name"), faults);
     for (i, rule) in list(&hook["rules"]).iter().enumerate() {
         matching::operations(rule, &format!("{at}.rules[{i}]"), faults);
@@ -73,7 +73,7 @@ fn one(hook: &Value, mutating: bool, at: &str, faults: &mut Faults) {
 }
 
 /// Validates a qualified domain name.
-fn qualified(name: &str, at: &str, faults: &mut Faults) {
+fn qualified(name: &str, at: &str, faults: &mut ErrorList) {
     let complaints = names::subdomain(name);
     if name.is_empty() {
         faults.required(at, "");
@@ -85,7 +85,7 @@ fn qualified(name: &str, at: &str, faults: &mut Faults) {
     }
 }
 
-fn reviews(hook: &Value, at: &str, faults: &mut Faults) {
+fn reviews(hook: &Value, at: &str, faults: &mut ErrorList) {
     let versions = texts(&hook["admissionReviewVersions"]);
     if versions.is_empty() {
         let why = format!("must specify one of {}", REVIEWS.join(", "));
@@ -95,7 +95,7 @@ fn reviews(hook: &Value, at: &str, faults: &mut Faults) {
     for (i, version) in versions.iter().enumerate() {
         let field = format!("{at}[{i}]");
         if known.insert(version) {
-            faults.complain(&field, version, names::label_1035(version));
+            faults.invalid_all(&field, version, names::label_1035(version));
         } else {
             faults.invalid(field, *version, "duplicate version");
         }

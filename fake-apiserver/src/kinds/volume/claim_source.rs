@@ -2,7 +2,7 @@
 //!
 //! Owns how the two fields are kept in sync. Does not know other fields of a PVC.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, string};
 use crate::machinery::names;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(super) fn equalize(spec: &mut Value) {
 }
 
 /// Validates both fields.
-pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn validate(spec: &Value, at: &str, faults: &mut ErrorList) {
     let (old, new) = (&spec["dataSource"], &spec["dataSourceRef"]);
     for (name, source) in [("dataSource", old), ("dataSourceRef", new)] {
         if !source.is_null() {
@@ -67,7 +67,7 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn reference(source: &Value, at: &str, faults: &mut Faults) {
+fn reference(source: &Value, at: &str, faults: &mut ErrorList) {
     for part in ["name", "kind"] {
         if string(source, part).is_empty() {
             faults.required(format!("{at}.{part}"), "");
@@ -79,10 +79,10 @@ fn reference(source: &Value, at: &str, faults: &mut Faults) {
         faults.invalid(at, kind, text);
     }
     if !group.is_empty() {
-        faults.complain(&format!("{at}.apiGroup"), group, names::subdomain(group));
+        faults.invalid_all(&format!("{at}.apiGroup"), group, names::subdomain(group));
     }
     let namespace = string(source, "namespace");
     if !namespace.is_empty() {
-        faults.complain(&format!("{at}.namespace"), namespace, names::label(namespace));
+        faults.invalid_all(&format!("{at}.namespace"), namespace, names::label(namespace));
     }
 }

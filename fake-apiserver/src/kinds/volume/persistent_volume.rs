@@ -7,7 +7,7 @@ use super::rules::{access_modes, basic, class_name, modes, phase, positive, prot
 use super::{plugins, source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn volume_update(new: &mut Value, old: &Value, setting: &Setting<'_>) {
     }
 }
 
-fn volume_validate(object: &Value, faults: &mut Faults) {
+fn volume_validate(object: &Value, faults: &mut ErrorList) {
     volume_spec_validate(&object["spec"], "spec", faults);
 }
 
@@ -98,8 +98,8 @@ fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
 }
 
 /// Validates the inline volume spec of a VolumeAttachment: a CSI source, and few other fields.
-pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut Faults) {
-    let refuse = |name: &str, faults: &mut Faults| {
+pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut ErrorList) {
+    let refuse = |name: &str, faults: &mut ErrorList| {
         let text = "may not be specified in the context of inline volumes";
         faults.forbidden(format!("{at}.{name}"), text);
     };
@@ -135,7 +135,7 @@ pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut Fau
 }
 
 /// Validates the spec of a PersistentVolume.
-fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
+fn volume_spec_validate(spec: &Value, at: &str, faults: &mut ErrorList) {
     some_access_modes(spec, at, faults);
     capacity(&spec["capacity"], &format!("{at}.capacity"), faults);
     let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
@@ -169,7 +169,7 @@ fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn capacity(capacity: &Value, field: &str, faults: &mut Faults) {
+fn capacity(capacity: &Value, field: &str, faults: &mut ErrorList) {
     let amounts = capacity.as_object();
     if amounts.is_none_or(serde_json::Map::is_empty) {
         faults.required(field, "");
@@ -185,14 +185,14 @@ fn capacity(capacity: &Value, field: &str, faults: &mut Faults) {
 }
 
 /// At least one access mode is required, and only known ones are valid.
-fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
+fn some_access_modes(spec: &Value, at: &str, faults: &mut ErrorList) {
     if json::texts(&spec["accessModes"]).is_empty() {
         faults.required(format!("{at}.accessModes"), "");
     }
     access_modes(spec, at, faults);
 }
 
-fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn volume_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     // As in kube-apiserver, the validation of an update repeats the validation of the whole object.
     volume_validate(new, faults);
     let (new, old) = (&new["spec"], &old["spec"]);

@@ -6,7 +6,7 @@ use super::claim_source;
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text, wide};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
@@ -74,12 +74,12 @@ fn claim_create(object: &mut Value, setting: &Setting<'_>) {
     protect(object, setting, "kubernetes.io/pvc-protection");
 }
 
-fn claim_validate(object: &Value, faults: &mut Faults) {
+fn claim_validate(object: &Value, faults: &mut ErrorList) {
     spec_validate(&object["spec"], "spec", faults);
 }
 
 /// Validates a PVC's spec, also an ephemeral volume's template in a pod.
-pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut ErrorList) {
     if json::texts(&spec["accessModes"]).is_empty() {
         faults.required(format!("{at}.accessModes"), "at least 1 access mode is required");
     }
@@ -112,7 +112,7 @@ pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
 
 /// A PVC's spec is immutable, except that the PVC may be bound once, an unset class may be set once, and the storage
 /// request of a bound PVC may grow.
-fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn claim_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     let (spec, before) = (&new["spec"], &old["spec"]);
     let bound = new["status"]["phase"] == "Bound";
     let mut allowed = before.clone();
@@ -172,7 +172,7 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 /// After a VolumeAttributesClass was applied, the field must not be unset.
-fn class_kept(new: &Value, old: &Value, faults: &mut Faults) {
+fn class_kept(new: &Value, old: &Value, faults: &mut ErrorList) {
     let field = "spec.volumeAttributesClassName";
     let unset = "is forbidden when status.currentVolumeAttributesClassName is not nil";
     let (now, before) = (
@@ -199,7 +199,7 @@ const RESIZES: [&str; 5] = [
 ];
 
 /// Validates a PVC's status.
-fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
+fn claim_validate_status(new: &Value, _: &Value, faults: &mut ErrorList) {
     let status = &new["status"];
     for (name, amount) in json::pairs(&status["capacity"]) {
         basic(&format!("status.capacity[{name}]"), amount, faults);
@@ -220,10 +220,10 @@ fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
 }
 
 /// `storage` or a resource name with a domain. Returns whether it is valid.
-fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
+fn resource_key(name: &str, field: &str, faults: &mut ErrorList) -> bool {
     let complaints = names::qualified(name);
     if !complaints.is_empty() {
-        faults.complain(field, name, complaints);
+        faults.invalid_all(field, name, complaints);
         return false;
     }
     let known = name == "storage" || (name.contains('/') && !name.contains("kubernetes.io/"));

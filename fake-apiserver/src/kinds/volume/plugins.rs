@@ -3,7 +3,7 @@
 //! Most of these plugins were removed from Kubernetes; their fields were not, and are still validated. Does not know
 //! which source a volume has.
 
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, string as text};
 use crate::machinery::names;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub(in crate::kinds) enum Owner {
 }
 
 /// Validation of a source, given its owner, value and field path.
-type PluginRule = fn(Owner, &Value, &str, &mut Faults);
+type PluginRule = fn(Owner, &Value, &str, &mut ErrorList);
 
 /// A plugin's field, its name in error paths, its required fields, and further validation.
 pub(in crate::kinds) struct Plugin {
@@ -118,7 +118,7 @@ impl Plugin {
     }
 
     /// Validates a source of this plugin; `at` is the field path of the volume.
-    pub(in crate::kinds) fn validate(&self, owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
+    pub(in crate::kinds) fn validate(&self, owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
         let at = format!("{at}.{}", self.shown);
         require(source, &at, self.required, faults);
         (self.rule)(owner, source, &at, faults);
@@ -126,7 +126,7 @@ impl Plugin {
 }
 
 /// Reports required strings and lists that are empty.
-fn require(source: &Value, at: &str, names: &[&str], faults: &mut Faults) {
+fn require(source: &Value, at: &str, names: &[&str], faults: &mut ErrorList) {
     for name in names {
         let empty = source[*name].as_array().is_none_or(Vec::is_empty);
         if empty && text(source, name).is_empty() {
@@ -135,9 +135,9 @@ fn require(source: &Value, at: &str, names: &[&str], faults: &mut Faults) {
     }
 }
 
-fn nothing(_: Owner, _: &Value, _: &str, _: &mut Faults) {}
+fn nothing(_: Owner, _: &Value, _: &str, _: &mut ErrorList) {}
 
-fn partition(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn partition(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     let partition = source["partition"].as_i64().unwrap_or_default();
     if !(0..=255).contains(&partition) {
         let why = "must be between 1 and 255, inclusive";
@@ -145,7 +145,7 @@ fn partition(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn glusterfs(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn glusterfs(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     let field = format!("{at}.endpointsNamespace");
     match source["endpointsNamespace"].as_str() {
         None => {}
@@ -153,11 +153,11 @@ fn glusterfs(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
             let why = "if the endpointnamespace is set, it must be a valid namespace name";
             faults.invalid(field, "", why);
         }
-        Some(namespace) => faults.complain(&field, namespace, names::label(namespace)),
+        Some(namespace) => faults.invalid_all(&field, namespace, names::label(namespace)),
     }
 }
 
-fn flocker(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn flocker(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     let (name, uuid) = (text(source, "datasetName"), text(source, "datasetUUID"));
     match (name.is_empty(), uuid.is_empty()) {
         (true, true) => faults.required(at, "one of datasetName and datasetUUID is required"),
@@ -172,7 +172,7 @@ fn flocker(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn quobyte(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn quobyte(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     let why = "must be a host:port pair or multiple pairs separated by commas";
     let (registry, field) = (text(source, "registry"), format!("{at}.registry"));
     if registry.is_empty() {
@@ -199,7 +199,7 @@ fn is_host_and_port(pair: &str) -> bool {
     })
 }
 
-fn iscsi(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn iscsi(owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     require(source, at, &["iqn"], faults);
     let iqn = text(source, "iqn");
     if !iqn.is_empty() {
@@ -220,7 +220,7 @@ fn iscsi(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn initiator(owner: Owner, name: &str, field: String, faults: &mut Faults) {
+fn initiator(owner: Owner, name: &str, field: String, faults: &mut ErrorList) {
     let has_form = ["iqn", "eui", "naa"].iter().any(|form| name.starts_with(form));
     if owner == Owner::Pod && !has_form {
         let why = "must be valid format starting with iqn, eui, or naa";
@@ -266,7 +266,7 @@ fn is_qualified(rest: &str) -> bool {
 }
 
 /// Validates a logical unit number (LUN).
-fn unit(number: &Value, at: &str, faults: &mut Faults) {
+fn unit(number: &Value, at: &str, faults: &mut ErrorList) {
     let number = number.as_i64().unwrap_or_default();
     if !(0..=255).contains(&number) {
         let why = "must be between 0 and 255, inclusive";
@@ -275,7 +275,7 @@ fn unit(number: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Validates a secret reference.
-fn secret(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn secret(owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     let secret = &source["secretRef"];
     if !secret.is_null() {
         let names: &[&str] = match owner {
@@ -286,7 +286,7 @@ fn secret(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn fibre_channel(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn fibre_channel(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     let any = |name: &str| source[name].as_array().is_some_and(|list| !list.is_empty());
     let field = format!("{at}.targetWWNs");
     match (any("targetWWNs"), any("wwids")) {
@@ -305,7 +305,7 @@ fn fibre_channel(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn flex(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn flex(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     for (key, _) in json::pairs(&source["options"]) {
         let namespace = key.split('/').next().unwrap_or_default().to_lowercase();
         let namespace = format!(".{namespace}");
@@ -316,13 +316,13 @@ fn flex(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn azure_file(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn azure_file(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     if source["secretNamespace"] == "" {
         faults.required(format!("{at}.secretNamespace"), "");
     }
 }
 
-fn azure_disk(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn azure_disk(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     for (name, known) in [
         ("cachingMode", ["None", "ReadOnly", "ReadWrite"]),
         ("kind", ["Dedicated", "Managed", "Shared"]),
@@ -348,18 +348,18 @@ fn azure_disk(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn storage_os(owner: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn storage_os(owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     for name in ["volumeName", "volumeNamespace"] {
         let value = text(source, name);
         if !value.is_empty() {
-            faults.complain(&format!("{at}.{name}"), value, names::label(value));
+            faults.invalid_all(&format!("{at}.{name}"), value, names::label(value));
         }
     }
     secret(owner, source, at, faults);
 }
 
 /// Validates the path of an NFS export.
-fn nfs_path(_: Owner, source: &Value, at: &str, faults: &mut Faults) {
+fn nfs_path(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     let path = text(source, "path");
     if !path.starts_with('/') {
         faults.invalid(format!("{at}.path"), path, "must be an absolute path");

@@ -2,7 +2,7 @@
 
 use crate::config::admission::Plugin;
 use crate::kinds::Setting;
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
@@ -33,14 +33,14 @@ pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, final
 }
 
 /// Validates the name of a class, if it is set.
-pub(super) fn class_name(spec: &Value, name: &str, at: &str, faults: &mut Faults) {
+pub(super) fn class_name(spec: &Value, name: &str, at: &str, faults: &mut ErrorList) {
     if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
-        faults.complain(&format!("{at}.{name}"), class, names::subdomain(class));
+        faults.invalid_all(&format!("{at}.{name}"), class, names::subdomain(class));
     }
 }
 
 /// Validates access modes: known ones, in a valid combination.
-pub(super) fn access_modes(spec: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn access_modes(spec: &Value, at: &str, faults: &mut ErrorList) {
     let modes = json::texts(&spec["accessModes"]);
     let field = format!("{at}.accessModes");
     for mode in &modes {
@@ -52,14 +52,14 @@ pub(super) fn access_modes(spec: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-pub(super) fn volume_mode(spec: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn volume_mode(spec: &Value, at: &str, faults: &mut ErrorList) {
     if let Some(mode) = spec["volumeMode"].as_str() {
         faults.one_of(&format!("{at}.volumeMode"), mode, &["Block", "Filesystem"]);
     }
 }
 
 /// Rejects a negative quantity; the error shows it as a number.
-pub(super) fn basic(field: &str, text: &str, faults: &mut Faults) {
+pub(super) fn basic(field: &str, text: &str, faults: &mut ErrorList) {
     if let Ok(amount) = text.parse::<Quantity>()
         && amount.is_negative()
     {
@@ -67,7 +67,7 @@ pub(super) fn basic(field: &str, text: &str, faults: &mut Faults) {
     }
 }
 
-pub(super) fn positive(field: &str, text: &str, faults: &mut Faults) {
+pub(super) fn positive(field: &str, text: &str, faults: &mut ErrorList) {
     if text
         .parse::<Quantity>()
         .is_ok_and(|q| q.is_zero() || q.is_negative())
@@ -118,7 +118,7 @@ const NOT_IN_TEMPLATES: [&str; 13] = [
 ];
 
 /// Validates the metadata of a template, which may only have labels and annotations (`ValidateTemplateObjectMeta`).
-pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, faults: &mut ErrorList) {
     metadata::annotations(&template["annotations"], &format!("{at}.annotations"), faults);
     metadata::labels(&template["labels"], &format!("{at}.labels"), faults);
     for name in NOT_IN_TEMPLATES.iter().filter(|name| !template[**name].is_null()) {

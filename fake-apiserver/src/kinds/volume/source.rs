@@ -3,7 +3,7 @@
 //! Sources of in-tree plugins are in `plugins`.
 
 use super::plugins::{Owner, Plugin};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::string as text;
 use crate::machinery::names;
 use serde_json::Value;
@@ -46,7 +46,7 @@ const HOST_PATH_TYPES: [&str; 8] = [
 ];
 
 /// Validation of a source at a field path.
-pub(in crate::kinds) type SourceRule = fn(&Value, &str, &mut Faults);
+pub(in crate::kinds) type SourceRule = fn(&Value, &str, &mut ErrorList);
 
 const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
@@ -60,7 +60,7 @@ pub(super) fn of(spec: &Value) -> Value {
 }
 
 /// Requires exactly one source, and validates it.
-pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
+pub(super) fn validate(spec: &Value, at: &str, faults: &mut ErrorList) {
     let mut is_taken = false;
     for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {
         // kube-apiserver does not count the sources before this one.
@@ -87,7 +87,7 @@ pub(in crate::kinds) fn one(
     sources: &Value,
     name: &str,
     at: &str,
-    faults: &mut Faults,
+    faults: &mut ErrorList,
 ) {
     let source = &sources[name];
     if let Some((_, rule)) = rules.iter().find(|(of, _)| *of == name) {
@@ -98,7 +98,7 @@ pub(in crate::kinds) fn one(
 }
 
 /// Rejects a second source. kube-apiserver misspells two of the field names.
-pub(in crate::kinds) fn another(name: &str, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn another(name: &str, at: &str, faults: &mut ErrorList) {
     let told = match name {
         "cephfs" => "cephFS",
         "downwardAPI" => "downwarAPI",
@@ -108,7 +108,7 @@ pub(in crate::kinds) fn another(name: &str, at: &str, faults: &mut Faults) {
 }
 
 /// Validates the name of a CSI driver.
-pub(in crate::kinds) fn driver_name(name: &str, field: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn driver_name(name: &str, field: &str, faults: &mut ErrorList) {
     if name.is_empty() {
         faults.required(field, "");
         return;
@@ -116,10 +116,10 @@ pub(in crate::kinds) fn driver_name(name: &str, field: &str, faults: &mut Faults
     if name.len() > 63 {
         faults.too_long(field, 63);
     }
-    faults.complain(field, name, names::subdomain(&name.to_lowercase()));
+    faults.invalid_all(field, name, names::subdomain(&name.to_lowercase()));
 }
 
-fn csi(source: &Value, at: &str, faults: &mut Faults) {
+fn csi(source: &Value, at: &str, faults: &mut ErrorList) {
     driver_name(text(source, "driver"), &format!("{at}.driver"), faults);
     if text(source, "volumeHandle").is_empty() {
         faults.required(format!("{at}.volumeHandle"), "");
@@ -135,14 +135,14 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
                 [("name", names::subdomain), ("namespace", names::label)];
             for (part, rule) in rules {
                 let field = format!("{at}.{secret}.{part}");
-                faults.needed(&field, text(&source[secret], part), rule);
+                faults.require_valid(&field, text(&source[secret], part), rule);
             }
         }
     }
 }
 
 /// Validates a hostPath source, also in pods.
-pub(in crate::kinds) fn host_path(source: &Value, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn host_path(source: &Value, at: &str, faults: &mut ErrorList) {
     local(source, at, faults);
     if let Some(kind) = source["type"]
         .as_str()
@@ -152,7 +152,7 @@ pub(in crate::kinds) fn host_path(source: &Value, at: &str, faults: &mut Faults)
     }
 }
 
-fn local(source: &Value, at: &str, faults: &mut Faults) {
+fn local(source: &Value, at: &str, faults: &mut ErrorList) {
     let (path, field) = (text(source, "path"), format!("{at}.path"));
     if path.is_empty() {
         faults.required(field, "");

@@ -1,7 +1,7 @@
 //! Label selectors: kube-apiserver's grammar with its error messages, and matching.
 
 use super::tokens::{Token, Tokens};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{json, names};
 use serde_json::Value;
@@ -125,12 +125,9 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, String> {
         Token::Word(key) => key.to_owned(),
         other => return Err(format!("found '{other}', expected: identifier")),
     };
-    let complaints = names::qualified(&key);
-    if !complaints.is_empty() {
-        return Err(format!(
-            "<nil>: Invalid value: {key:?}: {}",
-            complaints.join("; ")
-        ));
+    let messages = names::qualified(&key);
+    if !messages.is_empty() {
+        return Err(format!("<nil>: Invalid value: {key:?}: {}", messages.join("; ")));
     }
     let ends = matches!(tokens.value(), Token::End | Token::Symbol(","));
     let test = match (absent, ends) {
@@ -149,26 +146,26 @@ fn operation(key: &str, tokens: &mut Tokens<'_>) -> Result<Test, String> {
         other => return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
     };
     let values: Vec<String> = values.into_iter().collect();
-    let mut faults = Faults::default();
+    let mut errors = ErrorList::default();
     let numbers = matches!(operator, Token::Symbol(">" | "<"));
     for (at, value) in values.iter().enumerate().filter(|_| numbers) {
         if value.parse::<i64>().is_err() {
             let rule = "for 'Gt', 'Lt' operators, the value must be an integer";
-            faults.invalid(format!("values[{at}]"), value.as_str(), rule);
+            errors.invalid(format!("values[{at}]"), value.as_str(), rule);
         }
     }
     for (at, value) in values.iter().enumerate() {
-        let complaints = names::label_value(value);
-        if !complaints.is_empty() {
-            faults.invalid(
+        let messages = names::label_value(value);
+        if !messages.is_empty() {
+            errors.invalid(
                 format!("values[{at}][{key}]"),
                 value.as_str(),
-                &complaints.join("; "),
+                &messages.join("; "),
             );
         }
     }
-    if !faults.is_empty() {
-        return Err(faults.to_string());
+    if !errors.is_empty() {
+        return Err(errors.to_string());
     }
     let number = || values[0].parse().unwrap_or_default();
     Ok(match operator {

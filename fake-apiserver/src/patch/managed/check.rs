@@ -14,12 +14,12 @@ const FAULTS_MAX: usize = 100;
 
 /// Validates a document; the error lists all violations.
 pub(super) fn check(nature: Nature<'_>, document: &Value) -> Result<(), String> {
-    let mut faults = Faults::default();
+    let mut errors = Violations::default();
     match nature {
-        Nature::Struct(of) => faults.members(of, document),
-        nature => faults.by_nature(nature, "object", document),
+        Nature::Struct(of) => errors.members(of, document),
+        nature => errors.by_nature(nature, "object", document),
     }
-    match faults.found.as_slice() {
+    match errors.found.as_slice() {
         [] => Ok(()),
         [one] => Err(one.clone()),
         many => Err(format!("errors:\n  {}", many.join("\n  "))),
@@ -27,13 +27,13 @@ pub(super) fn check(nature: Nature<'_>, document: &Value) -> Result<(), String> 
 }
 
 #[derive(Default)]
-struct Faults {
+struct Violations {
     path: String,
     found: Vec<String>,
 }
 
-impl Faults {
-    fn tell(&mut self, why: &str) {
+impl Violations {
+    fn report(&mut self, why: &str) {
         if self.found.len() < FAULTS_MAX {
             let separator = if self.path.is_empty() { "" } else { ": " };
             self.found.push(format!("{}{separator}{why}", self.path));
@@ -49,12 +49,14 @@ impl Faults {
 
     fn members(&mut self, of: &'static Type, value: &Value) {
         let Value::Object(members) = value else {
-            return self.tell(&format!("expected map, got &{{{}}}", go::map(value)));
+            return self.report(&format!("expected map, got &{{{}}}", go::map(value)));
         };
         for (name, member) in members {
             let Some(field) = of.field(name) else {
                 // As upstream, the first unknown field ends the validation of a struct.
-                return self.below(&format!(".{name}"), |at| at.tell("field not declared in schema"));
+                return self.below(&format!(".{name}"), |at| {
+                    at.report("field not declared in schema")
+                });
             };
             self.below(&format!(".{name}"), |at| at.field(field, member));
         }
@@ -68,7 +70,9 @@ impl Faults {
             (Nature::Schema(_), Value::Object(members)) => {
                 for (name, member) in members {
                     let Some(inner) = nature.member(name) else {
-                        return self.below(&format!(".{name}"), |at| at.tell("field not declared in schema"));
+                        return self.below(&format!(".{name}"), |at| {
+                            at.report("field not declared in schema")
+                        });
                     };
                     let schema = nature.schema_of(name);
                     self.below(&format!(".{name}"), |at| at.by_schema(inner, schema, member));
@@ -79,7 +83,7 @@ impl Faults {
             }),
             (Nature::Set, Value::Array(items)) => self.entries(nature, items, |_, _| {}),
             (Nature::Free, _) => {}
-            _ => self.tell_type(of, value),
+            _ => self.report_type(of, value),
         }
     }
 
@@ -94,13 +98,13 @@ impl Faults {
                     });
                 }
             }
-            (Nature::Leaf, ..) => self.tell_type(of, value),
+            (Nature::Leaf, ..) => self.report_type(of, value),
             _ => self.by_nature(nature, of, value),
         }
     }
 
     /// Reports an error unless the value has the OpenAPI type `of`.
-    fn tell_type(&mut self, of: &str, value: &Value) {
+    fn report_type(&mut self, of: &str, value: &Value) {
         let shown = || format!("&{{{}}}", go::map(value));
         match (of, value) {
             (_, Value::Null)
@@ -112,17 +116,17 @@ impl Faults {
             | ("", _) => {}
             ("string", _) => {
                 let got = format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value));
-                self.tell(&format!("expected string, got {got}"));
+                self.report(&format!("expected string, got {got}"));
             }
             ("integer" | "number", _) => {
-                self.tell(&format!(
+                self.report(&format!(
                     "expected numeric (int or float), got {}",
                     go_type(value)
                 ));
             }
-            ("object", _) => self.tell(&format!("expected map, got {}", shown())),
-            ("array", _) => self.tell(&format!("expected list, got {}", shown())),
-            (of, _) => self.tell(&format!("expected {of}, got {}", shown())),
+            ("object", _) => self.report(&format!("expected map, got {}", shown())),
+            ("array", _) => self.report(&format!("expected list, got {}", shown())),
+            (of, _) => self.report(&format!("expected {of}, got {}", shown())),
         }
     }
 
@@ -146,11 +150,11 @@ impl Faults {
         for (at, item) in items.iter().enumerate() {
             let name = match nature.name(item) {
                 Ok(name) => name,
-                Err(why) => return self.tell(&format!("element {at}: {why}")),
+                Err(why) => return self.report(&format!("element {at}: {why}")),
             };
             let shown = name.display();
             if !seen.insert(name) {
-                self.tell(&format!("duplicate entries for key {shown}"));
+                self.report(&format!("duplicate entries for key {shown}"));
             }
             self.below(&shown, |at| look(at, item));
         }
@@ -187,22 +191,22 @@ impl Faults {
                     self.below(&format!(".{name}"), |at| at.value(inner, member));
                 }
             }
-            (ValueType::Bool, _) => self.tell(&format!("expected boolean, got {}", shown())),
+            (ValueType::Bool, _) => self.report(&format!("expected boolean, got {}", shown())),
             (ValueType::Int32 | ValueType::Int64 | ValueType::Double, _) => {
-                self.tell(&format!(
+                self.report(&format!(
                     "expected numeric (int or float), got {}",
                     go_type(value)
                 ));
             }
             (ValueType::Text(_) | ValueType::Bytes | ValueType::Time | ValueType::MicroTime, _) => {
                 let got = format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value));
-                self.tell(&format!("expected string, got {got}"));
+                self.report(&format!("expected string, got {got}"));
             }
             (ValueType::Quantity | ValueType::IntOrString, _) => {
-                self.tell(&format!("expected any scalar, got {}", shown()));
+                self.report(&format!("expected any scalar, got {}", shown()));
             }
-            (ValueType::List(_), _) => self.tell(&format!("expected list, got {}", shown())),
-            (ValueType::Map(_), _) => self.tell(&format!("expected map, got {}", shown())),
+            (ValueType::List(_), _) => self.report(&format!("expected list, got {}", shown())),
+            (ValueType::Map(_), _) => self.report(&format!("expected map, got {}", shown())),
         }
     }
 }

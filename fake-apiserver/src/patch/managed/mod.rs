@@ -20,7 +20,7 @@ mod set;
 pub(crate) use overlay::overlay;
 
 use crate::kinds::{Kind, Part, Paths, Subresource};
-use crate::machinery::faults::Cause;
+use crate::machinery::error_list::Cause;
 use crate::machinery::status::{Details, Status};
 use crate::machinery::{json, metadata};
 use crate::object::Object;

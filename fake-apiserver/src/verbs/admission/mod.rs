@@ -7,7 +7,7 @@ use super::call::Target;
 use super::token_volume;
 use crate::config::admission::Plugin;
 use crate::kinds::{Kind, NAMESPACE, PRIORITY_CLASS, Part, SERVICE_ACCOUNT, STORAGE_CLASS};
-use crate::machinery::faults::Cause;
+use crate::machinery::error_list::Cause;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata, names};
@@ -212,10 +212,10 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
     let account = account.unwrap_or("default");
     let key = SERVICE_ACCOUNT.key(Some(namespace), account);
     let Some(found) = txn.get(&SERVICE_ACCOUNT, &key) else {
-        let complaints = names::path_segment(account);
-        let why = match complaints.is_empty() {
+        let messages = names::path_segment(account);
+        let why = match messages.is_empty() {
             true => format!("serviceaccount {account:?} not found"),
-            false => format!("invalid resource name {account:?}: [{}]", complaints.join(" ")),
+            false => format!("invalid resource name {account:?}: [{}]", messages.join(" ")),
         };
         let why = format!("error looking up service account {namespace}/{account}: {why}");
         return Err(Status::forbidden(

@@ -3,7 +3,7 @@
 use super::super::super::{PartHooks, Subresource};
 use super::super::spec;
 use super::common::{is_static, put_back};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use serde_json::Value;
 
@@ -25,9 +25,9 @@ fn separate(new: &mut Value, old: &Value) {
 }
 
 /// Ephemeral containers may be added, but not changed or removed.
-fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     if is_static(old) {
-        *faults = Faults::default();
+        *faults = ErrorList::default();
         return faults.forbidden("", "static pods do not support ephemeral containers");
     }
     let present = list(&new["spec"]["ephemeralContainers"]);

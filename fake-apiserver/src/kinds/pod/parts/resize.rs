@@ -3,7 +3,7 @@
 use super::super::super::{PartHooks, Subresource};
 use super::super::{quality, spec};
 use super::common::{is_static, put_back};
-use crate::machinery::faults::Faults;
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use serde_json::Value;
 
@@ -47,10 +47,10 @@ fn has_same_names(one: &Value, other: &Value) -> bool {
     pairs.all(|(one, other)| string(one, "name") == string(other, "name"))
 }
 
-fn validate(new: &Value, old: &Value, faults: &mut Faults) {
+fn validate(new: &Value, old: &Value, faults: &mut ErrorList) {
     spec::validate(new, faults);
     if is_static(old) {
-        *faults = Faults::default();
+        *faults = ErrorList::default();
         return faults.forbidden("", "static pods cannot be resized");
     }
     let class = &new["status"]["qosClass"];

@@ -3,7 +3,7 @@
 //! Owns how errors are formatted and combined into one message. Does not know the validation rules of fields.
 
 use super::go;
-use super::names::{self, Complaints, NameRule};
+use super::names::{self, Messages, NameRule};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -23,13 +23,13 @@ pub struct Cause {
 }
 
 /// Maximum number of errors per object. One body can cause a million; kube-apiserver reports all of them.
-const FAULTS_MAX: usize = 10_000;
+const ERRORS_MAX: usize = 10_000;
 
 /// The errors of one object, in the order of kube-apiserver (`field.ErrorList`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults(Vec<Cause>);
+pub struct ErrorList(Vec<Cause>);
 
-impl Faults {
+impl ErrorList {
     /// `field.Invalid`: the value is malformed or out of range.
     pub fn invalid(&mut self, field: impl Into<String>, value: impl Into<Value>, detail: &str) {
         self.push(
@@ -49,7 +49,7 @@ impl Faults {
     }
 
     /// `field.Invalid` without showing the value.
-    pub fn broken(&mut self, field: impl Into<String>, detail: &str) {
+    pub fn invalid_without_value(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
     }
 
@@ -59,12 +59,12 @@ impl Faults {
     }
 
     /// Whether there are errors with one of these reasons.
-    pub fn have(&self, reasons: &[&str]) -> bool {
+    pub fn has_reason(&self, reasons: &[&str]) -> bool {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
 
     /// Replaces messages by those of another list, for errors of the same field and reason.
-    pub fn reword(&mut self, others: Self) {
+    pub fn replace_messages(&mut self, others: Self) {
         let mut others = others.0;
         for cause in &mut self.0 {
             let is_same = |other: &Cause| other.field == cause.field && other.reason == cause.reason;
@@ -199,7 +199,7 @@ impl Faults {
     }
 
     /// Adds the errors of a part of the object, prefixing their paths.
-    pub fn below(&mut self, root: &str, found: Self) {
+    pub fn extend_with_prefix(&mut self, root: &str, found: Self) {
         for mut cause in found.0 {
             if !root.is_empty() {
                 cause.field.insert(0, '.');
@@ -216,35 +216,35 @@ impl Faults {
         found
             .0
             .sort_by_cached_key(|cause| format!("{}: {}", cause.field, cause.message));
-        self.below("", found);
+        self.extend_with_prefix("", found);
     }
 
     /// Adds `field.Invalid` for each message about a value.
-    pub fn complain(&mut self, field: &str, value: &str, complaints: Complaints) {
-        for complaint in complaints {
-            self.invalid(field, value, &complaint);
+    pub fn invalid_all(&mut self, field: &str, value: &str, messages: Messages) {
+        for message in messages {
+            self.invalid(field, value, &message);
         }
     }
 
     /// Adds an error for an invalid port number.
     pub fn port(&mut self, field: &str, number: i64) {
-        for complaint in names::port_number(number) {
-            self.invalid(field, number, &complaint);
+        for message in names::port_number(number) {
+            self.invalid(field, number, &message);
         }
     }
 
     /// The error for an invalid port of a service that the server itself calls.
     pub fn service_port(&mut self, field: &str, number: i64) {
-        for complaint in names::port_number(number) {
-            self.invalid(field, number, &format!("port is not valid: {complaint}"));
+        for message in names::port_number(number) {
+            self.invalid(field, number, &format!("port is not valid: {message}"));
         }
     }
 
     /// Adds `field.Required` if the text is empty, or the errors of a validation function.
-    pub fn needed(&mut self, field: &str, value: &str, rule: NameRule) {
+    pub fn require_valid(&mut self, field: &str, value: &str, rule: NameRule) {
         match value {
             "" => self.required(field, ""),
-            value => self.complain(field, value, rule(value)),
+            value => self.invalid_all(field, value, rule(value)),
         }
     }
 
@@ -260,7 +260,7 @@ impl Faults {
 
     /// Whether the maximum number of errors is reached, so that pairwise checks of lists can stop.
     pub fn is_full(&self) -> bool {
-        self.0.len() >= FAULTS_MAX
+        self.0.len() >= ERRORS_MAX
     }
 
     fn push(&mut self, reason: &'static str, field: impl Into<String>, message: String) {
@@ -275,7 +275,7 @@ impl Faults {
     }
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for ErrorList {
     /// One error as it is, several in brackets; equal messages appear once, although each remains a cause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut said = HashSet::new();
