@@ -7,7 +7,7 @@
 //! that were not written recently are held in serialized form only; `store` decides which.
 
 use crate::machinery::{json, metadata};
-use crate::protobuf::{self, Encoded, Fault};
+use crate::protobuf::{self, CodecError, Encoded};
 use bytes::{BufMut, Bytes, BytesMut};
 use imbl::OrdMap;
 use parking_lot::Mutex;
@@ -38,7 +38,7 @@ pub struct Object {
     /// The serialized object, `kind` and `apiVersion` first.
     bytes: Bytes,
     /// The protobuf form, created on demand; boxed because most objects never need it.
-    protobuf: OnceLock<Box<Result<Encoded, Fault>>>,
+    protobuf: OnceLock<Box<Result<Encoded, CodecError>>>,
     /// The object in other versions, as converted by a webhook; boxed because most objects never need it.
     forms: OnceLock<Box<Mutex<Vec<Form>>>>,
     /// Offset in `bytes` of the members after `kind` and `apiVersion`.
@@ -206,7 +206,7 @@ impl Object {
     }
 
     /// The object in protobuf.
-    pub(crate) fn protobuf(&self) -> Result<&Encoded, &Fault> {
+    pub(crate) fn protobuf(&self) -> Result<&Encoded, &CodecError> {
         let encoded = self
             .protobuf
             .get_or_init(|| Box::new(protobuf::encode(&self.document())));

@@ -7,7 +7,7 @@ use super::table;
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::protobuf::{Encoded, Fault, encode, list};
+use crate::protobuf::{CodecError, Encoded, encode, list};
 use crate::verbs::call::Listing;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
@@ -83,7 +83,7 @@ fn partial(object: &Value, version: &str) -> Result<Encoded, Status> {
 
 /// The error if an object cannot be encoded: a field has a value that its type cannot represent, which kinds with partial
 /// validation admit.
-fn unencodable(object: &Value, why: &Fault) -> Status {
+fn unencodable(object: &Value, why: &CodecError) -> Status {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Status::internal(format!(
         "cannot encode {} {:?} as protobuf: {why}; correct the object, or ask for application/json",

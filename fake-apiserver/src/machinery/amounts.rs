@@ -71,9 +71,10 @@ impl Amounts {
 
     /// The resources that satisfy a predicate.
     pub fn filtered(&self, holds: impl Fn(&str, &Quantity) -> bool) -> Self {
-        let kept = self.0.iter().filter(|(name, amount)| holds(name, amount));
+        let matching = self.0.iter().filter(|(name, amount)| holds(name, amount));
         Self(
-            kept.map(|(name, amount)| (name.clone(), amount.clone()))
+            matching
+                .map(|(name, amount)| (name.clone(), amount.clone()))
                 .collect(),
         )
     }

@@ -15,9 +15,9 @@ pub(crate) fn name(text: &str) -> &'static str {
     if let Some(known) = names.get(text) {
         return known;
     }
-    let kept: &'static str = Box::leak(text.into());
-    names.insert(kept);
-    kept
+    let leaked: &'static str = Box::leak(text.into());
+    names.insert(leaked);
+    leaked
 }
 
 /// Interns a list of names.
@@ -27,7 +27,7 @@ pub(crate) fn names(texts: &[&str]) -> &'static [&'static str] {
     if let Some(known) = lists.get(wanted.as_slice()) {
         return known;
     }
-    let kept: &'static [&'static str] = wanted.leak();
-    lists.insert(kept);
-    kept
+    let leaked: &'static [&'static str] = wanted.leak();
+    lists.insert(leaked);
+    leaked
 }

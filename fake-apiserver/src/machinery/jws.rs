@@ -98,8 +98,9 @@ impl SigningKey {
 
     /// Generates a P-256 key.
     pub(crate) fn generate() -> Self {
-        let made = rcgen::KeyPair::generate().expect("the system's random source works");
-        let key = PrivateKeyDer::try_from(made.serialize_der()).expect("rcgen serializes keys as PKCS #8");
+        let key_pair = rcgen::KeyPair::generate().expect("the system's random source works");
+        let key =
+            PrivateKeyDer::try_from(key_pair.serialize_der()).expect("rcgen serializes keys as PKCS #8");
         Self::of(&key).expect("P-256 keys are supported")
     }
 
@@ -291,8 +292,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn pem(algorithm: &'static rcgen::SignatureAlgorithm) -> String {
-        let made = rcgen::KeyPair::generate_for(algorithm).unwrap();
-        made.serialize_pem()
+        let key_pair = rcgen::KeyPair::generate_for(algorithm).unwrap();
+        key_pair.serialize_pem()
     }
 
     #[test]

@@ -8,11 +8,11 @@ use std::cell::RefCell;
 use std::fmt;
 
 /// The first or second occurrence (1 or 2) of a field path, such as `spec.ports[0].name`, in a body.
-pub(crate) type Meeting<'p> = (&'p str, u8);
+pub(crate) type Occurrence<'p> = (&'p str, u8);
 
 /// The positions of fields in a JSON body, as increasing numbers. Fields that the body does not have get the largest number.
-pub(crate) fn places(body: &[u8], wanted: &[Meeting<'_>]) -> Vec<usize> {
-    let places = RefCell::new(Places {
+pub(crate) fn positions(body: &[u8], wanted: &[Occurrence<'_>]) -> Vec<usize> {
+    let positions = RefCell::new(Positions {
         wanted,
         left: wanted.iter().map(|(_, time)| *time).collect(),
         of: vec![usize::MAX; wanted.len()],
@@ -20,17 +20,17 @@ pub(crate) fn places(body: &[u8], wanted: &[Meeting<'_>]) -> Vec<usize> {
     });
     let root = Walk {
         path: String::new(),
-        places: &places,
+        positions: &positions,
     };
     // The body was parsed before, so this cannot fail; if it did, all fields would count as missing.
     let read = root.deserialize(&mut serde_json::Deserializer::from_slice(body));
     debug_assert!(read.is_ok(), "the body was parsed as JSON before");
-    places.into_inner().of
+    positions.into_inner().of
 }
 
 /// Records the position of each wanted field.
-struct Places<'p> {
-    wanted: &'p [Meeting<'p>],
+struct Positions<'p> {
+    wanted: &'p [Occurrence<'p>],
     /// Occurrences still to be found before the wanted one.
     left: Vec<u8>,
     of: Vec<usize>,
@@ -40,19 +40,19 @@ struct Places<'p> {
 /// Walks the fields below a path.
 struct Walk<'a, 'p> {
     path: String,
-    places: &'a RefCell<Places<'p>>,
+    positions: &'a RefCell<Positions<'p>>,
 }
 
 impl Walk<'_, '_> {
     /// Records the position of a path; returns whether a wanted field is below it.
-    fn meet(&self, path: &str) -> bool {
-        let mut places = self.places.borrow_mut();
-        let Places {
+    fn record(&self, path: &str) -> bool {
+        let mut positions = self.positions.borrow_mut();
+        let Positions {
             wanted,
             left,
             of,
             next,
-        } = &mut *places;
+        } = &mut *positions;
         *next += 1;
         let mut goes_on = false;
         for (i, (wanted, _)) in wanted.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Walk<'_, '_> {
     fn below(&self, path: String) -> Self {
         Walk {
             path,
-            places: self.places,
+            positions: self.positions,
         }
     }
 }
@@ -120,7 +120,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         for i in 0.. {
             let path = format!("{}[{i}]", self.path);
-            let item = match self.meet(&path) {
+            let item = match self.record(&path) {
                 true => items.next_element_seed(self.below(path))?,
                 false => items.next_element::<IgnoredAny>()?.map(drop),
             };
@@ -137,7 +137,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 "" => key,
                 path => format!("{path}.{key}"),
             };
-            match self.meet(&path) {
+            match self.record(&path) {
                 true => members.next_value_seed(self.below(path))?,
                 false => drop(members.next_value::<IgnoredAny>()?),
             }
@@ -162,9 +162,9 @@ mod tests {
             ("z.b[1].y", 1),
             ("z.b[0]", 1),
         ];
-        let places = places(body, &wanted);
+        let positions = positions(body, &wanted);
         let mut order: Vec<usize> = (0..wanted.len()).collect();
-        order.sort_by_key(|i| places[*i]);
+        order.sort_by_key(|i| positions[*i]);
         assert_eq!(order, [6, 5, 4, 3, 2, 0, 1]);
     }
 }

@@ -32,7 +32,7 @@ fn compile(text: &str) -> Result<Regex, String> {
     visit(&syntax, Repetitions { text }).map_err(refused)?;
     Regex::new(text).map_err(|why| match Translator::new().translate(text, &syntax) {
         // The error is about a character class.
-        Err(why) => refused(told("invalid character class range", part(text, why.span()))),
+        Err(why) => refused(go_error("invalid character class range", part(text, why.span()))),
         Ok(_) => refused(why.to_string()),
     })
 }
@@ -60,7 +60,7 @@ fn parsed(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
         braces += 1;
         match brace.filter(|_| braces <= BRACES_MAX) {
             Some(at) => text.to_mut().insert(at, '\\'),
-            None => return Err(fault(&text, why.kind(), why.span())),
+            None => return Err(go_message(&text, why.kind(), why.span())),
         }
     }
 }
@@ -75,7 +75,7 @@ fn is_count(text: &str) -> bool {
     })
 }
 
-fn told(what: &str, part: &str) -> String {
+fn go_error(what: &str, part: &str) -> String {
     format!("{what}: `{part}`")
 }
 
@@ -83,17 +83,17 @@ fn part<'t>(text: &'t str, span: &Span) -> &'t str {
     text.get(span.start.offset..span.end.offset).unwrap_or_default()
 }
 
-fn fault(text: &str, kind: &ErrorKind, span: &Span) -> String {
+fn go_message(text: &str, kind: &ErrorKind, span: &Span) -> String {
     let (part, rest) = (
         part(text, span),
         text.get(span.start.offset..).unwrap_or_default(),
     );
     match kind {
-        ErrorKind::GroupUnclosed => told("missing closing )", text),
-        ErrorKind::GroupUnopened => told("unexpected )", text),
-        ErrorKind::ClassUnclosed => told("missing closing ]", rest),
+        ErrorKind::GroupUnclosed => go_error("missing closing )", text),
+        ErrorKind::GroupUnopened => go_error("unexpected )", text),
+        ErrorKind::ClassUnclosed => go_error("missing closing ]", rest),
         ErrorKind::ClassRangeInvalid | ErrorKind::ClassRangeLiteral => {
-            told("invalid character class range", part)
+            go_error("invalid character class range", part)
         }
         ErrorKind::RepetitionMissing => {
             let end = if is_count(rest) {
@@ -102,23 +102,23 @@ fn fault(text: &str, kind: &ErrorKind, span: &Span) -> String {
                 1
             };
             let sign = rest.get(..end).unwrap_or_default();
-            told("missing argument to repetition operator", sign)
+            go_error("missing argument to repetition operator", sign)
         }
-        ErrorKind::RepetitionCountInvalid => told("invalid repeat count", part),
+        ErrorKind::RepetitionCountInvalid => go_error("invalid repeat count", part),
         ErrorKind::UnsupportedLookAround if part.starts_with("(?<") => named(rest),
-        ErrorKind::UnsupportedLookAround => told("invalid or unsupported Perl syntax", part),
+        ErrorKind::UnsupportedLookAround => go_error("invalid or unsupported Perl syntax", part),
         ErrorKind::FlagUnrecognized | ErrorKind::FlagUnexpectedEof => {
             let from = text.get(..span.end.offset).unwrap_or_default();
             let from = from.rfind("(?").map_or("", |at| &from[at..]);
-            told("invalid or unsupported Perl syntax", from)
+            go_error("invalid or unsupported Perl syntax", from)
         }
         ErrorKind::GroupNameEmpty | ErrorKind::GroupNameInvalid | ErrorKind::GroupNameUnexpectedEof => {
             let until = text.get(..span.end.offset).unwrap_or_default();
             named(&text[until.rfind("(?").unwrap_or_default()..])
         }
-        ErrorKind::EscapeUnexpectedEof => told("trailing backslash at end of expression", ""),
+        ErrorKind::EscapeUnexpectedEof => go_error("trailing backslash at end of expression", ""),
         ErrorKind::EscapeUnrecognized | ErrorKind::UnsupportedBackreference => {
-            told("invalid escape sequence", part)
+            go_error("invalid escape sequence", part)
         }
         other => other.to_string(),
     }
@@ -126,7 +126,7 @@ fn fault(text: &str, kind: &ErrorKind, span: &Span) -> String {
 
 fn named(from: &str) -> String {
     let end = from.find('>').map_or(from.len(), |end| end + 1);
-    told("invalid named capture", &from[..end])
+    go_error("invalid named capture", &from[..end])
 }
 
 /// Finds repetitions that Go does not allow.
@@ -147,11 +147,14 @@ impl Visitor for Repetitions<'_> {
             return Ok(());
         };
         if times(outer).is_some_and(|times| times > REPEATED_MAX) {
-            return Err(told("invalid repeat count", part(self.text, &outer.op.span)));
+            return Err(go_error("invalid repeat count", part(self.text, &outer.op.span)));
         }
         if let Ast::Repetition(inner) = &*outer.ast {
             let both = Span::new(inner.op.span.start, outer.op.span.end);
-            return Err(told("invalid nested repetition operator", part(self.text, &both)));
+            return Err(go_error(
+                "invalid nested repetition operator",
+                part(self.text, &both),
+            ));
         }
         Ok(())
     }

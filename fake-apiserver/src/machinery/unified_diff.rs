@@ -128,11 +128,11 @@ fn parts(old: &[String], new: &[String]) -> Vec<Part> {
 
 /// The common blocks in order: the longest one, and recursively those before and after it.
 fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
-    let places = places(new);
+    let positions = positions(new);
     let mut blocks: Vec<Block> = Vec::new();
     let mut open = vec![(0..old.len(), 0..new.len())];
     while let Some((olds, news)) = open.pop() {
-        let block = longest(old, new, &places, &olds, &news);
+        let block = longest(old, new, &positions, &olds, &news);
         if block.len == 0 {
             continue;
         }
@@ -155,22 +155,22 @@ fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
 }
 
 /// The positions of each line that may start a block.
-fn places(new: &[String]) -> HashMap<&str, Vec<usize>> {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+fn positions(new: &[String]) -> HashMap<&str, Vec<usize>> {
+    let mut positions: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, line) in new.iter().enumerate() {
-        places.entry(line).or_default().push(at);
+        positions.entry(line).or_default().push(at);
     }
     if new.len() >= LONG {
-        places.retain(|_, places| places.len() <= new.len() / 100 + 1);
+        positions.retain(|_, positions| positions.len() <= new.len() / 100 + 1);
     }
-    places
+    positions
 }
 
 /// The longest common block, the first of several.
 fn longest(
     old: &[String],
     new: &[String],
-    places: &HashMap<&str, Vec<usize>>,
+    positions: &HashMap<&str, Vec<usize>>,
     olds: &Range<usize>,
     news: &Range<usize>,
 ) -> Block {
@@ -183,7 +183,7 @@ fn longest(
     let mut lengths: HashMap<usize, usize> = HashMap::new();
     for i in olds.clone() {
         let mut ending = HashMap::new();
-        let found = places.get(old[i].as_str()).into_iter().flatten();
+        let found = positions.get(old[i].as_str()).into_iter().flatten();
         for &j in found.filter(|j| news.contains(j)) {
             let before = j.checked_sub(1).and_then(|before| lengths.get(&before));
             let len = before.copied().unwrap_or_default() + 1;

@@ -1,6 +1,6 @@
 //! Request bodies in protobuf, and kube-apiserver's errors for them.
 
-use super::Fault;
+use super::CodecError;
 use super::decode::{Budget, object};
 use super::envelope::Envelope;
 use crate::machinery::document::summary;
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// `expected`: `apiVersion` and `kind` of the request's resource, for bodies without type. Errors are kube-apiserver's
 /// 400.
 pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Status> {
-    let unrecognized = |why: &Fault| {
+    let unrecognized = |why: &CodecError| {
         let kind = expected.1;
         Status::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): {why} ({})",

@@ -6,7 +6,7 @@
 use super::envelope::{self, Envelope};
 use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
 use super::wire::{BYTES, FIXED64, Reader, Tag, VARINT};
-use super::{Fault, either, scalars};
+use super::{CodecError, either, scalars};
 use serde_json::{Map, Value};
 
 /// Maximum nesting of messages. The API types stay far below; embedded objects can nest without limit.
@@ -33,22 +33,22 @@ impl Budget {
     /// Runs `inside` one level deeper.
     pub(super) fn enter<T>(
         &mut self,
-        inside: impl FnOnce(&mut Self) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        inside: impl FnOnce(&mut Self) -> Result<T, CodecError>,
+    ) -> Result<T, CodecError> {
         self.depth = self
             .depth
             .checked_sub(1)
-            .ok_or_else(|| Fault::new(format!("messages nest deeper than {DEPTH_MAX} levels")))?;
+            .ok_or_else(|| CodecError::new(format!("messages nest deeper than {DEPTH_MAX} levels")))?;
         let found = inside(self);
         self.depth += 1;
         found
     }
 
-    fn spend(&mut self) -> Result<(), Fault> {
+    fn spend(&mut self) -> Result<(), CodecError> {
         self.values = self
             .values
             .checked_sub(1)
-            .ok_or_else(|| Fault::new(format!("the body holds more than {VALUES_MAX} values")))?;
+            .ok_or_else(|| CodecError::new(format!("the body holds more than {VALUES_MAX} values")))?;
         Ok(())
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn merge(
     bytes: &[u8],
     out: &mut Map<String, Value>,
     budget: &mut Budget,
-) -> Result<(), Fault> {
+) -> Result<(), CodecError> {
     budget.enter(|budget| {
         let mut reader = Reader::new(bytes, message.short());
         while let Some(tag) = reader.tag()? {
@@ -81,7 +81,7 @@ fn take(
     reader: &mut Reader<'_>,
     out: &mut Map<String, Value>,
     budget: &mut Budget,
-) -> Result<(), Fault> {
+) -> Result<(), CodecError> {
     let Some(member) = field.member else {
         let WireType::Message(number) = field.of else {
             return reader.skip(tag);
@@ -120,7 +120,7 @@ fn take(
 }
 
 /// A map entry: a message of key and value, either of which may be absent.
-fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> Result<(), Fault> {
+fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> Result<(), CodecError> {
     let mut reader = Reader::new(bytes, "entry");
     let (mut key, mut found) = (String::new(), None);
     while let Some(tag) = reader.tag()? {
@@ -148,7 +148,7 @@ fn value(
     reader: &mut Reader<'_>,
     slot: &mut Value,
     budget: &mut Budget,
-) -> Result<(), Fault> {
+) -> Result<(), CodecError> {
     if field.of.is_varint() {
         expect(VARINT, tag, field)?;
         *slot = scalars::number(field.of, reader.varint()?);
@@ -180,7 +180,7 @@ pub(super) fn object(
     body: &[u8],
     expected: Option<(&str, &str)>,
     budget: &mut Budget,
-) -> Result<Value, Fault> {
+) -> Result<Value, CodecError> {
     let mut envelope = Envelope::read(body)?;
     if let Some((api_version, kind)) = expected {
         if envelope.api_version.is_empty() {
@@ -195,7 +195,7 @@ pub(super) fn object(
             "Object 'Kind' is missing in an object of version {:?}",
             envelope.api_version
         );
-        return Err(Fault::new(text));
+        return Err(CodecError::new(text));
     }
     let mut members = Map::new();
     if let Some(message) = TABLE.wire(&envelope.api_version, &envelope.kind) {
@@ -207,7 +207,7 @@ pub(super) fn object(
 }
 
 /// Raw JSON, or an enveloped object.
-fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
+fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, CodecError> {
     let content = scalars::content(bytes)?;
     if content.is_empty() {
         return Ok(Value::Null);
@@ -215,11 +215,12 @@ fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
     if content.starts_with(envelope::MAGIC) {
         return budget.enter(|budget| object(content, None, budget));
     }
-    serde_json::from_slice(content).map_err(|error| Fault::new(format!("raw content is not JSON: {error}")))
+    serde_json::from_slice(content)
+        .map_err(|error| CodecError::new(format!("raw content is not JSON: {error}")))
 }
 
 /// Adds the fields that were absent on the wire but are present in JSON.
-fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget) -> Result<(), Fault> {
+fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget) -> Result<(), CodecError> {
     for field in &message.fields {
         match (field.member, field.of, field.shape) {
             (None, WireType::Message(inner), _) => complete(TABLE.message(inner), out, budget)?,
@@ -240,7 +241,7 @@ fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget
 }
 
 /// The zero value of a type, as Go serializes it.
-fn zero(of: WireType, budget: &mut Budget) -> Result<Value, Fault> {
+fn zero(of: WireType, budget: &mut Budget) -> Result<Value, CodecError> {
     match of {
         WireType::Message(number) if TABLE.message(number).either => Ok(Value::Null),
         WireType::Message(number) => {
@@ -261,7 +262,7 @@ fn is_zero(field: &WireField, value: &Value) -> bool {
     }
 }
 
-fn expect(wire: u8, tag: Tag, field: &WireField) -> Result<(), Fault> {
+fn expect(wire: u8, tag: Tag, field: &WireField) -> Result<(), CodecError> {
     if tag.wire == wire {
         return Ok(());
     }
@@ -269,7 +270,7 @@ fn expect(wire: u8, tag: Tag, field: &WireField) -> Result<(), Fault> {
     if let Some(first) = name.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    Err(Fault::new(format!(
+    Err(CodecError::new(format!(
         "proto: wrong wireType = {} for field {name}",
         tag.wire
     )))

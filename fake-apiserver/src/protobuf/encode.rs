@@ -5,7 +5,7 @@
 
 use super::table::{Message, Shape, TABLE, WireField, WireType};
 use super::wire::{bytes_field_length, put_bytes, put_fixed, put_nested, put_number};
-use super::{Fault, either, envelope, scalars};
+use super::{CodecError, either, envelope, scalars};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -31,7 +31,7 @@ impl Encoded {
 }
 
 /// Encodes an object by its `apiVersion` and `kind`.
-pub(crate) fn encode(object: &Value) -> Result<Encoded, Fault> {
+pub(crate) fn encode(object: &Value) -> Result<Encoded, CodecError> {
     let text = |member: &str| object[member].as_str().unwrap_or_default();
     // Some discovery documents have no `apiVersion`.
     let api_version = if text("apiVersion").is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn list<'a>(
     kind: &str,
     metadata: Map<String, Value>,
     items: impl Iterator<Item = &'a [u8]> + Clone,
-) -> Result<Bytes, Fault> {
+) -> Result<Bytes, CodecError> {
     let Some(message) = TABLE.wire(api_version, kind) else {
         return Err(unknown(api_version, kind));
     };
@@ -84,8 +84,8 @@ pub(crate) fn list<'a>(
     Ok(out.into())
 }
 
-fn unknown(api_version: &str, kind: &str) -> Fault {
-    Fault::new(format!(
+fn unknown(api_version: &str, kind: &str) -> CodecError {
+    CodecError::new(format!(
         "{api_version} {kind} has no protobuf form; ask for application/json"
     ))
 }
@@ -94,7 +94,7 @@ fn put_message(
     message: &Message,
     members: Option<&Map<String, Value>>,
     out: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<(), CodecError> {
     for field in &message.fields {
         match (field.member, field.of) {
             (None, WireType::Message(inner)) => {
@@ -106,7 +106,8 @@ fn put_message(
                 let value = members
                     .and_then(|members| members.get(member))
                     .filter(|value| !value.is_null());
-                put_field(field, value, out).map_err(|Fault(text)| Fault(format!("{member}: {text}")))?;
+                put_field(field, value, out)
+                    .map_err(|CodecError(text)| CodecError(format!("{member}: {text}")))?;
             }
             (None, _) => {}
         }
@@ -114,7 +115,7 @@ fn put_message(
     Ok(())
 }
 
-fn put_field(field: &WireField, value: Option<&Value>, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_field(field: &WireField, value: Option<&Value>, out: &mut Vec<u8>) -> Result<(), CodecError> {
     match (field.shape, value) {
         (Shape::One, None) if matches!(field.of, WireType::Bytes | WireType::Strings) => Ok(()),
         (Shape::One, value) => put_value(field.number, field.of, value.unwrap_or(&Value::Null), out),
@@ -135,7 +136,7 @@ fn put_field(field: &WireField, value: Option<&Value>, out: &mut Vec<u8>) -> Res
 }
 
 /// A field with its tag; `null` is the zero value.
-fn put_value(number: u32, of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_value(number: u32, of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     match (of, value) {
         (WireType::Message(inner), _) if TABLE.message(inner).either => {
             let message = TABLE.message(inner);

@@ -3,7 +3,7 @@
 //! Owns `runtime.Unknown` and `WatchEvent`. Does not know the content.
 
 use super::wire::{BYTES, Reader, bytes_field_length, put_bytes, put_tag, put_varint};
-use super::{Fault, scalars};
+use super::{CodecError, scalars};
 use bytes::{BufMut, BytesMut};
 
 /// The prefix of every body.
@@ -18,16 +18,16 @@ pub(super) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    pub(super) fn read(body: &'a [u8]) -> Result<Self, Fault> {
+    pub(super) fn read(body: &'a [u8]) -> Result<Self, CodecError> {
         if body.is_empty() {
-            return Err(Fault::new("empty data"));
+            return Err(CodecError::new("empty data"));
         }
         let Some(rest) = body.strip_prefix(MAGIC) else {
             let text = "provided data does not appear to be a protobuf message, expected prefix";
-            return Err(Fault::new(format!("{text} [107 56 115 0]")));
+            return Err(CodecError::new(format!("{text} [107 56 115 0]")));
         };
         if rest.is_empty() {
-            return Err(Fault::new("empty body"));
+            return Err(CodecError::new("empty body"));
         }
         let mut envelope = Self::default();
         let mut reader = Reader::new(rest, "Unknown");
@@ -41,7 +41,7 @@ impl<'a> Envelope<'a> {
         Ok(envelope)
     }
 
-    fn read_type(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    fn read_type(&mut self, bytes: &[u8]) -> Result<(), CodecError> {
         let mut reader = Reader::new(bytes, "TypeMeta");
         while let Some(tag) = reader.tag()? {
             match (tag.number, tag.wire) {

@@ -3,7 +3,7 @@
 //! Owns the message tables and their encoder. Does not know the content of documents. There is no decoder: the server never reads such
 //! documents.
 
-use super::Fault;
+use super::CodecError;
 use super::wire::{put_bytes, put_nested, put_number, put_tag};
 use bytes::Bytes;
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn whole(messages: &Messages, document: &Value) -> Bytes {
     message(messages, "Document", document, &mut out).map_or_else(|_| Bytes::new(), |()| out.into())
 }
 
-fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let fields = messages.get(name).map_or(&[][..], Vec::as_slice);
     for field in fields {
         match field.from {
@@ -117,7 +117,7 @@ fn put_members(
     field: &GnosticField,
     value: &Value,
     out: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<(), CodecError> {
     let has_own = |name: &str| {
         let mut own = fields.iter();
         own.any(|field| matches!(field.from, From::Member(member) if member == name))
@@ -133,7 +133,12 @@ fn put_members(
     Ok(())
 }
 
-fn put_all(messages: &Messages, field: &GnosticField, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_all(
+    messages: &Messages,
+    field: &GnosticField,
+    value: &Value,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
     match value {
         Value::Array(items) if field.is_list => items
             .iter()
@@ -143,7 +148,7 @@ fn put_all(messages: &Messages, field: &GnosticField, value: &Value, out: &mut V
 }
 
 /// Writes a field. Like proto3, omits `false`.
-fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     match of {
         Of::Text => put_bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
         Of::Bool if value == &Value::Bool(true) => put_number(out, number, 1),

@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 const DEPTH_MAX: u32 = 6;
 
 /// Generates objects in the JSON form that kube-apiserver writes.
-pub(super) struct Maker {
+pub(super) struct MessageGenerator {
     rng: TestRng,
     /// Sets every field.
     full: bool,
     depth: u32,
 }
 
-impl Maker {
+impl MessageGenerator {
     pub(super) fn new(seed: [u8; 32], full: bool) -> Self {
         Self {
             rng: TestRng::from_seed(prop::test_runner::RngAlgorithm::ChaCha, &seed),

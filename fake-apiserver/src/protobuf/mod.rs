@@ -30,9 +30,9 @@ pub(crate) const MEDIA: &str = "application/vnd.kubernetes.protobuf";
 /// An error of encoding or decoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Fault(String);
+pub(crate) struct CodecError(String);
 
-impl Fault {
+impl CodecError {
     fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

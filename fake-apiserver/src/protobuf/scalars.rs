@@ -2,7 +2,7 @@
 //!
 //! Owns quantities, times, int-or-strings, raw content and string lists, in both directions. Does not know the type table.
 
-use super::Fault;
+use super::CodecError;
 use super::table::WireType;
 use super::wire::{BYTES, Reader, VARINT, put_bytes, put_number};
 use crate::machinery::quantity::{Quantity, QuantityError};
@@ -52,7 +52,7 @@ pub(super) fn zero(of: WireType) -> Value {
 }
 
 /// Decodes the bytes of a length-delimited scalar.
-pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
+pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     match of {
         WireType::String => Ok(text(bytes).into()),
         WireType::Bytes => Ok(BASE64.encode(bytes).into()),
@@ -65,7 +65,7 @@ pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
 }
 
 /// The first field of a message that wraps a byte string; the last occurrence counts.
-pub(super) fn content(bytes: &[u8]) -> Result<&[u8], Fault> {
+pub(super) fn content(bytes: &[u8]) -> Result<&[u8], CodecError> {
     let mut reader = Reader::new(bytes, "content");
     let mut content: &[u8] = &[];
     while let Some(tag) = reader.tag()? {
@@ -77,18 +77,18 @@ pub(super) fn content(bytes: &[u8]) -> Result<&[u8], Fault> {
     Ok(content)
 }
 
-fn quantity(text: &str) -> Result<String, Fault> {
+fn quantity(text: &str) -> Result<String, CodecError> {
     if text.is_empty() {
         return Ok("0".to_owned());
     }
     let parsed: Result<Quantity, QuantityError> = text.parse();
     parsed
         .map(|quantity| quantity.to_string())
-        .map_err(|error| Fault::new(error.to_string()))
+        .map_err(|error| CodecError::new(error.to_string()))
 }
 
 /// Seconds and nanoseconds; an empty message is an unset time.
-fn time(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
+fn time(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -102,11 +102,11 @@ fn time(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
         _ => ("%Y-%m-%dT%H:%M:%SZ", 0),
     };
     let time = Timestamp::from_nanosecond(i128::from(seconds) * 1_000_000_000 + nanos)
-        .map_err(|_| Fault::new(format!("a time of {seconds} seconds is out of range")))?;
+        .map_err(|_| CodecError::new(format!("a time of {seconds} seconds is out of range")))?;
     Ok(time.strftime(format).to_string().into())
 }
 
-fn two_numbers(bytes: &[u8]) -> Result<(i64, i64), Fault> {
+fn two_numbers(bytes: &[u8]) -> Result<(i64, i64), CodecError> {
     let mut reader = Reader::new(bytes, "Timestamp");
     let mut numbers = (0, 0);
     while let Some(tag) = reader.tag()? {
@@ -119,7 +119,7 @@ fn two_numbers(bytes: &[u8]) -> Result<(i64, i64), Fault> {
     Ok(numbers)
 }
 
-fn int_or_string(bytes: &[u8]) -> Result<Value, Fault> {
+fn int_or_string(bytes: &[u8]) -> Result<Value, CodecError> {
     let mut reader = Reader::new(bytes, "IntOrString");
     let (mut kind, mut int, mut string) = (0, 0, String::new());
     while let Some(tag) = reader.tag()? {
@@ -137,7 +137,7 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, Fault> {
     })
 }
 
-fn strings(bytes: &[u8]) -> Result<Value, Fault> {
+fn strings(bytes: &[u8]) -> Result<Value, CodecError> {
     let mut reader = Reader::new(bytes, "list");
     let mut list: Vec<Value> = Vec::new();
     while let Some(tag) = reader.tag()? {
@@ -150,7 +150,7 @@ fn strings(bytes: &[u8]) -> Result<Value, Fault> {
 }
 
 /// The varint of an integer or boolean.
-pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, Fault> {
+pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, CodecError> {
     match (of, value) {
         (WireType::Bool, Value::Bool(value)) => Ok(u64::from(*value)),
         // Negative numbers of either type are sign-extended to 64 bits.
@@ -158,13 +158,13 @@ pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, Fault> {
             .as_i64()
             .filter(|value| of == WireType::Int64 || i32::try_from(*value).is_ok())
             .map(|value| value as u64)
-            .ok_or_else(|| Fault::new(format!("{value} is not in the range of the field"))),
+            .ok_or_else(|| CodecError::new(format!("{value} is not in the range of the field"))),
         _ => Err(mismatch(&format!("{of:?}"), value)),
     }
 }
 
 /// Appends the content of a length-delimited scalar; `null` is the zero value.
-pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     match (of, value) {
         (WireType::Quantity, Value::Null) => put_bytes(out, 1, b"0"),
         (WireType::IntOrString, Value::Null) => put_int_or_string(0, 0, "", out),
@@ -173,7 +173,7 @@ pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(
         (WireType::Bytes, Value::String(text)) => out.extend(
             BASE64
                 .decode(text)
-                .map_err(|error| Fault::new(format!("not base64: {error}")))?,
+                .map_err(|error| CodecError::new(format!("not base64: {error}")))?,
         ),
         (WireType::Quantity, Value::String(text)) => put_bytes(out, 1, quantity(text)?.as_bytes()),
         (WireType::Quantity, Value::Number(number)) => {
@@ -196,9 +196,9 @@ pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-fn put_time(of: WireType, text: &str, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_time(of: WireType, text: &str, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let time: Timestamp = text.parse().map_err(|_| {
-        Fault::new(format!(
+        CodecError::new(format!(
             "{text:?} is no time; write it as in 2006-01-02T15:04:05Z"
         ))
     })?;
@@ -227,7 +227,7 @@ fn put_int_or_string(kind: u64, int: u64, string: &str, out: &mut Vec<u8>) {
 }
 
 /// The error for a value of the wrong JSON type.
-pub(super) fn mismatch(wanted: &str, value: &Value) -> Fault {
+pub(super) fn mismatch(wanted: &str, value: &Value) -> CodecError {
     let found = match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -236,5 +236,5 @@ pub(super) fn mismatch(wanted: &str, value: &Value) -> Fault {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     };
-    Fault::new(format!("{found} where {wanted} is wanted"))
+    CodecError::new(format!("{found} where {wanted} is wanted"))
 }

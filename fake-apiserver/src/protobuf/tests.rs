@@ -1,6 +1,6 @@
 //! Properties of the encoding, and bytes written by hand from the field table.
 
-use super::maker::Maker;
+use super::maker::MessageGenerator;
 use super::{decode, encode, is_known, list};
 use crate::kinds::KINDS;
 use crate::machinery::status::Status;
@@ -46,7 +46,7 @@ proptest! {
 
     #[test]
     fn json_survives_a_protobuf_round_trip(seed: [u8; 32]) {
-        let mut maker = Maker::new(seed, false);
+        let mut maker = MessageGenerator::new(seed, false);
         for (api_version, kind) in kinds() {
             let object = maker.object(&api_version, &kind);
             prop_assert_eq!(&roundtrip(&object).expect("encoded objects can be decoded"), &object);
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn corrupted_objects_never_panic(seed: [u8; 32], at: prop::sample::Index, byte: u8, truncate: bool) {
-        let pod = Maker::new(seed, false).object("v1", "Pod");
+        let pod = MessageGenerator::new(seed, false).object("v1", "Pod");
         let mut body = encode(&pod).expect("the object has the form of its type").whole().to_vec();
         let at = at.index(body.len());
         if truncate { body.truncate(at) } else { body[at] = byte }
@@ -80,7 +80,7 @@ proptest! {
 fn message_table_matches_k8s_openapi() {
     use k8s_openapi::api::{apps, coordination, core, events, policy, storage};
     fn check<T: serde::de::DeserializeOwned + serde::Serialize>(api_version: &str, kind: &str) {
-        let mut object = Maker::new([7; 32], true).object(api_version, kind);
+        let mut object = MessageGenerator::new([7; 32], true).object(api_version, kind);
         let typed: T = serde_json::from_value(object.clone()).unwrap_or_else(|e| panic!("{kind}: {e}"));
         let mut known = serde_json::to_value(typed).expect("typed objects serialize");
         drop_nulls(&mut object);

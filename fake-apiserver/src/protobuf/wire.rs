@@ -2,7 +2,7 @@
 //!
 //! Owns the grammar, with the error messages of kube-apiserver's decoder. Does not know messages.
 
-use super::Fault;
+use super::CodecError;
 
 /// Wire types of decoded fields; the others are skipped.
 pub(super) const VARINT: u8 = 0;
@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The tag of the next field; `None` at the end.
-    pub(super) fn tag(&mut self) -> Result<Option<Tag>, Fault> {
+    pub(super) fn tag(&mut self) -> Result<Option<Tag>, CodecError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -42,11 +42,11 @@ impl<'a> Reader<'a> {
         let number = (tag >> 3) as i32;
         if wire == GROUP_END {
             let text = format!("proto: {}: wiretype end group for non-group", self.message);
-            return Err(Fault::new(text));
+            return Err(CodecError::new(text));
         }
         match u32::try_from(number) {
             Ok(number) if number > 0 => Ok(Some(Tag { number, wire })),
-            _ => Err(Fault::new(format!(
+            _ => Err(CodecError::new(format!(
                 "proto: {}: illegal tag {number} (wire type {tag})",
                 self.message
             ))),
@@ -57,34 +57,36 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    pub(super) fn varint(&mut self) -> Result<u64, Fault> {
+    pub(super) fn varint(&mut self) -> Result<u64, CodecError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
-            let (first, rest) = self.rest.split_first().ok_or_else(Fault::end)?;
+            let (first, rest) = self.rest.split_first().ok_or_else(CodecError::end)?;
             self.rest = rest;
             value |= u64::from(first & 0x7f) << shift;
             if first & 0x80 == 0 {
                 return Ok(value);
             }
         }
-        Err(Fault::new("proto: integer overflow"))
+        Err(CodecError::new("proto: integer overflow"))
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], CodecError> {
         let length = self.varint()? as i64;
         let length = usize::try_from(length)
-            .map_err(|_| Fault::new("proto: negative length found during unmarshaling"))?;
+            .map_err(|_| CodecError::new("proto: negative length found during unmarshaling"))?;
         self.take(length)
     }
 
     /// A double.
-    pub(super) fn fixed(&mut self) -> Result<f64, Fault> {
+    pub(super) fn fixed(&mut self) -> Result<f64, CodecError> {
         let bytes = self.take(8)?;
-        Ok(f64::from_le_bytes(bytes.try_into().map_err(|_| Fault::end())?))
+        Ok(f64::from_le_bytes(
+            bytes.try_into().map_err(|_| CodecError::end())?,
+        ))
     }
 
     /// Skips an unknown field.
-    pub(super) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
+    pub(super) fn skip(&mut self, tag: Tag) -> Result<(), CodecError> {
         let mut groups = 0_u32;
         let mut wire = tag.wire;
         loop {
@@ -94,9 +96,9 @@ impl<'a> Reader<'a> {
                 BYTES => drop(self.bytes()?),
                 GROUP => groups += 1,
                 GROUP_END if groups > 0 => groups -= 1,
-                GROUP_END => return Err(Fault::new("proto: unexpected end of group")),
+                GROUP_END => return Err(CodecError::new("proto: unexpected end of group")),
                 FIXED32 => drop(self.take(4)?),
-                other => return Err(Fault::new(format!("proto: illegal wireType {other}"))),
+                other => return Err(CodecError::new(format!("proto: illegal wireType {other}"))),
             }
             if groups == 0 {
                 return Ok(());
@@ -105,8 +107,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Fault> {
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or_else(Fault::end)?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], CodecError> {
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or_else(CodecError::end)?;
         self.rest = rest;
         Ok(taken)
     }
@@ -147,8 +149,8 @@ pub(super) fn put_fixed(out: &mut Vec<u8>, number: u32, value: f64) {
 pub(super) fn put_nested(
     out: &mut Vec<u8>,
     number: u32,
-    fill: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    fill: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+) -> Result<(), CodecError> {
     put_tag(out, number, BYTES);
     let length_at = out.len();
     // Most messages are short: reserve one byte for the length, and move longer ones.

@@ -9,7 +9,7 @@ use super::field_path::{FieldPath, PathStep};
 use super::form_error::{Class, FormError, Wanted};
 use super::scalar::{Layout, MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
 use super::types::{Field, Presence, Type, ValueType};
-use crate::machinery::member_order::{self, Meeting};
+use crate::machinery::member_order::{self, Occurrence};
 use serde_json::{Map, Value};
 
 /// Maximum number of reported unknown fields: a request can contain millions.
@@ -66,10 +66,12 @@ impl Found {
     fn outcome(mut self, body: Option<&[u8]>) -> Result<Conformed, FormError> {
         let first = match body {
             Some(body) if self.wrong.len() > 1 => {
-                let wanted: Vec<Meeting<'_>> =
+                let wanted: Vec<Occurrence<'_>> =
                     self.wrong.iter().map(|(path, _)| (path.as_str(), 1)).collect();
-                let places = member_order::places(body, &wanted);
-                (0..places.len()).min_by_key(|i| places[*i]).unwrap_or_default()
+                let positions = member_order::positions(body, &wanted);
+                (0..positions.len())
+                    .min_by_key(|i| positions[*i])
+                    .unwrap_or_default()
             }
             _ => 0,
         };

@@ -6,7 +6,7 @@ use super::custom::{self, Nulls};
 use super::decoded::{DecodeError, Decoded, strict_errors_for};
 use crate::kinds::{Catalogue, Kind};
 use crate::machinery::document::{Document, misfit};
-use crate::machinery::member_order::{self, Meeting};
+use crate::machinery::member_order::{self, Occurrence};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::schema::{self, Conformed, conform};
@@ -81,10 +81,13 @@ fn strict_errors(unknown: &[String], duplicates: &[String], body: Option<&[u8]>)
     };
     let once = unknown.iter().map(|path| (path.as_str(), 1));
     let twice = duplicates.iter().map(|path| (path.as_str(), 2));
-    let wanted: Vec<Meeting<'_>> = once.chain(twice).collect();
-    let mut placed: Vec<(usize, String)> = member_order::places(body, &wanted).into_iter().zip(all).collect();
-    placed.sort_by_key(|(place, _)| *place);
-    placed.into_iter().map(|(_, flaw)| flaw).collect()
+    let wanted: Vec<Occurrence<'_>> = once.chain(twice).collect();
+    let mut positioned: Vec<(usize, String)> = member_order::positions(body, &wanted)
+        .into_iter()
+        .zip(all)
+        .collect();
+    positioned.sort_by_key(|(position, _)| *position);
+    positioned.into_iter().map(|(_, flaw)| flaw).collect()
 }
 
 /// Checks and normalizes an object by the schema of its kind.

@@ -16,7 +16,7 @@ use crate::machinery::go;
 use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::patch::json_patch::{self, Operation};
-use crate::patch::strategic::{self, Misuse};
+use crate::patch::strategic::{self, StrategicPatchError};
 use crate::schema::Type;
 use crate::store::Txn;
 use serde_json::Value;
@@ -144,8 +144,8 @@ impl<'a> ParsedPatch<'a> {
                 let of = of.ok_or_else(|| Status::unsupported_patch("415: Unsupported Media Type"))?;
                 let identity = ["apiVersion", "kind"].map(|name| (name, document[name].clone()));
                 strategic::apply(of, document, patch).map_err(|misuse| match misuse {
-                    Misuse::Form(text) => Status::bad_request(text),
-                    Misuse::Fit(text) => Status::internal(text),
+                    StrategicPatchError::Form(text) => Status::bad_request(text),
+                    StrategicPatchError::Fit(text) => Status::internal(text),
                 })?;
                 // kube-apiserver ignores changes of the type by a strategic merge patch.
                 for (name, value) in identity {

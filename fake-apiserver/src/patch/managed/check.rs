@@ -2,7 +2,7 @@
 //!
 //! Stricter than decoding: rejects unknown fields and does not coerce values.
 
-use super::nature::Nature;
+use super::type_structure::TypeStructure;
 use crate::machinery::go;
 use crate::schema::{Field, Ownership, Type, ValueType};
 use crate::structural::Schema;
@@ -10,14 +10,14 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// Limit of reported errors: a body can contain millions.
-const FAULTS_MAX: usize = 100;
+const VIOLATIONS_MAX: usize = 100;
 
 /// Validates a document; the error lists all violations.
-pub(super) fn check(nature: Nature<'_>, document: &Value) -> Result<(), String> {
+pub(super) fn check(structure: TypeStructure<'_>, document: &Value) -> Result<(), String> {
     let mut errors = Violations::default();
-    match nature {
-        Nature::Struct(of) => errors.members(of, document),
-        nature => errors.by_nature(nature, "object", document),
+    match structure {
+        TypeStructure::Struct(of) => errors.members(of, document),
+        structure => errors.by_structure(structure, "object", document),
     }
     match errors.found.as_slice() {
         [] => Ok(()),
@@ -34,16 +34,16 @@ struct Violations {
 
 impl Violations {
     fn report(&mut self, why: &str) {
-        if self.found.len() < FAULTS_MAX {
+        if self.found.len() < VIOLATIONS_MAX {
             let separator = if self.path.is_empty() { "" } else { ": " };
             self.found.push(format!("{}{separator}{why}", self.path));
         }
     }
 
-    fn below(&mut self, element: &str, look: impl FnOnce(&mut Self)) {
+    fn below(&mut self, element: &str, check_value: impl FnOnce(&mut Self)) {
         let length = self.path.len();
         self.path.push_str(element);
-        look(self);
+        check_value(self);
         self.path.truncate(length);
     }
 
@@ -62,44 +62,46 @@ impl Violations {
         }
     }
 
-    /// Validates a value by its nature; `of` is its OpenAPI type.
-    fn by_nature(&mut self, nature: Nature<'_>, of: &str, value: &Value) {
-        match (nature, value) {
+    /// Validates a value by its structure; `of` is its OpenAPI type.
+    fn by_structure(&mut self, structure: TypeStructure<'_>, of: &str, value: &Value) {
+        match (structure, value) {
             (_, Value::Null) => {}
-            (Nature::Struct(of), _) => self.members(of, value),
-            (Nature::Schema(_), Value::Object(members)) => {
+            (TypeStructure::Struct(of), _) => self.members(of, value),
+            (TypeStructure::Schema(_), Value::Object(members)) => {
                 for (name, member) in members {
-                    let Some(inner) = nature.member(name) else {
+                    let Some(inner) = structure.member(name) else {
                         return self.below(&format!(".{name}"), |at| {
                             at.report("field not declared in schema")
                         });
                     };
-                    let schema = nature.schema_of(name);
+                    let schema = structure.schema_of(name);
                     self.below(&format!(".{name}"), |at| at.by_schema(inner, schema, member));
                 }
             }
-            (Nature::Entries(list), Value::Array(items)) => self.entries(nature, items, |at, item| {
-                at.by_schema(nature.entry(), list.items.as_deref(), item);
-            }),
-            (Nature::Set, Value::Array(items)) => self.entries(nature, items, |_, _| {}),
-            (Nature::Free, _) => {}
+            (TypeStructure::Entries(list), Value::Array(items)) => {
+                self.entries(structure, items, |at, item| {
+                    at.by_schema(structure.entry(), list.items.as_deref(), item);
+                })
+            }
+            (TypeStructure::Set, Value::Array(items)) => self.entries(structure, items, |_, _| {}),
+            (TypeStructure::Free, _) => {}
             _ => self.report_type(of, value),
         }
     }
 
-    fn by_schema(&mut self, nature: Nature<'_>, schema: Option<&Schema>, value: &Value) {
+    fn by_schema(&mut self, structure: TypeStructure<'_>, schema: Option<&Schema>, value: &Value) {
         let of = schema.map_or("", |schema| schema.of);
         let inner = schema.and_then(|schema| schema.items.as_deref());
-        match (nature, value, inner) {
-            (Nature::Leaf, Value::Array(items), Some(inner)) => {
+        match (structure, value, inner) {
+            (TypeStructure::Leaf, Value::Array(items), Some(inner)) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.below(&format!("[{at}]"), |place| {
-                        place.by_schema(Nature::of_schema(inner), Some(inner), item);
+                    self.below(&format!("[{at}]"), |violations_below| {
+                        violations_below.by_schema(TypeStructure::of_schema(inner), Some(inner), item);
                     });
                 }
             }
-            (Nature::Leaf, ..) => self.report_type(of, value),
-            _ => self.by_nature(nature, of, value),
+            (TypeStructure::Leaf, ..) => self.report_type(of, value),
+            _ => self.by_structure(structure, of, value),
         }
     }
 
@@ -134,21 +136,30 @@ impl Violations {
         match (&field.form, value, &field.ownership) {
             (ValueType::List(_), Value::Array(items), Ownership::Keyed(_) | Ownership::Set) => {
                 let element = field.form.element();
-                self.entries(Nature::of(&field.form, &field.ownership), items, |at, item| {
-                    if let Some(element) = element {
-                        at.value(element, item);
-                    }
-                });
+                self.entries(
+                    TypeStructure::of(&field.form, &field.ownership),
+                    items,
+                    |at, item| {
+                        if let Some(element) = element {
+                            at.value(element, item);
+                        }
+                    },
+                );
             }
             _ => self.value(&field.form, value),
         }
     }
 
     /// Entries of an associative list: each key can occur once.
-    fn entries(&mut self, nature: Nature<'_>, items: &[Value], look: impl Fn(&mut Self, &Value)) {
+    fn entries(
+        &mut self,
+        structure: TypeStructure<'_>,
+        items: &[Value],
+        check_value: impl Fn(&mut Self, &Value),
+    ) {
         let mut seen = HashSet::new();
         for (at, item) in items.iter().enumerate() {
-            let name = match nature.name(item) {
+            let name = match structure.name(item) {
                 Ok(name) => name,
                 Err(why) => return self.report(&format!("element {at}: {why}")),
             };
@@ -156,7 +167,7 @@ impl Violations {
             if !seen.insert(name) {
                 self.report(&format!("duplicate entries for key {shown}"));
             }
-            self.below(&shown, |at| look(at, item));
+            self.below(&shown, |at| check_value(at, item));
         }
     }
 
@@ -183,7 +194,9 @@ impl Violations {
             (ValueType::Struct(id), _) => self.members(id.get(), value),
             (ValueType::List(inner), Value::Array(items)) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.below(&format!("[{at}]"), |place| place.value(inner, item));
+                    self.below(&format!("[{at}]"), |violations_below| {
+                        violations_below.value(inner, item)
+                    });
                 }
             }
             (ValueType::Map(inner), Value::Object(members)) => {

@@ -1,7 +1,7 @@
 //! The field set of a value, and the difference between two values.
 
-use super::nature::{Nature, is_hollow};
 use super::set::{Element, Node, Set};
+use super::type_structure::{TypeStructure, is_empty_value};
 use serde_json::{Map, Value};
 
 /// The difference between two objects.
@@ -13,30 +13,30 @@ pub(super) struct Changes<'a> {
 }
 
 /// The field set of a value.
-pub(super) fn fields<'a>(nature: Nature<'_>, value: &'a Value) -> Set<'a> {
-    let node = |element, inner: Nature<'_>, value, named| Node {
+pub(super) fn fields<'a>(structure: TypeStructure<'_>, value: &'a Value) -> Set<'a> {
+    let node = |element, inner: TypeStructure<'_>, value, named| Node {
         element,
         // A struct field is in the set through its inner fields; map members and list entries are in it themselves.
-        member: named || matches!(inner.of_value(value), Nature::Leaf) || is_nothing(value),
+        member: named || matches!(inner.of_value(value), TypeStructure::Leaf) || is_nothing(value),
         inner: fields(inner, value),
     };
     let nodes = match value {
-        Value::Object(members) if nature.has_members() => members
+        Value::Object(members) if structure.has_members() => members
             .iter()
             .filter_map(|(name, value)| {
-                let inner = nature.member(name)?;
+                let inner = structure.member(name)?;
                 Some(node(
                     Element::Field(name.into()),
                     inner,
                     value,
-                    !nature.declares(name),
+                    !structure.declares(name),
                 ))
             })
             .collect(),
-        Value::Array(items) if nature.has_entries() => group(nature, Some(value))
+        Value::Array(items) if structure.has_entries() => group(structure, Some(value))
             .into_iter()
             .map(|(element, entries)| match entries.as_slice() {
-                [one] => node(element, nature.entry(), one, true),
+                [one] => node(element, structure.entry(), one, true),
                 _ => Node {
                     element,
                     member: true,
@@ -55,8 +55,8 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// The difference between two values.
-pub(super) fn compare<'a>(nature: Nature<'_>, old: &'a Value, new: &'a Value) -> Changes<'a> {
-    let difference = between(nature, Some(old), Some(new));
+pub(super) fn compare<'a>(structure: TypeStructure<'_>, old: &'a Value, new: &'a Value) -> Changes<'a> {
+    let difference = between(structure, Some(old), Some(new));
     Changes {
         added: difference.added.1,
         modified: difference.modified.1,
@@ -72,11 +72,18 @@ struct Difference<'a> {
     removed: (bool, Set<'a>),
 }
 
-fn between<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
+fn between<'a>(
+    structure: TypeStructure<'_>,
+    old: Option<&'a Value>,
+    new: Option<&'a Value>,
+) -> Difference<'a> {
     let mut out = Difference::default();
     // A free-form value is compared by member only if both values are objects.
-    let nature = old.into_iter().chain(new).fold(nature, Nature::of_value);
-    let leaf = matches!(nature, Nature::Leaf) || (is_hollow(old) && is_hollow(new));
+    let structure = old
+        .into_iter()
+        .chain(new)
+        .fold(structure, TypeStructure::of_value);
+    let leaf = matches!(structure, TypeStructure::Leaf) || (is_empty_value(old) && is_empty_value(new));
     match (old, new) {
         (None, _) => out.added.0 = true,
         (_, None) => out.removed.0 = true,
@@ -84,9 +91,9 @@ fn between<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value
     }
     if !leaf {
         let mut level = Level::default();
-        match nature.has_entries() {
-            true => entries(nature, old, new, &mut level),
-            false => members(nature, old, new, &mut level),
+        match structure.has_entries() {
+            true => entries(structure, old, new, &mut level),
+            false => members(structure, old, new, &mut level),
         }
         out.added.1 = Set::new(level.added);
         out.modified.1 = Set::new(level.modified);
@@ -129,26 +136,36 @@ impl<'a> Level<'a> {
     }
 }
 
-fn members<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
+fn members<'a>(
+    structure: TypeStructure<'_>,
+    old: Option<&'a Value>,
+    new: Option<&'a Value>,
+    level: &mut Level<'a>,
+) {
     let (before, after) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
     for (name, value) in after.into_iter().flatten() {
         let was = before.and_then(|before| before.get(name));
-        if let Some(inner) = nature.member(name) {
+        if let Some(inner) = structure.member(name) {
             level.take(&Element::Field(name.into()), between(inner, was, Some(value)));
         }
     }
     for (name, value) in before.into_iter().flatten() {
         let gone = after.is_none_or(|after| !after.contains_key(name));
-        if let Some(inner) = nature.member(name).filter(|_| gone) {
+        if let Some(inner) = structure.member(name).filter(|_| gone) {
             level.take(&Element::Field(name.into()), between(inner, Some(value), None));
         }
     }
 }
 
 /// Entries with the same key are one field and change together.
-fn entries<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
-    let (mut before, after) = (group(nature, old), group(nature, new));
-    let inner = nature.entry();
+fn entries<'a>(
+    structure: TypeStructure<'_>,
+    old: Option<&'a Value>,
+    new: Option<&'a Value>,
+    level: &mut Level<'a>,
+) {
+    let (mut before, after) = (group(structure, old), group(structure, new));
+    let inner = structure.entry();
     for (element, is) in after {
         let at = before.binary_search_by(|(other, _)| other.cmp(&element));
         let was = at.map(|at| std::mem::take(&mut before[at].1)).unwrap_or_default();
@@ -160,7 +177,7 @@ fn entries<'a>(nature: Nature<'_>, old: Option<&'a Value>, new: Option<&'a Value
 }
 
 impl<'a> Level<'a> {
-    fn entry(&mut self, inner: Nature<'_>, element: Element<'a>, was: &[&'a Value], is: &[&'a Value]) {
+    fn entry(&mut self, inner: TypeStructure<'_>, element: Element<'a>, was: &[&'a Value], is: &[&'a Value]) {
         match (was, is) {
             ([] | [_], [] | [_]) => {
                 let difference = between(inner, was.first().copied(), is.first().copied());
@@ -185,10 +202,13 @@ impl<'a> Level<'a> {
 }
 
 /// The entries of a list by key, sorted. Entries without key are ignored.
-fn group<'a>(nature: Nature<'_>, list: Option<&'a Value>) -> Vec<(Element<'static>, Vec<&'a Value>)> {
+fn group<'a>(
+    structure: TypeStructure<'_>,
+    list: Option<&'a Value>,
+) -> Vec<(Element<'static>, Vec<&'a Value>)> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
     let mut named: Vec<(Element<'static>, Vec<&Value>)> = items
-        .filter_map(|item| Some((nature.name(item).ok()?, vec![item])))
+        .filter_map(|item| Some((structure.name(item).ok()?, vec![item])))
         .collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));
     named.dedup_by(|later, first| {

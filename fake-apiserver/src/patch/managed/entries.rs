@@ -163,7 +163,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Removes changed and removed fields from all entries, except that of one manager.
-    pub(super) fn give_up(&mut self, except: Option<&Id<'_>>, changed: &Set<'_>, removed: &Set<'_>) {
+    pub(super) fn release(&mut self, except: Option<&Id<'_>>, changed: &Set<'_>, removed: &Set<'_>) {
         for entry in &mut self.list {
             if except.is_none_or(|id| entry.id != *id) {
                 let set = std::mem::take(&mut entry.set);
@@ -227,9 +227,9 @@ impl<'a> Entries<'a> {
         }
         let (mut updaters, appliers): (Vec<_>, Vec<_>) = self.list.drain(..).partition(is_update);
         updaters.sort_by(|a, b| (&a.time, a.id.rank()).cmp(&(&b.time, b.id.rank())));
-        let mut kept: Vec<ManagedFieldsEntry<'a>> = Vec::new();
+        let mut retained: Vec<ManagedFieldsEntry<'a>> = Vec::new();
         for entry in updaters {
-            let older = (kept.iter_mut()).find(|older| older.id.api_version == entry.id.api_version);
+            let older = (retained.iter_mut()).find(|older| older.id.api_version == entry.id.api_version);
             match older.filter(|_| count > UPDATERS_MAX) {
                 Some(bucket) => {
                     bucket.id.manager = ANCIENT.into();
@@ -238,15 +238,15 @@ impl<'a> Entries<'a> {
                     bucket.time = entry.time;
                     count -= 1;
                 }
-                None => kept.push(entry),
+                None => retained.push(entry),
             }
         }
         self.list = appliers;
-        self.list.extend(kept);
+        self.list.extend(retained);
     }
 
     /// Whether the entries are equal except for times.
-    pub(super) fn is_alike(&self, other: &Self) -> bool {
+    pub(super) fn equals_except_times(&self, other: &Self) -> bool {
         let same = |(a, b): (&ManagedFieldsEntry<'_>, &ManagedFieldsEntry<'_>)| {
             a.id == b.id && a.id.api_version == b.id.api_version && a.set == b.set
         };

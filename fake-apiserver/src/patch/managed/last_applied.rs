@@ -3,8 +3,8 @@
 
 use super::check::check;
 use super::compare::{compare, fields};
-use super::nature::Nature;
 use super::set::Set;
+use super::type_structure::TypeStructure;
 use crate::kinds::Kind;
 use crate::machinery::{json, metadata};
 use serde_json::Value;
@@ -22,11 +22,11 @@ pub(super) fn reduce(
 ) -> Vec<(String, Vec<String>)> {
     let document = last_applied(kind, live);
     let judged = kind.judged();
-    let nature = Nature::of_kind(&judged);
+    let structure = TypeStructure::of_kind(&judged);
     let allowed = document.as_ref().map(|document| {
-        let changes = compare(nature, document, live);
+        let changes = compare(structure, document, live);
         let changed = changes.modified.union(changes.added).union(changes.removed);
-        fields(nature, document).difference(&changed)
+        fields(structure, document).difference(&changed)
     });
     conflicts
         .into_iter()
@@ -50,7 +50,7 @@ fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     for name in ["apiVersion", "kind"] {
         json::assign(&mut document, name, Value::Null);
     }
-    check(Nature::of_kind(kind), &document).ok()?;
+    check(TypeStructure::of_kind(kind), &document).ok()?;
     Some(kind.to_stored(document))
 }
 

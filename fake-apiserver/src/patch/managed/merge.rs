@@ -3,29 +3,31 @@
 //! Implements the algorithm of structured-merge-diff, including the order of lists.
 
 use super::compare::fields;
-use super::nature::{Nature, is_hollow};
 use super::set::{Element, Node, Set};
+use super::type_structure::{TypeStructure, is_empty_value};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Merges a validated configuration into a value.
-pub(super) fn merge(nature: Nature<'_>, live: &mut Value, applied: &Value) {
+pub(super) fn merge(structure: TypeStructure<'_>, live: &mut Value, applied: &Value) {
     // An empty applied value does not clear a non-empty one.
-    let keeps = !matches!(nature, Nature::Leaf) && is_hollow(Some(applied)) && !is_hollow(Some(live));
-    if keeps {
+    let is_unchanged = !matches!(structure, TypeStructure::Leaf)
+        && is_empty_value(Some(applied))
+        && !is_empty_value(Some(live));
+    if is_unchanged {
         return;
     }
     match (&mut *live, applied) {
-        (Value::Object(members), Value::Object(applied)) if nature.has_members() => {
+        (Value::Object(members), Value::Object(applied)) if structure.has_members() => {
             for (name, value) in applied {
-                match (members.get_mut(name), nature.member(name)) {
+                match (members.get_mut(name), structure.member(name)) {
                     (Some(member), Some(inner)) => merge(inner, member, value),
                     _ => drop(members.insert(name.clone(), value.clone())),
                 }
             }
         }
-        (Value::Array(items), Value::Array(applied)) if nature.has_entries() => {
-            *items = list(nature, std::mem::take(items), applied);
+        (Value::Array(items), Value::Array(applied)) if structure.has_entries() => {
+            *items = list(structure, std::mem::take(items), applied);
         }
         _ => *live = applied.clone(),
     }
@@ -35,10 +37,10 @@ pub(super) fn merge(nature: Nature<'_>, live: &mut Value, applied: &Value) {
 ///
 /// Applied entries come in the applied order; each other entry stays before the next entry that both lists have.
 /// Strategic merge patches differ: there, new entries come first.
-fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
-    let name = |item: &Value| nature.name(item).ok();
+fn list(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+    let name = |item: &Value| structure.name(item).ok();
     let wanted: Vec<Option<Element<'_>>> = applied.iter().map(name).collect();
-    let places: HashMap<&Element<'_>, usize> = (0..)
+    let positions: HashMap<&Element<'_>, usize> = (0..)
         .zip(&wanted)
         .filter_map(|(at, name)| Some((name.as_ref()?, at)))
         .collect();
@@ -47,22 +49,22 @@ fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
         .into_iter()
         .map(|item| {
             (
-                name(&item).and_then(|name| places.get(&name).copied()),
+                name(&item).and_then(|name| positions.get(&name).copied()),
                 Some(item),
             )
         })
         .collect();
-    let mut held: HashMap<usize, usize> = HashMap::new();
-    for (at, (place, _)) in live.iter().enumerate() {
-        if let Some(place) = place {
-            held.entry(*place).or_insert(at);
+    let mut next_shared_entry: HashMap<usize, usize> = HashMap::new();
+    for (at, (position, _)) in live.iter().enumerate() {
+        if let Some(position) = position {
+            next_shared_entry.entry(*position).or_insert(at);
         }
     }
     // For each applied entry, the next applied entry (itself included) that is in both lists.
     let mut shared: Vec<Option<usize>> = (0..applied.len())
         .rev()
         .scan(None, |next, at| {
-            *next = held.contains_key(&at).then_some(at).or(*next);
+            *next = next_shared_entry.contains_key(&at).then_some(at).or(*next);
             Some(*next)
         })
         .collect();
@@ -70,61 +72,66 @@ fn list(nature: Nature<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let mut out = Vec::with_capacity(live.len() + applied.len());
     let mut cursor = 0;
     for (at, (value, next_shared)) in applied.iter().zip(shared).enumerate() {
-        while let Some((place, item)) = live.get_mut(cursor) {
-            match place {
-                Some(_) if *place == next_shared => break,
+        while let Some((position, item)) = live.get_mut(cursor) {
+            match position {
+                Some(_) if *position == next_shared => break,
                 Some(_) => {}
                 None => out.extend(item.take()),
             }
             cursor += 1;
         }
-        let old = held.get(&at).and_then(|at| live[*at].1.take());
+        let old = next_shared_entry.get(&at).and_then(|at| live[*at].1.take());
         out.push(match old {
             Some(mut old) => {
-                merge(nature.entry(), &mut old, value);
+                merge(structure.entry(), &mut old, value);
                 old
             }
             None => value.clone(),
         });
     }
-    let rest = live.into_iter().filter(|(place, _)| place.is_none());
+    let rest = live.into_iter().filter(|(position, _)| position.is_none());
     out.extend(rest.filter_map(|(_, item)| item));
     out
 }
 
 /// Removes fields that a manager applied before (`last`) and no longer applies, unless another manager owns them.
-pub(super) fn prune(nature: Nature<'_>, merged: &Value, last: &Set<'_>, managed: &Set<'_>) -> Value {
-    let last = with_structs(nature, last);
-    let everything = fields(nature, merged);
-    let everything = with_structs(nature, &everything);
+pub(super) fn prune(
+    structure: TypeStructure<'_>,
+    merged: &Value,
+    last: &Set<'_>,
+    managed: &Set<'_>,
+) -> Value {
+    let last = with_structs(structure, last);
+    let everything = fields(structure, merged);
+    let everything = with_structs(structure, &everything);
     let mut pruned = merged.clone();
-    remove(nature, &mut pruned, &last);
+    remove(structure, &mut pruned, &last);
     // First step: retain fields that another manager owns.
-    let left = fields(nature, &pruned);
-    let kept = with_structs(nature, &left).union(with_structs(nature, managed));
-    let unmanaged = everything.clone().difference(&kept);
+    let left = fields(structure, &pruned);
+    let retained = with_structs(structure, &left).union(with_structs(structure, managed));
+    let unmanaged = everything.clone().difference(&retained);
     let mut pruned = merged.clone();
-    remove(nature, &mut pruned, &unmanaged);
+    remove(structure, &mut pruned, &unmanaged);
     // Second step: retain unowned fields that this manager did not apply before.
-    let left = fields(nature, &pruned);
+    let left = fields(structure, &pruned);
     let gone = everything
-        .difference(&with_structs(nature, &left))
+        .difference(&with_structs(structure, &left))
         .intersection(&last);
     let mut out = merged.clone();
-    remove(nature, &mut out, &gone);
+    remove(structure, &mut out, &gone);
     out
 }
 
 /// The set with all structs that contain its fields; these are not marked themselves.
-fn with_structs<'a>(nature: Nature<'_>, set: &Set<'a>) -> Set<'a> {
+fn with_structs<'a>(structure: TypeStructure<'_>, set: &Set<'a>) -> Set<'a> {
     let nodes = set.nodes().iter().map(|node| {
         let (inner, named) = match &node.element {
             Element::Field(name) => {
-                let inner = nature.member(name);
-                let is_declared = inner.is_some() && nature.declares(name);
-                (inner.unwrap_or(Nature::Leaf), is_declared)
+                let inner = structure.member(name);
+                let is_declared = inner.is_some() && structure.declares(name);
+                (inner.unwrap_or(TypeStructure::Leaf), is_declared)
             }
-            _ => (nature.entry(), false),
+            _ => (structure.entry(), false),
         };
         Node {
             element: node.element.clone(),
@@ -136,33 +143,33 @@ fn with_structs<'a>(nature: Nature<'_>, set: &Set<'a>) -> Set<'a> {
 }
 
 /// Removes fields from a value. Containers that become empty stay, unless they are in the set.
-fn remove(nature: Nature<'_>, value: &mut Value, set: &Set<'_>) {
+fn remove(structure: TypeStructure<'_>, value: &mut Value, set: &Set<'_>) {
     if set.is_empty() {
         return;
     }
     match value {
-        Value::Object(members) if nature.has_members() => {
-            let mut kept = Map::new();
+        Value::Object(members) if structure.has_members() => {
+            let mut retained = Map::new();
             for (name, mut member) in std::mem::take(members) {
                 let node = set.node(&Element::Field(name.as_str().into()));
                 match node {
                     Some(node) if node.member => continue,
                     Some(node) => {
-                        let inner = nature.member(&name).unwrap_or(Nature::Leaf);
+                        let inner = structure.member(&name).unwrap_or(TypeStructure::Leaf);
                         remove(inner, &mut member, &node.inner);
                     }
                     None => {}
                 }
-                kept.insert(name, member);
+                retained.insert(name, member);
             }
-            *members = kept;
+            *members = retained;
         }
-        Value::Array(items) if nature.has_entries() => items.retain_mut(|item| {
-            let name = nature.name(item).ok();
+        Value::Array(items) if structure.has_entries() => items.retain_mut(|item| {
+            let name = structure.name(item).ok();
             match name.and_then(|name| set.node(&name)) {
                 Some(node) if node.member => false,
                 Some(node) => {
-                    remove(nature.entry(), item, &node.inner);
+                    remove(structure.entry(), item, &node.inner);
                     true
                 }
                 None => true,

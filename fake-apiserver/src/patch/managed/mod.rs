@@ -13,9 +13,9 @@ mod entries;
 mod fields_v1;
 mod last_applied;
 mod merge;
-mod nature;
 mod overlay;
 mod set;
+mod type_structure;
 
 pub(crate) use overlay::overlay;
 
@@ -26,9 +26,9 @@ use crate::machinery::{json, metadata};
 use crate::object::Object;
 use compare::{compare, fields};
 use entries::{Entries, Id, ManagerOperation};
-use nature::Nature;
 use serde_json::Value;
 use set::Set;
+use type_structure::TypeStructure;
 
 /// Limit, in bytes, of a manager's name.
 pub(crate) const NAME_MAX: usize = 128;
@@ -103,12 +103,12 @@ impl FieldManager<'_> {
         manager: &'e str,
     ) -> String {
         let judged = self.kind.judged();
-        let mut changes = compare(Nature::of_kind(&judged), old, new);
+        let mut changes = compare(TypeStructure::of_kind(&judged), old, new);
         self.reset(&mut changes.added);
         self.reset(&mut changes.modified);
         self.reset(&mut changes.removed);
         let mut set = changes.added.union(changes.modified);
-        entries.give_up(None, &set, &changes.removed);
+        entries.release(None, &set, &changes.removed);
         strip(&mut set);
         let api_version = self.kind.api_version();
         let id = self.id(manager, ManagerOperation::Update, &api_version);
@@ -162,17 +162,17 @@ impl FieldManager<'_> {
         let api_version = self.kind.api_version();
         let id = self.id(self.manager, ManagerOperation::Apply, &api_version);
         let judged = self.kind.judged();
-        let nature = Nature::of_kind(&judged);
+        let structure = TypeStructure::of_kind(&judged);
         let mut entries = Entries::read(self.kind, before).unwrap_or_else(|| Entries::none(self.kind));
-        let mut set = fields(nature, document);
+        let mut set = fields(structure, document);
         self.reset(&mut set);
         let last = entries.replace(id.clone(), set);
         let mut object = live.clone();
-        merge::merge(nature, &mut object, document);
+        merge::merge(structure, &mut object, document);
         if !last.is_empty() {
-            object = merge::prune(nature, &object, &last, &entries.all());
+            object = merge::prune(structure, &object, &last, &entries.all());
         }
-        let mut changes = compare(nature, live, &object);
+        let mut changes = compare(structure, live, &object);
         self.reset(&mut changes.added);
         self.reset(&mut changes.modified);
         self.reset(&mut changes.removed);
@@ -180,7 +180,7 @@ impl FieldManager<'_> {
         if !force {
             self.refuse(live, entries.owned_by_others(&id, &changed))?;
         }
-        entries.give_up(Some(&id), &changed, &changes.removed);
+        entries.release(Some(&id), &changed, &changes.removed);
         entries.edit(&id, strip);
         let differs = object != *live;
         if differs {
@@ -207,7 +207,7 @@ impl FieldManager<'_> {
         for name in ["apiVersion", "kind"] {
             json::assign(&mut document, name, Value::Null);
         }
-        check::check(Nature::of_kind(self.kind), &document).map_err(|why| {
+        check::check(TypeStructure::of_kind(self.kind), &document).map_err(|why| {
             let subject = self.subject(applied);
             Status::internal(format!("failed to create typed patch object ({subject}): {why}"))
         })?;
@@ -300,7 +300,7 @@ pub(crate) fn mark(value: &mut Value, written: String) {
 /// Whether two texts of entries differ only in times.
 pub(crate) fn differ_in_times(kind: &Kind, one: &str, other: &str) -> bool {
     match (Entries::read(kind, one), Entries::read(kind, other)) {
-        (Some(one), Some(other)) => one.is_alike(&other),
+        (Some(one), Some(other)) => one.equals_except_times(&other),
         _ => false,
     }
 }

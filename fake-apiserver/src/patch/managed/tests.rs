@@ -3,8 +3,8 @@
 use super::compare::{compare, fields};
 use super::entries::Entries;
 use super::merge::merge;
-use super::nature::Nature;
 use super::set::{Element, Node, Set};
+use super::type_structure::TypeStructure;
 use super::{FieldManager, fields_v1, is_reset};
 use crate::kinds::{Catalogue, POD, Part};
 use crate::machinery::json;
@@ -160,7 +160,7 @@ fn entries_that_are_not_applied_stay_before_the_next_shared_entry() {
     ] {
         let of = |names: &[&str]| finalizers(&names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
         let mut object = of(&live);
-        merge(Nature::of_kind(&POD), &mut object, &of(&apply));
+        merge(TypeStructure::of_kind(&POD), &mut object, &of(&apply));
         assert_eq!(object, of(&after), "{live:?} and {apply:?}");
     }
 }
@@ -169,7 +169,7 @@ fn entries_that_are_not_applied_stay_before_the_next_shared_entry() {
 fn ports_are_keyed_by_number_and_protocol() {
     let container = |ports: Value| json!({"spec": {"containers": [{"name": "a", "ports": ports}]}});
     let document = container(json!([{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]));
-    let set = fields(Nature::of_kind(&POD), &document);
+    let set = fields(TypeStructure::of_kind(&POD), &document);
     assert_eq!(
         set.paths()[1..3],
         [
@@ -184,12 +184,12 @@ fn duplicate_list_entries_are_one_field() {
     let pod = |env: Value| json!({"spec": {"containers": [{"name": "a", "env": env}]}});
     let twice = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "2"}]));
     let other = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "3"}]));
-    let nature = Nature::of_kind(&POD);
+    let structure = TypeStructure::of_kind(&POD);
     let path = ".spec.containers[name=\"a\"].env[name=\"x\"]";
-    assert_eq!(compare(nature, &twice, &other).modified.paths(), [path]);
-    assert!(compare(nature, &twice, &twice).modified.is_empty());
+    assert_eq!(compare(structure, &twice, &other).modified.paths(), [path]);
+    assert!(compare(structure, &twice, &twice).modified.is_empty());
     let once = pod(json!([{"name": "x", "value": "1"}]));
-    let changes = compare(nature, &twice, &once);
+    let changes = compare(structure, &twice, &once);
     assert_eq!(changes.removed.paths(), [path]);
     assert!(changes.added.paths().contains(&path.to_owned()));
 }
@@ -317,7 +317,7 @@ proptest! {
     #[test]
     fn merged_lists_retain_applied_and_live_order(live in names(), apply in names()) {
         let mut object = finalizers(&live);
-        merge(Nature::of_kind(&POD), &mut object, &finalizers(&apply));
+        merge(TypeStructure::of_kind(&POD), &mut object, &finalizers(&apply));
         let after: Vec<String> = serde_json::from_value(object["metadata"]["finalizers"].take()).expect("a list");
         let of = |list: &[String], among: bool| -> Vec<String> {
             list.iter().filter(|name| apply.contains(name) == among).cloned().collect()

@@ -12,7 +12,7 @@ pub(super) const SET_ORDER: &str = "$setElementOrder/";
 
 /// Why a patch does not apply.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Misuse {
+pub(crate) enum StrategicPatchError {
     /// A directive of the patch has an invalid value.
     Form(String),
     /// The patch does not fit this object.
@@ -23,12 +23,12 @@ pub(crate) enum Misuse {
 pub(super) fn retain_keys(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
-) -> Result<(), Misuse> {
-    let Some(kept) = patch.remove(RETAIN_KEYS) else {
+) -> Result<(), StrategicPatchError> {
+    let Some(retained) = patch.remove(RETAIN_KEYS) else {
         return Ok(());
     };
-    let bad = || Misuse::Form("invalid patch format of retainKeys".to_owned());
-    let kept: Vec<&str> = kept
+    let bad = || StrategicPatchError::Form("invalid patch format of retainKeys".to_owned());
+    let retained: Vec<&str> = retained
         .as_array()
         .ok_or_else(bad)?
         .iter()
@@ -37,11 +37,11 @@ pub(super) fn retain_keys(
     // Members that the patch removes need not be listed: clients set them to null and omit them from the list.
     if patch
         .iter()
-        .any(|(name, value)| !value.is_null() && !name.starts_with('$') && !kept.contains(&name.as_str()))
+        .any(|(name, value)| !value.is_null() && !name.starts_with('$') && !retained.contains(&name.as_str()))
     {
         return Err(bad());
     }
-    original.retain(|name, _| kept.contains(&name.as_str()));
+    original.retain(|name, _| retained.contains(&name.as_str()));
     Ok(())
 }
 
@@ -68,11 +68,11 @@ fn is_directive(name: &str) -> bool {
     name == PATCH || name == RETAIN_KEYS || name.starts_with(DELETE_FROM_LIST) || name.starts_with(SET_ORDER)
 }
 
-pub(super) fn unknown_directive(directive: &Value) -> Misuse {
+pub(super) fn unknown_directive(directive: &Value) -> StrategicPatchError {
     let text = directive
         .as_str()
         .map_or_else(|| directive.to_string(), str::to_owned);
-    Misuse::Fit(format!("unknown patch type [{text}] in map"))
+    StrategicPatchError::Fit(format!("unknown patch type [{text}] in map"))
 }
 
 /// `$deleteFromPrimitiveList/x`: removes scalars from a list.
@@ -80,9 +80,11 @@ pub(super) fn delete_scalars(
     original: &mut Map<String, Value>,
     list: &str,
     values: &Value,
-) -> Result<(), Misuse> {
+) -> Result<(), StrategicPatchError> {
     let Value::Array(values) = values else {
-        return Err(Misuse::Form("invalid patch format of primitive list".to_owned()));
+        return Err(StrategicPatchError::Form(
+            "invalid patch format of primitive list".to_owned(),
+        ));
     };
     if let Some(Value::Array(items)) = original.get_mut(list) {
         let values: HashSet<&Value> = values.iter().collect();
@@ -96,7 +98,7 @@ pub(super) fn directives(
     key: &str,
     original: &mut Vec<Value>,
     patch: Vec<Value>,
-) -> Result<Vec<Value>, Misuse> {
+) -> Result<Vec<Value>, StrategicPatchError> {
     let (mut rest, mut deleted) = (Vec::new(), HashSet::new());
     let mut replaces = false;
     for mut item in patch {
@@ -116,7 +118,7 @@ pub(super) fn directives(
             }
             Some("merge") => {
                 let text = "merge patch type cannot yet be specified in a list";
-                return Err(Misuse::Fit(text.to_owned()));
+                return Err(StrategicPatchError::Fit(text.to_owned()));
             }
             Some(_) => return Err(unknown_directive(&item[PATCH])),
         }
@@ -129,10 +131,10 @@ pub(super) fn directives(
     Ok(rest)
 }
 
-pub(super) fn entry_key(item: &Value, key: &str) -> Result<Value, Misuse> {
+pub(super) fn entry_key(item: &Value, key: &str) -> Result<Value, StrategicPatchError> {
     match item.get(key) {
         Some(value) => Ok(value.clone()),
-        None => Err(Misuse::Fit(format!(
+        None => Err(StrategicPatchError::Fit(format!(
             "map: {} does not contain declared merge key: {key}",
             go::map(item)
         ))),

@@ -3,8 +3,8 @@
 //! Objects and lists contain each other, so both are in this file.
 
 use super::directives::{
-    DELETE_FROM_LIST, Misuse, PATCH, SET_ORDER, bare, delete_scalars, directives, entry_key, retain_keys,
-    unknown_directive,
+    DELETE_FROM_LIST, PATCH, SET_ORDER, StrategicPatchError, bare, delete_scalars, directives, entry_key,
+    retain_keys, unknown_directive,
 };
 use super::members::Members;
 use super::order;
@@ -18,7 +18,7 @@ pub(super) fn merge(
     of: Members,
     original: &mut Map<String, Value>,
     mut patch: Map<String, Value>,
-) -> Result<(), Misuse> {
+) -> Result<(), StrategicPatchError> {
     match patch.remove(PATCH) {
         None => {}
         Some(Value::String(directive)) if directive == "replace" => {
@@ -48,7 +48,7 @@ fn member(
     original: &mut Map<String, Value>,
     name: String,
     mut value: Value,
-) -> Result<(), Misuse> {
+) -> Result<(), StrategicPatchError> {
     if value.is_null() {
         original.remove(&name);
         return Ok(());
@@ -74,7 +74,7 @@ fn merge_list(
     key: Option<&'static str>,
     original: &mut Vec<Value>,
     patch: Vec<Value>,
-) -> Result<(), Misuse> {
+) -> Result<(), StrategicPatchError> {
     let before = original.clone();
     let wanted: Vec<Value> = patch
         .iter()
@@ -92,56 +92,64 @@ fn combine(
     key: Option<&'static str>,
     original: &mut Vec<Value>,
     patch: Vec<Value>,
-) -> Result<(), Misuse> {
+) -> Result<(), StrategicPatchError> {
     if patch.is_empty() {
         return Ok(());
     }
     if !has_structs(original, &patch)? {
-        unite(original, patch);
+        merge_sets(original, patch);
         return Ok(());
     }
-    let key = key.ok_or_else(|| Misuse::Fit("cannot merge lists without merge key".to_owned()))?;
+    let key =
+        key.ok_or_else(|| StrategicPatchError::Fit("cannot merge lists without merge key".to_owned()))?;
     let patch = directives(key, original, patch)?;
     merge_entries(of, key, original, patch)
 }
 
 /// Whether the entries of both lists are structs. Mixed types are an error.
-fn has_structs(original: &[Value], patch: &[Value]) -> Result<bool, Misuse> {
+fn has_structs(original: &[Value], patch: &[Value]) -> Result<bool, StrategicPatchError> {
     let mut forms = original.iter().chain(patch).map(form);
     let first = forms.next();
     if first == Some("array") {
-        return Err(Misuse::Fit("lists of lists are not supported".to_owned()));
+        return Err(StrategicPatchError::Fit(
+            "lists of lists are not supported".to_owned(),
+        ));
     }
     if forms.any(|form| Some(form) != first) {
         let lists = [original, patch].map(|list| go::map(&Value::from(list)));
         let lists = lists.join(" ");
-        return Err(Misuse::Fit(format!(
+        return Err(StrategicPatchError::Fit(format!(
             "list element types are not identical: [{lists}]"
         )));
     }
     Ok(first == Some("object"))
 }
 
-fn unite(original: &mut Vec<Value>, patch: Vec<Value>) {
+fn merge_sets(original: &mut Vec<Value>, patch: Vec<Value>) {
     let mut known: HashSet<Value> = original.iter().cloned().collect();
     original.extend(patch.into_iter().filter(|item| known.insert(item.clone())));
 }
 
-fn merge_entries(of: Members, key: &str, original: &mut Vec<Value>, patch: Vec<Value>) -> Result<(), Misuse> {
-    let mut places: HashMap<Value, usize> = HashMap::new();
+fn merge_entries(
+    of: Members,
+    key: &str,
+    original: &mut Vec<Value>,
+    patch: Vec<Value>,
+) -> Result<(), StrategicPatchError> {
+    let mut positions: HashMap<Value, usize> = HashMap::new();
     for (at, old) in original.iter().enumerate() {
         if let Some(value) = old.get(key) {
-            places.entry(value.clone()).or_insert(at);
+            positions.entry(value.clone()).or_insert(at);
         }
     }
     for mut item in patch {
         let value = entry_key(&item, key)?;
-        let found = places.get(&value).and_then(|at| original.get_mut(*at));
+        let found = positions.get(&value).and_then(|at| original.get_mut(*at));
         match (found.and_then(Value::as_object_mut), &mut item) {
             (Some(old), Value::Object(new)) => merge(of, old, std::mem::take(new))?,
             _ => {
                 bare(&mut item);
-                places.insert(value, original.len());
+                positions.insert(value, original.len());
                 original.push(item);
             }
         }
@@ -154,7 +162,7 @@ fn enforce_orders(
     of: Members,
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
-) -> Result<(), Misuse> {
+) -> Result<(), StrategicPatchError> {
     let names: Vec<String> = patch
         .keys()
         .filter_map(|name| name.strip_prefix(SET_ORDER))
@@ -164,7 +172,7 @@ fn enforce_orders(
         let Some(order) = patch.remove(&format!("{SET_ORDER}{name}")) else {
             continue;
         };
-        let bad = || Misuse::Form("invalid patch format of setElementOrder list".to_owned());
+        let bad = || StrategicPatchError::Form("invalid patch format of setElementOrder list".to_owned());
         let Value::Array(order) = order else {
             return Err(bad());
         };

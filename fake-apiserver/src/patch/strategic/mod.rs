@@ -8,22 +8,24 @@ mod merge;
 mod names;
 mod order;
 
-pub(crate) use directives::Misuse;
+pub(crate) use directives::StrategicPatchError;
 
 use crate::schema::Type;
 use members::Members;
 use serde_json::Value;
 
 /// Applies a patch to an object of that type.
-pub(crate) fn apply(of: &'static Type, object: &mut Value, patch: &Value) -> Result<(), Misuse> {
+pub(crate) fn apply(of: &'static Type, object: &mut Value, patch: &Value) -> Result<(), StrategicPatchError> {
     let Value::Object(patch) = patch else {
-        return Err(Misuse::Form(
+        return Err(StrategicPatchError::Form(
             "a strategic merge patch is a JSON object".to_owned(),
         ));
     };
     let original = std::mem::take(object);
     let Value::Object(mut members) = original else {
-        return Err(Misuse::Fit("the patched document is no JSON object".to_owned()));
+        return Err(StrategicPatchError::Fit(
+            "the patched document is no JSON object".to_owned(),
+        ));
     };
     merge::merge(Members::Struct(of), &mut members, patch.clone())?;
     *object = members.into();

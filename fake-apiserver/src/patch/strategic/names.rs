@@ -22,15 +22,15 @@ impl<'a> Name<'a> {
 }
 
 /// Index of a list's entries by identity; the first of several equal ones counts.
-pub(super) struct Places<'a>(HashMap<Name<'a>, usize>);
+pub(super) struct Positions<'a>(HashMap<Name<'a>, usize>);
 
-impl<'a> Places<'a> {
+impl<'a> Positions<'a> {
     pub(super) fn of(list: &'a [Value], key: Option<&str>) -> Self {
-        let mut places = HashMap::with_capacity(list.len());
+        let mut positions = HashMap::with_capacity(list.len());
         for (at, item) in list.iter().enumerate() {
-            places.entry(Name::of(item, key)).or_insert(at);
+            positions.entry(Name::of(item, key)).or_insert(at);
         }
-        Self(places)
+        Self(positions)
     }
 
     pub(super) fn get(&self, item: &Value, key: Option<&str>) -> Option<usize> {

@@ -1,15 +1,15 @@
 //! The order of merged lists: entries of the patch come in the patch's order, the others retain their position.
 
-use super::directives::{Misuse, PATCH};
-use super::names::Places;
+use super::directives::{PATCH, StrategicPatchError};
+use super::names::Positions;
 use crate::machinery::go;
 use serde_json::Value;
 
 /// Checks that the patch of a list has the order of its `$setElementOrder`.
-pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Misuse> {
-    let (mut last, places) = (0, Places::of(order, key));
+pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), StrategicPatchError> {
+    let (mut last, positions) = (0, Positions::of(order, key));
     for item in change.iter().filter(|item| item.get(PATCH).is_none()) {
-        match places.get(item, key) {
+        match positions.get(item, key) {
             Some(at) if at >= last => last = at,
             _ => {
                 let list = |items: &[Value]| go::map(&Value::Array(items.to_vec()));
@@ -18,7 +18,7 @@ pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Res
                     list(change),
                     list(order)
                 );
-                return Err(Misuse::Fit(text));
+                return Err(StrategicPatchError::Fit(text));
             }
         }
     }
@@ -29,16 +29,16 @@ pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Res
 ///
 /// When both parts are interleaved, the entry that came first before is first.
 pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) {
-    let (order, before) = (Places::of(order, key), Places::of(before, key));
-    let placed = std::mem::take(merged).into_iter().map(|item| Placed {
+    let (order, before) = (Positions::of(order, key), Positions::of(before, key));
+    let positioned = std::mem::take(merged).into_iter().map(|item| PositionedEntry {
         ordered: order.get(&item, key),
         before: before.get(&item, key),
         item,
     });
-    let (mut named, mut rest): (Vec<Placed>, Vec<Placed>) =
-        placed.partition(|placed| placed.ordered.is_some());
-    named.sort_by_key(|placed| placed.ordered);
-    rest.sort_by_key(|placed| placed.before.unwrap_or(usize::MAX));
+    let (mut named, mut rest): (Vec<PositionedEntry>, Vec<PositionedEntry>) =
+        positioned.partition(|positioned| positioned.ordered.is_some());
+    named.sort_by_key(|positioned| positioned.ordered);
+    rest.sort_by_key(|positioned| positioned.before.unwrap_or(usize::MAX));
     let (mut named, mut rest) = (named.into_iter().peekable(), rest.into_iter().peekable());
     loop {
         let rest_first = match (named.peek(), rest.peek()) {
@@ -48,12 +48,12 @@ pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value]
             (Some(n), Some(r)) => n.before.zip(r.before).is_some_and(|(n, r)| n > r),
         };
         let next = if rest_first { rest.next() } else { named.next() };
-        merged.extend(next.map(|placed| placed.item));
+        merged.extend(next.map(|positioned| positioned.item));
     }
 }
 
 /// An entry with its indices in the requested order and in the old list.
-struct Placed {
+struct PositionedEntry {
     ordered: Option<usize>,
     before: Option<usize>,
     item: Value,

@@ -1,11 +1,11 @@
 //! Examples of strategic merge patches. Lists of real types are covered by the tests over HTTP.
 
-use super::{Misuse, apply};
+use super::{StrategicPatchError, apply};
 use crate::schema::Type;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn patched(kind: &str, object: &Value, patch: &Value) -> Result<Value, Misuse> {
+fn patched(kind: &str, object: &Value, patch: &Value) -> Result<Value, StrategicPatchError> {
     let mut object = object.clone();
     let of = Type::find("v1", kind).expect("the kind has a type");
     apply(of, &mut object, patch).map(|()| object)
@@ -85,7 +85,9 @@ fn a_patch_that_contradicts_its_set_element_order_is_rejected() {
     let patch =
         json!({"spec": {"$setElementOrder/containers": [{"name": "a"}], "containers": [{"name": "b"}]}});
     let refused = patched("Pod", &pod(&["a"]), &patch).expect_err("the patch contradicts its order");
-    assert!(matches!(refused, Misuse::Fit(text) if text.starts_with("The order in patch list:")));
+    assert!(
+        matches!(refused, StrategicPatchError::Fit(text) if text.starts_with("The order in patch list:"))
+    );
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn retain_keys_removes_all_other_members() {
         patched("Pod", &json!({"metadata": {"labels": {}}}), &patch).expect_err("retainKeys does not list a");
     assert_eq!(
         refused,
-        Misuse::Form("invalid patch format of retainKeys".to_owned())
+        StrategicPatchError::Form("invalid patch format of retainKeys".to_owned())
     );
 }
 
@@ -150,7 +152,7 @@ fn patch_directives_and_nulls_replace_and_clear_maps() {
         .expect_err("unknown directive");
     assert_eq!(
         refused,
-        Misuse::Fit("unknown patch type [explode] in map".to_owned())
+        StrategicPatchError::Fit("unknown patch type [explode] in map".to_owned())
     );
 }
 
@@ -159,7 +161,7 @@ fn an_entry_without_its_merge_key_is_rejected() {
     let patch = json!({"spec": {"containers": [{"image": "x"}]}});
     let refused = patched("Pod", &pod(&["a"]), &patch).expect_err("no merge key");
     let text = "map: map[image:x] does not contain declared merge key: name";
-    assert_eq!(refused, Misuse::Fit(text.to_owned()));
+    assert_eq!(refused, StrategicPatchError::Fit(text.to_owned()));
 }
 
 proptest! {
@@ -173,14 +175,14 @@ proptest! {
         let refs = |names: &[String]| pod(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let after = patched("Pod", &refs(&before), &refs(&patch)).expect("the patch applies");
         let after = order(&after);
-        let kept = |names: &[String], among: &dyn Fn(&String) -> bool| {
+        let retained = |names: &[String], among: &dyn Fn(&String) -> bool| {
             names.iter().filter(|name| among(name)).cloned().collect::<Vec<_>>()
         };
         let of_patch: Vec<&str> = after.iter().copied().filter(|n| patch.iter().any(|p| p == n)).collect();
         prop_assert_eq!(of_patch, patch.clone());
         let others: Vec<&str> = after.iter().copied().filter(|n| !patch.iter().any(|p| p == n)).collect();
-        prop_assert_eq!(others, kept(&before, &|name| !patch.contains(name)));
-        prop_assert_eq!(after.len(), kept(&before, &|name| !patch.contains(name)).len() + patch.len());
+        prop_assert_eq!(others, retained(&before, &|name| !patch.contains(name)));
+        prop_assert_eq!(after.len(), retained(&before, &|name| !patch.contains(name)).len() + patch.len());
     }
 
     /// A repeated patch changes nothing.

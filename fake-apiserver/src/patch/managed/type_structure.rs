@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 /// How a value is divided into fields.
 #[derive(Clone, Copy)]
-pub(super) enum Nature<'t> {
+pub(super) enum TypeStructure<'t> {
     /// A single field.
     Leaf,
     Struct(&'static Type),
@@ -21,7 +21,7 @@ pub(super) enum Nature<'t> {
     /// A list of scalars.
     Set,
     /// A custom resource, or an object in one.
-    Schema(SchemaPlace<'t>),
+    Schema(SchemaNode<'t>),
     /// A list of objects in a custom resource; its schema has the key fields.
     Entries(&'t Schema),
     /// Without schema: objects by member, any other value as a single field.
@@ -30,18 +30,18 @@ pub(super) enum Nature<'t> {
 
 /// The schema of an object.
 #[derive(Clone, Copy)]
-pub(super) struct SchemaPlace<'t> {
+pub(super) struct SchemaNode<'t> {
     schema: &'t Schema,
     /// Whether it has type and metadata, even if the schema does not declare them.
     is_object: bool,
 }
 
-impl<'t> Nature<'t> {
-    /// The nature of a kind's objects.
+impl<'t> TypeStructure<'t> {
+    /// The structure of a kind's objects.
     pub(super) fn of_kind(kind: &'t Kind) -> Self {
         match kind.shape() {
             Shape::Typed(of) => Self::Struct(of),
-            Shape::Defined(defined) => Self::Schema(SchemaPlace {
+            Shape::Defined(defined) => Self::Schema(SchemaNode {
                 schema: &defined.schema,
                 is_object: true,
             }),
@@ -60,11 +60,11 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// The nature of values of a schema.
+    /// The structure of values of a schema.
     pub(super) fn of_schema(schema: &'t Schema) -> Self {
         match (schema.of, &schema.list) {
             _ if schema.atomic => Self::Leaf,
-            ("object", _) => Self::Schema(SchemaPlace {
+            ("object", _) => Self::Schema(SchemaNode {
                 schema,
                 is_object: schema.embedded,
             }),
@@ -75,7 +75,7 @@ impl<'t> Nature<'t> {
         }
     }
 
-    /// The nature of a specific value.
+    /// The structure of a specific value.
     pub(super) fn of_value(self, value: &Value) -> Self {
         match self {
             Self::Free if !value.is_object() => Self::Leaf,
@@ -96,14 +96,14 @@ impl<'t> Nature<'t> {
         matches!(self, Self::Keyed(..) | Self::Set | Self::Entries(_))
     }
 
-    /// The nature of a member; `None` for an unknown field.
+    /// The structure of a member; `None` for an unknown field.
     pub(super) fn member(self, name: &str) -> Option<Self> {
         match self {
             Self::Struct(of) => of
                 .field(name)
                 .map(|field| Self::of(&field.form, &field.ownership)),
             Self::Map(form) => Some(Self::of(form, &Ownership::Natural)),
-            Self::Schema(place) => place.member(name),
+            Self::Schema(position) => position.member(name),
             Self::Free => Some(Self::Free),
             Self::Leaf | Self::Keyed(..) | Self::Set | Self::Entries(_) => None,
         }
@@ -112,7 +112,7 @@ impl<'t> Nature<'t> {
     /// The schema of a member, if the object has a schema.
     pub(super) fn schema_of(self, name: &str) -> Option<&'t Schema> {
         match self {
-            Self::Schema(place) => place.schema.member(name),
+            Self::Schema(position) => position.schema.member(name),
             _ => None,
         }
     }
@@ -121,14 +121,14 @@ impl<'t> Nature<'t> {
     pub(super) fn declares(self, name: &str) -> bool {
         match self {
             Self::Struct(_) => true,
-            Self::Schema(SchemaPlace { schema, is_object }) => {
+            Self::Schema(SchemaNode { schema, is_object }) => {
                 schema.properties.contains_key(name) || (is_object && META.contains(&name))
             }
             _ => false,
         }
     }
 
-    /// The nature of list entries.
+    /// The structure of list entries.
     pub(super) fn entry(self) -> Self {
         match self {
             Self::Keyed(_, form) => Self::of(form, &Ownership::Natural),
@@ -169,20 +169,20 @@ impl<'t> Nature<'t> {
 /// Members of every object.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-impl<'t> SchemaPlace<'t> {
-    fn member(self, name: &str) -> Option<Nature<'t>> {
+impl<'t> SchemaNode<'t> {
+    fn member(self, name: &str) -> Option<TypeStructure<'t>> {
         let Self { schema, is_object } = self;
         if is_object && name == "metadata" {
-            return Some(Nature::Struct(Type::object_meta()));
+            return Some(TypeStructure::Struct(Type::object_meta()));
         }
         if is_object && META.contains(&name) {
-            return Some(Nature::Leaf);
+            return Some(TypeStructure::Leaf);
         }
         match (schema.properties.get(name), &schema.additional) {
-            (Some(property), _) => Some(Nature::of_schema(property)),
-            (None, Some(Additional::Schema(schema))) => Some(Nature::of_schema(schema)),
-            (None, Some(Additional::Any(true))) => Some(Nature::Free),
-            (None, _) => schema.preserve.then_some(Nature::Free),
+            (Some(property), _) => Some(TypeStructure::of_schema(property)),
+            (None, Some(Additional::Schema(schema))) => Some(TypeStructure::of_schema(schema)),
+            (None, Some(Additional::Any(true))) => Some(TypeStructure::Free),
+            (None, _) => schema.preserve.then_some(TypeStructure::Free),
         }
     }
 }
@@ -223,7 +223,7 @@ fn key<'k>(
 }
 
 /// Whether a value is missing or empty.
-pub(super) fn is_hollow(value: Option<&Value>) -> bool {
+pub(super) fn is_empty_value(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => true,
         Some(Value::Object(members)) => members.is_empty(),
