@@ -47,8 +47,8 @@ impl Authority {
 
 /// The first line of stderr, which contains the address.
 fn first_line(child: &mut Child) -> String {
-    let told = child.stderr.take().expect("stderr is piped");
-    let mut lines = BufReader::new(told).lines();
+    let reported = child.stderr.take().expect("stderr is piped");
+    let mut lines = BufReader::new(reported).lines();
     let line = lines.next().expect("a log line");
     line.expect("stderr is UTF-8")
 }
@@ -100,11 +100,11 @@ impl Running {
 
     /// Sends SIGTERM, as envtest does, and waits for the exit code.
     fn end(mut self) -> Option<i32> {
-        let asked = Command::new("kill")
+        let requested = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
             .status()
             .expect("`kill` is installed");
-        assert!(asked.success());
+        assert!(requested.success());
         self.child.wait().expect("the program can be waited for").code()
     }
 }
@@ -159,9 +159,9 @@ async fn privileged_containers_require_allow_privileged() {
         let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
         let pods = Api::<Pod>::default_namespaced(admin);
         let made = pods.create(&PostParams::default(), &pod).await;
-        let told = made.err().map(|why| why.to_string()).unwrap_or_default();
+        let reported = made.err().map(|why| why.to_string()).unwrap_or_default();
         let text = "spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy";
-        assert_eq!(told.contains(text), refused, "{flag}: {told}");
+        assert_eq!(reported.contains(text), refused, "{flag}: {reported}");
     }
 }
 
@@ -308,12 +308,12 @@ async fn service_account_key_file_may_be_a_certificate() {
     let token = token_of_an_account(&admin).await;
     let review =
         json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
-    let asked = hyper::Request::post("/apis/authentication.k8s.io/v1/tokenreviews")
+    let requested = hyper::Request::post("/apis/authentication.k8s.io/v1/tokenreviews")
         .header("content-type", "application/json")
         .body(review.to_string().into_bytes())
         .expect("the request is well formed");
-    let told: Value = admin.request(asked).await.expect("the review is accepted");
-    assert_eq!(told["status"]["authenticated"], true, "{told}");
+    let reported: Value = admin.request(requested).await.expect("the review is accepted");
+    assert_eq!(reported["status"]["authenticated"], true, "{reported}");
     assert_eq!(running.end(), Some(0));
 }
 

@@ -2,10 +2,10 @@
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod fuzz;
-mod spoilt;
+mod mutated;
 
+use mutated::mutated;
 use proptest::test_runner::{Config, TestRunner};
-use spoilt::spoilt;
 use std::path::{Path, PathBuf};
 
 fn place(of: &str) -> PathBuf {
@@ -48,7 +48,7 @@ fn no_input_violates_the_property_of_a_fuzz_target() {
                 failure_persistence: None,
                 ..Config::default()
             });
-            let ran = runner.run(&spoilt(seeds), |bytes| {
+            let ran = runner.run(&mutated(seeds), |bytes| {
                 fuzz::run(name, &bytes);
                 Ok(())
             });

@@ -98,9 +98,10 @@ impl Kubectl<'_> {
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
         // The version skew between client and server does not matter here.
-        let told = lines.filter(|line| !line.is_empty() && !line.starts_with("WARNING: version difference"));
+        let reported =
+            lines.filter(|line| !line.is_empty() && !line.starts_with("WARNING: version difference"));
         let code = output.status.code().unwrap_or(-1);
-        told.chain((code != 0).then(|| format!("[{code}]"))).collect()
+        reported.chain((code != 0).then(|| format!("[{code}]"))).collect()
     }
 
     /// For example `1.27`.

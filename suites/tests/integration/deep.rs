@@ -1,8 +1,8 @@
 //! Deeply nested, wide and long inputs for every parser outside of the API server: each is parsed, or rejected with a message, on the stack
 //! of a worker thread and in bounded memory. `fake-apiserver/tests/integration/wire/deep.rs` tests the parsers of the API server.
 
-#[path = "../../../fake-apiserver/tests/integration/fuzzed/spoilt.rs"]
-mod spoilt;
+#[path = "../../../fake-apiserver/tests/integration/fuzzed/mutated.rs"]
+mod mutated;
 
 use std::path::Path;
 use std::process::Command;
@@ -267,7 +267,7 @@ fn changed_inputs_are_read_or_refused_in_bounded_memory() {
                 failure_persistence: None,
                 ..Config::default()
             });
-            let ran = runner.run(&spoilt::spoilt(seeds.collect()), |bytes| {
+            let ran = runner.run(&mutated::mutated(seeds.collect()), |bytes| {
                 check(parser, &String::from_utf8_lossy(&bytes));
                 Ok(())
             });

@@ -89,13 +89,13 @@ pub(crate) fn read_all(folder: &Path) -> Vec<File> {
 
 impl File {
     fn read(path: &Path) -> Self {
-        let said = fs::read_to_string(path).expect("conversations are UTF-8");
-        let mut conversations: Vec<Conversation> = serde_saphyr::from_str_with_options(&said, options())
+        let content = fs::read_to_string(path).expect("conversations are UTF-8");
+        let mut conversations: Vec<Conversation> = serde_saphyr::from_str_with_options(&content, options())
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let answers = path.with_extension("answers.json");
-        let said = fs::read_to_string(&answers).unwrap_or_else(|_| "{}".to_owned());
+        let content = fs::read_to_string(&answers).unwrap_or_else(|_| "{}".to_owned());
         let mut known: BTreeMap<String, Vec<Answer>> =
-            serde_json::from_str(&said).unwrap_or_else(|error| panic!("{}: {error}", answers.display()));
+            serde_json::from_str(&content).unwrap_or_else(|error| panic!("{}: {error}", answers.display()));
         for conversation in &mut conversations {
             conversation.answers = known.remove(&conversation.name).unwrap_or_default();
         }
@@ -118,8 +118,8 @@ impl File {
             format!("{}: [\n{}\n]", json_text(&each.name), answers.join(",\n"))
         });
         let conversations: Vec<String> = conversations.collect();
-        let said = format!("{{\n{}\n}}\n", conversations.join(",\n"));
-        fs::write(&self.answers, said).expect("the file of responses is writable");
+        let content = format!("{{\n{}\n}}\n", conversations.join(",\n"));
+        fs::write(&self.answers, content).expect("the file of responses is writable");
     }
 }
 
@@ -231,7 +231,7 @@ impl Step {
         }
         let body = match (&self.body, &self.text) {
             (Some(body), _) => Some(body.to_string()),
-            (None, said) => said.clone(),
+            (None, content) => content.clone(),
         };
         if body.is_some() {
             request = request.header("content-type", self.media_type());
@@ -261,9 +261,9 @@ fn options() -> serde_saphyr::Options {
 }
 
 /// Replaces each `${word}`.
-fn fill(said: &str, words: &BTreeMap<String, String>) -> String {
-    words.iter().fold(said.to_owned(), |said, (word, value)| {
-        said.replace(&format!("${{{word}}}"), value)
+fn fill(content: &str, words: &BTreeMap<String, String>) -> String {
+    words.iter().fold(content.to_owned(), |content, (word, value)| {
+        content.replace(&format!("${{{word}}}"), value)
     })
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn normal(value: Value, id: &str) -> Value {
             Value::Object(members.collect::<Map<_, _>>())
         }
         Value::Array(items) => items.into_iter().map(|item| normal(item, id)).collect(),
-        Value::String(said) => text(&said, id).into(),
+        Value::String(content) => text(&content, id).into(),
         other => other,
     }
 }
@@ -47,48 +47,48 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
 }
 
 /// A normalized string.
-pub(crate) fn text(said: &str, id: &str) -> String {
-    if said.parse::<jiff::Timestamp>().is_ok() && said.ends_with('Z') {
+pub(crate) fn text(content: &str, id: &str) -> String {
+    if content.parse::<jiff::Timestamp>().is_ok() && content.ends_with('Z') {
         return "<time>".to_owned();
     }
-    let said = said.replace(id, "${id}");
-    let said = without_uids(&said);
-    let said = without_token_volume(&said);
-    let said = without_document(&said);
+    let content = content.replace(id, "${id}");
+    let content = without_uids(&content);
+    let content = without_token_volume(&content);
+    let content = without_document(&content);
     ["current: ", "ResourceVersion: ", "UID: ", "in record ("]
         .iter()
-        .fold(said, |said, before| without_number(&said, before))
+        .fold(content, |content, before| without_number(&content, before))
 }
 
 /// Errors of JSON and merge patches contain the whole patched object.
-fn without_document(said: &str) -> String {
+fn without_document(content: &str) -> String {
     const BEFORE: &str = "patch: Invalid value: \"{";
     const CAUSE: &str = "Invalid value: \"{\\\"apiVersion";
-    let before = [BEFORE, CAUSE].into_iter().find(|before| said.contains(before));
+    let before = [BEFORE, CAUSE].into_iter().find(|before| content.contains(before));
     let parts =
-        before.and_then(|before| Some((before, said.split_once(before)?.0, said.rsplit_once("}\": ")?.1)));
+        before.and_then(|before| Some((before, content.split_once(before)?.0, content.rsplit_once("}\": ")?.1)));
     parts.map_or_else(
-        || said.to_owned(),
+        || content.to_owned(),
         |(before, first, why)| format!("{first}{before}<document>}}\": {why}"),
     )
 }
 
 /// The token volume of a pod has a generated name.
-fn without_token_volume(said: &str) -> String {
+fn without_token_volume(content: &str) -> String {
     const NAME: &str = "kube-api-access-";
-    match said.split_once(NAME) {
+    match content.split_once(NAME) {
         Some((before, after)) if after.is_char_boundary(5.min(after.len())) && after.len() >= 5 => {
             format!("{before}{NAME}<5 characters>{}", &after[5..])
         }
-        _ => said.to_owned(),
+        _ => content.to_owned(),
     }
 }
 
 /// Replaces every UID.
-fn without_uids(said: &str) -> String {
+fn without_uids(content: &str) -> String {
     const LENGTH: usize = 36;
     let mut out = String::new();
-    let mut rest = said;
+    let mut rest = content;
     while let Some(character) = rest.chars().next() {
         match rest.get(..LENGTH).filter(|part| is_uid(part)) {
             Some(part) => {
@@ -113,13 +113,13 @@ fn is_uid(part: &str) -> bool {
 }
 
 /// Replaces the number after `before`.
-fn without_number(said: &str, before: &str) -> String {
-    let Some(at) = said.find(before).map(|at| at + before.len()) else {
-        return said.to_owned();
+fn without_number(content: &str, before: &str) -> String {
+    let Some(at) = content.find(before).map(|at| at + before.len()) else {
+        return content.to_owned();
     };
-    let digits = said[at..].bytes().take_while(u8::is_ascii_digit).count();
+    let digits = content[at..].bytes().take_while(u8::is_ascii_digit).count();
     if digits < 2 {
-        return said.to_owned();
+        return content.to_owned();
     }
-    format!("{}<revision>{}", &said[..at], &said[at + digits..])
+    format!("{}<revision>{}", &content[..at], &content[at + digits..])
 }

@@ -77,15 +77,15 @@ async fn limit_ranges_set_defaults_and_bounds_of_containers() {
         made["metadata"]["annotations"]["kubernetes.io/limit-ranger"],
         "LimitRanger plugin set: cpu request for container c; cpu limit for container c"
     );
-    let said = refusal(
+    let message = refusal(
         &wire,
         PODS,
         asking("p", json!({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}})),
     )
     .await;
     let text = "pods \"p\" is forbidden: maximum cpu usage per Container is 1, but limit is 2";
-    assert_eq!(said, text);
-    let said = refusal(
+    assert_eq!(message, text);
+    let message = refusal(
         &wire,
         PODS,
         asking(
@@ -96,7 +96,7 @@ async fn limit_ranges_set_defaults_and_bounds_of_containers() {
     .await;
     let text = "pods \"p\" is forbidden: [minimum cpu usage per Container is 50m, but request is 10m, cpu max limit to \
         request ratio per Container is 8, but provided ratio is 10.000000]";
-    assert_eq!(said, text);
+    assert_eq!(message, text);
 }
 
 #[tokio::test]
@@ -110,14 +110,14 @@ async fn limit_ranges_bound_claims_and_whole_pods() {
         json!({"metadata": {"name": "r"}, "spec": {"limits": limits}}),
     )
     .await;
-    let said = refusal(&wire, CLAIMS, claim("c", "3Gi")).await;
+    let message = refusal(&wire, CLAIMS, claim("c", "3Gi")).await;
     let text = "persistentvolumeclaims \"c\" is forbidden: maximum storage usage per PersistentVolumeClaim is 2Gi, but \
         request is 3Gi";
-    assert_eq!(said, text);
-    let said = refusal(&wire, PODS, asking("p", json!({"limits": {"memory": "2Gi"}}))).await;
+    assert_eq!(message, text);
+    let message = refusal(&wire, PODS, asking("p", json!({"limits": {"memory": "2Gi"}}))).await;
     assert!(
-        said.ends_with("maximum memory usage per Pod is 1Gi, but limit is 2Gi"),
-        "{said}"
+        message.ends_with("maximum memory usage per Pod is 1Gi, but limit is 2Gi"),
+        "{message}"
     );
 }
 
@@ -133,21 +133,21 @@ async fn quotas_count_existing_objects_and_reject_objects_above_the_limit() {
     .await;
     let zero = json!({"count/deployments.apps": "0", "cpu": "250m", "pods": "1"});
     assert_eq!(used(&wire).await, zero);
-    let said = refusal(&wire, PODS, pod("silent")).await;
+    let message = refusal(&wire, PODS, pod("silent")).await;
     assert_eq!(
-        said,
+        message,
         "pods \"silent\" is forbidden: failed quota: q: must specify cpu for: c"
     );
-    let said = refusal(&wire, PODS, asking("big", json!({"requests": {"cpu": "800m"}}))).await;
+    let message = refusal(&wire, PODS, asking("big", json!({"requests": {"cpu": "800m"}}))).await;
     let text =
         "pods \"big\" is forbidden: exceeded quota: q, requested: cpu=800m, used: cpu=250m, limited: cpu=1";
-    assert_eq!(said, text);
+    assert_eq!(message, text);
     wire.create(PODS, asking("second", json!({"requests": {"cpu": "500m"}})))
         .await;
-    let said = refusal(&wire, PODS, asking("third", json!({"requests": {"cpu": "1m"}}))).await;
+    let message = refusal(&wire, PODS, asking("third", json!({"requests": {"cpu": "1m"}}))).await;
     let text =
         "pods \"third\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2";
-    assert_eq!(said, text);
+    assert_eq!(message, text);
     let ended = json!({"status": {"phase": "Succeeded"}});
     wire.merge(&format!("{PODS}/second/status"), ended).await;
     assert_eq!(used(&wire).await, zero, "terminated pods use nothing");
@@ -184,12 +184,12 @@ async fn quotas_count_claims_by_class_and_services_by_type() {
     )
     .await;
     wire.create(CLAIMS, claim("a", "2Gi")).await;
-    let said = refusal(&wire, CLAIMS, claim("b", "2Gi")).await;
+    let message = refusal(&wire, CLAIMS, claim("b", "2Gi")).await;
     let text = format!(
         "exceeded quota: q, requested: {class}/requests.storage=2Gi, used: {class}/requests.storage=2Gi, \
         limited: {class}/requests.storage=3Gi"
     );
-    assert!(said.ends_with(&text), "{said}");
+    assert!(message.ends_with(&text), "{message}");
     let service = |name: &str, of: &str| json!({"metadata": {"name": name}, "spec": {"type": of, "ports": [{"port": 1}]}});
     wire.create(SERVICES, service("a", "NodePort")).await;
     wire.create(SERVICES, service("b", "ClusterIP")).await;
@@ -258,10 +258,10 @@ async fn pods_get_overhead_and_scheduling_of_their_runtime_class() {
     );
     assert_eq!(made["spec"]["tolerations"][0]["key"], "vm");
     wanted["spec"]["nodeSelector"] = json!({"vm": "no"});
-    let said = refusal(&wire, PODS, wanted).await;
+    let message = refusal(&wire, PODS, wanted).await;
     let text = "pods \"p\" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; \
         pod.spec.nodeSelector[vm] = no";
-    assert_eq!(said, text);
+    assert_eq!(message, text);
 }
 
 #[tokio::test]
@@ -329,10 +329,10 @@ async fn quotas_count_custom_resources_and_devices() {
         json!({"count/foos.example.com": "0", devices: "0"})
     );
     wire.create(FOOS, foo("a")).await;
-    let said = refusal(&wire, FOOS, foo("b")).await;
+    let message = refusal(&wire, FOOS, foo("b")).await;
     assert!(
-        said.starts_with("foos.example.com \"b\" is forbidden: exceeded quota: q"),
-        "{said}"
+        message.starts_with("foos.example.com \"b\" is forbidden: exceeded quota: q"),
+        "{message}"
     );
     let claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
     let claim = |name: &str, count: Option<u8>| {

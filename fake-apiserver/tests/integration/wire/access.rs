@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const WHOAMI: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
-pub(crate) const MAY_I: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+pub(crate) const SELF_ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 /// A server with RBAC; its default client is in `system:masters`.
 pub(crate) async fn guarded() -> Wire {
@@ -32,11 +32,17 @@ pub(crate) async fn guarded_with(admission: Admission) -> Wire {
 }
 
 /// Sends a request with the given token, or without one.
-pub(crate) async fn ask(wire: &Wire, token: Option<&str>, method: &str, path: &str, body: Value) -> Answer {
-    ask_with(wire, token, method, path, body, &[]).await
+pub(crate) async fn send_as(
+    wire: &Wire,
+    token: Option<&str>,
+    method: &str,
+    path: &str,
+    body: Value,
+) -> Answer {
+    send_as_with(wire, token, method, path, body, &[]).await
 }
 
-async fn ask_with(
+async fn send_as_with(
     wire: &Wire,
     token: Option<&str>,
     method: &str,
@@ -54,7 +60,7 @@ async fn ask_with(
 }
 
 async fn whoami(wire: &Wire, token: &str) -> Value {
-    let answer = ask(wire, Some(token), "POST", WHOAMI, json!({})).await;
+    let answer = send_as(wire, Some(token), "POST", WHOAMI, json!({})).await;
     assert_eq!(answer.code, 201, "{}", answer.text);
     answer.body["status"]["userInfo"].clone()
 }
@@ -89,14 +95,14 @@ async fn token_files_define_users_with_groups() {
     );
     let refused = wire.server.add_token_file("t3,carol,1\nt4").unwrap_err();
     assert_eq!(refused.line, 2);
-    let answer = ask(&wire, Some("t3"), "POST", WHOAMI, json!({})).await;
+    let answer = send_as(&wire, Some("t3"), "POST", WHOAMI, json!({})).await;
     assert_eq!(answer.code, 401, "no token of an invalid file is accepted");
 }
 
 #[tokio::test]
 async fn invalid_tokens_are_unauthorized_and_requests_without_token_are_anonymous() {
     let wire = guarded().await;
-    let wrong = ask(&wire, Some("wrong"), "GET", PODS, Value::Null).await;
+    let wrong = send_as(&wire, Some("wrong"), "GET", PODS, Value::Null).await;
     assert_eq!(
         (wrong.code, &wrong.body["message"]),
         (401, &json!("Unauthorized"))
@@ -106,7 +112,7 @@ async fn invalid_tokens_are_unauthorized_and_requests_without_token_are_anonymou
         &[("authorization", "Basic YTpi")],
         &[("authorization", "Bearer ")],
     ] {
-        let answer = ask_with(&wire, None, "GET", PODS, Value::Null, headers).await;
+        let answer = send_as_with(&wire, None, "GET", PODS, Value::Null, headers).await;
         let why = "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\" in API group \"\" in the \
                    namespace \"default\"";
         assert_eq!(
@@ -115,11 +121,14 @@ async fn invalid_tokens_are_unauthorized_and_requests_without_token_are_anonymou
             "{headers:?}"
         );
     }
-    let path = ask(&wire, None, "GET", "/apis", Value::Null).await;
+    let path = send_as(&wire, None, "GET", "/apis", Value::Null).await;
     let why = "forbidden: User \"system:anonymous\" cannot get path \"/apis\"";
     assert_eq!((path.code, &path.body["message"]), (403, &json!(why)));
     assert_eq!(path.body["details"], json!({}));
-    assert_eq!(ask(&wire, None, "GET", "/version", Value::Null).await.code, 200);
+    assert_eq!(
+        send_as(&wire, None, "GET", "/version", Value::Null).await.code,
+        200
+    );
 }
 
 #[tokio::test]
@@ -146,17 +155,19 @@ async fn service_account_tokens_are_valid_until_the_account_is_deleted() {
     let other = if &token[40..41] == "A" { "B" } else { "A" };
     let tampered = format!("{}{other}{}", &token[..40], &token[41..]);
     assert_eq!(
-        ask(&wire, Some(&tampered), "POST", WHOAMI, json!({})).await.code,
+        send_as(&wire, Some(&tampered), "POST", WHOAMI, json!({}))
+            .await
+            .code,
         401
     );
     wire.delete(&format!("{ACCOUNTS}/robot")).await;
     assert_eq!(
-        ask(&wire, Some(&token), "POST", WHOAMI, json!({})).await.code,
+        send_as(&wire, Some(&token), "POST", WHOAMI, json!({})).await.code,
         401
     );
     wire.create(ACCOUNTS, json!({"metadata": {"name": "robot"}}))
         .await;
-    let again = ask(&wire, Some(&token), "POST", WHOAMI, json!({})).await;
+    let again = send_as(&wire, Some(&token), "POST", WHOAMI, json!({})).await;
     assert_eq!(again.code, 401, "a recreated account has another UID");
 }
 
@@ -175,7 +186,7 @@ async fn tokens_bound_to_a_pod_are_invalid_after_its_deletion() {
     );
     wire.delete(&format!("{PODS}/p")).await;
     assert_eq!(
-        ask(&wire, Some(&token_text), "POST", WHOAMI, json!({}))
+        send_as(&wire, Some(&token_text), "POST", WHOAMI, json!({}))
             .await
             .code,
         401
@@ -209,7 +220,7 @@ async fn token_reviews_return_user_and_audiences() {
     let wire = guarded().await;
     let review = |token: &str, audiences: Value| json!({"spec": {"token": token, "audiences": audiences}});
     let issued = text(&token(&wire, "default", json!({"audiences": ["vault"]})).await);
-    let here = ask(&wire, Some(&issued), "GET", "/api", Value::Null).await;
+    let here = send_as(&wire, Some(&issued), "GET", "/api", Value::Null).await;
     assert_eq!(here.code, 401, "the audience of the token is not this server");
     let found = wire
         .post(TOKEN_REVIEWS, review(&issued, json!(["vault", "other"])))
@@ -238,9 +249,16 @@ async fn access_reviews_check_the_own_user_and_other_users() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     let spec = json!({"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods"}});
-    let mine = wire.post(MAY_I, json!({"spec": spec})).await;
+    let mine = wire.post(SELF_ACCESS_REVIEWS, json!({"spec": spec})).await;
     assert_eq!((mine.code, &mine.body["status"]["allowed"]), (201, &json!(true)));
-    let his = ask(&wire, Some(&bob), "POST", MAY_I, json!({"spec": spec})).await;
+    let his = send_as(
+        &wire,
+        Some(&bob),
+        "POST",
+        SELF_ACCESS_REVIEWS,
+        json!({"spec": spec}),
+    )
+    .await;
     assert_eq!(his.body["status"], json!({"allowed": false}));
     let mut other = spec.clone();
     (other["user"], other["groups"]) = (json!("x"), json!(["system:masters"]));
@@ -249,7 +267,7 @@ async fn access_reviews_check_the_own_user_and_other_users() {
         wire.post(path, json!({"spec": other})).await.body["status"]["allowed"],
         true
     );
-    let refused = ask(&wire, Some(&bob), "POST", path, json!({"spec": other})).await;
+    let refused = send_as(&wire, Some(&bob), "POST", path, json!({"spec": other})).await;
     assert_eq!(refused.code, 403, "reviewing other users requires a permission");
     let local = "/apis/authorization.k8s.io/v1/namespaces/kube-system/localsubjectaccessreviews";
     let wrong = wire.post(local, json!({"spec": other})).await;
@@ -257,11 +275,15 @@ async fn access_reviews_check_the_own_user_and_other_users() {
         wrong.body["details"]["causes"][0]["field"],
         "spec.resourceAttributes.namespace"
     );
-    let nothing = wire.post(MAY_I, json!({"spec": {}})).await;
+    let nothing = wire.post(SELF_ACCESS_REVIEWS, json!({"spec": {}})).await;
     let why = ".authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: null: \
                exactly one of nonResourceAttributes or resourceAttributes must be specified";
     assert_eq!((nothing.code, &nothing.body["message"]), (422, &json!(why)));
-    assert_eq!(wire.get(MAY_I).await.code, 405, "reviews are not stored");
+    assert_eq!(
+        wire.get(SELF_ACCESS_REVIEWS).await.code,
+        405,
+        "reviews are not stored"
+    );
 }
 
 #[tokio::test]
@@ -269,7 +291,7 @@ async fn self_subject_rules_reviews_list_the_rules_of_a_user() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-    let status = ask(
+    let status = send_as(
         &wire,
         Some(&bob),
         "POST",
@@ -295,7 +317,7 @@ async fn self_subject_rules_reviews_list_the_rules_of_a_user() {
     );
     assert!(status["nonResourceRules"].to_string().contains("/apis/*"));
     assert_eq!(
-        ask(&wire, Some(&bob), "POST", path, json!({"spec": {}}))
+        send_as(&wire, Some(&bob), "POST", path, json!({"spec": {}}))
             .await
             .code,
         400
@@ -307,7 +329,7 @@ async fn impersonation_requires_permission_and_changes_the_user() {
     let wire = guarded().await;
     let bob = wire.server.add_client("bob");
     let as_alice = [("impersonate-user", "alice"), ("impersonate-group", "dev")];
-    let refused = ask_with(&wire, Some(&bob), "POST", WHOAMI, json!({}), &as_alice).await;
+    let refused = send_as_with(&wire, Some(&bob), "POST", WHOAMI, json!({}), &as_alice).await;
     let why = "users \"alice\" is forbidden: User \"bob\" cannot impersonate resource \"users\" in API group \"\" at the \
                cluster scope";
     assert_eq!((refused.code, &refused.body["message"]), (403, &json!(why)));
@@ -335,7 +357,7 @@ async fn impersonation_requires_permission_and_changes_the_user() {
         (&[("impersonate-user", ""), ("impersonate-uid", "7")], 400),
         (&[("impersonate-user", ""), ("impersonate-other", "x")], 201),
     ] {
-        let answer = ask_with(&wire, Some(&bob), "POST", WHOAMI, json!({}), headers).await;
+        let answer = send_as_with(&wire, Some(&bob), "POST", WHOAMI, json!({}), headers).await;
         assert_eq!(answer.code, code, "{headers:?}: {}", answer.text);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 #[tokio::test]
 async fn endpoints_return_a_deprecation_warning() {
-    let told = async |release: &str, path: &str| {
+    let reported = async |release: &str, path: &str| {
         let options = ServerOptions {
             release: release.parse().expect("the release is valid"),
             ..ServerOptions::default()
@@ -22,10 +22,10 @@ async fn endpoints_return_a_deprecation_warning() {
         "/api/v1/namespaces/default/endpoints/none",
         "/api/v1/endpoints?watch=true&timeoutSeconds=1",
     ] {
-        assert_eq!(told("1.36", path).await.as_deref(), Some(advice), "{path}");
-        assert_eq!(told("1.32", path).await, None, "{path}");
+        assert_eq!(reported("1.36", path).await.as_deref(), Some(advice), "{path}");
+        assert_eq!(reported("1.32", path).await, None, "{path}");
     }
-    assert_eq!(told("1.36", "/api/v1/services").await, None);
+    assert_eq!(reported("1.36", "/api/v1/services").await, None);
 }
 
 #[tokio::test]

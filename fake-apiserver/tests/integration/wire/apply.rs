@@ -356,8 +356,8 @@ async fn resource_version_and_uid_in_the_document_must_match() {
         let after = applied(&wire, &format!("{}&dryRun=All", at("one")), &document).await;
         assert_eq!(after["data"]["a"], "2", "{field}");
     }
-    let kept = wire.get(&format!("{CONFIG_MAPS}/c")).await.body;
-    assert_eq!(kept, made, "a dry run stores nothing");
+    let stored = wire.get(&format!("{CONFIG_MAPS}/c")).await.body;
+    assert_eq!(stored, made, "a dry run stores nothing");
 }
 
 #[tokio::test]
@@ -539,8 +539,12 @@ async fn adding_storage_capacity_to_a_csi_driver_is_accepted_since_1_23() {
             .await;
         for (answer, name) in [(server_side, "server"), (client_side, "client")] {
             assert_eq!(answer.code, code, "1.{minor}, {name}: {}", answer.text);
-            let kept = wire.get(&format!("{DRIVERS}/{name}")).await.body;
-            assert_eq!(kept["spec"]["storageCapacity"], code == 200, "1.{minor}, {name}");
+            let stored = wire.get(&format!("{DRIVERS}/{name}")).await.body;
+            assert_eq!(
+                stored["spec"]["storageCapacity"],
+                code == 200,
+                "1.{minor}, {name}"
+            );
         }
     }
 }

@@ -56,12 +56,12 @@ async fn fields_of_kep_examples_that_the_type_lacks_are_dropped() {
     });
     let strict = format!("{CAPACITIES}?fieldValidation=Strict");
     assert_eq!(wire.post(&strict, object.clone()).await.code, 400);
-    let kept = wire.post(CAPACITIES, object).await;
-    assert_eq!(kept.code, 201, "{}", kept.text);
-    assert_eq!(kept.headers.get_all("warning").iter().count(), 2);
-    assert_eq!(kept.body["nodeTopology"], json!({}), "selects every node");
+    let stored = wire.post(CAPACITIES, object).await;
+    assert_eq!(stored.code, 201, "{}", stored.text);
+    assert_eq!(stored.headers.get_all("warning").iter().count(), 2);
+    assert_eq!(stored.body["nodeTopology"], json!({}), "selects every node");
     for field in ["capacity", "maximumVolumeSize", "availableCapacity"] {
-        assert!(kept.body.get(field).is_none(), "{field}");
+        assert!(stored.body.get(field).is_none(), "{field}");
     }
 }
 
@@ -112,7 +112,7 @@ async fn capacity_values_can_be_added_changed_and_removed() {
             );
             assert_ne!(changed.body["metadata"]["resourceVersion"], revision);
             revision = changed.body["metadata"]["resourceVersion"].clone();
-            assert_eq!(watch.told(1).await, ["MODIFIED c"]);
+            assert_eq!(watch.next_events(1).await, ["MODIFIED c"]);
         }
     }
 }
@@ -139,7 +139,7 @@ async fn capacities_of_a_driver_are_selected_by_label() {
         wire.create(CAPACITIES, labelled(name, labels)).await;
     }
     assert_eq!(
-        watch.told(2).await,
+        watch.next_events(2).await,
         ["ADDED a1", "ADDED a2"],
         "only labelled objects are sent"
     );

@@ -137,13 +137,13 @@ impl Watching {
     }
 
     /// The next `count` events as "TYPE name".
-    pub(crate) async fn told(&mut self, count: usize) -> Vec<String> {
-        let mut told = Vec::new();
+    pub(crate) async fn next_events(&mut self, count: usize) -> Vec<String> {
+        let mut events = Vec::new();
         for _ in 0..count {
             let event = self.next().await.expect("the watch has not ended");
-            told.push(short(&event));
+            events.push(short(&event));
         }
-        told
+        events
     }
 }
 

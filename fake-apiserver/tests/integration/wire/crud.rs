@@ -62,8 +62,8 @@ async fn generated_names_end_with_five_consonants_or_digits() {
         let body = json!({"metadata": {"generateName": base}, "storageClassName": "fast"});
         let created = wire.create(CAPACITIES, body).await;
         let name = created["metadata"]["name"].as_str().unwrap();
-        let kept = &base[..base.len().min(58)];
-        let suffix = name.strip_prefix(kept).unwrap();
+        let stored = &base[..base.len().min(58)];
+        let suffix = name.strip_prefix(stored).unwrap();
         assert_eq!(suffix.len(), 5, "{name}");
         assert!(
             suffix.chars().all(|c| "bcdfghjklmnpqrstvwxz2456789".contains(c)),

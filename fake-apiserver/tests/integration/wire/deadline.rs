@@ -49,7 +49,11 @@ async fn invalid_timeouts_are_rejected_before_authentication() {
     }
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=1&timeout=never")).await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
-    assert_eq!(watch.told(1).await, ["ADDED m"], "watches have their own timeout");
+    assert_eq!(
+        watch.next_events(1).await,
+        ["ADDED m"],
+        "watches have their own timeout"
+    );
 }
 
 #[tokio::test]

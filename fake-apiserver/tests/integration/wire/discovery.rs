@@ -65,12 +65,12 @@ async fn aggregated_discovery_lists_the_same_resources_and_has_an_etag() {
         .iter()
         .filter(|e| e["singularName"] != "")
     {
-        let twin = named(
+        let equivalent = named(
             &storage.unwrap()["versions"][0]["resources"],
             entry["name"].as_str().unwrap(),
         );
         assert_eq!(
-            (&twin["verbs"], &twin["responseKind"]["kind"]),
+            (&equivalent["verbs"], &equivalent["responseKind"]["kind"]),
             (&entry["verbs"], &entry["kind"])
         );
     }

@@ -136,7 +136,7 @@ async fn ended_watches_can_resume_without_loss() {
     );
     wire.create(CAPACITIES, capacity("b", "1Gi")).await;
     let mut again = wire.watch(&watched_from(at)).await;
-    assert_eq!(again.told(1).await, ["ADDED b"]);
+    assert_eq!(again.next_events(1).await, ["ADDED b"]);
 }
 
 #[tokio::test]
@@ -149,7 +149,7 @@ async fn watches_can_be_ended_after_a_number_of_events() {
         .add_fault_rule(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 2 }).times(1))
         .unwrap();
     let mut watch = wire.watch(&format!("{CAPACITIES}?watch=true")).await;
-    assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"]);
+    assert_eq!(watch.next_events(2).await, ["ADDED a", "ADDED b"]);
     assert_eq!(watch.next().await, None);
     wire.server.quiet().await;
 }
@@ -177,8 +177,8 @@ async fn held_watches_are_delayed_without_loss() {
         () = wire.server.quiet() => {}
     }
     assert!(wire.server.remove_fault_rule(id));
-    assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"]);
-    assert_eq!(new.told(2).await, ["ADDED a", "ADDED b"]);
+    assert_eq!(watch.next_events(2).await, ["ADDED a", "ADDED b"]);
+    assert_eq!(new.next_events(2).await, ["ADDED a", "ADDED b"]);
     wire.server.quiet().await;
 }
 
@@ -195,7 +195,7 @@ async fn holds_can_expire() {
         .unwrap();
     let mut watch = wire.watch(&watched_from(1)).await;
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
-    assert_eq!(watch.told(1).await, ["ADDED a"]);
+    assert_eq!(watch.next_events(1).await, ["ADDED a"]);
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn compacted_revisions_are_gone_for_watches_and_pages() {
         410
     );
     wire.create(CAPACITIES, capacity("d", "1Gi")).await;
-    assert_eq!(open.told(1).await, ["ADDED d"], "current watches continue");
+    assert_eq!(open.next_events(1).await, ["ADDED d"], "current watches continue");
     assert_eq!(recorder.about("the server suffers legal compacted").len(), 1);
 }
 

@@ -97,7 +97,7 @@ async fn watches_and_system_masters_are_exempt_from_the_limit() {
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 429);
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
-    assert_eq!(watch.told(1).await, ["ADDED m"]);
+    assert_eq!(watch.next_events(1).await, ["ADDED m"]);
     let master = wire.server.add_user(User::new("root").in_group("system:masters"));
     let master = client(&wire.running, Some(master));
     let seen = answer(request(&master, "GET", CONFIG_MAPS, &[], "").await).await;
@@ -138,7 +138,7 @@ async fn unread_watches_do_not_delay_writers_or_other_watches() {
             json!({"metadata": {"name": name}, "data": {"k": filler}}),
         )
         .await;
-        assert_eq!(awake.told(1).await, [format!("ADDED {name}")]);
+        assert_eq!(awake.next_events(1).await, [format!("ADDED {name}")]);
     }
 }
 

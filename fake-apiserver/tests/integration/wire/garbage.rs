@@ -164,8 +164,11 @@ async fn the_garbage_collector_is_observed_as_a_client() {
     map(&wire, "child", &[reference(&owner, false)]).await;
     wire.delete(&format!("{CONFIG_MAPS}/owner")).await;
     wire.server.quiet().await;
-    let told = recorder.about("commits DELETED");
-    let who: Vec<&str> = told.iter().filter_map(|text| text.split(" @").next()).collect();
+    let reported = recorder.about("commits DELETED");
+    let who: Vec<&str> = reported
+        .iter()
+        .filter_map(|text| text.split(" @").next())
+        .collect();
     assert_eq!(
         who,
         [
@@ -222,7 +225,7 @@ async fn dependents_of_an_unserved_resource_are_collected_once_it_is_served_agai
     let mut watch = wire
         .watch(&format!("{CAPACITIES}?watch=1&resourceVersion={since}"))
         .await;
-    assert_eq!(watch.told(1).await, ["DELETED c"], "deleted only now");
+    assert_eq!(watch.next_events(1).await, ["DELETED c"], "deleted only now");
 }
 
 #[tokio::test]

@@ -38,9 +38,9 @@ async fn long_lists_are_compressed_if_the_client_accepts_gzip() {
         (headers.get("content-encoding"), headers.get("vary")),
         (None, None)
     );
-    for asked in ["gzip", "deflate, gzip;q=0.5"] {
-        let (headers, zipped) = fetch(&wire, CONFIG_MAPS, &[("accept-encoding", asked)]).await;
-        assert_eq!(headers["content-encoding"], "gzip", "{asked}");
+    for requested in ["gzip", "deflate, gzip;q=0.5"] {
+        let (headers, zipped) = fetch(&wire, CONFIG_MAPS, &[("accept-encoding", requested)]).await;
+        assert_eq!(headers["content-encoding"], "gzip", "{requested}");
         assert_eq!(headers["vary"], "Accept-Encoding");
         assert!(
             zipped.len() < plain.len() / 10,
@@ -50,12 +50,12 @@ async fn long_lists_are_compressed_if_the_client_accepts_gzip() {
         );
         assert_eq!(unzipped(&zipped), plain);
     }
-    for asked in ["identity", "gzip;q=0", "x-gzip"] {
-        let (headers, same) = fetch(&wire, CONFIG_MAPS, &[("accept-encoding", asked)]).await;
+    for requested in ["identity", "gzip;q=0", "x-gzip"] {
+        let (headers, same) = fetch(&wire, CONFIG_MAPS, &[("accept-encoding", requested)]).await;
         assert_eq!(
             (headers.get("content-encoding"), same.len()),
             (None, plain.len()),
-            "{asked}"
+            "{requested}"
         );
     }
 }
@@ -81,8 +81,8 @@ async fn lists_of_other_media_types_are_compressed() {
         "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
     ] {
         let (_, plain) = fetch(&wire, CONFIG_MAPS, &[("accept", accept)]).await;
-        let asked = [("accept", accept), ("accept-encoding", "gzip")];
-        let (headers, body) = fetch(&wire, CONFIG_MAPS, &asked).await;
+        let requested = [("accept", accept), ("accept-encoding", "gzip")];
+        let (headers, body) = fetch(&wire, CONFIG_MAPS, &requested).await;
         let is_long = plain.len() > 128 * 1024;
         assert_eq!(headers.contains_key("content-encoding"), is_long, "{accept}");
         let body = if is_long { unzipped(&body) } else { body };
@@ -93,13 +93,13 @@ async fn lists_of_other_media_types_are_compressed() {
 #[tokio::test]
 async fn openapi_v2_is_compressed_and_openapi_v3_is_not() {
     let wire = Wire::start().await;
-    let asked = [("accept-encoding", "gzip")];
+    let requested = [("accept-encoding", "gzip")];
     let (_, plain) = fetch(&wire, "/openapi/v2", &[]).await;
-    let (headers, zipped) = fetch(&wire, "/openapi/v2", &asked).await;
+    let (headers, zipped) = fetch(&wire, "/openapi/v2", &requested).await;
     assert_eq!(headers["content-encoding"], "gzip");
     let vary: Vec<_> = headers.get_all("vary").iter().collect();
     assert_eq!(vary, ["Accept", "Accept-Encoding"]);
     assert_eq!(unzipped(&zipped), plain);
-    let (headers, _) = fetch(&wire, "/openapi/v3/api/v1", &asked).await;
+    let (headers, _) = fetch(&wire, "/openapi/v3/api/v1", &requested).await;
     assert_eq!(headers.get("content-encoding"), None);
 }

@@ -230,14 +230,14 @@ async fn responses_are_private_except_cacheable_discovery() {
         assert!(!answer.headers.contains_key("etag"), "{path}");
     }
     let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-    let kept = wire
+    let stored = wire
         .send("GET", "/apis", &[("accept", aggregated)], String::new())
         .await;
-    assert_eq!(kept.headers["cache-control"], "public");
-    assert_eq!(kept.headers["vary"], "Accept");
+    assert_eq!(stored.headers["cache-control"], "public");
+    assert_eq!(stored.headers["vary"], "Accept");
     let known = [
         ("accept", aggregated),
-        ("if-none-match", kept.headers["etag"].to_str().unwrap()),
+        ("if-none-match", stored.headers["etag"].to_str().unwrap()),
     ];
     assert_eq!(wire.send("GET", "/apis", &known, String::new()).await.code, 304);
 }

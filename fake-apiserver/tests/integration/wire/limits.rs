@@ -193,6 +193,6 @@ async fn a_panicking_request_returns_500_and_the_server_continues() {
     );
     let path = format!("{CONFIG_MAPS}/m");
     wire.merge(&path, json!({"data": {"k": "v"}})).await;
-    assert_eq!(watch.told(2).await, ["ADDED m", "MODIFIED m"]);
+    assert_eq!(watch.next_events(2).await, ["ADDED m", "MODIFIED m"]);
     assert_eq!(wire.get(&path).await.body["data"]["k"], "v");
 }

@@ -37,7 +37,7 @@ fn is_clean(answer: &Answer, sent: &str) {
 }
 
 /// A valid document with a few bytes changed, or random bytes.
-fn spoilt(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
+fn mutated(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((0..good.len(), any::<u8>(), 0..3_u8), 1..5);
     let changed = changes.prop_map(move |changes| {
         let mut bytes = good.to_vec();
@@ -82,7 +82,7 @@ const CAPACITY_PROTOBUF: &[u8] =
 
 #[test]
 fn mutated_json_gets_a_well_formed_response() {
-    check(spoilt(CAPACITY), &async |wire, body| {
+    check(mutated(CAPACITY), &async |wire, body| {
         for method in ["POST", "DELETE"] {
             is_clean(
                 &send(wire, method, CAPACITIES, JSON, &body).await,
@@ -94,7 +94,7 @@ fn mutated_json_gets_a_well_formed_response() {
 
 #[test]
 fn mutated_yaml_gets_a_well_formed_response() {
-    check(spoilt(CAPACITY_YAML), &async |wire, body| {
+    check(mutated(CAPACITY_YAML), &async |wire, body| {
         is_clean(
             &send(wire, "POST", CAPACITIES, YAML, &body).await,
             &String::from_utf8_lossy(&body),
@@ -104,7 +104,7 @@ fn mutated_yaml_gets_a_well_formed_response() {
 
 #[test]
 fn mutated_protobuf_gets_a_well_formed_response() {
-    check(spoilt(CAPACITY_PROTOBUF), &async |wire, body| {
+    check(mutated(CAPACITY_PROTOBUF), &async |wire, body| {
         is_clean(
             &send(wire, "POST", CAPACITIES, PROTOBUF, &body).await,
             &format!("{body:?}"),
@@ -117,9 +117,9 @@ fn mutated_patches_get_a_well_formed_response() {
     let merge = br#"{"data":{"a":"b","c":null},"metadata":{"labels":{"x":"y"},"$patch":"merge","finalizers":["example.com/f"]}}"#;
     let operations = br#"[{"op":"add","path":"/data/x","value":"y"},{"op":"test","path":"/data/x","value":"y"},{"op":"move","from":"/data/x","path":"/data/z~1"}]"#;
     let patches = prop_oneof![
-        spoilt(merge).prop_map(|body| (MERGE, body)),
-        spoilt(merge).prop_map(|body| (STRATEGIC, body)),
-        spoilt(operations).prop_map(|body| (JSON_PATCH, body)),
+        mutated(merge).prop_map(|body| (MERGE, body)),
+        mutated(merge).prop_map(|body| (STRATEGIC, body)),
+        mutated(operations).prop_map(|body| (JSON_PATCH, body)),
     ];
     check(patches, &async |wire, (media, body)| {
         let map = json!({"metadata": {"name": "m"}, "data": {"a": "z"}});

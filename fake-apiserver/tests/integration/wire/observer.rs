@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 /// Records observed events as short texts.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    told: Mutex<Vec<String>>,
+    reported: Mutex<Vec<String>>,
     more: Notify,
 }
 
@@ -75,14 +75,14 @@ impl Observer for Recorder {
                 format!("{client} suffers {kind} {fault}")
             }
         };
-        self.told.lock().push(text);
+        self.reported.lock().push(text);
         self.more.notify_waiters();
     }
 }
 
 impl Recorder {
     pub(crate) fn about(&self, word: &str) -> Vec<String> {
-        self.told
+        self.reported
             .lock()
             .iter()
             .filter(|text| text.contains(word))
@@ -204,7 +204,7 @@ async fn the_server_is_quiet_when_all_watches_have_received_everything() {
         });
         local.create(map).unwrap();
     }
-    let reading = async { watch.told(100).await.len() };
+    let reading = async { watch.next_events(100).await.len() };
     let ((), read) = tokio::join!(wire.server.quiet(), reading);
     assert_eq!(read, 100);
     wire.server.quiet().await;

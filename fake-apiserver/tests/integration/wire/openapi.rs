@@ -120,16 +120,16 @@ async fn connect_subresources_are_described_with_their_parameters() {
 async fn documents_are_immutable_under_their_hash() {
     let wire = Wire::start().await;
     let url = address(&wire, "apis/storage.k8s.io/v1").await;
-    let kept = wire.get(&url).await;
-    assert_eq!(kept.code, 200);
-    assert_eq!(kept.headers["content-type"], "application/json");
-    assert_eq!(kept.headers["cache-control"], "public, immutable");
-    assert!(kept.headers["expires"].to_str().unwrap().ends_with(" GMT"));
+    let stored = wire.get(&url).await;
+    assert_eq!(stored.code, 200);
+    assert_eq!(stored.headers["content-type"], "application/json");
+    assert_eq!(stored.headers["cache-control"], "public, immutable");
+    assert!(stored.headers["expires"].to_str().unwrap().ends_with(" GMT"));
     let (path, hash) = url.split_once("?hash=").unwrap();
-    let tag = kept.headers["etag"].to_str().unwrap();
+    let tag = stored.headers["etag"].to_str().unwrap();
     assert_eq!(tag, format!("\"{hash}\""));
     let bare = wire.get(path).await;
-    assert_eq!((bare.code, &bare.text), (200, &kept.text));
+    assert_eq!((bare.code, &bare.text), (200, &stored.text));
     assert_eq!(bare.headers["cache-control"], "no-cache, private");
     let known = wire
         .send("GET", path, &[("if-none-match", tag)], String::new())

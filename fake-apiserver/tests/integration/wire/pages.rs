@@ -38,7 +38,7 @@ async fn expired_continue_tokens_return_410_with_a_token_for_the_current_state()
         first["metadata"]["resourceVersion"].as_str().expect("a revision")
     );
     assert_eq!(
-        wire.watch(&watch).await.told(1).await,
+        wire.watch(&watch).await.next_events(1).await,
         ["ADDED d"],
         "watches from a compacted list revision still work"
     );

@@ -82,19 +82,22 @@ fn fault_rules_decide_the_outcome_of_a_request() {
     };
     rules.install(Rule::new(on, Effect::Disconnect).times(1)).unwrap();
     let (verb, path) = ResourcePath::of_request("POST", "/api/v1/nodes", "").unwrap();
-    let asked = RequestAttributes {
+    let requested = RequestAttributes {
         client: "c",
         verb,
         resource: Some(&path),
         revision: "",
     };
-    let (fate, applied) = rules.evaluate(&asked);
+    let (fate, applied) = rules.evaluate(&requested);
     assert!(matches!(fate.action, Some(FaultAction::Disconnect)));
     assert_eq!(
         applied[0].to_string(),
         "disconnected before it was looked at: create nodes"
     );
-    assert!(rules.evaluate(&asked).0.action.is_none(), "the rule is used up");
+    assert!(
+        rules.evaluate(&requested).0.action.is_none(),
+        "the rule is used up"
+    );
 }
 
 #[tokio::test]

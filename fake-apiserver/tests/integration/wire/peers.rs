@@ -84,11 +84,11 @@ async fn silent_clients_and_incomplete_headers_time_out() {
     ] {
         let mut socket = connect(&wire).await;
         socket.write_all(hello).await.unwrap();
-        let said = rest(socket).await;
+        let message = rest(socket).await;
         assert!(
-            !said.starts_with(b"HTTP/1.1 200"),
+            !message.starts_with(b"HTTP/1.1 200"),
             "{:?}",
-            String::from_utf8_lossy(&said)
+            String::from_utf8_lossy(&message)
         );
     }
     is_served(&wire).await;
@@ -113,8 +113,11 @@ async fn incomplete_tls_handshakes_time_out() {
     ] {
         let mut socket = TcpStream::connect(running.address()).await.unwrap();
         socket.write_all(hello).await.unwrap();
-        let said = rest(socket).await;
-        assert!(!said.starts_with(b"HTTP/"), "the response is not TLS: {said:?}");
+        let message = rest(socket).await;
+        assert!(
+            !message.starts_with(b"HTTP/"),
+            "the response is not TLS: {message:?}"
+        );
     }
 }
 
@@ -313,11 +316,11 @@ async fn connections_stay_usable_after_a_rejection_before_the_body() {
             .expect("the server reads the body");
         let next = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
         socket.write_all(next).await.expect("an open connection");
-        let said = String::from_utf8(rest(socket).await).expect("responses are UTF-8");
+        let message = String::from_utf8(rest(socket).await).expect("responses are UTF-8");
         assert!(
-            said.starts_with(&format!("HTTP/1.1 {code} ")),
-            "{path} {media}: {said}"
+            message.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{path} {media}: {message}"
         );
-        assert!(said.ends_with("\r\n\r\nok"), "{path} {media}: {said}");
+        assert!(message.ends_with("\r\n\r\nok"), "{path} {media}: {message}");
     }
 }

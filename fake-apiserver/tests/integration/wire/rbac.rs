@@ -1,6 +1,6 @@
 //! Authorization by roles and bindings.
 
-use super::access::{MAY_I, ask, guarded};
+use super::access::{SELF_ACCESS_REVIEWS, guarded, send_as};
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -25,16 +25,16 @@ fn role(name: &str, rules: Value) -> Value {
 }
 
 async fn code(wire: &Wire, token: &str, method: &str, path: &str) -> u16 {
-    ask(wire, Some(token), method, path, Value::Null).await.code
+    send_as(wire, Some(token), method, path, Value::Null).await.code
 }
 
 /// Whether a user may do something, by SelfSubjectAccessReview.
-async fn may(wire: &Wire, token: &str, attributes: Value) -> bool {
-    let answer = ask(
+async fn is_allowed(wire: &Wire, token: &str, attributes: Value) -> bool {
+    let answer = send_as(
         wire,
         Some(token),
         "POST",
-        MAY_I,
+        SELF_ACCESS_REVIEWS,
         json!({"spec": {"resourceAttributes": attributes}}),
     )
     .await;
@@ -114,7 +114,7 @@ async fn roles_in_a_namespace_apply_to_the_namespace_object() {
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "bob"))
         .await;
     assert_eq!(code(&wire, &bob, "GET", "/api/v1/namespaces/default").await, 200);
-    let other = ask(
+    let other = send_as(
         &wire,
         Some(&bob),
         "GET",
@@ -140,16 +140,16 @@ async fn view_is_included_in_edit_and_edit_in_admin() {
         let token = wire.server.add_client(name);
         wire.create(ROLE_BINDINGS, binding(name, "ClusterRole", name, name))
             .await;
-        let asked = [
+        let requested = [
             attributes("get", "", "pods"),
             attributes("create", "", "pods"),
             attributes("create", rbac, "roles"),
         ];
-        for (asked, expected) in asked.into_iter().zip(expected) {
+        for (requested, expected) in requested.into_iter().zip(expected) {
             assert_eq!(
-                may(&wire, &token, asked.clone()).await,
+                is_allowed(&wire, &token, requested.clone()).await,
                 expected,
-                "{name}: {asked}"
+                "{name}: {requested}"
             );
         }
     }
@@ -186,11 +186,11 @@ async fn the_scheduler_may_read_but_not_write_capacities() {
         code(&wire, &scheduler, "GET", &format!("{CAPACITIES}/c")).await,
         200
     );
-    let refused = ask(&wire, Some(&scheduler), "POST", CAPACITIES, capacity("d", "1Gi")).await;
+    let refused = send_as(&wire, Some(&scheduler), "POST", CAPACITIES, capacity("d", "1Gi")).await;
     assert_eq!(refused.code, 403);
     let bind =
         json!({"namespace": "default", "verb": "create", "resource": "pods", "subresource": "binding"});
-    assert!(may(&wire, &scheduler, bind).await);
+    assert!(is_allowed(&wire, &scheduler, bind).await);
 }
 
 #[tokio::test]
@@ -199,14 +199,17 @@ async fn denials_name_missing_roles_and_grants_name_the_binding() {
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("gone", "ClusterRole", "missing", "bob"))
         .await;
-    let refused = ask(&wire, Some(&bob), "GET", PODS, Value::Null).await.body;
+    let refused = send_as(&wire, Some(&bob), "GET", PODS, Value::Null).await.body;
     let tail = ": RBAC: clusterrole.rbac.authorization.k8s.io \"missing\" not found";
     assert!(refused["message"].as_str().unwrap().ends_with(tail), "{refused}");
     wire.create(ROLE_BINDINGS, binding("seen", "ClusterRole", "view", "bob"))
         .await;
-    let asked =
+    let requested =
         json!({"spec": {"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods"}}});
-    let status = ask(&wire, Some(&bob), "POST", MAY_I, asked).await.body["status"].clone();
+    let status = send_as(&wire, Some(&bob), "POST", SELF_ACCESS_REVIEWS, requested)
+        .await
+        .body["status"]
+        .clone();
     let reason = "RBAC: allowed by RoleBinding \"seen/default\" of ClusterRole \"view\" to User \"bob\"";
     assert_eq!(status, json!({"allowed": true, "reason": reason}));
 }
@@ -235,17 +238,17 @@ async fn users_cannot_grant_permissions_they_lack() {
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "admin", "bob"))
         .await;
     let own = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "create"]}]);
-    let granted = ask(&wire, Some(&bob), "POST", ROLES, role("own", own)).await;
+    let granted = send_as(&wire, Some(&bob), "POST", ROLES, role("own", own)).await;
     assert_eq!(granted.code, 201, "{}", granted.text);
     let more =
         json!([{"apiGroups": ["storage.k8s.io", ""], "resources": ["csidrivers"], "verbs": ["get", "list"]}]);
-    let refused = ask(&wire, Some(&bob), "POST", ROLES, role("more", more.clone())).await;
+    let refused = send_as(&wire, Some(&bob), "POST", ROLES, role("more", more.clone())).await;
     let why = "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"bob\" (groups=[\"system:authenticated\"]) is \
                attempting to grant RBAC permissions not currently held:\n\
                {APIGroups:[\"\"], Resources:[\"csidrivers\"], Verbs:[\"get\" \"list\"]}\n\
                {APIGroups:[\"storage.k8s.io\"], Resources:[\"csidrivers\"], Verbs:[\"get\" \"list\"]}";
     assert_eq!((refused.code, &refused.body["message"]), (403, &json!(why)));
-    let bound = ask(
+    let bound = send_as(
         &wire,
         Some(&bob),
         "POST",
@@ -255,7 +258,7 @@ async fn users_cannot_grant_permissions_they_lack() {
     .await;
     assert_eq!(bound.code, 403, "{}", bound.text);
     let patch = json!({"rules": more});
-    let wider = ask_merge(&wire, &bob, &format!("{ROLES}/own"), patch).await;
+    let wider = merge_as(&wire, &bob, &format!("{ROLES}/own"), patch).await;
     assert_eq!(wider, 403, "widening an existing role is escalation too");
     assert_eq!(
         wire.post(ROLES, role("more", more)).await.code,
@@ -285,7 +288,7 @@ async fn changing_a_role_or_binding_requires_the_permissions_it_grants() {
         wire.create(CLUSTER_ROLE_BINDINGS, binding).await;
     }
     let own = role("own", secrets.clone());
-    let made = ask(&wire, Some(&ann), "POST", CLUSTER_ROLES, own).await;
+    let made = send_as(&wire, Some(&ann), "POST", CLUSTER_ROLES, own).await;
     assert_eq!(made.code, 403, "a POST has no name: {}", made.text);
     wire.create(CLUSTER_ROLES, role("own", json!([]))).await;
     let label = json!({"metadata": {"labels": {"a": "b"}}});
@@ -303,7 +306,7 @@ async fn changing_a_role_or_binding_requires_the_permissions_it_grants() {
         (format!("{CLUSTER_ROLE_BINDINGS}/mine"), label, 200),
     ] {
         assert_eq!(
-            ask_merge(&wire, &ann, &path, patch.clone()).await,
+            merge_as(&wire, &ann, &path, patch.clone()).await,
             expected,
             "{path} {patch}"
         );
@@ -323,7 +326,7 @@ async fn rules_with_too_many_combinations_are_rejected() {
         .await;
     let many = |of: &str| -> Vec<String> { (0..2000).map(|n| format!("{of}{n}")).collect() };
     let rules = json!([{"apiGroups": many("g"), "resources": many("r"), "resourceNames": many("n"), "verbs": many("v")}]);
-    let refused = ask(&wire, Some(&ann), "POST", CLUSTER_ROLES, role("all", rules)).await;
+    let refused = send_as(&wire, Some(&ann), "POST", CLUSTER_ROLES, role("all", rules)).await;
     assert_eq!(refused.code, 413, "{}", refused.text);
     assert_eq!(
         code(&wire, &ann, "GET", CLUSTER_ROLES).await,
@@ -332,7 +335,7 @@ async fn rules_with_too_many_combinations_are_rejected() {
     );
 }
 
-async fn ask_merge(wire: &Wire, token: &str, path: &str, patch: Value) -> u16 {
+async fn merge_as(wire: &Wire, token: &str, path: &str, patch: Value) -> u16 {
     let client = super::client::client(&wire.running, Some(token.to_owned()));
     let headers = [("content-type", "application/merge-patch+json")];
     super::client::request(&client, "PATCH", path, &headers, patch.to_string())
@@ -426,19 +429,19 @@ async fn the_controller_manager_can_start_with_the_bootstrap_roles() {
     };
     let lease = |verb| in_system(verb, "coordination.k8s.io", "leases", "kube-controller-manager");
     for verb in ["get", "create", "update"] {
-        assert!(may(&wire, &manager, lease(verb)).await, "{verb}");
+        assert!(is_allowed(&wire, &manager, lease(verb)).await, "{verb}");
     }
     let mut token = in_system("create", "", "serviceaccounts", "");
     token["subresource"] = "token".into();
-    assert!(may(&wire, &manager, token).await);
-    assert!(!may(&wire, &manager, in_system("delete", "", "pods", "")).await);
+    assert!(is_allowed(&wire, &manager, token).await);
+    assert!(!is_allowed(&wire, &manager, in_system("delete", "", "pods", "")).await);
 
     let account = |name: &str| format!("system:serviceaccount:kube-system:{name}");
     let binder = wire.server.add_client(&account("persistent-volume-binder"));
     let bind = json!({"verb": "update", "resource": "persistentvolumes"});
-    assert!(may(&wire, &binder, bind.clone()).await);
+    assert!(is_allowed(&wire, &binder, bind.clone()).await);
     let stranger = wire.server.add_client(&account("ttl-controller"));
-    assert!(!may(&wire, &stranger, bind).await);
+    assert!(!is_allowed(&wire, &stranger, bind).await);
 }
 
 #[tokio::test]

@@ -157,7 +157,7 @@ async fn objects_survive_while_their_resource_is_not_served() {
     let mut watch = wire
         .watch(&format!("{}?watch=true", capacities_of("v1alpha1")))
         .await;
-    assert_eq!(watch.told(1).await, ["ADDED c"]);
+    assert_eq!(watch.next_events(1).await, ["ADDED c"]);
     wire.server.set_release(release("1.20"), &gates(Some(false)));
     assert_eq!(watch.next().await, None, "no longer served");
     assert_eq!(wire.get(&capacities_of("v1alpha1")).await.code, 404);
@@ -188,7 +188,7 @@ async fn watches_of_versions_that_stay_served_continue() {
     let mut new = wire.watch(&format!("{CAPACITIES}?watch=true")).await;
     wire.server.set_release(release("1.27"), &gates(None));
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
-    assert_eq!(new.told(1).await, ["ADDED c"]);
+    assert_eq!(new.next_events(1).await, ["ADDED c"]);
     assert_eq!(old.next().await, None);
 }
 
@@ -388,11 +388,12 @@ async fn older_releases_serve_older_discovery() {
         let answer = wire
             .send("GET", "/apis", &[("accept", both)], String::new())
             .await;
-        let told = [&answer.body["kind"], &answer.body["apiVersion"]];
+        let reported = [&answer.body["kind"], &answer.body["apiVersion"]];
         assert!(
-            told.iter()
-                .any(|told| told.as_str().unwrap_or_default().ends_with(kind)),
-            "1.{minor}: {told:?}"
+            reported
+                .iter()
+                .any(|reported| reported.as_str().unwrap_or_default().ends_with(kind)),
+            "1.{minor}: {reported:?}"
         );
     }
     wire.server.set_release(release("1.18"), &gates(None));

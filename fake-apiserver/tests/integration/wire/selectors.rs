@@ -258,11 +258,14 @@ async fn metadata_name_selectors_find_only_that_object() {
         let mut watch = wire
             .watch(&format!("{path}?watch=1&allowWatchBookmarks=true&{selector}"))
             .await;
-        let told = watch.told(found + 1).await;
+        let reported = watch.next_events(found + 1).await;
         assert!(
-            told[..found].iter().all(|it| it.starts_with("ADDED")),
-            "{selector}: {told:?}"
+            reported[..found].iter().all(|it| it.starts_with("ADDED")),
+            "{selector}: {reported:?}"
         );
-        assert!(told[found].starts_with("BOOKMARK"), "{selector}: {told:?}");
+        assert!(
+            reported[found].starts_with("BOOKMARK"),
+            "{selector}: {reported:?}"
+        );
     }
 }

@@ -48,12 +48,12 @@ async fn the_kubernetes_service_exists() {
 #[tokio::test]
 async fn cluster_ips_are_allocated_to_one_service_until_it_is_deleted() {
     let wire = Wire::start().await;
-    let asked = json!({"clusterIP": "10.96.1.2"});
-    wire.create(SERVICES, service("a", &asked)).await;
+    let requested = json!({"clusterIP": "10.96.1.2"});
+    wire.create(SERVICES, service("a", &requested)).await;
     let parent = json!({"resource": "services", "namespace": "default", "name": "a"});
     let owned = wire.get(&format!("{ADDRESSES}/10.96.1.2")).await.body;
     assert_eq!(owned["spec"]["parentRef"], parent);
-    let taken = wire.post(SERVICES, service("b", &asked)).await;
+    let taken = wire.post(SERVICES, service("b", &requested)).await;
     let text = "Service \"b\" is invalid: spec.clusterIPs: Invalid value: [\"10.96.1.2\"]: failed to allocate IP \
         10.96.1.2: provided IP is already allocated";
     assert_eq!(message(&taken), (422, text.to_owned()));
@@ -65,7 +65,7 @@ async fn cluster_ips_are_allocated_to_one_service_until_it_is_deleted() {
     assert_eq!(message(&outside), (422, text.to_owned()));
     wire.delete(&format!("{SERVICES}/a")).await;
     assert_eq!(wire.get(&format!("{ADDRESSES}/10.96.1.2")).await.code, 404);
-    wire.create(SERVICES, service("b", &asked)).await;
+    wire.create(SERVICES, service("b", &requested)).await;
 }
 
 #[tokio::test]

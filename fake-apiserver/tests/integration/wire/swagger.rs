@@ -5,8 +5,8 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-const SECOND: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-const THIRD: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const V3_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
 /// A protobuf message: its length-delimited fields by number. Others are ignored.
 struct Message(BTreeMap<u64, Vec<Vec<u8>>>);
@@ -189,9 +189,9 @@ async fn openapi_v2_uses_only_keywords_of_v2() {
 async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
     let wire = Wire::start().await;
     let second = swagger(&wire).await;
-    let (code, media, tag, bytes) = fetch(&wire, "/openapi/v2", SECOND).await;
-    assert_eq!((code, media.as_str()), (200, SECOND));
-    let old = fetch(&wire, "/openapi/v2", &SECOND.replace(".v2.v1", ".v2@v1")).await;
+    let (code, media, tag, bytes) = fetch(&wire, "/openapi/v2", V2_PROTOBUF).await;
+    assert_eq!((code, media.as_str()), (200, V2_PROTOBUF));
+    let old = fetch(&wire, "/openapi/v2", &V2_PROTOBUF.replace(".v2.v1", ".v2@v1")).await;
     assert_eq!(old, (200, media, tag, bytes.clone()));
     let document = Message::read(&bytes);
     assert_eq!(document.text(1), "2.0");
@@ -231,9 +231,9 @@ async fn openapi_v3_is_served_in_protobuf_under_both_media_types() {
     let wire = Wire::start().await;
     let path = "/openapi/v3/apis/storage.k8s.io/v1";
     let (_, _, tag, _) = fetch(&wire, path, "application/json").await;
-    let (code, media, same_tag, bytes) = fetch(&wire, path, THIRD).await;
-    assert_eq!((code, media.as_str(), same_tag), (200, THIRD, tag));
-    let old = fetch(&wire, path, &THIRD.replace(".v3.v1", ".v3@v1")).await;
+    let (code, media, same_tag, bytes) = fetch(&wire, path, V3_PROTOBUF).await;
+    assert_eq!((code, media.as_str(), same_tag), (200, V3_PROTOBUF, tag));
+    let old = fetch(&wire, path, &V3_PROTOBUF.replace(".v3.v1", ".v3@v1")).await;
     assert_eq!(old.3, bytes);
     let document = Message::read(&bytes);
     assert_eq!(document.text(1), "3.0.0");

@@ -1,6 +1,6 @@
 //! The permissions that a run used, and roles generated from them.
 
-use super::access::{ask, guarded};
+use super::access::{guarded, send_as};
 use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity};
 use fake_apiserver::minimal_roles;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn run(wire: &Wire, token: &str) -> Vec<u16> {
         } else {
             Value::Null
         };
-        codes.push(ask(wire, Some(token), method, path, body).await.code);
+        codes.push(send_as(wire, Some(token), method, path, body).await.code);
     }
     codes
 }
@@ -84,7 +84,7 @@ async fn roles_generated_from_a_run_allow_it_and_nothing_else() {
     }
     assert_eq!(run(&guarded, &token).await, codes);
     assert_eq!(
-        ask(&guarded, Some(&token), "GET", CONFIG_MAPS, Value::Null)
+        send_as(&guarded, Some(&token), "GET", CONFIG_MAPS, Value::Null)
             .await
             .code,
         403

@@ -110,7 +110,7 @@ async fn absent_empty_and_set_topologies_are_distinct() {
 #[tokio::test]
 async fn capacities_are_canonicalized_and_invalid_quantities_rejected() {
     let wire = Wire::start().await;
-    for (i, (sent, kept)) in [
+    for (i, (sent, stored)) in [
         (json!("1024Mi"), "1Gi"),
         (json!(1_073_741_824), "1073741824"),
         (json!("1.5"), "1500m"),
@@ -121,7 +121,7 @@ async fn capacities_are_canonicalized_and_invalid_quantities_rejected() {
     {
         let mut body = capacity(&format!("q{i}"), "");
         body["capacity"] = sent;
-        assert_eq!(wire.create(CAPACITIES, body).await["capacity"], kept);
+        assert_eq!(wire.create(CAPACITIES, body).await["capacity"], stored);
     }
     let garbage = wire.post(CAPACITIES, capacity("c", "lots")).await;
     assert_eq!(

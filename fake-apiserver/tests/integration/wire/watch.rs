@@ -24,10 +24,10 @@ async fn deletions_between_list_and_watch_are_delivered() {
     let mut watch = wire
         .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={revision}"))
         .await;
-    assert_eq!(watch.told(2).await, ["DELETED a", "ADDED b"]);
+    assert_eq!(watch.next_events(2).await, ["DELETED a", "ADDED b"]);
     wire.merge(&format!("{CONFIG_MAPS}/b"), json!({"data": {"k": "v"}}))
         .await;
-    assert_eq!(watch.told(1).await, ["MODIFIED b"]);
+    assert_eq!(watch.next_events(1).await, ["MODIFIED b"]);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn watch_events_reflect_entering_and_leaving_a_selector() {
         leaving["object"]["metadata"]["resourceVersion"], left["metadata"]["resourceVersion"],
         "the event has the resourceVersion of the change"
     );
-    assert_eq!(watch.told(2).await, ["ADDED b", "DELETED b"]);
+    assert_eq!(watch.next_events(2).await, ["ADDED b", "DELETED b"]);
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn watches_without_revision_start_with_initial_events_and_a_bookmark() {
         "watch=true&allowWatchBookmarks=true",
     ] {
         let mut watch = wire.watch(&format!("{CONFIG_MAPS}?{query}")).await;
-        assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"], "{query}");
+        assert_eq!(watch.next_events(2).await, ["ADDED a", "ADDED b"], "{query}");
         let end = watch.next().await.unwrap();
         let expected = json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {
             "resourceVersion": wire.server.revision().to_string(),
@@ -89,9 +89,9 @@ async fn watches_without_revision_start_with_initial_events_and_a_bookmark() {
             "{CONFIG_MAPS}?watch=true&resourceVersion=0&allowWatchBookmarks=true"
         ))
         .await;
-    assert_eq!(plain.told(2).await, ["ADDED a", "ADDED b"]);
+    assert_eq!(plain.next_events(2).await, ["ADDED a", "ADDED b"]);
     map(&wire, "c", "x").await;
-    assert_eq!(plain.told(1).await, ["ADDED c"], "no bookmark");
+    assert_eq!(plain.next_events(1).await, ["ADDED c"], "no bookmark");
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn empty_initial_events_end_with_a_bookmark() {
     let mut watch = wire.watch(&format!("{CAPACITIES}?{query}")).await;
     assert_eq!(watch.next().await.unwrap()["type"], "BOOKMARK");
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
-    assert_eq!(watch.told(1).await, ["ADDED c"]);
+    assert_eq!(watch.next_events(1).await, ["ADDED c"]);
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn initial_events_can_be_disabled() {
     let query = "watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?{query}")).await;
     map(&wire, "b", "x").await;
-    assert_eq!(watch.told(1).await, ["ADDED b"]);
+    assert_eq!(watch.next_events(1).await, ["ADDED b"]);
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn writes_of_other_resources_do_not_exhaust_the_history() {
         .await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     assert_eq!(
-        watch.told(1).await,
+        watch.next_events(1).await,
         ["ADDED c"],
         "a resource without compacted events accepts any revision"
     );
@@ -314,7 +314,10 @@ async fn superseded_states_are_watched_and_listed_unchanged() {
     assert_eq!(short(&gone), "DELETED a");
     assert_eq!(gone["object"]["data"], states[1]["data"]);
     let mut of_team = wire.watch(&format!("{watch}&labelSelector=team%3Dx")).await;
-    assert_eq!(of_team.told(3).await, ["ADDED a", "MODIFIED a", "DELETED a"]);
+    assert_eq!(
+        of_team.next_events(3).await,
+        ["ADDED a", "MODIFIED a", "DELETED a"]
+    );
     let revision = states[1]["metadata"]["resourceVersion"].as_str().unwrap();
     let exactly =
         format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact&labelSelector=team%3Dx");

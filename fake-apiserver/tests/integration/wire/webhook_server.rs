@@ -30,7 +30,7 @@ pub(crate) struct Hook {
     pub(crate) address: SocketAddr,
     /// The certificate of its authority, as `caBundle`.
     pub(crate) authority: String,
-    asked: Arc<Mutex<Vec<Value>>>,
+    reviews: Arc<Mutex<Vec<Value>>>,
     connections: Arc<AtomicUsize>,
     task: AbortHandle,
 }
@@ -49,8 +49,8 @@ impl Hook {
 
     async fn serve((acceptor, authority): (TlsAcceptor, String), answer: Arc<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, asked) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));
-        let (kept, connections) = (asked.clone(), Arc::new(AtomicUsize::new(0)));
+        let (address, reviews) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));
+        let (stored, connections) = (reviews.clone(), Arc::new(AtomicUsize::new(0)));
         let count = connections.clone();
         let task = tokio::spawn(async move {
             // Connections end with the server.
@@ -58,13 +58,13 @@ impl Hook {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 stream.set_nodelay(true).unwrap();
-                let (acceptor, answer, kept) = (acceptor.clone(), answer.clone(), kept.clone());
+                let (acceptor, answer, stored) = (acceptor.clone(), answer.clone(), stored.clone());
                 count.fetch_add(1, Ordering::Relaxed);
                 tasks.spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else {
                         return;
                     };
-                    let service = service_fn(|request| respond(request, &answer, &kept));
+                    let service = service_fn(|request| respond(request, &answer, &stored));
                     let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
                     drop(served.await);
                 });
@@ -73,7 +73,7 @@ impl Hook {
         Self {
             address,
             authority,
-            asked,
+            reviews,
             connections,
             task: task.abort_handle(),
         }
@@ -104,26 +104,26 @@ impl Hook {
     }
 
     /// All received reviews.
-    pub(crate) fn asked(&self) -> Vec<Value> {
-        self.asked.lock().clone()
+    pub(crate) fn reviews(&self) -> Vec<Value> {
+        self.reviews.lock().clone()
     }
 
     /// The requests of all received AdmissionReviews.
     pub(crate) fn requests(&self) -> Vec<Value> {
-        let asked = self.asked().into_iter();
-        asked.map(|mut review| review["request"].take()).collect()
+        let reviews = self.reviews().into_iter();
+        reviews.map(|mut review| review["request"].take()).collect()
     }
 }
 
 async fn respond(
     request: Request<Incoming>,
     answer: &Arc<Answer>,
-    kept: &Mutex<Vec<Value>>,
+    stored: &Mutex<Vec<Value>>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let review: Value = serde_json::from_slice(&body).unwrap();
-    kept.lock().push(review.clone());
+    stored.lock().push(review.clone());
     let answered = answer(&path, &review);
     let code = answered["httpCode"].as_u64().unwrap_or(200);
     let mut response = Response::new(Full::from(answered.to_string()));

@@ -30,13 +30,13 @@ async fn template_labels_must_match_the_selector() {
             assert_eq!(answer.code, 422, "{plural}: {}", answer.text);
             answer.body["message"].as_str().unwrap_or_default().to_owned()
         };
-        let said = refusal(|spec| spec["template"]["metadata"]["labels"] = json!({"a": "c"})).await;
+        let message = refusal(|spec| spec["template"]["metadata"]["labels"] = json!({"a": "c"})).await;
         let text = "spec.template.metadata.labels: Invalid value: {\"a\":\"c\"}: `selector` does not match template `labels`";
-        assert!(said.contains(text), "{said}");
-        let said = refusal(|spec| spec["selector"] = json!({})).await;
+        assert!(message.contains(text), "{message}");
+        let message = refusal(|spec| spec["selector"] = json!({})).await;
         assert!(
-            said.contains("spec.selector: Invalid value: {}: empty selector is invalid for"),
-            "{said}"
+            message.contains("spec.selector: Invalid value: {}: empty selector is invalid for"),
+            "{message}"
         );
         let made = wire
             .create(&path, json!({"metadata": {"name": "w"}, "spec": spec()}))

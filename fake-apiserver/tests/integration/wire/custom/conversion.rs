@@ -6,7 +6,7 @@ use super::{DEFINITIONS, causes, definition, version};
 use serde_json::{Value, json};
 
 const FIRST: &str = "/apis/example.com/v1/namespaces/default/foos";
-const SECOND: &str = "/apis/example.com/v2/namespaces/default/foos";
+const V2_PROTOBUF: &str = "/apis/example.com/v2/namespaces/default/foos";
 
 /// Two versions: a single field of the first is two fields in the second.
 fn two(hook: &Hook, stored: &str) -> Value {
@@ -82,17 +82,19 @@ async fn each_version_is_read_and_written_through_the_webhook() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     let made = wire.create(FIRST, first("a", "here:80")).await;
-    assert!(hook.asked().is_empty(), "the stored version was sent");
-    let found = wire.get(&format!("{SECOND}/a")).await.body;
+    assert!(hook.reviews().is_empty(), "the stored version was sent");
+    let found = wire.get(&format!("{V2_PROTOBUF}/a")).await.body;
     assert_eq!((&found["host"], &found["port"]), (&json!("here"), &json!("80")));
     assert_eq!(found["metadata"], made["metadata"]);
-    let made = wire.create(SECOND, second("b", "there", "81")).await;
+    let made = wire.create(V2_PROTOBUF, second("b", "there", "81")).await;
     assert_eq!(
         (&made["apiVersion"], &made["port"]),
         (&json!("example.com/v2"), &json!("81"))
     );
     assert_eq!(wire.get(&format!("{FIRST}/b")).await.body["hostPort"], "there:81");
-    let changed = wire.merge(&format!("{SECOND}/b"), json!({"port": "82"})).await;
+    let changed = wire
+        .merge(&format!("{V2_PROTOBUF}/b"), json!({"port": "82"}))
+        .await;
     assert_eq!(
         (changed.code, &changed.body["port"]),
         (200, &json!("82")),
@@ -102,10 +104,10 @@ async fn each_version_is_read_and_written_through_the_webhook() {
     assert_eq!(wire.get(&format!("{FIRST}/b")).await.body["hostPort"], "there:82");
     let mut whole = changed.body;
     whole["host"] = "elsewhere".into();
-    assert_eq!(wire.put(&format!("{SECOND}/b"), whole).await.code, 200);
+    assert_eq!(wire.put(&format!("{V2_PROTOBUF}/b"), whole).await.code, 200);
     let applied = second("b", "applied", "82");
     let apply = [("content-type", "application/apply-patch+yaml")];
-    let path = format!("{SECOND}/b?fieldManager=me&force=true");
+    let path = format!("{V2_PROTOBUF}/b?fieldManager=me&force=true");
     let applied = wire.send("PATCH", &path, &apply, applied.to_string()).await;
     assert_eq!(
         (applied.code, &applied.body["host"]),
@@ -117,7 +119,7 @@ async fn each_version_is_read_and_written_through_the_webhook() {
         wire.get(&format!("{FIRST}/b")).await.body["hostPort"],
         "applied:82"
     );
-    assert_eq!(wire.delete(&format!("{SECOND}/b")).await.code, 200);
+    assert_eq!(wire.delete(&format!("{V2_PROTOBUF}/b")).await.code, 200);
 }
 
 #[tokio::test]
@@ -134,9 +136,9 @@ async fn lists_are_converted_in_one_review() {
             .code,
         200
     );
-    wire.create(SECOND, second("c", "there", "82")).await;
-    let asked = hook.asked().len();
-    let list = wire.get(SECOND).await.body;
+    wire.create(V2_PROTOBUF, second("c", "there", "82")).await;
+    let reviews = hook.reviews().len();
+    let list = wire.get(V2_PROTOBUF).await.body;
     let ports: Vec<&Value> = list["items"]
         .as_array()
         .unwrap()
@@ -145,8 +147,8 @@ async fn lists_are_converted_in_one_review() {
         .collect();
     assert_eq!(ports, ["80", "81", "82"]);
     assert_eq!(
-        hook.asked().len(),
-        asked + 1,
+        hook.reviews().len(),
+        reviews + 1,
         "all objects are converted in one review"
     );
     let list = wire.get(FIRST).await.body;
@@ -164,7 +166,7 @@ async fn watches_return_converted_objects() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     wire.create(FIRST, first("a", "here:80")).await;
-    let mut watch = wire.watch(&format!("{SECOND}?watch=true")).await;
+    let mut watch = wire.watch(&format!("{V2_PROTOBUF}?watch=true")).await;
     let added = watch.next().await.unwrap();
     assert_eq!(
         (&added["type"], &added["object"]["port"]),
@@ -194,29 +196,31 @@ async fn conversion_errors_have_the_message_of_kube_apiserver() {
     let (wire, hook) = (Wire::start().await, converter().await);
     wire.create(DEFINITIONS, two(&hook, "v1")).await;
     wire.create(FIRST, first("bad", "x:1")).await;
-    let told = |what: &str, why: &str| format!("conversion webhook for example.com/{what} failed: {why}");
-    let refused = wire.get(&format!("{SECOND}/bad")).await;
+    let reported = |what: &str, why: &str| format!("conversion webhook for example.com/{what} failed: {why}");
+    let refused = wire.get(&format!("{V2_PROTOBUF}/bad")).await;
     assert_eq!(
         (refused.code, &refused.body["message"]),
-        (500, &json!(told("v1, Kind=Foo", "cannot do that one")))
+        (500, &json!(reported("v1, Kind=Foo", "cannot do that one")))
     );
-    let refused = wire.post(SECOND, second("bad", "x", "2")).await;
+    let refused = wire.post(V2_PROTOBUF, second("bad", "x", "2")).await;
     assert_eq!(
         (refused.code, &refused.body["message"]),
-        (500, &json!(told("v2, Kind=Foo", "cannot do that one")))
+        (500, &json!(reported("v2, Kind=Foo", "cannot do that one")))
     );
-    let refused = wire.merge(&format!("{SECOND}/bad"), json!({"port": "3"})).await;
+    let refused = wire
+        .merge(&format!("{V2_PROTOBUF}/bad"), json!({"port": "3"}))
+        .await;
     assert_eq!(
         (refused.code, &refused.body["message"]),
-        (500, &json!(told("v1, Kind=Foo", "cannot do that one")))
+        (500, &json!(reported("v1, Kind=Foo", "cannot do that one")))
     );
     let gone = hook.address;
     drop(hook);
     wire.create(FIRST, first("good", "x:1")).await;
-    let refused = wire.get(&format!("{SECOND}/good")).await;
+    let refused = wire.get(&format!("{V2_PROTOBUF}/good")).await;
     let why =
         format!("Post \"https://{gone}/convert?timeout=30s\": dial tcp {gone}: connect: connection refused");
-    assert_eq!(refused.body["message"], told("v1, Kind=Foo", &why));
+    assert_eq!(refused.body["message"], reported("v1, Kind=Foo", &why));
     let local = wire.server.client("local");
     let at = fake_apiserver::ResourceRef::new("example.com", "foos")
         .namespace("default")
@@ -237,10 +241,10 @@ async fn client_configs_of_conversion_webhooks_are_validated() {
     made["spec"]["conversion"]["webhook"]["clientConfig"]["url"] = "http://example.com/x".into();
     let refused = wire.post(DEFINITIONS, made).await;
     let at = "spec.conversion.webhookClientConfig.url";
-    let told = [format!(
+    let reported = [format!(
         "{at}: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"
     )];
-    assert_eq!(causes(&refused), told);
+    assert_eq!(causes(&refused), reported);
 }
 
 #[tokio::test]

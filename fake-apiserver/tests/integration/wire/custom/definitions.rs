@@ -143,7 +143,7 @@ async fn schema_changes_apply_to_later_writes() {
     wire.create(FOOS, foo("a", json!({"a": 1}))).await;
     let place = format!("{DEFINITIONS}/foos.example.com");
     let mut watch = wire.watch(&format!("{FOOS}?watch=true")).await;
-    assert_eq!(watch.told(1).await, ["ADDED a"]);
+    assert_eq!(watch.next_events(1).await, ["ADDED a"]);
     let patch = json!([{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/b",
         "value": {"type": "string", "default": "x"}}]);
     let media = [("content-type", "application/json-patch+json")];

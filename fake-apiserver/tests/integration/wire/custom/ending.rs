@@ -40,7 +40,7 @@ async fn recreated_definitions_start_without_objects() {
     foos(&wire, with_spec(json!({}))).await;
     wire.create(FOOS, foo("a", json!({}))).await;
     let mut watch = wire.watch(&format!("{FOOS}?watch=true")).await;
-    assert_eq!(watch.told(1).await, ["ADDED a"]);
+    assert_eq!(watch.next_events(1).await, ["ADDED a"]);
     wire.delete(&format!("{DEFINITIONS}/foos.example.com")).await;
     while watch.next().await.is_some() {}
     foos(&wire, with_spec(json!({}))).await;

@@ -53,12 +53,12 @@ async fn watches_return_the_objects_that_lists_return() {
     let mut red = wire
         .watch(&format!("{FOOS}?watch=true&fieldSelector=spec.color=red"))
         .await;
-    assert_eq!(all.told(1).await, ["ADDED a"]);
+    assert_eq!(all.next_events(1).await, ["ADDED a"]);
     wire.create(FOOS, foo("b", json!({"color": "blue"}))).await;
     wire.merge(&format!("{FOOS}/a"), json!({"spec": {"color": "green"}}))
         .await;
-    assert_eq!(all.told(2).await, ["ADDED b", "MODIFIED a"]);
-    assert_eq!(red.told(2).await, ["ADDED a", "DELETED a"]);
+    assert_eq!(all.next_events(2).await, ["ADDED b", "MODIFIED a"]);
+    assert_eq!(red.next_events(2).await, ["ADDED a", "DELETED a"]);
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn dependents_are_deleted_with_their_owner() {
     wire.create(FOOS, dependent).await;
     wire.delete(&format!("{FOOS}/owner")).await;
     assert_eq!(
-        watch.told(4).await,
+        watch.next_events(4).await,
         [
             "ADDED owner",
             "ADDED dependent",

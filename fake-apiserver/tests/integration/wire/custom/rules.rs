@@ -210,10 +210,13 @@ async fn too_expensive_rules_are_stopped() {
     let rules = json!([{"rule": "self.list.all(x, x >= 0)"}]);
     foos(&wire, ruled(json!({"list": list}), rules)).await;
     let long: Vec<u32> = vec![1; 300_000];
-    let told = refused(&wire, json!({"list": long})).await;
+    let reported = refused(&wire, json!({"list": long})).await;
     // On a slow host the time limit is reached first.
     let texts = ["call cost exceeds limit for rule", "running out of cost budget"];
-    assert!(texts.iter().any(|text| told[0].contains(text)), "{told:?}");
+    assert!(
+        texts.iter().any(|text| reported[0].contains(text)),
+        "{reported:?}"
+    );
 }
 
 /// Without limits, each of these would take hours, or exhaust the memory.
@@ -244,12 +247,12 @@ async fn unbounded_rules_are_stopped() {
         )
         .await;
         let began = std::time::Instant::now();
-        let told = refused(&wire, object.clone()).await;
+        let reported = refused(&wire, object.clone()).await;
         assert!(began.elapsed().as_secs() < 20, "{rule}: {:?}", began.elapsed());
         assert!(
-            told[0].contains("cost") || told[0].contains("the evaluation failed"),
+            reported[0].contains("cost") || reported[0].contains("the evaluation failed"),
             "{rule}: {}",
-            &told[0][..told[0].len().min(300)]
+            &reported[0][..reported[0].len().min(300)]
         );
         assert_eq!(wire.get("/readyz").await.code, 200);
     }

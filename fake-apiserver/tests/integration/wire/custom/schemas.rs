@@ -140,9 +140,9 @@ async fn embedded_resources_are_decoded_and_validated() {
     foos(&wire, with_spec(json!({"template": embedded}))).await;
     let fine =
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "bad": 1}, "spec": {"x": 1}});
-    let kept = made(&wire, "a", json!({"template": fine})).await;
-    assert_eq!(kept["template"]["metadata"], json!({"name": "p"}));
-    assert_eq!(kept["template"]["spec"], json!({"x": 1}));
+    let stored = made(&wire, "a", json!({"template": fine})).await;
+    assert_eq!(stored["template"]["metadata"], json!({"name": "p"}));
+    assert_eq!(stored["template"]["spec"], json!({"x": 1}));
     assert_eq!(
         refused(&wire, json!({"template": {"kind": "Pod"}})).await,
         ["spec.template.apiVersion: Required value"]

@@ -18,7 +18,7 @@ fn deployments() -> Value {
 }
 
 /// Creates a validating policy, for deployments unless `spec` says otherwise, and binds it.
-async fn refuses(wire: &Wire, spec: Value, binding: Value) {
+async fn register_validating(wire: &Wire, spec: Value, binding: Value) {
     let mut whole = json!({"matchConstraints": deployments()});
     merge(&mut whole, spec);
     let policies = format!("{GROUP}/validatingadmissionpolicies");
@@ -38,7 +38,7 @@ async fn refuses(wire: &Wire, spec: Value, binding: Value) {
 }
 
 /// Creates a mutating policy for deployments, and binds it.
-async fn changes(wire: &Wire, name: &str, spec: Value) {
+async fn register_mutating(wire: &Wire, name: &str, spec: Value) {
     let mut whole = json!({"matchConstraints": deployments(), "reinvocationPolicy": "Never"});
     whole["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]);
     merge(&mut whole, spec);

@@ -1,6 +1,6 @@
 //! MutatingAdmissionPolicies.
 
-use super::{DEPLOYMENTS, apply, changes, deployment, operations};
+use super::{DEPLOYMENTS, apply, deployment, operations, register_mutating};
 use crate::wire::client::Wire;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ async fn apply_configurations_are_merged_into_the_object() {
     let container = "Object{spec: Object.spec{replicas: 1337, template: Object.spec.template{spec: \
                      Object.spec.template.spec{initContainers: [Object.spec.template.spec.initContainers{name: 'i', \
                      image: object.spec.template.spec.containers[0].image}]}}}}";
-    changes(
+    register_mutating(
         &wire,
         "a",
         json!({"mutations": [apply(annotate), apply(container)]}),
@@ -47,7 +47,7 @@ async fn json_patches_are_applied_unless_one_of_their_tests_fails() {
         "mutations": [operations(patch)],
     });
     // A label key with a tilde is invalid; validation runs after the mutation.
-    changes(&wire, "a", spec).await;
+    register_mutating(&wire, "a", spec).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
     assert!(
         refused
@@ -72,12 +72,12 @@ async fn policies_run_in_name_order_and_can_be_reinvoked() {
         ))
     };
     let first = json!({"mutations": [add(1)], "reinvocationPolicy": "IfNeeded"});
-    changes(&wire, "a", first).await;
+    register_mutating(&wire, "a", first).await;
     let second = json!({
         "mutations": [add(10)],
         "matchConditions": [{"name": "c", "expression": "object.metadata.name == 'both'"}],
     });
-    changes(&wire, "b", second).await;
+    register_mutating(&wire, "b", second).await;
     assert_eq!(
         wire.create(DEPLOYMENTS, deployment("both", 0)).await["spec"]["replicas"],
         12
@@ -88,7 +88,7 @@ async fn policies_run_in_name_order_and_can_be_reinvoked() {
 async fn denials_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let atomic = "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'a': 'b'}}}}";
-    changes(&wire, "a", json!({"mutations": [apply(atomic)]})).await;
+    register_mutating(&wire, "a", json!({"mutations": [apply(atomic)]})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
     let message = "policy 'a' with binding 'a' denied request: error applying patch: invalid ApplyConfiguration: may not \
                    mutate atomic arrays, maps or structs: .spec.selector";

@@ -43,7 +43,7 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
         super::merge(&mut spec, own);
         ("validatingadmissionpolicybindings", spec)
     };
-    for ((plural, spec), told) in [
+    for ((plural, spec), expected) in [
         (
             policy(json!({"matchConstraints": null})),
             "spec.matchConstraints: Required value",
@@ -109,10 +109,10 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
         let refused = wire
             .post(&path, json!({"metadata": {"name": "p"}, "spec": spec}))
             .await;
-        assert_eq!(refused.code, 422, "{told}: {}", refused.text);
+        assert_eq!(refused.code, 422, "{expected}: {}", refused.text);
         assert!(
-            causes(&refused).iter().any(|cause| cause.contains(told)),
-            "{told}: {:#?}",
+            causes(&refused).iter().any(|cause| cause.contains(expected)),
+            "{expected}: {:#?}",
             causes(&refused)
         );
     }

@@ -1,6 +1,6 @@
 //! Parameters of policies.
 
-use super::{DEPLOYMENTS, GROUP, deployment, refuses};
+use super::{DEPLOYMENTS, GROUP, deployment, register_validating};
 use crate::wire::client::{CONFIG_MAPS, Wire};
 use crate::wire::custom::{DEFINITIONS, definition, with_spec};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn limit(name: &str, most: &str) -> Value {
 async fn parameters_are_read_from_the_namespace_of_the_request() {
     let wire = Wire::start().await;
     let reference = json!({"name": "limit", "parameterNotFoundAction": "Deny"});
-    refuses(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
+    register_validating(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 3)).await;
     let why =
         "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction";
@@ -46,7 +46,7 @@ async fn all_selected_parameters_are_evaluated() {
     let reference = json!({
         "selector": {"matchLabels": {"limits": "yes"}}, "namespace": "default", "parameterNotFoundAction": "Allow",
     });
-    refuses(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
+    register_validating(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
     wire.create(DEPLOYMENTS, deployment("none", 9)).await;
     wire.create(CONFIG_MAPS, limit("five", "5")).await;
     wire.create(CONFIG_MAPS, limit("two", "2")).await;
@@ -67,7 +67,7 @@ async fn parameters_may_be_custom_resources_and_must_exist() {
         "validations": [{"expression": "object.spec.replicas <= params.spec.most"}],
     });
     let reference = json!({"name": "limit", "parameterNotFoundAction": "Deny"});
-    refuses(&wire, spec, json!({"paramRef": reference})).await;
+    register_validating(&wire, spec, json!({"paramRef": reference})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 3)).await;
     let message = "deployments.apps \"a\" is forbidden: ValidatingAdmissionPolicy 'p.example.com' denied request: failed \
                    to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Foo'";
@@ -84,7 +84,7 @@ async fn parameters_may_be_custom_resources_and_must_exist() {
 #[tokio::test]
 async fn params_is_null_without_param_ref() {
     let wire = Wire::start().await;
-    refuses(&wire, spec(&config_maps()), json!({})).await;
+    register_validating(&wire, spec(&config_maps()), json!({})).await;
     wire.create(DEPLOYMENTS, deployment("a", 9)).await;
     let bindings = format!("{GROUP}/validatingadmissionpolicybindings/b.example.com");
     let wrong =

@@ -1,6 +1,6 @@
 //! ValidatingAdmissionPolicies.
 
-use super::{DEPLOYMENTS, GROUP, deployment, refuses};
+use super::{DEPLOYMENTS, GROUP, deployment, register_validating};
 use crate::wire::client::{CONFIG_MAPS, Wire};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ async fn denials_have_the_message_of_kube_apiserver() {
         {"expression": "namespaceObject.metadata.name == 'default'"},
         {"expression": "!has(object.metadata.annotations)", "messageExpression": "'broken ' + object.spec.replicas"},
     ]);
-    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    register_validating(&wire, json!({"validations": validations}), json!({})).await;
     let text = |name: &str, why: &str| format!("deployments.apps {name:?} is forbidden: {DENIED}: {why}");
     let mut annotated = deployment("annotated", 2);
     annotated["metadata"]["annotations"] = json!({"a": "b"});
@@ -79,7 +79,7 @@ async fn variables_may_use_earlier_variables() {
             {"expression": "object.metadata.name != 'uses' || variables.broken == 'x'"},
         ],
     });
-    refuses(&wire, spec, json!({})).await;
+    register_validating(&wire, spec, json!({})).await;
     wire.create(DEPLOYMENTS, deployment("three", 3)).await;
     assert_eq!(wire.post(DEPLOYMENTS, deployment("one", 1)).await.code, 422);
     assert_eq!(wire.post(DEPLOYMENTS, deployment("four", 4)).await.code, 422);
@@ -97,7 +97,7 @@ async fn variables_may_use_earlier_variables() {
 async fn validation_actions_of_the_binding_are_applied() {
     let wire = Wire::start().await;
     let validations = json!([{"expression": "object.spec.replicas > 1", "message": "too few"}]);
-    refuses(
+    register_validating(
         &wire,
         json!({"validations": validations}),
         json!({"validationActions": ["Warn", "Audit"]}),
@@ -105,15 +105,15 @@ async fn validation_actions_of_the_binding_are_applied() {
     .await;
     let made = wire.post(DEPLOYMENTS, deployment("one", 1)).await;
     assert_eq!(made.code, 201);
-    let told = "299 - \"Validation failed for ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com': too few\"";
-    assert_eq!(made.headers["warning"], told);
+    let expected = "299 - \"Validation failed for ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com': too few\"";
+    assert_eq!(made.headers["warning"], expected);
 }
 
 #[tokio::test]
 async fn policies_take_effect_with_their_binding() {
     let wire = Wire::start().await;
     let validations = json!([{"expression": "false", "message": "never"}]);
-    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    register_validating(&wire, json!({"validations": validations}), json!({})).await;
     assert_eq!(wire.post(DEPLOYMENTS, deployment("a", 1)).await.code, 422);
     let local = wire.server.client("local");
     let mut object = deployment("a", 1);
@@ -149,7 +149,7 @@ async fn selectors_exclusions_conditions_and_bindings_narrow_the_match() {
         "validations": [{"expression": "false"}],
     });
     let selector = json!({"matchResources": {"objectSelector": {"matchLabels": {"judged": "yes"}}}});
-    refuses(&wire, spec, selector).await;
+    register_validating(&wire, spec, selector).await;
     let object = |name: &str, label: &str| json!({"metadata": {"name": name, "labels": {"judged": label}}});
     for (name, label, code) in [
         ("a", "yes", 422),
@@ -169,7 +169,7 @@ async fn selectors_exclusions_conditions_and_bindings_narrow_the_match() {
 async fn evaluation_errors_deny_unless_failure_policy_is_ignore() {
     let wire = Wire::start().await;
     let validations = json!([{"expression": "object.spec.nothing.here == 'x'"}]);
-    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    register_validating(&wire, json!({"validations": validations}), json!({})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
     let why = "expression 'object.spec.nothing.here == 'x'' resulted in error: no such key: nothing";
     let message = format!("deployments.apps \"a\" is forbidden: {DENIED}: {why}");
@@ -186,7 +186,7 @@ async fn deletions_are_validated_with_the_old_object() {
     let validations = json!([{
         "expression": "request.operation != 'DELETE' || oldObject.spec.replicas == 0", "message": "still in use",
     }]);
-    refuses(&wire, json!({"validations": validations}), json!({})).await;
+    register_validating(&wire, json!({"validations": validations}), json!({})).await;
     wire.create(DEPLOYMENTS, deployment("a", 1)).await;
     wire.create(DEPLOYMENTS, deployment("b", 0)).await;
     let refused = wire.delete(&format!("{DEPLOYMENTS}/a")).await;
@@ -220,7 +220,7 @@ async fn exponentially_growing_variables_are_stopped() {
         variables.push(json!({"name": format!("v{i}"), "expression": sum}));
     }
     let validations = json!([{"expression": "size(variables.v59) > 0"}]);
-    refuses(
+    register_validating(
         &wire,
         json!({"variables": variables, "validations": validations}),
         json!({}),

@@ -38,7 +38,7 @@ async fn webhook_configurations_are_defaulted() {
 async fn validation_errors_have_the_message_of_kube_apiserver() {
     let wire = Wire::start().await;
     let bad = |own: Value| hook("a", client(), own);
-    for (hooks, told) in [
+    for (hooks, reported) in [
         (
             vec![bad(json!({"name": "short"}))],
             "webhooks[0].name: Invalid value: \"short\": should be a domain with at least three segments separated by dots",
@@ -90,7 +90,7 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
             .await;
         assert_eq!(refused.code, 422, "{}", refused.text);
         assert!(
-            causes(&refused).iter().any(|cause| cause == told),
+            causes(&refused).iter().any(|cause| cause == reported),
             "{:#?}",
             causes(&refused)
         );
@@ -100,7 +100,7 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
 #[tokio::test]
 async fn match_conditions_are_compiled() {
     let wire = Wire::start().await;
-    for (expression, told) in [
+    for (expression, reported) in [
         ("... [", "compilation failed: ERROR: <input>:1:2: Syntax error"),
         (
             "object.x == unknown",
@@ -123,7 +123,7 @@ async fn match_conditions_are_compiled() {
             refused.text
         );
         assert!(
-            refused.text.contains(&told.replace('"', "\\\"")),
+            refused.text.contains(&reported.replace('"', "\\\"")),
             "{expression}: {}",
             refused.text
         );

@@ -1,6 +1,6 @@
 //! Webhooks for custom resources: definitions, versions, pruning.
 
-use super::{VALIDATING, changes, denied, hook, register};
+use super::{VALIDATING, denied, hook, register, register_mutating};
 use crate::wire::client::Wire;
 use crate::wire::custom::{DEFINITIONS, FOOS, definition, foo, with_spec};
 use crate::wire::webhook_server::{Hook, patch};
@@ -23,7 +23,7 @@ async fn custom_objects_are_mutated_and_then_pruned() {
         ]))
     })
     .await;
-    changes(&wire, &server, rules("example.com", "foos")).await;
+    register_mutating(&wire, &server, rules("example.com", "foos")).await;
     let made = wire.create(FOOS, foo("a", json!({"size": 1}))).await;
     assert_eq!(made["spec"], json!({"size": 1, "stage": "one"}));
 }
@@ -76,7 +76,7 @@ async fn webhooks_receive_the_requested_version_of_objects_stored_in_another() {
         },
     )
     .await;
-    changes(&wire, &server, rules("example.com", "foos")).await;
+    register_mutating(&wire, &server, rules("example.com", "foos")).await;
     let newer = "/apis/example.com/v2/namespaces/default/foos";
     let object =
         json!({"apiVersion": "example.com/v2", "kind": "Foo", "metadata": {"name": "a"}, "spec": {}});

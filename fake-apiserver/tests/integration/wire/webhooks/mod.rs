@@ -38,13 +38,13 @@ async fn register(wire: &Wire, path: &str, name: &str, hooks: Vec<Value>) {
 }
 
 /// Creates a configuration with one validating webhook for ConfigMaps.
-async fn looks(wire: &Wire, hook_server: &Hook, own: Value) {
+async fn register_validating(wire: &Wire, hook_server: &Hook, own: Value) {
     let hooks = vec![hook("looks", hook_server.client("/look"), own)];
     register(wire, VALIDATING, "looks", hooks).await;
 }
 
 /// Creates a configuration with one mutating webhook for ConfigMaps.
-async fn changes(wire: &Wire, hook_server: &Hook, own: Value) {
+async fn register_mutating(wire: &Wire, hook_server: &Hook, own: Value) {
     let hooks = vec![hook("changes", hook_server.client("/change"), own)];
     register(wire, MUTATING, "changes", hooks).await;
 }

@@ -1,6 +1,6 @@
 //! Mutating webhooks.
 
-use super::{MUTATING, VALIDATING, changes, config_map, hook, register};
+use super::{MUTATING, VALIDATING, config_map, hook, register, register_mutating};
 use crate::wire::client::{CONFIG_MAPS, PODS, Wire, pod};
 use crate::wire::webhook_server::{Hook, patch};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn patches_of_webhooks_are_stored() {
         false => add("/data/stamp", "1"),
     })
     .await;
-    changes(&wire, &server, json!({})).await;
+    register_mutating(&wire, &server, json!({})).await;
     let made = wire.create(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
     assert_eq!(made["data"], json!({"k": "v", "stamp": "1"}));
     let path = format!("{CONFIG_MAPS}/a");
@@ -93,7 +93,7 @@ async fn webhooks_are_reinvoked_if_needed_after_a_later_change() {
     );
     wire.create(CONFIG_MAPS, config_map("still", json!({"k": "v"})))
         .await;
-    assert_eq!(server.asked().len(), 4 + 3);
+    assert_eq!(server.reviews().len(), 4 + 3);
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn patched_objects_are_defaulted_and_validated() {
     .await;
     let rules =
         json!([{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]);
-    changes(&wire, &server, json!({"rules": rules})).await;
+    register_mutating(&wire, &server, json!({"rules": rules})).await;
     let made = wire.create(PODS, pod("good")).await;
     let added = &made["spec"]["initContainers"][0];
     assert_eq!(
@@ -140,7 +140,7 @@ async fn validating_webhooks_see_the_mutated_object() {
         json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response})
     })
     .await;
-    changes(&wire, &server, json!({})).await;
+    register_mutating(&wire, &server, json!({})).await;
     register(
         &wire,
         VALIDATING,
@@ -160,7 +160,7 @@ async fn inapplicable_patches_are_errors() {
     })
     .await;
     wire.create(CONFIG_MAPS, config_map("old", json!({}))).await;
-    changes(&wire, &server, json!({})).await;
+    register_mutating(&wire, &server, json!({})).await;
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
     assert_eq!(
         (refused.code, &refused.body["reason"]),
@@ -179,7 +179,7 @@ async fn equivalent_versions_match_unless_match_policy_is_exact() {
     let scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
     let rules = json!([{"operations": ["CREATE"], "apiGroups": ["autoscaling"], "apiVersions": ["v1"],
         "resources": ["horizontalpodautoscalers"]}]);
-    changes(
+    register_mutating(
         &wire,
         &server,
         json!({"rules": rules, "matchPolicy": "Equivalent"}),
@@ -217,7 +217,7 @@ async fn subresource_bodies_can_be_mutated_within_their_type() {
     wire.create(PODS, pod("p")).await;
     let rules = json!([{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
         "resources": ["pods/binding", "serviceaccounts/token"]}]);
-    changes(&wire, &server, json!({"rules": rules})).await;
+    register_mutating(&wire, &server, json!({"rules": rules})).await;
     let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
     wire.create(&format!("{PODS}/p/binding"), binding).await;
     assert_eq!(
@@ -243,7 +243,7 @@ async fn webhooks_cannot_change_namespace_or_name() {
     for name in ["namespace", "name"] {
         wire.create(CONFIG_MAPS, config_map(name, json!({}))).await;
     }
-    changes(&wire, &server, json!({})).await;
+    register_mutating(&wire, &server, json!({})).await;
     let moved = "the namespace of the provided object does not match the namespace sent on the request";
     let made = wire
         .post(CONFIG_MAPS, config_map("a", json!({"changes": "namespace"})))

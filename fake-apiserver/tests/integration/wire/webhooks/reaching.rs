@@ -1,6 +1,6 @@
 //! Webhook calls: addresses, TLS, timeouts and failures.
 
-use super::{VALIDATING, config_map, denied, hook, looks, register};
+use super::{VALIDATING, config_map, denied, hook, register, register_validating};
 use crate::wire::client::{CONFIG_MAPS, Wire};
 use crate::wire::webhook_server::Hook;
 use fake_apiserver::ServerOptions;
@@ -11,7 +11,7 @@ async fn errors_in_match_conditions_deny_unless_failure_policy_is_ignore() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| denied("seen")).await;
     let condition = json!([{"name": "broken", "expression": "object.data.missing == 'x'"}]);
-    looks(&wire, &server, json!({"matchConditions": condition})).await;
+    register_validating(&wire, &server, json!({"matchConditions": condition})).await;
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
     let text = "configmaps \"a\" is forbidden: expression 'object.data.missing == 'x'' resulted in error: no such key: \
                 missing";
@@ -21,7 +21,7 @@ async fn errors_in_match_conditions_deny_unless_failure_policy_is_ignore() {
     let json_patch = [("content-type", "application/json-patch+json")];
     wire.send("PATCH", &path, &json_patch, ignoring.to_string()).await;
     wire.create(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
-    assert!(server.asked().is_empty());
+    assert!(server.reviews().is_empty());
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn malformed_reviews_are_errors() {
         }
     })
     .await;
-    for (path, told) in [
+    for (path, reported) in [
         (
             "/other",
             "received invalid webhook response: expected response.uid=",
@@ -94,7 +94,7 @@ async fn malformed_reviews_are_errors() {
         let hooks = vec![hook("odd", server.client(path), json!({}))];
         register(&wire, VALIDATING, "odd", hooks).await;
         let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
-        assert!(refused.text.contains(told), "{path}: {}", refused.text);
+        assert!(refused.text.contains(reported), "{path}: {}", refused.text);
         wire.delete(&format!("{VALIDATING}/odd")).await;
     }
 }
@@ -117,8 +117,8 @@ async fn webhook_certificates_must_be_trusted_by_the_ca_bundle() {
         )
         .await;
         let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
-        let told = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
-        assert!(refused.text.contains(told), "{}", refused.text);
+        let reported = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+        assert!(refused.text.contains(reported), "{}", refused.text);
         wire.delete(&format!("{VALIDATING}/distrusted")).await;
     }
 }
@@ -131,7 +131,7 @@ async fn dry_runs_are_rejected_if_a_webhook_has_side_effects() {
         false => json!({"allowed": true}),
     })
     .await;
-    looks(&wire, &server, json!({"sideEffects": "NoneOnDryRun"})).await;
+    register_validating(&wire, &server, json!({"sideEffects": "NoneOnDryRun"})).await;
     let refused = wire
         .post(&format!("{CONFIG_MAPS}?dryRun=All"), config_map("a", json!({})))
         .await;
@@ -164,21 +164,21 @@ async fn services_resolve_to_their_endpoints_or_to_the_configured_address() {
 
     let wire = Wire::start().await;
     register(&wire, VALIDATING, "serves", hooks()).await;
-    let told = |why: &str| {
+    let reported = |why: &str| {
         format!(
             "Internal error occurred: failed calling webhook \"serves.example.com\": failed to call webhook: Post \
              \"https://hook.default.svc:443/look?timeout=10s\": {why}"
         )
     };
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
-    assert_eq!(refused.body["message"], told("service \"hook\" not found"));
+    assert_eq!(refused.body["message"], reported("service \"hook\" not found"));
     let ports = json!([{"port": 443, "targetPort": 8443, "protocol": "TCP"}]);
     let object = json!({"metadata": {"name": "hook"}, "spec": {"ports": ports, "selector": {"a": "b"}}});
     wire.create("/api/v1/namespaces/default/services", object).await;
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
     assert_eq!(
         refused.body["message"],
-        told("no endpoints available for service \"hook\"")
+        reported("no endpoints available for service \"hook\"")
     );
     let slice = json!({
         "metadata": {"name": "hook-1", "labels": {"kubernetes.io/service-name": "hook"}}, "addressType": "IPv4",
@@ -238,18 +238,18 @@ async fn webhook_paths_are_normalized() {
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
     })
     .await;
-    for (told, asked) in [
+    for (reported, reviews) in [
         ("", "/"),
         ("//look", "/look"),
         ("/look/", "/look"),
         ("/a/./b/../look", "/a/look"),
         ("/../look", "/look"),
     ] {
-        let hooks = vec![hook("looks", server.client(told), json!({}))];
+        let hooks = vec![hook("looks", server.client(reported), json!({}))];
         register(&wire, VALIDATING, "looks", hooks).await;
         let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
-        let text = format!("admission webhook \"looks.example.com\" denied the request: {asked}");
-        assert_eq!(refused.body["message"], text, "{told}");
+        let text = format!("admission webhook \"looks.example.com\" denied the request: {reviews}");
+        assert_eq!(refused.body["message"], text, "{reported}");
         wire.delete(&format!("{VALIDATING}/looks")).await;
     }
 }
@@ -312,7 +312,7 @@ async fn webhook_connections_are_reused_unless_closed() {
             json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response, "close": close})
         })
         .await;
-        looks(&wire, &server, json!({})).await;
+        register_validating(&wire, &server, json!({})).await;
         for name in ["a", "b", "c"] {
             wire.create(
                 CONFIG_MAPS,

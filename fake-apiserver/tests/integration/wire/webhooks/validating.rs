@@ -1,6 +1,6 @@
 //! Validating webhooks: requests and responses.
 
-use super::{VALIDATING, config_map, denied, looks};
+use super::{VALIDATING, config_map, denied, register_validating};
 use crate::wire::client::{CONFIG_MAPS, PODS, Wire, pod};
 use crate::wire::webhook_server::Hook;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn denials_have_the_message_of_kube_apiserver() {
         _ => json!({"allowed": true, "warnings": ["mind the gap"]}),
     })
     .await;
-    looks(&wire, &server, json!({})).await;
+    register_validating(&wire, &server, json!({})).await;
     let denied = "admission webhook \"looks.example.com\" denied the request";
     for (name, code, message) in [
         ("worded", 400, format!("{denied}: no such thing")),
@@ -39,13 +39,13 @@ async fn denials_have_the_message_of_kube_apiserver() {
 async fn admission_reviews_describe_the_request() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
-    looks(&wire, &server, json!({})).await;
+    register_validating(&wire, &server, json!({})).await;
     let path = format!("{CONFIG_MAPS}?fieldManager=me");
     wire.create(&path, config_map("a", json!({"k": "1"}))).await;
     wire.merge(&format!("{CONFIG_MAPS}/a"), json!({"data": {"k": "2"}}))
         .await;
     assert_eq!(wire.delete(&format!("{CONFIG_MAPS}/a")).await.code, 200);
-    let reviews = server.asked();
+    let reviews = server.reviews();
     assert_eq!(reviews[0]["apiVersion"], "admission.k8s.io/v1");
     let requests = server.requests();
     let operations: Vec<&Value> = requests.iter().map(|request| &request["operation"]).collect();
@@ -95,18 +95,18 @@ async fn admission_reviews_describe_the_request() {
 async fn the_reviewed_object_is_the_stored_object() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
-    looks(&wire, &server, json!({})).await;
+    register_validating(&wire, &server, json!({})).await;
     let made = wire
         .create(CONFIG_MAPS, json!({"metadata": {"generateName": "some-"}}))
         .await;
-    let asked = &server.requests()[0];
+    let requested = &server.requests()[0];
     for field in ["name", "uid", "creationTimestamp"] {
         assert_eq!(
-            asked["object"]["metadata"][field], made["metadata"][field],
+            requested["object"]["metadata"][field], made["metadata"][field],
             "{field}"
         );
     }
-    assert_eq!(asked["name"], made["metadata"]["name"]);
+    assert_eq!(requested["name"], made["metadata"]["name"]);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn selectors_and_match_conditions_decide_about_calls() {
         "namespaceSelector": {"matchExpressions": [{"key": "free", "operator": "DoesNotExist"}]},
         "objectSelector": labelled, "matchConditions": [condition],
     });
-    looks(&wire, &server, own).await;
+    register_validating(&wire, &server, own).await;
     let namespace = json!({"metadata": {"name": "free", "labels": {"free": ""}}});
     wire.create("/api/v1/namespaces", namespace).await;
     let object = |name: &str, labels: Value, data: Value| {
@@ -159,7 +159,7 @@ async fn deletecollection_stops_at_the_first_denial() {
     }
     let rules =
         json!([{"operations": ["DELETE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}]);
-    looks(&wire, &server, json!({"rules": rules})).await;
+    register_validating(&wire, &server, json!({"rules": rules})).await;
     let refused = wire.delete(CONFIG_MAPS).await;
     assert!(
         refused.text.contains("denied the request: not that one"),
@@ -204,7 +204,7 @@ async fn webhooks_are_called_for_subresources() {
     ];
     let rules =
         json!([{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": resources}]);
-    looks(&wire, &server, json!({"rules": rules})).await;
+    register_validating(&wire, &server, json!({"rules": rules})).await;
     let target = json!({"kind": "Node", "name": "n"});
     wire.create(
         &format!("{PODS}/p/binding"),
@@ -222,7 +222,7 @@ async fn webhooks_are_called_for_subresources() {
         .await;
     wire.create(&format!("{PODS}/q/eviction"), json!({"metadata": {"name": "q"}}))
         .await;
-    let told: Vec<String> = server
+    let reported: Vec<String> = server
         .requests()
         .iter()
         .map(|request| {
@@ -243,7 +243,7 @@ async fn webhooks_are_called_for_subresources() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "CREATE pods binding Binding",
             "UPDATE pods status Pod",
@@ -286,7 +286,7 @@ async fn webhooks_are_called_again_after_a_concurrent_change() {
     .await;
     let own =
         json!({"matchConditions": [{"name": "c", "expression": "request.userInfo.username == 'tester'"}]});
-    looks(&wire, &server, own).await;
+    register_validating(&wire, &server, own).await;
     let changed = wire
         .merge(&format!("{CONFIG_MAPS}/a"), json!({"data": {"mine": "1"}}))
         .await;
@@ -299,7 +299,7 @@ async fn webhooks_are_called_again_after_a_concurrent_change() {
 async fn in_process_clients_cannot_call_webhooks() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
-    looks(&wire, &server, json!({})).await;
+    register_validating(&wire, &server, json!({})).await;
     let local = wire.server.client("local");
     let object =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}});
@@ -313,7 +313,7 @@ async fn webhook_configurations_are_exempt_from_webhooks() {
     let server = Hook::start(|_| denied("all")).await;
     let rules =
         json!([{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}]);
-    looks(&wire, &server, json!({"rules": rules})).await;
+    register_validating(&wire, &server, json!({"rules": rules})).await;
     assert_eq!(wire.post(CONFIG_MAPS, config_map("a", json!({}))).await.code, 400);
     assert_eq!(
         wire.merge(
