@@ -88,7 +88,7 @@ impl Execution {
 
 impl Waiting {
     /// Calls the webhooks and converts objects; then the request can be retried.
-    pub(crate) async fn answered(mut self, store: &Store) -> Execution {
+    pub(crate) async fn call_webhooks(mut self, store: &Store) -> Execution {
         if let Some(consultation) = &mut self.0.consultation {
             consult::answer(store, consultation).await;
         }
@@ -96,7 +96,7 @@ impl Waiting {
     }
 
     /// The refusal of a request whose object changes faster than webhooks respond.
-    pub(crate) fn given_up(self) -> Reply {
+    pub(crate) fn conflict_reply(self) -> Reply {
         let target = &self.0.call.target;
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
@@ -107,11 +107,11 @@ impl Waiting {
     }
 
     /// The refusal of a request of an in-process client, which cannot wait for webhooks.
-    pub(crate) fn unanswered(self) -> Reply {
+    pub(crate) fn in_process_refusal(self) -> Reply {
         let target = &self.0.call.target;
         let why = format!(
-            "a client in the server's own process cannot wait for webhooks, and some want to be asked about this request \
-             for {}; send it over a connection, or exempt it with a selector of the webhook",
+            "in-process clients cannot call webhooks, and one matches this request for {}; send it over a connection, or \
+             exclude it with a selector of the webhook",
             target.kind.plural
         );
         Reply {
@@ -121,7 +121,7 @@ impl Waiting {
     }
 
     /// Whether the state changes so often that webhook responses are outdated each time.
-    pub(crate) fn is_hopeless(&self) -> bool {
+    pub(crate) fn has_exceeded_attempts(&self) -> bool {
         let consultation = self.0.consultation.as_ref();
         consultation.is_some_and(|consultation| consultation.answers() > ATTEMPTS_MAX)
             && self.0.call.verb != Verb::DeleteCollection

@@ -1,6 +1,6 @@
 //! Objects that kube-apiserver creates at start: priority classes, namespaces, the token tracking ConfigMap, default roles.
 
-use super::itself::{self, SERVER};
+use super::kubernetes_service::{self, SERVER};
 use super::namespaces::add_account;
 use super::roles;
 use crate::access::rbac;
@@ -32,7 +32,7 @@ fn create_all(txn: &mut Txn<'_>) {
         create_namespace(txn, name);
     }
     track_tokens(txn);
-    itself::create(txn);
+    kubernetes_service::create(txn);
     if txn.options().authorization == Authorization::Rbac {
         create_roles(txn);
     }

@@ -9,7 +9,7 @@ mod definitions;
 mod expiry;
 mod follow_up;
 mod garbage;
-mod itself;
+mod kubernetes_service;
 mod namespaces;
 mod policies;
 mod roles;

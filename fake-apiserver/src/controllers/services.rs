@@ -1,6 +1,6 @@
 //! IPAddress objects of services: created and deleted with their services.
 
-use super::itself::{self, write};
+use super::kubernetes_service::{self, write};
 use crate::kinds::IP_ADDRESS;
 use crate::machinery::{json, metadata};
 use crate::store::{FollowUp, Txn};
@@ -22,7 +22,7 @@ pub(super) fn settle(txn: &mut Txn<'_>, old: Option<&Value>, new: Option<&Value>
     for ip in after.difference(&before) {
         if txn.get(&IP_ADDRESS, ip).is_none() {
             let object = addresses::address(ip, namespace, name);
-            write(txn, &IP_ADDRESS, ("", ip), itself::SERVER, object);
+            write(txn, &IP_ADDRESS, ("", ip), kubernetes_service::SERVER, object);
         }
     }
 }

@@ -325,10 +325,10 @@ async fn execute_call(store: &Arc<Store>, long_work: &LongWork, call: Call) -> R
             Progress::Done(reply) => return Box::pin(execute::convert(store, &kind, reply)).await,
             Progress::Waits(waiting) => waiting,
         };
-        if waiting.is_hopeless() {
-            return waiting.given_up();
+        if waiting.has_exceeded_attempts() {
+            return waiting.conflict_reply();
         }
-        execution = Box::pin(waiting.answered(store)).await;
+        execution = Box::pin(waiting.call_webhooks(store)).await;
     }
 }
 

@@ -47,13 +47,13 @@ impl LocalClient {
 
     /// Creates an object; its `apiVersion`, `kind` and `metadata.namespace` select the collection.
     pub fn create(&self, object: Value) -> Result<Arc<Value>, Status> {
-        let target = self.place(&object, false)?;
+        let target = self.target_of(&object, false)?;
         self.object(Verb::Create, target, Payload::Object(object.into()))
     }
 
     /// Validates the creation of an object with `dryRun=All`; nothing is stored.
     pub fn dry_run_create(&self, object: Value) -> Result<(), Status> {
-        let target = self.place(&object, false)?;
+        let target = self.target_of(&object, false)?;
         let params = Params::from([("dryRun", "All")]);
         self.call_with(Verb::Create, target, params, Payload::Object(object.into()))
             .map(drop)
@@ -81,7 +81,7 @@ impl LocalClient {
 
     /// Replaces an object, identified by its own fields.
     pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
-        let target = self.place(&object, true)?;
+        let target = self.target_of(&object, true)?;
         self.object(Verb::Update, target, Payload::Object(object.into()))
     }
 
@@ -106,7 +106,7 @@ impl LocalClient {
     /// Applies an object as a field manager (server-side apply), identified by its own fields. `force` takes over fields of other
     /// managers; without it they are a conflict.
     pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
-        let target = self.place(&object, true)?;
+        let target = self.target_of(&object, true)?;
         let params = Params::from([
             ("fieldManager", manager),
             ("force", if force { "true" } else { "false" }),
@@ -183,7 +183,7 @@ impl LocalClient {
     }
 
     /// The request target of an object, by its `apiVersion`, `kind` and `metadata`.
-    fn place(&self, object: &Value, named: bool) -> Result<Target, Status> {
+    fn target_of(&self, object: &Value, named: bool) -> Result<Target, Status> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let api = self.store.api();
         let kind = api.catalogue.find_kind(text("apiVersion"), text("kind")).ok_or_else(|| {
@@ -247,7 +247,7 @@ impl LocalClient {
         );
         let reply = match execution.attempt(&self.store) {
             Progress::Done(reply) => return converted(&kind, reply.outcome),
-            Progress::Waits(waiting) => waiting.unanswered(),
+            Progress::Waits(waiting) => waiting.in_process_refusal(),
         };
         reply.outcome
     }
@@ -260,8 +260,7 @@ fn converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Answer, Sta
         return Ok(answer);
     }
     Err(Status::internal_error(format!(
-        "a client in the server's own process cannot wait for the webhook that converts {}; send the request over a \
-         connection",
+        "in-process clients cannot call the webhook that converts {}; send the request over a connection",
         kind.plural
     )))
 }
@@ -276,7 +275,5 @@ fn part(subresource: &str) -> Result<Part, Status> {
 }
 
 fn unexpected(verb: Verb) -> Status {
-    Status::internal(format!(
-        "{verb} was answered with something else than its verb promises; this is a bug"
-    ))
+    Status::internal(format!("unexpected kind of response to {verb}; this is a bug"))
 }

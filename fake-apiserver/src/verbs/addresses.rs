@@ -54,7 +54,7 @@ fn refused(service: &Value, errors: ErrorList) -> Status {
     Status::invalid(SERVICE.subject(), metadata::text(service, "name"), errors)
 }
 
-fn full(what: &str) -> Status {
+fn range_full(what: &str) -> Status {
     Status::internal_error(format!("failed to allocate {what}: {FULL}"))
 }
 
@@ -73,7 +73,7 @@ fn cluster_ip(
     if requested.is_empty() {
         let name = metadata::text(service, "name").to_owned();
         let free = free_address(txn, network);
-        let free = free.ok_or_else(|| full(&format!("a serviceIP for Service {name:?}")))?;
+        let free = free.ok_or_else(|| range_full(&format!("a serviceIP for Service {name:?}")))?;
         (service["spec"]["clusterIP"], service["spec"]["clusterIPs"]) = (free.clone().into(), json!([free]));
         return Ok(());
     }
@@ -124,26 +124,26 @@ fn node_ports(
     old: Option<&Value>,
 ) -> Result<(), Status> {
     let spec = &service["spec"];
-    let gives = match spec["type"].as_str() {
+    let allocates = match spec["type"].as_str() {
         Some("NodePort") => true,
         Some("LoadBalancer") => spec["allocateLoadBalancerNodePorts"] != false,
         _ => return Ok(()),
     };
     let own: HashSet<u64> = old.map(ports_of).unwrap_or_default();
     let mut ports = Ports {
-        taken: taken(txn, service),
+        allocated: allocated(txn, service),
         own,
         range: network,
         is_dry_run: txn.dry_run,
-        stand_ins: 0,
+        placeholders: 0,
     };
     let count = json::list(&service["spec"]["ports"]).len();
     // Ports of a new service with the same number differ in protocol and share a node port.
-    let mut given: Vec<(Value, u64)> = Vec::new();
+    let mut assigned: Vec<(Value, u64)> = Vec::new();
     for i in 0..count {
         let port = &service["spec"]["ports"][i];
         let number = port["port"].clone();
-        let shared = given
+        let shared = assigned
             .iter()
             .find(|(port, _)| old.is_none() && *port == number)
             .map(|(_, at)| *at);
@@ -159,16 +159,18 @@ fn node_ports(
             }
             (Some(requested), _) => requested,
             (None, Some(shared)) => shared,
-            (None, None) if !gives => continue,
-            (None, None) => ports.next(txn).ok_or_else(|| full("a nodePort"))?,
+            (None, None) if !allocates => continue,
+            (None, None) => ports.next(txn).ok_or_else(|| range_full("a nodePort"))?,
         };
-        given.push((number, at));
+        assigned.push((number, at));
         service["spec"]["ports"][i]["nodePort"] = at.into();
     }
     let spec = &service["spec"];
     let checked = spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local";
     if checked && spec["healthCheckNodePort"].as_u64().unwrap_or_default() == 0 {
-        let port = ports.next(txn).ok_or_else(|| full("a HealthCheck NodePort"))?;
+        let port = ports
+            .next(txn)
+            .ok_or_else(|| range_full("a HealthCheck NodePort"))?;
         service["spec"]["healthCheckNodePort"] = port.into();
     }
     Ok(())
@@ -176,14 +178,14 @@ fn node_ports(
 
 /// Allocator of node ports.
 struct Ports<'a> {
-    taken: HashSet<u64>,
+    allocated: HashSet<u64>,
     /// Ports that the service had before.
     own: HashSet<u64>,
     range: &'a Network,
     /// A dry run in kube-apiserver neither checks the range nor reserves ports.
     is_dry_run: bool,
     /// Number of placeholder ports returned in a dry run.
-    stand_ins: u64,
+    placeholders: u64,
 }
 
 impl Ports<'_> {
@@ -193,10 +195,10 @@ impl Ports<'_> {
             let text = "provided port is not in the valid range. The range of valid ports is";
             return Err(format!("{text} {}-{}", range.start(), range.end()));
         }
-        if !self.own.contains(&port) && self.taken.contains(&port) {
+        if !self.own.contains(&port) && self.allocated.contains(&port) {
             return Err("provided port is already allocated".to_owned());
         }
-        self.taken.insert(port);
+        self.allocated.insert(port);
         Ok(())
     }
 
@@ -205,20 +207,20 @@ impl Ports<'_> {
         let (first, last) = (u64::from(*range.start()), u64::from(*range.end()));
         if self.is_dry_run {
             // Ports above the range serve as placeholders.
-            self.stand_ins += 1;
-            return Some(last + 1 + self.stand_ins);
+            self.placeholders += 1;
+            return Some(last + 1 + self.placeholders);
         }
         let start = txn.random().random_range(first..=last);
         let free = (start..=last)
             .chain(first..start)
-            .find(|port| !self.taken.contains(port) && !self.own.contains(port))?;
-        self.taken.insert(free);
+            .find(|port| !self.allocated.contains(port) && !self.own.contains(port))?;
+        self.allocated.insert(free);
         Some(free)
     }
 }
 
 /// The node ports of all other services.
-fn taken(txn: &Txn<'_>, service: &Value) -> HashSet<u64> {
+fn allocated(txn: &Txn<'_>, service: &Value) -> HashSet<u64> {
     let uid = metadata::text(service, "uid");
     let services = txn.snapshot(&SERVICE).objects;
     let others = services

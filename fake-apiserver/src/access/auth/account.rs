@@ -149,7 +149,7 @@ pub(crate) fn user_name(namespace: &str, name: &str) -> String {
 }
 
 /// Namespace and name of the service account with this user name (`SplitUsername`).
-pub(crate) fn named(user: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_user_name(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
     let is_valid = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
     is_valid.then_some((namespace, name))

@@ -8,7 +8,8 @@ mod token_file;
 mod user;
 
 pub(crate) use account::{
-    BINDABLE, Bound, Claim, groups as account_groups, named as account_of, user_name as account_user,
+    BINDABLE, Bound, Claim, groups as account_groups, split_user_name as account_of,
+    user_name as account_user,
 };
 pub(crate) use authenticator::Authenticator;
 pub use token_file::TokenFileError;

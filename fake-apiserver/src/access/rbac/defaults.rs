@@ -67,9 +67,9 @@ pub(crate) struct DefaultObject {
 /// The rules of all authenticated users by default.
 pub(crate) fn default_rules() -> Vec<super::PolicyRule> {
     let everybody = Subject("Group/system:authenticated".to_owned());
-    let bound = DEFAULTS.cluster_role_bindings.iter();
-    let bound = bound.filter(|(_, subjects)| subjects.contains(&everybody));
-    bound
+    let binding_content = DEFAULTS.cluster_role_bindings.iter();
+    let binding_content = binding_content.filter(|(_, subjects)| subjects.contains(&everybody));
+    binding_content
         .flat_map(|(name, _)| &DEFAULTS.cluster_roles[name])
         .map(|rule| super::PolicyRule::read(&rule.to_value()))
         .collect()
@@ -93,7 +93,7 @@ pub(crate) fn roles() -> impl Iterator<Item = DefaultObject> {
             content: json!({"aggregationRule": {"clusterRoleSelectors": selectors}, "rules": null}),
         }
     });
-    let of_namespaces = below(&DEFAULTS.roles).map(|(namespace, name, rules)| DefaultObject {
+    let of_namespaces = flatten(&DEFAULTS.roles).map(|(namespace, name, rules)| DefaultObject {
         namespace: Some(namespace),
         name,
         member_of: None,
@@ -113,22 +113,30 @@ pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     let of_cluster = DEFAULTS.cluster_role_bindings.iter();
     let of_cluster = of_cluster.map(move |(name, subjects)| {
         let subjects = subjects.iter().map(Subject::to_value).collect();
-        binding(None, name, bound("ClusterRole", name, subjects))
+        binding(None, name, binding_content("ClusterRole", name, subjects))
     });
     let of_controllers = DEFAULTS.cluster_roles.keys().filter_map(move |name| {
         let account = name.strip_prefix(CONTROLLER)?;
         let account = json!({"kind": "ServiceAccount", "namespace": "kube-system", "name": account});
-        Some(binding(None, name, bound("ClusterRole", name, json!([account]))))
+        Some(binding(
+            None,
+            name,
+            binding_content("ClusterRole", name, json!([account])),
+        ))
     });
-    let of_namespaces = below(&DEFAULTS.role_bindings).map(move |(namespace, name, binding_of)| {
+    let of_namespaces = flatten(&DEFAULTS.role_bindings).map(move |(namespace, name, binding_of)| {
         let subjects = binding_of.subjects.iter().map(Subject::to_value).collect();
-        binding(Some(namespace), name, bound("Role", &binding_of.role, subjects))
+        binding(
+            Some(namespace),
+            name,
+            binding_content("Role", &binding_of.role, subjects),
+        )
     });
     of_cluster.chain(of_controllers).chain(of_namespaces)
 }
 
 /// All entries with their namespaces and names.
-fn below<T>(
+fn flatten<T>(
     spaces: &'static BTreeMap<String, BTreeMap<String, T>>,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static T)> {
     let named = |(namespace, named): (&'static String, &'static BTreeMap<String, T>)| {
@@ -143,7 +151,7 @@ fn rules_of(rules: &[Rule]) -> Value {
     json!({"rules": rules.iter().map(Rule::to_value).collect::<Value>()})
 }
 
-fn bound(kind: &str, role: &str, subjects: Value) -> Value {
+fn binding_content(kind: &str, role: &str, subjects: Value) -> Value {
     let mut content = json!({"roleRef": {"apiGroup": GROUP, "kind": kind, "name": role}});
     if subjects.as_array().is_some_and(|subjects| !subjects.is_empty()) {
         content["subjects"] = subjects;

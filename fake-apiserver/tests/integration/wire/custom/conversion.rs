@@ -230,7 +230,7 @@ async fn conversion_errors_have_the_message_of_kube_apiserver() {
             .get(&at)
             .unwrap_err()
             .message
-            .contains("cannot wait for the webhook that converts foos")
+            .contains("cannot call the webhook that converts foos")
     );
 }
 

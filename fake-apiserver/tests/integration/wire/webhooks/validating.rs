@@ -304,7 +304,7 @@ async fn in_process_clients_cannot_call_webhooks() {
     let object =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}});
     let refused = local.create(object).unwrap_err();
-    assert!(refused.message.contains("cannot wait for webhooks"), "{refused}");
+    assert!(refused.message.contains("cannot call webhooks"), "{refused}");
 }
 
 #[tokio::test]

@@ -15,11 +15,11 @@ pub(super) const SERVER: &str = "kube-apiserver";
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
 
-/// Creates all of them.
+/// Creates these objects.
 pub(super) fn create(txn: &mut Txn<'_>) {
     let options = txn.options();
     let (network, authority) = (options.network.clone(), options.client_authority.clone());
-    trust(txn, authority);
+    publish_client_authority(txn, authority);
     let family = if network.services.is_ipv4() {
         "IPv4"
     } else {
@@ -69,7 +69,7 @@ fn endpoints(txn: &mut Txn<'_>, network: &Network) {
 }
 
 /// The CA of client certificates, for extension API servers.
-fn trust(txn: &mut Txn<'_>, authority: Option<String>) {
+fn publish_client_authority(txn: &mut Txn<'_>, authority: Option<String>) {
     let data = authority.map_or_else(|| json!({}), |pem| json!({"client-ca-file": pem}));
     let name = "extension-apiserver-authentication";
     let map = match data.as_object().is_some_and(|data| data.is_empty()) {
