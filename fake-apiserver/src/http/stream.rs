@@ -173,7 +173,7 @@ impl WatchBody {
             Err(failure) => {
                 self.store.activity().done(counted);
                 self.end(WatchEnd::Failed);
-                one("ERROR", &failure.to_value(), self.form.accept)
+                encode_event("ERROR", &failure.to_value(), self.form.accept)
             }
         })
     }
@@ -203,12 +203,12 @@ impl WatchBody {
                 Ok(piece) => pieces.push(piece),
                 Err(failure) => {
                     let sent = pieces.len();
-                    pieces.push(error(&failure, self.form.accept));
-                    return (joined(pieces), sent);
+                    pieces.push(error_event(&failure, self.form.accept));
+                    return (concat(pieces), sent);
                 }
             }
         }
-        (joined(pieces), events.len())
+        (concat(pieces), events.len())
     }
 
     /// One event; watches with the same form share its bytes.
@@ -222,7 +222,7 @@ impl WatchBody {
                 _ => object_body(kind, &object, form)?,
             };
             let mut out = BytesMut::with_capacity(body.len() + 40);
-            put(&mut out, form.accept, event.change.as_str(), &body);
+            put_event(&mut out, form.accept, event.change.as_str(), &body);
             Ok(out.freeze())
         };
         match &event.frames {
@@ -265,13 +265,13 @@ impl WatchBody {
                     (object["metadata"].as_object_mut(), metadata.as_object())
                 {
                     for (name, value) in metadata {
-                        merge(own.entry(name).or_insert(Value::Null), value);
+                        merge_members(own.entry(name).or_insert(Value::Null), value);
                     }
                 }
                 object
             }
         };
-        one("BOOKMARK", &object, self.form.accept)
+        encode_event("BOOKMARK", &object, self.form.accept)
     }
 
     /// The ERROR event of a watch that could not start.
@@ -280,7 +280,7 @@ impl WatchBody {
             return None;
         };
         self.store.watch_failed(&client, id, &self.kind);
-        Some(error(&status, self.form.accept))
+        Some(error_event(&status, self.form.accept))
     }
 
     fn end(&mut self, why: WatchEnd) -> Option<Bytes> {
@@ -301,7 +301,7 @@ impl Drop for WatchBody {
 }
 
 /// Copies the members of `over` into `under` if both are objects; otherwise replaces `under`.
-fn merge(under: &mut Value, over: &Value) {
+fn merge_members(under: &mut Value, over: &Value) {
     match (under.as_object_mut(), over.as_object()) {
         (Some(members), Some(more)) => members.extend(more.clone()),
         _ => *under = over.clone(),
@@ -309,7 +309,7 @@ fn merge(under: &mut Value, over: &Value) {
 }
 
 /// Concatenates pieces; a single one is not copied.
-fn joined(mut pieces: Vec<Bytes>) -> Bytes {
+fn concat(mut pieces: Vec<Bytes>) -> Bytes {
     if pieces.len() == 1 {
         return pieces.pop().unwrap_or_default();
     }
@@ -319,31 +319,31 @@ fn joined(mut pieces: Vec<Bytes>) -> Bytes {
 }
 
 /// Encodes an event that is not shared with other watches.
-fn one(event: &str, object: &Value, accept: Accept) -> Bytes {
+fn encode_event(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
-    put(&mut out, accept, event, &document_body(object, accept));
+    put_event(&mut out, accept, event, &document_body(object, accept));
     out.freeze()
 }
 
 /// An ERROR event.
-fn error(failure: &Status, accept: Accept) -> Bytes {
+fn error_event(failure: &Status, accept: Accept) -> Bytes {
     if accept.is_protobuf() {
-        return one("ERROR", &failure.to_value(), accept);
+        return encode_event("ERROR", &failure.to_value(), accept);
     }
     let mut out = BytesMut::new();
-    put(&mut out, accept, "ERROR", &status_body(failure, false));
+    put_event(&mut out, accept, "ERROR", &status_body(failure, false));
     out.freeze()
 }
 
-fn put(out: &mut BytesMut, accept: Accept, event: &str, object: &[u8]) {
+fn put_event(out: &mut BytesMut, accept: Accept, event: &str, object: &[u8]) {
     if accept.is_protobuf() {
         watch_frame(out, event, object);
     } else {
-        line(out, event, object);
+        put_json_line(out, event, object);
     }
 }
 
-fn line(out: &mut BytesMut, event: &str, object: &[u8]) {
+fn put_json_line(out: &mut BytesMut, event: &str, object: &[u8]) {
     out.put_slice(b"{\"type\":\"");
     out.put_slice(event.as_bytes());
     out.put_slice(b"\",\"object\":");

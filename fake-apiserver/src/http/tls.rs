@@ -119,7 +119,7 @@ impl Tls {
         let mut config = config.map_err(|error| unusable(error.to_string()))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self {
-            authority_pem: last(&certificate.chain_pem).into(),
+            authority_pem: last_certificate(&certificate.chain_pem).into(),
             acceptor: Arc::new(config).into(),
             clients,
         })
@@ -218,24 +218,24 @@ fn roots(pem: &str) -> Result<RootCertStore, String> {
 }
 
 /// The last certificate of a PEM chain.
-fn last(chain: &str) -> &str {
+fn last_certificate(chain: &str) -> &str {
     let begin = chain.rfind("-----BEGIN CERTIFICATE-----");
     &chain[begin.unwrap_or_default()..]
 }
 
 fn certificates(names: Vec<String>) -> Result<Certificate, rcgen::Error> {
     let mut authority = CertificateParams::default();
-    authority.distinguished_name = named("fake-apiserver authority");
+    authority.distinguished_name = distinguished_name("fake-apiserver authority");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-    limit(&mut authority);
+    set_validity(&mut authority);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
     let mut server = CertificateParams::new(names)?;
-    server.distinguished_name = named("fake-apiserver");
+    server.distinguished_name = distinguished_name("fake-apiserver");
     server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     server.use_authority_key_identifier_extension = true;
-    limit(&mut server);
+    set_validity(&mut server);
     let key = KeyPair::generate()?;
     let certificate = server.signed_by(&key, &authority)?;
     Ok(Certificate {
@@ -244,14 +244,14 @@ fn certificates(names: Vec<String>) -> Result<Certificate, rcgen::Error> {
     })
 }
 
-fn named(name: &str) -> DistinguishedName {
+fn distinguished_name(name: &str) -> DistinguishedName {
     let mut names = DistinguishedName::new();
     names.push(DnType::CommonName, name);
     names
 }
 
 /// Sets the validity, starting a little in the past in case the clock of a client is slow.
-fn limit(params: &mut CertificateParams) {
+fn set_validity(params: &mut CertificateParams) {
     let now = SystemTime::now();
     params.not_before = (now - CLOCK_SKEW).into();
     params.not_after = (now + LIFETIME).into();

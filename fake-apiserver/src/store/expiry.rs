@@ -9,16 +9,16 @@ use tokio::time::Instant;
 
 /// Last writes of the objects that expire.
 pub(super) struct Expiry {
-    keep: Duration,
+    ttl: Duration,
     written: HashMap<ObjectId, Instant>,
     /// When to check an object, earliest first. An object that was written since is enqueued again.
     due: VecDeque<(Instant, ObjectId)>,
 }
 
 impl Expiry {
-    pub(super) fn new(keep: Duration) -> Self {
+    pub(super) fn new(ttl: Duration) -> Self {
         Self {
-            keep,
+            ttl,
             written: HashMap::new(),
             due: VecDeque::new(),
         }
@@ -26,7 +26,7 @@ impl Expiry {
 
     pub(super) fn wrote(&mut self, object_id: ObjectId, now: Instant) {
         if self.written.insert(object_id.clone(), now).is_none() {
-            self.due.push_back((now + self.keep, object_id));
+            self.due.push_back((now + self.ttl, object_id));
         }
     }
 
@@ -41,7 +41,7 @@ impl Expiry {
             let Some(written) = self.written.get(&object_id) else {
                 continue;
             };
-            let end = *written + self.keep;
+            let end = *written + self.ttl;
             if end <= now {
                 self.written.remove(&object_id);
                 return Some(object_id);

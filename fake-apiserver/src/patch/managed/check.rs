@@ -95,8 +95,8 @@ impl Violations {
         match (structure, value, inner) {
             (TypeStructure::Leaf, Value::Array(items), Some(inner)) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.below(&format!("[{at}]"), |violations_below| {
-                        violations_below.by_schema(TypeStructure::of_schema(inner), Some(inner), item);
+                    self.below(&format!("[{at}]"), |violations| {
+                        violations.by_schema(TypeStructure::of_schema(inner), Some(inner), item);
                     });
                 }
             }
@@ -194,9 +194,7 @@ impl Violations {
             (ValueType::Struct(id), _) => self.members(id.get(), value),
             (ValueType::List(inner), Value::Array(items)) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.below(&format!("[{at}]"), |violations_below| {
-                        violations_below.value(inner, item)
-                    });
+                    self.below(&format!("[{at}]"), |violations| violations.value(inner, item));
                 }
             }
             (ValueType::Map(inner), Value::Object(members)) => {
