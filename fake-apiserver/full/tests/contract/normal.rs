@@ -64,9 +64,16 @@ pub(crate) fn text(content: &str, id: &str) -> String {
 fn without_document(content: &str) -> String {
     const BEFORE: &str = "patch: Invalid value: \"{";
     const CAUSE: &str = "Invalid value: \"{\\\"apiVersion";
-    let before = [BEFORE, CAUSE].into_iter().find(|before| content.contains(before));
-    let parts =
-        before.and_then(|before| Some((before, content.split_once(before)?.0, content.rsplit_once("}\": ")?.1)));
+    let before = [BEFORE, CAUSE]
+        .into_iter()
+        .find(|before| content.contains(before));
+    let parts = before.and_then(|before| {
+        Some((
+            before,
+            content.split_once(before)?.0,
+            content.rsplit_once("}\": ")?.1,
+        ))
+    });
     parts.map_or_else(
         || content.to_owned(),
         |(before, first, why)| format!("{first}{before}<document>}}\": {why}"),
