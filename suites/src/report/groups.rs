@@ -10,7 +10,7 @@ use crate::said::Said;
 pub struct Group<'r> {
     /// The link, with `*` for names and values that vary between runs; for an exited program, the reason.
     pub link: String,
-    /// At least two cases, in the order in which they ended.
+    /// The cases, in the order in which they ended.
     pub cases: Vec<&'r CaseRecord>,
 }
 
@@ -31,17 +31,34 @@ impl Group<'_> {
 }
 
 impl Report {
-    /// Groups of at least two failures with the same first missing link, largest group first.
-    pub fn groups(&self) -> Vec<Group<'_>> {
+    /// All failures by their first missing link without quantities, largest group first.
+    pub fn causes(&self) -> Vec<Group<'_>> {
         let mut by_link: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
         for case in self.bad() {
-            if let Some(link) = case.said.as_ref().map(Said::lasting) {
-                by_link.entry(link).or_default().push(case);
-            }
+            let said = case.said.as_ref();
+            let link = said.map_or_else(|| case.reason.clone(), Said::lasting);
+            by_link.entry(without_numbers(&link)).or_default().push(case);
         }
-        let several = by_link.into_iter().filter(|(_, cases)| cases.len() > 1);
-        let mut groups: Vec<Group<'_>> = several.map(|(link, cases)| Group { link, cases }).collect();
+        let groups = by_link.into_iter();
+        let mut groups: Vec<Group<'_>> = groups.map(|(link, cases)| Group { link, cases }).collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.cases.len()));
         groups
     }
+
+    /// The causes that at least two failures share.
+    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        self.causes().into_iter().filter(|group| group.cases.len() > 1)
+    }
+}
+
+/// The text with `*` for each number or quantity.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        out.push_str(if is_number { "*" } else { word });
+        out.push_str(&piece[word.len()..]);
+    }
+    out
 }

@@ -82,13 +82,10 @@ fn about(report: &Report) -> Markup {
             ". " (capitalized(&report.counts_in_words())) (format_args!(", in {:.1} s, on ", report.seconds))
             (report.started) "."
         }
+        (causes(report))
         @if !report.partial.is_empty() {
             p { strong { "This result is partial:" } }
             ul { @for reason in &report.partial { li { (reason) } } }
-        }
-        @for group in report.groups() {
-            p { strong { (plain(&group.heading())) } }
-            ul.cases { @for case in &group.cases { li { a href={ "#" (anchor(case)) } { (case.id) } } } }
         }
         @if !report.findings.is_empty() {
             p { strong { "Findings" } ": what a program did wrong beside the point of the cases" }
@@ -116,6 +113,28 @@ fn about(report: &Report) -> Markup {
              programs under test work, and watches. A pool’s free bytes go one way: the " em { "driver" } " answers GetCapacity, a "
             em { "publisher" } " writes that into CSIStorageCapacity objects in the " em { "API server" } ", and a "
             em { "scheduler" } " reads them to place pods. A failure says where on that way it went wrong."
+        }
+    }
+}
+
+/// The failures, grouped by their first missing link.
+fn causes(report: &Report) -> Markup {
+    let causes = report.causes();
+    html! {
+        @if !causes.is_empty() {
+            h2 { "Failures, by the first step that was never observed" }
+            ol.causes {
+                @for group in &causes {
+                    li {
+                        strong { (plain(&group.link)) }
+                        ul {
+                            @for case in &group.cases {
+                                li { a href={ "#" (anchor(case)) } { (case.id) } ": " (case.title) }
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 }
