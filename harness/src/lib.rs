@@ -34,6 +34,7 @@ pub mod permissions;
 pub mod plan;
 mod process_log;
 pub mod record;
+pub mod renamed;
 pub mod report;
 mod run;
 mod run_options;

@@ -199,7 +199,7 @@ struct DriverText {
     expand_volume: bool,
     clone_volume: bool,
     mutable_parameters: Vec<String>,
-    tells_reserved: bool,
+    reports_reserved: bool,
     csi_version: String,
     calls_in_flight: usize,
 }
@@ -249,7 +249,7 @@ fn driver_text(driver: &FakeDriver) -> DriverText {
         expand_volume: spec.advertise_expand_volume,
         clone_volume: spec.advertise_clone_volume,
         mutable_parameters: spec.mutable_parameters.clone(),
-        tells_reserved: spec.reports_reserved,
+        reports_reserved: spec.reports_reserved,
         csi_version: spec.version.to_string(),
         calls_in_flight: driver.in_flight(),
     }

@@ -26,8 +26,8 @@ pub struct PoolText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Size>,
     /// With `capacity`: size of the largest contiguous extent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub largest: Option<Size>,
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "largest")]
+    pub maximum: Option<Size>,
     /// A filesystem that also holds other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<FilesystemSpec>,
@@ -81,13 +81,13 @@ impl TryFrom<PoolText> for PoolSpec {
     type Error = String;
 
     fn try_from(text: PoolText) -> Result<PoolSpec, String> {
-        if text.largest.is_some() && text.capacity.is_none() {
-            return Err("`largest` requires `capacity`; add it, or remove `largest`".to_owned());
+        if text.maximum.is_some() && text.capacity.is_none() {
+            return Err("`maximum` requires `capacity`; add it, or remove `maximum`".to_owned());
         }
         let storage = match (text.capacity, text.filesystem, text.devices) {
             (Some(capacity), None, None) => Storage::Linear {
                 capacity: capacity.0,
-                largest: text.largest.map(|size| size.0),
+                largest: text.maximum.map(|size| size.0),
             },
             (None, Some(FilesystemSpec { size, used }), None) => Storage::Filesystem {
                 size: size.0,
@@ -116,7 +116,7 @@ impl From<PoolSpec> for PoolText {
         match pool.storage {
             Storage::Linear { capacity, largest } => PoolText {
                 capacity: Some(Size(capacity)),
-                largest: largest.map(Size),
+                maximum: largest.map(Size),
                 ..text
             },
             Storage::Filesystem { size, used } => PoolText {

@@ -23,7 +23,7 @@ const DELAY_MAX: Duration = Duration::from_secs(3600);
     bound(deserialize = "S: Deserialize<'de>, B: Deserialize<'de>")
 )]
 pub struct RuleText<S = Segment, B = i64> {
-    /// Name for `uncsi`, which removes the fault.
+    /// Name for `removeDriverFault`, which removes the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The CSI method, such as `GetCapacity`.

@@ -145,7 +145,7 @@ impl Cluster {
                 let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
                 self.scripts.extend(id.clone().map(|id| (id, rule)));
             }
-            Action::Unscript(id) => {
+            Action::RemoveDriverFault(id) => {
                 if let Some(rule) = self.scripts.remove(id) {
                     self.driver.remove_rule(rule);
                 }
@@ -191,7 +191,7 @@ impl Cluster {
                 Ok(()) | Err(Problem::Refused(_)) => {}
                 Err(other) => return Err(other),
             },
-            Action::Unfault(id) => {
+            Action::RemoveFault(id) => {
                 if let Some(rule) = self.faults.remove(id) {
                     self.api.remove_fault_rule(rule);
                 }

@@ -14,7 +14,7 @@ pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec 
         advertise_clone_volume: plan.driver.clone_volume,
         snapshots: plan.driver.snapshots.clone(),
         mutable_parameters: plan.driver.mutable_parameters.clone(),
-        reports_reserved: plan.driver.tells_reserved,
+        reports_reserved: plan.driver.reports_reserved,
         exhausted: plan.driver.exhausted.into(),
         capacity_variation: plan.driver.varies_by,
         reports_volume_size: plan.driver.tells_volume_size,

@@ -3,7 +3,6 @@
 //! A new kind is a file that implements `kind::Expectation`, and a line in the registry. Does not know when a bound is reached; that is up
 //! to the judge.
 
-mod answers;
 mod capacities;
 pub(crate) mod chain;
 mod claims;
@@ -20,6 +19,7 @@ pub(crate) mod pattern;
 mod pattern_keys;
 mod placement;
 mod refusal;
+mod responses;
 pub(crate) mod rows;
 mod served;
 mod specification;
@@ -28,8 +28,6 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-pub use answers::Answers;
-pub(crate) use answers::names_of;
 pub use capacities::{Capacities, Row, Rows};
 pub(crate) use chain::Window;
 pub(crate) use chain::placement::NEWS;
@@ -49,6 +47,8 @@ pub use pattern::Pattern;
 pub(crate) use pattern_keys::check as check_keys;
 pub use placement::{Place, Placement};
 pub use refusal::Refusal;
+pub use responses::Responses;
+pub(crate) use responses::names_of;
 pub use rows::{DiffRow, RowState, Subject};
 pub(crate) use rows::{is_labelled, row_key, values_of};
 pub use served::Served;
@@ -67,7 +67,7 @@ pub struct Documentation {
 }
 
 macro_rules! registry {
-    ($($key:ident: $kind:ident,)*) => {
+    ($($(#[$attribute:meta])* $key:ident: $kind:ident,)*) => {
         /// The condition of an expectation.
         #[derive(Debug, Clone, PartialEq)]
         #[expect(missing_docs, reason = "each variant is documented by the type that it holds")]
@@ -104,7 +104,7 @@ macro_rules! registry {
         #[derive(Debug, Clone, Deserialize)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
         pub struct ExpectSpec {
-            $($key: Option<$kind>,)*
+            $($(#[$attribute])* $key: Option<$kind>,)*
             #[serde(default, deserialize_with = "parsed")]
             within: Option<Bound>,
             #[serde(default, deserialize_with = "parsed")]
@@ -137,7 +137,8 @@ registry! {
     claims: Claims,
     objects: Objects,
     refusal: Refusal,
-    answers: Answers,
+    #[serde(alias = "answers")]
+    responses: Responses,
     served: Served,
     metrics: Metrics,
     ends: Ends,

@@ -387,6 +387,6 @@ fn is_unlabelled(plan: &Plan, commit: &CommitFact) -> bool {
     *commit.resource == *RESOURCE
         && commit.change == Change::Added
         && Role::of_client(&commit.client) == Some(Role::Publisher)
-        && !plan.publisher.by_owner
+        && !plan.publisher.identify_by_owner
         && !is_labelled(plan, &commit.object)
 }

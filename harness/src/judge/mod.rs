@@ -70,7 +70,7 @@ impl<'p> Judge<'p> {
                 refresh: Duration::ZERO,
                 retry_interval_max: Duration::ZERO,
                 patience: 1.0,
-                calls_wait: plan.has_late_answers() || plan.publisher.asks_per_second.is_some(),
+                calls_wait: plan.has_late_answers() || plan.publisher.get_capacity_qps.is_some(),
                 times_of_faults: plan.times_of_faults(),
             },
             step: 0,
@@ -375,7 +375,7 @@ impl<'p> Judge<'p> {
             case: plan,
             is_usual: plan.has_usual_release()
                 && scheduler.release.is_none()
-                && scheduler.capacity.is_none()
+                && scheduler.capacity_gate.is_none()
                 && !is_changed,
             later_pools: plan.actions().filter_map(pool).collect(),
             cluster: &self.cluster,

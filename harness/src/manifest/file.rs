@@ -17,6 +17,7 @@ use super::template::Template;
 use super::{DriverUnderTest, Manifest, ManifestError};
 use crate::alike::did_you_mean;
 use crate::plan;
+use crate::renamed;
 use crate::scenario::{ExternalDriver, Role, ScenarioError, Spanned, read};
 use crate::settings::of_role;
 use crate::system::{DriverSocket, METRICS_ADDRESS};
@@ -300,8 +301,9 @@ impl Reader<'_> {
         let plain = |text: &Spanned<String>| template(text, false);
         let start = self.start(role, spec.defined, (&file.argv, &file.env), &plain)?;
         let mut settings = BTreeMap::new();
-        for (name, values) in &file.settings {
-            if !known.contains(&name.as_str()) {
+        for (written, values) in &file.settings {
+            let name = renamed::setting(written);
+            if !known.contains(&name) {
                 let message = format!(
                     "`{name}` is not a setting of the {}{}; settings: {}",
                     role.as_str(),
@@ -315,7 +317,13 @@ impl Reader<'_> {
                 Ok::<_, ScenarioError>((value.clone(), texts.collect::<Result<Vec<_>, _>>()?))
             };
             let by_value = values.value.iter().map(arguments);
-            settings.insert(name.clone(), by_value.collect::<Result<_, _>>()?);
+            let by_value = by_value.collect::<Result<_, _>>()?;
+            if settings.insert(name.to_owned(), by_value).is_some() {
+                let message = format!(
+                    "the setting `{name}` is given twice, once in its old spelling; remove one of them"
+                );
+                return Err(self.error(values, message).into());
+            }
         }
         let sidecars = file.processes.iter().map(|spec| {
             let process = &spec.value;

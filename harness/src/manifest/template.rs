@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::renamed;
+
 /// Placeholders that every text of a program may use, with their descriptions.
 pub const NAMES: [(&str, &str); 14] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
@@ -34,6 +36,14 @@ pub const NAMES: [(&str, &str); 14] = [
         "a folder that keeps its content when a case restarts the program",
     ),
 ];
+
+/// The current spelling of a placeholder.
+fn current(name: &str) -> String {
+    match name.strip_prefix("settings.") {
+        Some(setting) => format!("settings.{}", renamed::setting(setting)),
+        None => name.to_owned(),
+    }
+}
 
 /// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +78,7 @@ impl Template {
             let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || "_.-".contains(c)));
             match end {
                 Some(end) if end > 0 && after[end..].starts_with('}') => {
-                    let name = &after[..end];
+                    let name = &current(&after[..end]);
                     check(name, known)?;
                     parts.push(Part::Text(rest[..open].to_owned()));
                     parts.push(Part::Name(name.to_owned()));

@@ -171,13 +171,13 @@ impl<'p> Programs<'p> {
             is_told_its_namespace: spec.namespace,
             polls: spec.polls,
             strict_topology: spec.strict_topology,
-            withdraws: spec.withdraw,
-            zero: spec.zero,
+            withdraws: spec.delete_unknown_capacity,
+            zero: spec.zero_capacity_objects,
             owner: self.owner(instance),
             owner_level: spec.owner_level,
-            asks_per_second: spec.asks_per_second,
+            get_capacity_qps: spec.get_capacity_qps,
             is_elected: spec.replicas.is_some(),
-            by_owner: spec.by_owner,
+            by_owner: spec.identify_by_owner,
             label: self.labels.get(instance).cloned(),
         }
     }
@@ -198,11 +198,11 @@ fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let release = spec.release.map(|release| Release::new(release.minor()));
     Scheduler {
         release: release.unwrap_or(Release::USUAL),
-        capacity: spec.capacity,
+        capacity: spec.capacity_gate,
         scoring: spec.scoring,
-        priority: spec.priority,
+        priority: spec.volume_capacity_priority,
         shape: shape.map(|points| points.iter().map(point).collect()),
-        kep_text: spec.kep_text,
+        kep_text: spec.kep4049_sum,
     }
 }
 

@@ -90,7 +90,7 @@ impl<'p> Storage<'p> {
             {
                 self.fault_rules.push((id.as_deref(), rule));
             }
-            Action::Unscript(name) => self.fault_rules.retain(|(id, _)| *id != Some(name)),
+            Action::RemoveDriverFault(name) => self.fault_rules.retain(|(id, _)| *id != Some(name)),
             Action::Stop(Role::Driver) => self.is_down = true,
             Action::Start(Role::Driver) => self.is_down = false,
             _ => {}

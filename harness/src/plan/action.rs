@@ -40,7 +40,7 @@ pub enum Action {
         rule: fake_csi::Rule,
     },
     /// Remove the driver fault with this name.
-    Unscript(String),
+    RemoveDriverFault(String),
     /// Call the driver.
     CsiCall(CsiCall),
     /// Discover the versions in which the API server serves a resource.
@@ -69,7 +69,7 @@ pub enum Action {
         kills: bool,
     },
     /// Remove the API server fault with this name.
-    Unfault(String),
+    RemoveFault(String),
     /// Change the API server to this release and these feature gates.
     Release(Release, BTreeMap<String, bool>),
     /// Send the inner action's request; an error response from the API server is accepted.

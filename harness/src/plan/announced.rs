@@ -33,7 +33,7 @@ impl Scope<'_> {
             ActionSpec::Node(NodeAction::Register(spec)) => {
                 self.places.labels(self.segments.usual(&spec.name));
             }
-            ActionSpec::Ask(call) => call
+            ActionSpec::CallDriver(call) => call
                 .call
                 .parse()
                 .into_iter()

@@ -8,7 +8,7 @@ use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => linear(spec, capacity),
-        _ if spec.largest.is_some() => Err("`largest` belongs to `capacity`; remove it".to_owned()),
+        _ if spec.maximum.is_some() => Err("`maximum` belongs to `capacity`; remove it".to_owned()),
         _ if spec.overcommit.is_some() => Err("`overcommit` belongs to `capacity`; remove it".to_owned()),
         (None, Some(filesystem), None) => Ok(Storage::Filesystem {
             size: filesystem.size.count(),
@@ -33,10 +33,10 @@ fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
             ));
         }
     };
-    if let Some(largest) = spec.largest.as_ref().filter(|largest| largest.count() > total) {
+    if let Some(largest) = spec.maximum.as_ref().filter(|largest| largest.count() > total) {
         return Err(format!(
-            "`largest` {largest} is more than `capacity` {capacity}{}, and no volume is larger than its store; lower it, or let a script \
-             say so: `csi: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`",
+            "`maximum` {largest} is more than `capacity` {capacity}{}, and no volume is larger than its store; lower it, or let a script \
+             say so: `driverFault: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`",
             if spec.overcommit.is_some() {
                 " times `overcommit`"
             } else {
@@ -46,7 +46,7 @@ fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
     }
     Ok(Storage::Linear {
         capacity: total,
-        largest: spec.largest.as_ref().map(Bytes::count),
+        largest: spec.maximum.as_ref().map(Bytes::count),
     })
 }
 
@@ -67,7 +67,7 @@ fn device(spec: &DeviceSpec) -> Device {
 pub(super) fn note(spec: &PoolSpec) -> String {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), ..) => {
-            let largest = spec.largest.as_ref();
+            let largest = spec.maximum.as_ref();
             let details = [
                 largest.map(|largest| format!("largest volume {largest}")),
                 spec.overcommit.map(|factor| format!("overcommit {factor}")),

@@ -23,7 +23,7 @@ const RESIZER: Method = Method::ControllerExpandVolume;
 pub(super) struct Callers {
     /// Whether a publisher runs.
     has_publisher: bool,
-    /// Methods called by `ask` and `mount` actions of all steps.
+    /// Methods called by `callDriver` and `mount` actions of all steps.
     by_actions: Vec<Method>,
 }
 
@@ -62,7 +62,7 @@ impl Callers {
                 )
             }
             _ => format!(
-                "nothing calls the driver ({}), as no publisher runs in the case; add it to `roles`, or call the method with `ask`",
+                "nothing calls the driver ({}), as no publisher runs in the case; add it to `roles`, or call the method with `callDriver`",
                 method.map_or("*", Method::as_str)
             ),
         })

@@ -128,7 +128,7 @@ pub struct DriverPlan {
     /// Whether the driver rejects calls that violate the CSI spec. If not, they are reported as findings.
     pub strict: bool,
     /// Whether GetCapacity includes reserved capacity.
-    pub tells_reserved: bool,
+    pub reports_reserved: bool,
     /// gRPC code of CreateVolume if the capacity is insufficient.
     pub exhausted: i32,
     /// Variation of GetCapacity responses between calls, in bytes.

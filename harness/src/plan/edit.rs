@@ -247,7 +247,7 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
         assert_eq!(
             words(
                 "  classes",
-                "  mode: distributed\n  publisher: {zero: true}\n  classes"
+                "  mode: distributed\n  publisher: {zeroCapacityObjects: true}\n  classes"
             )
             .1,
             ["mode", "publisher"]

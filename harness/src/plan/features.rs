@@ -233,13 +233,15 @@ impl Plan {
     /// Same as above without storage, which some drivers can be configured with.
     pub fn sets_more_than_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
-            Action::Script { .. } | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
+            Action::Script { .. } | Action::RemoveDriverFault(_) => {
+                Some("what the driver answers (`driverFault`)")
+            }
             Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
             _ => None,
         });
         let driver = &self.driver;
         let is_usual = driver.get_capacity
-            && driver.tells_reserved
+            && driver.reports_reserved
             && driver.costs.is_empty()
             && !driver.clone_volume
             && driver.snapshots.is_empty()

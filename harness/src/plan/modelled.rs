@@ -38,7 +38,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
                 Action::Start(Role::Publisher) => publisher_runs = true,
                 Action::Delete(target) => deleted = deleted.or(of_deletion(plan, target, publisher_runs)),
                 Action::Fault { id, rule, .. } if is_endless(rule) => faults.push(id),
-                Action::Unfault(id) => faults.retain(|fault| *fault != id),
+                Action::RemoveFault(id) => faults.retain(|fault| *fault != id),
                 _ => {}
             }
         }
@@ -252,7 +252,7 @@ mod tests {
             ),
             (
                 json!({}),
-                json!([{"publisher": {"zero": true}}]),
+                json!([{"publisher": {"zeroCapacityObjects": true}}]),
                 "a publisher that starts with other settings",
             ),
             (json!({}), json!([fault]), "a fault without an end (`down`)"),
@@ -262,7 +262,7 @@ mod tests {
             assert!(error.contains(words) && error.contains("write a list"), "{error}");
             assert!(error.starts_with("f.yaml:1:"), "{error}");
         }
-        let over = json!([fault, {"unfault": "down"}]);
+        let over = json!([fault, {"removeFault": "down"}]);
         assert_eq!(error(&json!({"nodes": ["n1"]}), &over), None);
     }
 }

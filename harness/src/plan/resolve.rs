@@ -163,7 +163,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             snapshots,
             mutable_parameters: cluster.driver.mutable_parameters.clone(),
             strict: cluster.driver.strict,
-            tells_reserved: cluster.driver.tells_reserved,
+            reports_reserved: cluster.driver.reports_reserved,
             exhausted: RESOURCE_EXHAUSTED,
             varies_by: 0,
             tells_volume_size: true,
@@ -418,7 +418,7 @@ mod tests {
             ),
             (json!({"claims": {"other": "bound"}, "why": "w"}), "`other`"),
             (
-                json!({"answers": {"figures": {"code": "OK"}}, "why": "w"}),
+                json!({"responses": {"figures": {"code": "OK"}}, "why": "w"}),
                 "`figures` is not asked for by then",
             ),
             (
@@ -527,11 +527,11 @@ mod tests {
                 "`podz` is no resource",
             ),
             (
-                json!({"csi": {"method": "Provision", "code": "INTERNAL"}}),
+                json!({"driverFault": {"method": "Provision", "code": "INTERNAL"}}),
                 "`Provision` is no CSI method",
             ),
             (
-                json!({"csi": {"method": "GetCapacity", "code": "OK"}}),
+                json!({"driverFault": {"method": "GetCapacity", "code": "OK"}}),
                 "`OK` is no error",
             ),
         ] {
@@ -558,11 +558,11 @@ mod tests {
                 "`mode` has no effect: the pod mounts the claim `data`",
             ),
             (
-                json!({"csi": {"method": "ControllerModifyVolume", "code": "INTERNAL"}}),
+                json!({"driverFault": {"method": "ControllerModifyVolume", "code": "INTERNAL"}}),
                 "no role calls ControllerModifyVolume",
             ),
             (
-                json!({"csi": {"method": "NodePublishVolume", "code": "INTERNAL"}}),
+                json!({"driverFault": {"method": "NodePublishVolume", "code": "INTERNAL"}}),
                 "add `mount: POD` to the actions",
             ),
             (
@@ -675,7 +675,7 @@ mod tests {
         let mut cluster = cluster();
         cluster["objects"] = json!([class]);
         let rows = json!({"own": {"n1": "5Gi"}, "later": {"n1": "5Gi"}, "fast": {"n1": "5Gi"}});
-        let script = json!({"csi": {"method": "GetCapacity", "class": "own", "code": "INTERNAL"}});
+        let script = json!({"driverFault": {"method": "GetCapacity", "class": "own", "code": "INTERNAL"}});
         let steps = json!([{"id": "a", "do": [{"object": later}, script], "expect": [{"capacities": rows, "why": "w"}]}]);
         let plan = resolved("publisher/a/b", &cluster, &steps).expect("defined classes");
         assert_eq!(

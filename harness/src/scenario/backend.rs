@@ -13,7 +13,8 @@ pub struct PoolSpec {
     /// Raw bytes of a single store.
     pub capacity: Option<Bytes>,
     /// With `capacity`: maximum volume size in bytes, reported as maximum_volume_size; unset: not reported.
-    pub largest: Option<Bytes>,
+    #[serde(alias = "largest")]
+    pub maximum: Option<Bytes>,
     /// With `capacity`: overcommit factor for thin provisioning (`overprovision-ratio` of TopoLVM), such as `2` or `1.5`; GetCapacity
     /// returns the remainder of the multiplied capacity. Unset: 1.
     pub overcommit: Option<f64>,
@@ -66,7 +67,7 @@ pub enum AccessSpec {
 }
 
 impl FromShort for PoolSpec {
-    const EXPECTING: &'static str = "a size such as 100Gi, or a map with `capacity`, `largest` and `overcommit`, with `filesystem`, or with `devices`";
+    const EXPECTING: &'static str = "a size such as 100Gi, or a map with `capacity`, `maximum` and `overcommit`, with `filesystem`, or with `devices`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(PoolSpec {
             capacity: Some(text.parse()?),

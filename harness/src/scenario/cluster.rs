@@ -110,8 +110,8 @@ pub struct DriverSpec {
     #[serde(default)]
     pub strict: bool,
     /// Whether GetCapacity includes capacity that an extender reserved.
-    #[serde(default = "DriverSpec::default_true")]
-    pub tells_reserved: bool,
+    #[serde(default = "DriverSpec::default_true", alias = "tellsReserved")]
+    pub reports_reserved: bool,
     /// Raw bytes per volume byte, by class parameter, such as 2 for mirrored volumes. For more volume bytes than raw bytes use `overcommit`
     /// of a pool.
     #[serde(default)]
@@ -150,7 +150,7 @@ impl Default for DriverSpec {
             snapshots: BTreeMap::new(),
             mutable_parameters: Vec::new(),
             strict: false,
-            tells_reserved: true,
+            reports_reserved: true,
             costs: Vec::new(),
         }
     }

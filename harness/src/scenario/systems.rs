@@ -35,11 +35,14 @@ pub struct PublisherSpec {
     /// Poll GetCapacity in every refresh interval; otherwise once an hour, longer than any case, so that only events count.
     pub polls: bool,
     /// Identify its own objects by owner, as in external-provisioner 2.0.0, instead of by labels.
-    pub by_owner: bool,
+    #[serde(alias = "byOwner")]
+    pub identify_by_owner: bool,
     /// Pass the names of PVC and PV to the driver (`--extra-create-metadata`).
-    pub metadata: bool,
+    #[serde(alias = "metadata")]
+    pub extra_create_metadata: bool,
     /// Limit of GetCapacity calls per second, also as burst; unset: unlimited.
-    pub asks_per_second: Option<u32>,
+    #[serde(alias = "asksPerSecond")]
+    pub get_capacity_qps: Option<u32>,
     /// Hops from the pod to the objects' owner; unset: no owner. In central mode the pod `publisher-5d4-x7x` (0) has a ReplicaSet (1) and a
     /// Deployment (2) above it; in distributed mode each node has a pod `publisher-NODE` (0) of one DaemonSet (1). The pod of a deleted
     /// node is deleted after the step's actions.
@@ -47,11 +50,13 @@ pub struct PublisherSpec {
     /// Publish for classes with Immediate binding too.
     pub immediate: bool,
     /// Publish an object for zero capacity instead of none.
-    pub zero: bool,
+    #[serde(alias = "zero")]
+    pub zero_capacity_objects: bool,
     /// Request the selected node's topology only, instead of preferring it.
     pub strict_topology: bool,
     /// Delete an object when the driver stops reporting its capacity, instead of retaining the last value.
-    pub withdraw: bool,
+    #[serde(alias = "withdraw")]
+    pub delete_unknown_capacity: bool,
     /// Replicas of the central publisher with leader election; unset: a single one without election.
     pub replicas: Option<u8>,
 }
@@ -69,14 +74,14 @@ impl Default for PublisherSpec {
             publish: true,
             namespace: true,
             polls: true,
-            by_owner: false,
-            metadata: false,
-            asks_per_second: None,
+            identify_by_owner: false,
+            extra_create_metadata: false,
+            get_capacity_qps: None,
             owner_level: None,
             immediate: false,
-            zero: false,
+            zero_capacity_objects: false,
             strict_topology: false,
-            withdraw: false,
+            delete_unknown_capacity: false,
             replicas: None,
         }
     }
@@ -90,9 +95,11 @@ pub struct SchedulerSpec {
     /// Kubernetes release of the scheduler, independent of the API server; unset: the program's own.
     pub release: Option<Release>,
     /// The scheduler's feature gate CSIStorageCapacity (KEP-1472), independent of the API server's.
-    pub capacity: Option<bool>,
+    #[serde(alias = "capacity")]
+    pub capacity_gate: Option<bool>,
     /// The feature gate VolumeCapacityPriority (KEP-1845), which scores existing volumes only.
-    pub priority: Option<bool>,
+    #[serde(alias = "priority")]
+    pub volume_capacity_priority: Option<bool>,
     /// The feature gate StorageCapacityScoring (KEP-4049).
     pub scoring: Option<bool>,
     /// VolumeBindingArgs.shape; unset: the default of the release.
@@ -101,8 +108,8 @@ pub struct SchedulerSpec {
     #[serde(default)]
     pub bug_compatible: Vec<Deviation>,
     /// Add the capacity of a class once for each of its PVCs, as KEP-4049's text says (`+=`).
-    #[serde(default)]
-    pub kep_text: bool,
+    #[serde(default, alias = "kepText")]
+    pub kep4049_sum: bool,
 }
 
 /// A known bug of kube-scheduler.

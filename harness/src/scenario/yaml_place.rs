@@ -5,6 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
+use crate::renamed::old_of;
+
 /// Line and column, from 1.
 type Place = (u64, u64);
 
@@ -39,7 +41,7 @@ pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
     let found = path.iter().try_fold(&document, |node, key| match &node.0.value {
         Content::Map(entries) => entries
             .iter()
-            .find(|(name, _)| name.value == *key)
+            .find(|(name, _)| name.value == *key || old_of(key) == Some(name.value.as_str()))
             .map(|(_, value)| value),
         _ => None,
     });

@@ -5,6 +5,7 @@ use serde_saphyr::Error;
 
 use super::yaml_place::Surroundings;
 use crate::alike::nearest;
+use crate::renamed::old_of;
 
 /// Line and column, from 1.
 type Place = (u64, u64);
@@ -100,6 +101,24 @@ fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     Some((word, expected.filter(|word| !word.is_empty())))
 }
 
+/// The message without old spellings in its list of valid words. None if it has none.
+fn without_old_spellings(message: &str) -> Option<String> {
+    let (head, list) = message.split_once("`, expected ")?;
+    let words = list.strip_prefix("one of ").unwrap_or(list).split(", ");
+    let words: Vec<&str> = words.flat_map(|words| words.split(" or ")).collect();
+    let is_old = |word: &str| {
+        words
+            .iter()
+            .any(|new| old_of(new.trim_matches('`')) == Some(word))
+    };
+    let current: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|word| !is_old(word.trim_matches('`')))
+        .collect();
+    (current.len() < words.len()).then(|| format!("{head}`, expected one of {}", current.join(", ")))
+}
+
 /// The new name of an unknown key, if it was renamed.
 fn renamed(message: &str) -> Option<String> {
     let (old, expected) = unknown(message)?;
@@ -157,6 +176,12 @@ fn plain_words(message: String) -> String {
             },
         );
     }
+    if let Some(key) = message.strip_prefix("duplicate field `") {
+        let key = key.trim_end_matches('`');
+        let old = old_of(key).map_or_else(String::new, |old| format!(", once in its old spelling `{old}`"));
+        return format!("the key `{key}` is given twice{old}; remove one of them");
+    }
+    let message = without_old_spellings(&message).unwrap_or(message);
     if let Some(renamed) = renamed(&message) {
         return renamed;
     }

@@ -178,7 +178,7 @@ fn election(access: &Access) -> publisher::LeaderElectionOptions {
 
 fn publisher_options(access: Access) -> publisher::Options {
     let election = election(&access);
-    let on_capacity_error = match access.settings.publisher.withdraw {
+    let on_capacity_error = match access.settings.publisher.delete_unknown_capacity {
         true => publisher::OnCapacityError::Withdraw,
         false => publisher::OnCapacityError::Keep,
     };
@@ -190,18 +190,18 @@ fn publisher_options(access: Access) -> publisher::Options {
         enable_capacity: settings.publisher.publish,
         capacity_poll_interval: settings.refresh,
         capacity_ownerref_level: settings.publisher.owner_level.map_or(-1, i32::from),
-        recognize_by: match settings.publisher.by_owner {
+        recognize_by: match settings.publisher.identify_by_owner {
             true => publisher::RecognizeBy::Owner,
             false => publisher::RecognizeBy::Labels,
         },
-        extra_create_metadata: settings.publisher.metadata,
+        extra_create_metadata: settings.publisher.extra_create_metadata,
         capacity_for_immediate_binding: settings.publisher.immediate,
-        publish_zero: Some(settings.publisher.zero),
+        publish_zero: Some(settings.publisher.zero_capacity_objects),
         capacity_threads: 4,
         // A rate limit would only make cases slow.
         kube_api_capacity_qps: 0.0,
-        get_capacity_qps: Some(settings.publisher.asks_per_second.map_or(0.0, f64::from)),
-        get_capacity_burst: settings.publisher.asks_per_second.unwrap_or(1),
+        get_capacity_qps: Some(settings.publisher.get_capacity_qps.map_or(0.0, f64::from)),
+        get_capacity_burst: settings.publisher.get_capacity_qps.unwrap_or(1),
         unregistration_grace: Some(UNREGISTRATION_GRACE),
         node_deployment_base_delay: Duration::from_millis(20),
         node_deployment_max_delay: Duration::from_millis(200),
@@ -256,7 +256,7 @@ fn scheduler_options(access: &Access) -> Result<scheduler::Options, BoxError> {
             .iter()
             .map(deviation)
             .collect::<Result<_, _>>()?,
-        pooling: if settings.kep_text {
+        pooling: if settings.kep4049_sum {
             scheduler::rules::Pooling::Each
         } else {
             scheduler::rules::Pooling::Once
@@ -268,8 +268,8 @@ fn scheduler_options(access: &Access) -> Result<scheduler::Options, BoxError> {
 /// Feature gates of a case, in command-line form.
 fn gates(settings: &SchedulerSpec) -> Vec<String> {
     let configured = [
-        ("CSIStorageCapacity", settings.capacity),
-        ("VolumeCapacityPriority", settings.priority),
+        ("CSIStorageCapacity", settings.capacity_gate),
+        ("VolumeCapacityPriority", settings.volume_capacity_priority),
         ("StorageCapacityScoring", settings.scoring),
     ];
     configured

@@ -149,7 +149,7 @@ fn event_kind(event: &Event) -> (&'static str, String) {
             let lasts = if fault.times.is_none() { " on" } else { "" };
             ("API fault", format!("{}{lasts}{kills}", effect(fault)))
         }
-        Event::Csi(rule) => ("CSI script", format!("{} {}", rule.method, effect(rule))),
+        Event::DriverFault(rule) => ("CSI script", format!("{} {}", rule.method, effect(rule))),
         Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", tag(event), role.as_str())),
         Event::Node(what) => ("event", format!("node {}", tag(what))),
         Event::Class(what) => ("event", format!("class {}", tag(what))),

@@ -30,13 +30,13 @@ pub(super) enum Event {
     Merge(Merge),
     Replace(Replace),
     Delete(DeleteEvent),
-    Csi(Box<CsiRuleText<String>>),
-    Uncsi(String),
+    DriverFault(Box<CsiRuleText<String>>),
+    RemoveDriverFault(String),
     Stop(Role),
     Start(Role),
     Scheduler(Scheduler),
     Fault(Box<FaultSpec>),
-    Unfault(String),
+    RemoveFault(String),
     Release(Release),
 }
 

@@ -132,9 +132,9 @@ mod tests {
     async fn the_result_is_a_minimal_history() {
         let history: History = serde_json::from_value(json!({
             "world": {
-                "roles": ["publisher"], "mode": "distributed", "publisher": {"zero": true},
+                "roles": ["publisher"], "mode": "distributed", "publisher": {"zeroCapacityObjects": true},
                 "nodes": [{"name": "n1", "labels": {"a": "b"}}, {"name": "n2"}], "classes": [{"name": "fast"}],
-                "backend": {"n1": "20Gi", "n2": {"capacity": "5Gi+1", "largest": "2Gi"}},
+                "backend": {"n1": "20Gi", "n2": {"capacity": "5Gi+1", "maximum": "2Gi"}},
             },
             "steps": [
                 [{"node": {"join": {"name": "n3"}}}],
@@ -143,12 +143,12 @@ mod tests {
             ],
         }))
         .unwrap();
-        let (left, shrunk) = shrunk(history, |tree| has(tree, &["relabel", "n2", "largest"])).await;
+        let (left, shrunk) = shrunk(history, |tree| has(tree, &["relabel", "n2", "maximum"])).await;
         assert_eq!(
             left,
             json!({
                 // Only an existing node can be relabelled; the node with storage is not needed.
-                "world": {"roles": ["publisher"], "backend": {"n2": {"capacity": "1Gi", "largest": "1Gi"}}},
+                "world": {"roles": ["publisher"], "backend": {"n2": {"capacity": "1Gi", "maximum": "1Gi"}}},
                 "steps": [[{"node": {"join": {"name": "n3"}}}, {"node": {"relabel": {"name": "n3", "labels": {}}}}]],
             })
         );

@@ -110,7 +110,9 @@ impl State {
     pub(super) fn admits(&self, event: &Event) -> bool {
         match event {
             Event::Backend(_) | Event::Release(_) | Event::Stop(Role::Driver) if !self.polls => false,
-            Event::Csi(script) if !self.polls && script.method == CsiMethod::GetCapacity.as_str() => false,
+            Event::DriverFault(script) if !self.polls && script.method == CsiMethod::GetCapacity.as_str() => {
+                false
+            }
             Event::Backend(_) | Event::Release(_) => true,
             Event::Node(event) => self.admits_node(event),
             Event::Class(ClassEvent::Create(class)) => !self.classes.contains(&class.name),
@@ -141,8 +143,8 @@ impl State {
                 let is_of_publisher = !matches!(object.resource.as_str(), VOLUMES | "leases");
                 !is_of_publisher || self.stopped.contains(&Role::Publisher)
             }
-            Event::Csi(script) => script.id.as_ref().is_none_or(|id| self.is_free("script", id)),
-            Event::Uncsi(id) => self.scripts.contains_key(id),
+            Event::DriverFault(script) => script.id.as_ref().is_none_or(|id| self.is_free("script", id)),
+            Event::RemoveDriverFault(id) => self.scripts.contains_key(id),
             Event::Stop(role) => self.running.contains(role),
             Event::Start(Role::Publisher) if !self.is_registered_everywhere() => false,
             Event::Start(role) => self.stopped.contains(role),
@@ -153,7 +155,7 @@ impl State {
                 fault.id.as_ref().is_none_or(|id| self.is_free("fault", id))
                     && fault.by.is_none_or(|role| self.plays(role))
             }
-            Event::Unfault(id) => self.faults.contains_key(id),
+            Event::RemoveFault(id) => self.faults.contains_key(id),
         }
     }
 
@@ -239,8 +241,8 @@ impl State {
             Event::Delete(DeleteEvent::Object(object)) => {
                 self.is_namespace_deleted |= object.resource == NAMESPACES;
             }
-            Event::Csi(script) => self.apply_script(script),
-            Event::Uncsi(id) => drop(self.scripts.remove(id)),
+            Event::DriverFault(script) => self.apply_script(script),
+            Event::RemoveDriverFault(id) => drop(self.scripts.remove(id)),
             Event::Stop(role) => {
                 self.running.remove(role);
                 self.doomed.remove(role);
@@ -260,7 +262,7 @@ impl State {
                     }
                 }
             }
-            Event::Unfault(id) => drop(self.faults.remove(id)),
+            Event::RemoveFault(id) => drop(self.faults.remove(id)),
             Event::Release(release) => {
                 if release.to.is_some() {
                     self.minor = minor(release.to.as_ref());

@@ -87,17 +87,17 @@ pub(super) struct Publisher {
     #[serde(skip_serializing_if = "is_true")]
     pub(super) polls: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) asks_per_second: Option<u32>,
+    pub(super) get_capacity_qps: Option<u32>,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) immediate: bool,
     #[serde(skip_serializing_if = "is_default")]
-    pub(super) zero: bool,
+    pub(super) zero_capacity_objects: bool,
     #[serde(skip_serializing_if = "is_default")]
-    pub(super) withdraw: bool,
+    pub(super) delete_unknown_capacity: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) strict_topology: bool,
     #[serde(skip_serializing_if = "is_default")]
-    pub(super) by_owner: bool,
+    pub(super) identify_by_owner: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) owner_level: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ impl Scheduler {
     /// Whether it exits at once because a shape is set while scoring is disabled.
     pub(super) fn ends(&self) -> bool {
         let is_on = self.scoring.unwrap_or(self.release.as_deref() == Some("1.37"));
-        self.shape.is_some() && !is_on && self.priority != Some(true)
+        self.shape.is_some() && !is_on && self.volume_capacity_priority != Some(true)
     }
 }
 
@@ -125,12 +125,12 @@ impl Default for Publisher {
             publish: true,
             namespace: true,
             polls: true,
-            asks_per_second: None,
+            get_capacity_qps: None,
             immediate: false,
-            zero: false,
-            withdraw: false,
+            zero_capacity_objects: false,
+            delete_unknown_capacity: false,
             strict_topology: false,
-            by_owner: false,
+            identify_by_owner: false,
             owner_level: None,
             replicas: None,
         }
@@ -144,9 +144,9 @@ pub(super) struct Scheduler {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) release: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) capacity: Option<bool>,
+    pub(super) capacity_gate: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) priority: Option<bool>,
+    pub(super) volume_capacity_priority: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scoring: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -246,7 +246,7 @@ pub(super) enum Pool {
     /// One pool.
     Plain(Size),
     /// One pool with a maximum volume size.
-    Limited { capacity: Size, largest: Size },
+    Limited { capacity: Size, maximum: Size },
     /// A filesystem shared with other files.
     Shared { filesystem: Filesystem },
     /// Disks, by name.

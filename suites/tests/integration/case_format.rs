@@ -43,11 +43,11 @@ const TYPES: [(&str, &str, &str); 38] = [
     ),
     ("`delete`", "../plan/actions/object", "DeleteAction"),
     (
-        "`csi`",
+        "`driverFault`",
         "../../../fake-csi/src/rule/text",
         "RuleText<S = Segment, B = i64>",
     ),
-    ("`ask`", "../plan/actions/ask", "CsiCallSpec"),
+    ("`callDriver`", "../plan/actions/call_driver", "CsiCallSpec"),
     ("`fault`", "../plan/actions/api_fault", "FaultSpec"),
     (
         "`release`, as an action",

@@ -25,11 +25,11 @@ cluster: {mode: distributed, nodes: [n1], classes: [fast], backend: {n1: 100Gi}}
 steps:
   - id: ask
     do:
-      - ask: {call: GetPluginInfo, as: info}
-      - ask: {call: NodeGetInfo, as: node}
-      - ask: {call: ControllerGetCapabilities, as: controller}
+      - callDriver: {call: GetPluginInfo, as: info}
+      - callDriver: {call: NodeGetInfo, as: node}
+      - callDriver: {call: ControllerGetCapabilities, as: controller}
     expect:
-      - answers: {info: {code: OK}, node: {code: OK}, controller: {code: OK}}
+      - responses: {info: {code: OK}, node: {code: OK}, controller: {code: OK}}
         why: nothing else can be asked of a driver whose name and node are unknown
 ";
 

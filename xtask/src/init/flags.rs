@@ -121,7 +121,7 @@ const PUBLISHER: &[Flag] = &[
     ),
     setting(
         &["extra-create-metadata"],
-        "metadata",
+        "extraCreateMetadata",
         "publisher.metadata",
         &[("true", "{flag}")],
         "names of claim and volume for the driver",

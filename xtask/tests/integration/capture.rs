@@ -130,7 +130,7 @@ fn with_a_publisher_capacity_objects_become_storage() {
     ended(0, &["capture", "--file", &dump, "--publisher", "-o", &file]);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(
-        text.contains("r13: {capacity: \"107374182400\", largest: \"53687091200\"}"),
+        text.contains("r13: {capacity: \"107374182400\", maximum: \"53687091200\"}"),
         "{text}"
     );
     let (out, _) = ended(0, &["repro", &file, "-v"]);

@@ -497,10 +497,10 @@ fn a_call_is_repeated_until_the_driver_has_updated_its_capacity() {
         format!(
             "id: driver/mine/later\ntitle: it counts a moment later\nrequirements: [CSI-15]\ncluster:\n  mode: distributed\n  nodes: [n1]\n  \
              classes: [fast]\n  backend: {{n1: 10Gi}}\nsteps:\n  - id: ask\n    do:\n      \
-             - ask: {{call: GetCapacity, as: before, class: fast, segment: n1}}\n      \
-             - csi: {{method: GetCapacity, available: 1, times: 2}}\n      \
-             - ask: {{call: GetCapacity, as: after, class: fast, segment: n1{until}}}\n    \
-             expect:\n      - answers: {{after: {{available: = before.available}}}}\n        why: it has counted\n"
+             - callDriver: {{call: GetCapacity, as: before, class: fast, segment: n1}}\n      \
+             - driverFault: {{method: GetCapacity, available: 1, times: 2}}\n      \
+             - callDriver: {{call: GetCapacity, as: after, class: fast, segment: n1{until}}}\n    \
+             expect:\n      - responses: {{after: {{available: = before.available}}}}\n        why: it has counted\n"
         )
     };
     for (until, code, words) in [

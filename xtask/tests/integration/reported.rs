@@ -387,7 +387,7 @@ cluster: {publisher: {strictTopology: true}, nodes: [n1, n2], classes: [fast], b
 steps:
   - id: chosen
     do:
-      - csi: {id: broken, method: CreateVolume, code: UNAVAILABLE}
+      - driverFault: {id: broken, method: CreateVolume, code: UNAVAILABLE}
       - pod: {name: app, claims: [{class: fast, size: 10Gi}], nodeSelector: {disk: big}}
       - node: {relabel: {name: n1, labels: {disk: big}}}
     expect:
@@ -397,7 +397,7 @@ steps:
     do:
       - node: {relabel: {name: n2, labels: {disk: big}}}
       - node: {leave: n1}
-      - uncsi: broken
+      - removeDriverFault: broken
     expect:
       - placement: {app: n2}
         within: 20s

@@ -22,7 +22,7 @@ table:
 cluster:
   nodes: [n1]
   classes: [fast]
-  backend: {n1: {capacity: 10Gi, largest: 4Gi}}
+  backend: {n1: {capacity: 10Gi, maximum: 4Gi}}
 steps:
   - id: publish
     expect:

@@ -116,12 +116,12 @@ fn typos_are_reported_with_position_and_suggestion() {
             "`-20Gi` is not a number of bytes from 0 to 2^64-1; write one such as 10Gi",
         ),
         (
-            text.replacen("20Gi", "{largest: 1Gi}", 1),
-            "`largest` belongs to `capacity`; remove it",
+            text.replacen("20Gi", "{maximum: 1Gi}", 1),
+            "`maximum` belongs to `capacity`; remove it",
         ),
         (
-            text.replacen("20Gi", "{capacity: 10Gi, largest: 20Gi}", 1),
-            ":5:59: `largest` 20Gi is more than `capacity` 10Gi, and no volume is larger than its store; ",
+            text.replacen("20Gi", "{capacity: 10Gi, maximum: 20Gi}", 1),
+            ":5:59: `maximum` 20Gi is more than `capacity` 10Gi, and no volume is larger than its store; ",
         ),
         (
             cluster("release: \"1.20\""),
@@ -189,8 +189,8 @@ fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
         (step("{}"), ":13:10: a map with one key has to stand here"),
         (step("~"), ":13:9: nothing stands here; expected one of backend, "),
         (
-            step("uncsi: {id: slow}"),
-            ":13:16: `uncsi` takes a text, and no list or map: ",
+            step("removeDriverFault: {id: slow}"),
+            ":13:16: `removeDriverFault` takes a text, and no list or map: ",
         ),
         (
             text.replacen(whole, "do: {pod: {name: app}}", 1),

@@ -68,8 +68,8 @@ struct DriverText {
     clone_volume: bool,
     #[serde(default)]
     mutable_parameters: Vec<String>,
-    #[serde(default = "default_true")]
-    tells_reserved: bool,
+    #[serde(default = "default_true", alias = "tellsReserved")]
+    reports_reserved: bool,
     #[serde(default, deserialize_with = "version")]
     csi_version: SpecVersion,
 }
@@ -125,7 +125,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
             advertise_expand_volume: file.driver.expand_volume,
             advertise_clone_volume: file.driver.clone_volume,
             mutable_parameters: file.driver.mutable_parameters,
-            reports_reserved: file.driver.tells_reserved,
+            reports_reserved: file.driver.reports_reserved,
             version: file.driver.csi_version,
             ..DriverSpec::new(file.driver.name)
         },

@@ -73,7 +73,7 @@ Example file:
   costs:
     - {parameter: raid, value: mirrored, factor: 2}
   pools:
-    - {segment: {zone: a}, capacity: 10Gi, largest: 4Gi}
+    - {segment: {zone: a}, capacity: 10Gi, maximum: 4Gi}
     - {segment: {zone: b}, filesystem: {size: 100Gi, used: 20Gi}}
     - segment: {zone: c}
       devices:

@@ -17,7 +17,7 @@ sockets:
   - {path: $DIR/controller}
   - {path: $DIR/n1, node: {id: n1, segment: {zone: a}}}
 pools:
-  - {segment: {zone: a}, capacity: 10Gi, largest: 4Gi}
+  - {segment: {zone: a}, capacity: 10Gi, maximum: 4Gi}
   - {segment: {zone: b}, filesystem: {size: 100, used: 30}}
   - {segment: {zone: c}, devices: {d1: {size: 5}, d2: {size: 7}}}
 rules:
@@ -121,7 +121,7 @@ fn invalid_file_is_reported_with_line_and_column() {
     for (what, from, to, position, message) in [
         (
             "unknown key",
-            "largest: 4Gi",
+            "maximum: 4Gi",
             "biggest: 4Gi",
             ":6:42: ",
             "biggest",
@@ -136,8 +136,8 @@ fn invalid_file_is_reported_with_line_and_column() {
         ),
         (
             "nothing",
-            "largest: 4Gi",
-            "largest: 4Gi}\n  - {segment: {zone: x}",
+            "maximum: 4Gi",
+            "maximum: 4Gi}\n  - {segment: {zone: x}",
             ":7:",
             "exactly one of",
         ),

@@ -48,7 +48,7 @@ async fn pools_are_added_replaced_and_removed_at_run_time() {
     let (program, control) = start();
     let channel = connect(&program.path("csi")).await;
     let put = |body: &str| assert_eq!(control.request("PUT", "/v1/pools", body), (200, json!({})));
-    put(r#"{"segment": {"zone": "b"}, "capacity": "10Gi", "largest": "4Gi"}"#);
+    put(r#"{"segment": {"zone": "b"}, "capacity": "10Gi", "maximum": "4Gi"}"#);
     assert_eq!(
         get_capacity(&channel, &[("zone", "b")]).await.unwrap(),
         (10 << 30, Some(4 << 30))

@@ -86,7 +86,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
         "segment",
         "parameters",
         "capacity",
-        "largest",
+        "maximum",
         "filesystem",
         "devices",
         "size",

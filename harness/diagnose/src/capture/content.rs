@@ -385,13 +385,13 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
         if maximum > 0 {
             script["maximum"] = long(maximum).into();
         }
-        json!({"csi": script})
+        json!({"driverFault": script})
     });
     let answers = answers.collect();
     let pool = |(segment, (capacity, maximum)): (String, (i128, i128))| {
         let pool = match maximum {
             0 => json!(capacity.to_string()),
-            _ => json!({"capacity": capacity.to_string(), "largest": maximum.to_string()}),
+            _ => json!({"capacity": capacity.to_string(), "maximum": maximum.to_string()}),
         };
         (segment, pool)
     };

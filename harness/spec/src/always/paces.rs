@@ -58,7 +58,7 @@ impl Monitor {
         at: Option<Duration>,
     ) -> Option<Violation> {
         let publisher = self.world.publishers.get(instance)?;
-        let (limit, polls) = (publisher.asks_per_second, publisher.polls);
+        let (limit, polls) = (publisher.get_capacity_qps, publisher.polls);
         if polls && limit.is_none() {
             return None;
         }

@@ -111,7 +111,7 @@ impl Monitor {
             }
             // A publisher with a rate limit may be busy with earlier calls while a volume is retried.
             let publisher = self.world.publishers.get(instance);
-            let Some(publisher) = publisher.filter(|it| it.publishes && it.asks_per_second.is_none()) else {
+            let Some(publisher) = publisher.filter(|it| it.publishes && it.get_capacity_qps.is_none()) else {
                 continue;
             };
             let wanted = Wanted::of(&self.world, instance, publisher);

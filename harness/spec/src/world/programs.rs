@@ -51,7 +51,7 @@ pub struct Publisher {
     /// The level of that owner above the pod. `None`: it does not look up an owner.
     pub owner_level: Option<u8>,
     /// Rate limit of GetCapacity calls per second, which is also the burst. `None`: unlimited.
-    pub asks_per_second: Option<u32>,
+    pub get_capacity_qps: Option<u32>,
     /// Whether it is one of several replicas with leader election.
     pub is_elected: bool,
     /// Whether it recognizes its objects by owner, as external-provisioner 2.0.0, instead of labels.
@@ -86,7 +86,7 @@ impl Default for Publisher {
             zero: false,
             owner: None,
             owner_level: None,
-            asks_per_second: None,
+            get_capacity_qps: None,
             is_elected: false,
             by_owner: false,
             label: None,

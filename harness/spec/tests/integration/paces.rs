@@ -62,7 +62,7 @@ fn unpolled() -> World {
 
 fn limited(per_second: u32) -> World {
     let mut world = published();
-    world.publishers.get_mut(&central()).unwrap().asks_per_second = Some(per_second);
+    world.publishers.get_mut(&central()).unwrap().get_capacity_qps = Some(per_second);
     world
 }
 

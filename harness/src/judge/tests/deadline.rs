@@ -449,7 +449,7 @@ fn a_delayed_call_extends_the_wait_as_it_may_block_others() {
         (json!({"method": "GetCapacity", "code": "INTERNAL"}), 1_001),
     ] {
         let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
-        let step = json!({"id": "a", "do": [{"csi": script}, pod], "expect": [placement(None)]});
+        let step = json!({"id": "a", "do": [{"driverFault": script}, pod], "expect": [placement(None)]});
         let mut story = steps(&json!([step]));
         story.refuse("full");
         story.ask(3);

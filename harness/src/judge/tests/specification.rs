@@ -350,7 +350,7 @@ fn a_get_capacity_call_for_an_unknown_segment_fails_at_once() {
 /// The journal contains a delayed call only once it ends.
 #[test]
 fn delayed_calls_may_have_started_before_the_last_change() {
-    let late = json!({"csi": {"delay": "500ms", "method": "GetCapacity", "times": 1}});
+    let late = json!({"driverFault": {"delay": "500ms", "method": "GetCapacity", "times": 1}});
     for (is_late, first) in [(true, json!([late])), (false, json!([]))] {
         let steps = json!([
             {"id": "a", "do": first, "expect": "specification"},
@@ -488,13 +488,13 @@ fn a_scheduler_uses_the_maximum_volume_sizes_that_it_was_served() {
 
 #[test]
 fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
-    let cut = json!({"csi": {"cut": "after", "method": "GetCapacity", "times": 3}});
+    let cut = json!({"driverFault": {"cut": "after", "method": "GetCapacity", "times": 3}});
     let steps = json!([
         {"id": "a", "do": [{"stop": "publisher"}], "expect": "specification"},
         {"id": "b", "do": [cut, {"start": "publisher"}], "expect": "specification"},
     ]);
     for is_cut in [true, false] {
-        let mut story = begun_in(&json!({"withdraw": true}), &steps);
+        let mut story = begun_in(&json!({"deleteUnknownCapacity": true}), &steps);
         for node in ["n1", "n2"] {
             story.inquire(node);
             story.publish(

@@ -1,4 +1,4 @@
-//! The `fault` and `unfault` actions: parses API server faults of a case into fault rules. Faults that a real API server never shows must
+//! The `fault` and `removeFault` actions: parses API server faults of a case into fault rules. Faults that a real API server never shows must
 //! be marked `illegal`.
 
 use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
@@ -15,7 +15,7 @@ use crate::scenario::{Role, duration};
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FaultSpec {
-    /// Name for `unfault`.
+    /// Name for `removeFault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Matches `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb, or any resource.
@@ -29,7 +29,7 @@ pub struct FaultSpec {
     /// Number of matching requests to leave unaffected first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip: u32,
-    /// Number of requests to affect; unset: unlimited until `unfault`.
+    /// Number of requests to affect; unset: unlimited until `removeFault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
     /// Affects matching requests at random.
@@ -50,7 +50,7 @@ pub struct FaultSpec {
     /// Ends watches: open ones at once, new ones after this number of events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_after: Option<u32>,
-    /// Delays watch events: until `unfault`, or by a duration such as `200ms`.
+    /// Delays watch events: until `removeFault`, or by a duration such as `200ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<LagSpec>,
     /// Compacts the history: watches from an earlier revision get status 410 (Gone).
@@ -81,7 +81,7 @@ pub struct ChanceSpec {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum LagSpec {
-    /// `true`: until `unfault`.
+    /// `true`: until `removeFault`.
     Open(bool),
     /// By this duration.
     For(String),
@@ -133,7 +133,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
         return Err(format!("there was no fault `{id}`; name one by its `id`"));
     }
     Ok(vec![(
-        Action::Unfault(id.to_owned()),
+        Action::RemoveFault(id.to_owned()),
         format!("fault {id} is over"),
     )])
 }

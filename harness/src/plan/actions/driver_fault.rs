@@ -1,4 +1,4 @@
-//! The `csi` and `uncsi` actions: parses driver faults of a case into rules of [`fake_csi`].
+//! The `driverFault` and `removeDriverFault` actions: parses driver faults of a case into rules of [`fake_csi`].
 
 use fake_csi::{Code, RuleText};
 
@@ -45,7 +45,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
         ));
     }
     let note = format!("the driver no longer does as {id} says");
-    Ok(vec![(Action::Unscript(id.to_owned()), note)])
+    Ok(vec![(Action::RemoveDriverFault(id.to_owned()), note)])
 }
 
 /// Formats which of the matching calls or requests a fault affects.

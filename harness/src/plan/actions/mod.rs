@@ -4,8 +4,8 @@
 //! [`Action`]s of the plan, which the cluster carries out.
 
 mod api_fault;
-mod ask;
 mod backend;
+mod call_driver;
 mod capacity;
 mod class;
 mod csi_driver;
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use api_fault::{ChanceSpec, FaultSpec, LagSpec, StaleSpec};
-pub use ask::CsiCallSpec;
+pub use call_driver::CsiCallSpec;
 pub use capacity::CapacityAction;
 pub use class::ClassAction;
 pub use csi_driver::CsiDriverAction;
@@ -79,7 +79,8 @@ actions! {
     /// Delete a pod, a PVC, or any other object.
     Delete(DeleteAction) => object::resolve_delete,
     /// Call the driver like a publisher, and store the response under a name.
-    Ask(CsiCallSpec) => ask::resolve,
+    #[serde(alias = "ask")]
+    CallDriver(CsiCallSpec) => call_driver::resolve,
     /// Discover the versions in which the API server serves a resource, such as `csistoragecapacities.storage.k8s.io`; `served` checks the
     /// response.
     Discover(String) => release::resolve_discover,
@@ -87,9 +88,11 @@ actions! {
     /// and in an event.
     Mount(String) => mount,
     /// Inject a fault into the driver, or set its response.
-    Csi(Box<RuleText<String, Size>>) => driver_fault::resolve,
-    /// End a driver fault, by its id: `uncsi: slow`. Calls that already hang continue to hang.
-    Uncsi(String) => driver_fault::resolve_end,
+    #[serde(alias = "csi")]
+    DriverFault(Box<RuleText<String, Size>>) => driver_fault::resolve,
+    /// End a driver fault, by its id: `removeDriverFault: slow`. Calls that already hang continue to hang.
+    #[serde(alias = "uncsi")]
+    RemoveDriverFault(String) => driver_fault::resolve_end,
     /// Reserve devices for PVCs, as a scheduler extender does.
     Reserve(ReserveSpec) => reserve::resolve,
     /// End an extender's reservation, by its name.
@@ -104,8 +107,9 @@ actions! {
     Scheduler(SchedulerSpec) => program::resolve_scheduler,
     /// Inject a fault into the API server from now on.
     Fault(Box<FaultSpec>) => api_fault::resolve,
-    /// End an API server fault, by its id: `unfault: down`.
-    Unfault(String) => api_fault::resolve_end,
+    /// End an API server fault, by its id: `removeFault: down`.
+    #[serde(alias = "unfault")]
+    RemoveFault(String) => api_fault::resolve_end,
     /// Change the API server to another release, or to other feature gates: `release: {gates: {CSIStorageCapacity: true}}`.
     Release(ReleaseSpec) => release::resolve,
     /// Patch an object (JSON merge patch).

@@ -80,7 +80,7 @@ impl<'a> Stored<'a> {
                 let count = |bytes: &Option<Bytes>| bytes.as_ref().map(|bytes| bytes.count().into());
                 (
                     stored.spelled(name),
-                    (count(&pool.value.capacity), count(&pool.value.largest)),
+                    (count(&pool.value.capacity), count(&pool.value.maximum)),
                 )
             })
             .collect();

@@ -67,9 +67,12 @@ fn of_scheduler(settings: &[&SchedulerSpec]) -> BTreeSet<&'static str> {
         it.scoring.is_none() && it.release.is_some_and(|release| release.minor() >= SCORES_FROM)
     };
     those([
-        (any(|it| it.capacity == Some(false)), "scheduler off"),
-        (differ(|it| it.capacity), "scheduler toggled"),
-        (any(|it| it.priority == Some(true)), "VolumeCapacityPriority"),
+        (any(|it| it.capacity_gate == Some(false)), "scheduler off"),
+        (differ(|it| it.capacity_gate), "scheduler toggled"),
+        (
+            any(|it| it.volume_capacity_priority == Some(true)),
+            "VolumeCapacityPriority",
+        ),
         (
             any(|it| it.scoring == Some(true)) || any(scores_by_itself),
             "scoring on",

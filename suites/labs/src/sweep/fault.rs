@@ -162,7 +162,7 @@ impl Fault {
                 }
             }
             match point.kind {
-                Call => json!({"csi": fields}),
+                Call => json!({"driverFault": fields}),
                 _ => json!({"fault": fields}),
             }
         };

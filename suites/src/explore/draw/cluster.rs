@@ -59,7 +59,7 @@ fn publisher(dice: &mut Dice, focus: &Focus, mode: Mode) -> super::super::world:
     let mut publisher = settings::publisher(dice, mode);
     if focus.has(Role::Cleaner) {
         // The publisher recognises its objects by labels.
-        publisher.by_owner = false;
+        publisher.identify_by_owner = false;
         publisher.namespace = true;
     }
     publisher

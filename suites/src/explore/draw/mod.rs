@@ -130,9 +130,9 @@ impl Draw {
     fn come_to_rest(&mut self, step: &mut Vec<Event>) {
         let doomed: Vec<_> = self.state.doomed.iter().copied().collect();
         let stop = doomed.iter().map(|role| Event::Stop(*role));
-        let unfault = self.state.faults.keys().map(|id| Event::Unfault(id.clone()));
+        let unfault = self.state.faults.keys().map(|id| Event::RemoveFault(id.clone()));
         let hanging = self.state.scripts.iter().filter(|(_, hangs)| **hangs);
-        let unscript = hanging.map(|(id, _)| Event::Uncsi(id.clone()));
+        let unscript = hanging.map(|(id, _)| Event::RemoveDriverFault(id.clone()));
         let away = self.state.stopped.get(&Role::Driver);
         let start = away.into_iter().chain(&doomed).map(|role| Event::Start(*role));
         let events: Vec<Event> = stop.chain(unfault).chain(unscript).chain(start).collect();

@@ -56,13 +56,13 @@ pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
         namespace: !(publish && dice.one_in(60)),
         polls,
         // A call delayed by the rate limit is not observable without a next poll.
-        asks_per_second: (polls && dice.one_in(12)).then_some(5),
+        get_capacity_qps: (polls && dice.one_in(12)).then_some(5),
         immediate: dice.one_in(5),
-        zero: dice.one_in(5),
-        withdraw: dice.one_in(6),
+        zero_capacity_objects: dice.one_in(5),
+        delete_unknown_capacity: dice.one_in(6),
         strict_topology: dice.one_in(4),
         // With ownerLevel 1 all distributed publishers have the same owner, so the owner cannot distinguish their objects.
-        by_owner: mode == Mode::Central && owner_level.is_some() && dice.one_in(5),
+        identify_by_owner: mode == Mode::Central && owner_level.is_some() && dice.one_in(5),
         owner_level,
         replicas: (mode == Mode::Central && dice.one_in(8)).then(|| *dice.pick(&[1, 2])),
     }
@@ -78,12 +78,12 @@ pub(super) fn scheduler(dice: &mut Dice) -> Scheduler {
     };
     match known {
         // Off by default, and a scheduler without it is of little interest.
-        19..=20 => settings.capacity = (!dice.one_in(3)).then_some(true),
-        21..=23 => settings.capacity = dice.one_in(3).then_some(false),
+        19..=20 => settings.capacity_gate = (!dice.one_in(3)).then_some(true),
+        21..=23 => settings.capacity_gate = dice.one_in(3).then_some(false),
         _ => {}
     }
     if (21..=32).contains(&known) {
-        settings.priority = dice.one_in(2).then_some(true);
+        settings.volume_capacity_priority = dice.one_in(2).then_some(true);
     }
     if known >= 33 {
         settings.scoring = (!dice.one_in(3)).then_some(true);

@@ -20,8 +20,8 @@ const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
 pub(super) fn pool(dice: &mut Dice) -> Pool {
     match dice.below(10) {
         0..=2 => {
-            let (capacity, largest) = sizes::room_with_largest(dice);
-            Pool::Limited { capacity, largest }
+            let (capacity, maximum) = sizes::room_with_largest(dice);
+            Pool::Limited { capacity, maximum }
         }
         3 => Pool::Shared {
             filesystem: Filesystem {

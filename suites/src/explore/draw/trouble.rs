@@ -212,7 +212,7 @@ pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
     }
     rule.segment = (asks && draw.dice.one_in(2)).then(|| draw.segment());
     rule.id = Some(draw.name('s'));
-    Some(Event::Csi(Box::new(rule)))
+    Some(Event::DriverFault(Box::new(rule)))
 }
 
 /// Calls of one method hang, a number of times or until a later event, while others are served.
@@ -226,7 +226,7 @@ fn hanging(draw: &mut Draw) -> Event {
         CsiMethod::NodeGetInfo,
     ]);
     let is_of_segment = method == CsiMethod::GetCapacity && !draw.dice.one_in(4);
-    Event::Csi(Box::new(CsiRuleText {
+    Event::DriverFault(Box::new(CsiRuleText {
         id: Some(draw.name('s')),
         method: method.to_string(),
         segment: is_of_segment.then(|| draw.segment()),
@@ -240,5 +240,5 @@ fn hanging(draw: &mut Draw) -> Event {
 /// The driver behaves normally again.
 pub(super) fn driver_recovers(draw: &mut Draw) -> Option<Event> {
     let id = draw.dice.any(draw.state.scripts.keys().cloned())?;
-    Some(Event::Uncsi(id))
+    Some(Event::RemoveDriverFault(id))
 }

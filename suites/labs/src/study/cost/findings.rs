@@ -266,7 +266,7 @@ pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
             "SCALE-12",
             format!(
                 "the same at ten times as many, as a limit keeps its calls at {} per second",
-                cluster.asks_per_second
+                cluster.get_capacity_qps
             ),
             ratio(10 * edge),
             Bound::AtLeast(5.0),

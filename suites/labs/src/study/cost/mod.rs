@@ -24,7 +24,7 @@ use sample::{Deployed, Sampled, Step, samples};
 /// The publisher's poll interval in simulations.
 const REFRESH: Duration = Duration::from_millis(100);
 /// Default limit of GetCapacity calls per second and publisher: that of the reference without `--get-capacity-qps`.
-const ASKS_PER_SECOND: f64 = 50.0;
+const GET_CAPACITY_QPS: f64 = 50.0;
 const ZONE: &str = "topology.kubernetes.io/zone";
 const GIBI: u64 = 1 << 30;
 
@@ -51,7 +51,7 @@ pub(super) struct CostArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 60.0, requires = "nodes")]
     changes: f64,
     /// Maximum GetCapacity calls per second and publisher
-    #[arg(long, value_name = "COUNT", default_value_t = ASKS_PER_SECOND, requires = "nodes")]
+    #[arg(long, value_name = "COUNT", default_value_t = GET_CAPACITY_QPS, requires = "nodes")]
     asks: f64,
 }
 
@@ -90,7 +90,7 @@ impl CostArgs {
             segments: self.segments.unwrap_or(nodes),
             poll_seconds: self.poll,
             changes_per_minute: self.changes,
-            asks_per_second: self.asks,
+            get_capacity_qps: self.asks,
         })
     }
 }
@@ -152,7 +152,7 @@ fn clusters() -> Vec<Cluster> {
         segments: nodes,
         poll_seconds: 60.0,
         changes_per_minute: 60.0,
-        asks_per_second: ASKS_PER_SECOND,
+        get_capacity_qps: GET_CAPACITY_QPS,
     };
     nodes.map(cluster).into()
 }

@@ -21,7 +21,7 @@ pub(in crate::study) struct Cluster {
     /// Number of segments with a capacity change per minute, for any reason.
     pub(super) changes_per_minute: f64,
     /// Maximum GetCapacity calls per second of one publisher.
-    pub(super) asks_per_second: f64,
+    pub(super) get_capacity_qps: f64,
 }
 
 /// Deployment mode of publishers.
@@ -85,7 +85,7 @@ pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
         Mode::Distributed => (cluster.nodes, cluster.nodes, unit.node_watches),
     };
     let objects = segments * cluster.classes;
-    let round = objects as f64 / instances.max(1) as f64 / cluster.asks_per_second;
+    let round = objects as f64 / instances.max(1) as f64 / cluster.get_capacity_qps;
     let age_seconds = cluster.poll_seconds.max(round);
     let writes_per_minute = cluster.changes_per_minute * cluster.classes as f64;
     Load {
@@ -102,7 +102,7 @@ pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
 /// Number of segments from which on a central publisher cannot poll all of them within its interval, so that distributed publishers have
 /// more recent values.
 pub(super) fn break_even(cluster: &Cluster) -> u64 {
-    (cluster.asks_per_second * cluster.poll_seconds / cluster.classes.max(1) as f64).floor() as u64 + 1
+    (cluster.get_capacity_qps * cluster.poll_seconds / cluster.classes.max(1) as f64).floor() as u64 + 1
 }
 
 /// A table of these clusters in both modes.

@@ -51,7 +51,7 @@ impl Walk<'_> {
                 self.cluster.merge("csinodes", "", node, &patch);
             }
             Action::Script { id, rule } => self.plugin.script(id.as_ref(), rule),
-            Action::Unscript(name) => self.plugin.unscript(name),
+            Action::RemoveDriverFault(name) => self.plugin.unscript(name),
             Action::CsiCall(call) => {
                 if matches!(call.kind, CsiCallKind::Create { .. } | CsiCallKind::Delete(_)) {
                     self.lose(LeftOut::ByHand);
@@ -73,7 +73,7 @@ impl Walk<'_> {
                     self.faults.insert(id.clone());
                 }
             }
-            Action::Unfault(id) => drop(self.faults.remove(id)),
+            Action::RemoveFault(id) => drop(self.faults.remove(id)),
             Action::Replace(_) | Action::Apply(_) | Action::Release(..) | Action::Attempt(_) => {
                 self.lose(LeftOut::Server);
             }
@@ -143,13 +143,13 @@ impl Walk<'_> {
             is_told_its_namespace: spec.namespace,
             polls: spec.polls,
             strict_topology: spec.strict_topology,
-            withdraws: spec.withdraw,
-            zero: spec.zero,
+            withdraws: spec.delete_unknown_capacity,
+            zero: spec.zero_capacity_objects,
             owner: owner.clone(),
             owner_level: spec.owner_level,
-            asks_per_second: spec.asks_per_second,
+            get_capacity_qps: spec.get_capacity_qps,
             is_elected: spec.replicas.is_some(),
-            by_owner: spec.by_owner,
+            by_owner: spec.identify_by_owner,
             label: None,
         };
         let instance = |node: Option<&String>| Instance {
@@ -221,10 +221,10 @@ pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
         release: spec
             .release
             .map_or(Release::USUAL, |release| Release::new(release.minor())),
-        capacity: spec.capacity,
+        capacity: spec.capacity_gate,
         scoring: spec.scoring,
-        priority: spec.priority,
+        priority: spec.volume_capacity_priority,
         shape: shape.map(|points| points.iter().map(point).collect()),
-        kep_text: spec.kep_text,
+        kep_text: spec.kep4049_sum,
     }
 }

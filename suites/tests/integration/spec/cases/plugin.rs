@@ -32,7 +32,7 @@ impl Plugin {
         let spec = DriverSpec {
             topology_keys: plan.segments.keys().to_vec(),
             advertise_get_capacity: plan.driver.get_capacity,
-            reports_reserved: plan.driver.tells_reserved,
+            reports_reserved: plan.driver.reports_reserved,
             version: plan.driver.version,
             ..DriverSpec::new(plan.driver.name.clone())
         };

@@ -1,4 +1,4 @@
-//! The `answers` expectation: fields of driver responses to calls that the harness made. Does not know the driver or the meaning of a
+//! The `responses` expectation: fields of driver responses to calls that the harness made. Does not know the driver or the meaning of a
 //! field.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,17 +18,17 @@ use crate::scenario::{AnswerSpec, Comparison, Expression, PUBLISHED, Relation, R
 
 /// Expected fields of driver responses, by the response's name.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Answers(pub BTreeMap<String, AnswerSpec>);
+pub struct Responses(pub BTreeMap<String, AnswerSpec>);
 
-impl PartialEq for Answers {
+impl PartialEq for Responses {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
 
-impl Answers {
-    pub(super) const EXAMPLE: &str = "answers: {NAME: {available: \">= 0\"}}";
-    pub(super) const HOLDS: &str = "the driver's answer to an earlier `ask` has such figures; a bare one such as `512Gi` must be equal. Figures \
+impl Responses {
+    pub(super) const EXAMPLE: &str = "responses: {NAME: {available: \">= 0\"}}";
+    pub(super) const HOLDS: &str = "the driver's answer to an earlier `callDriver` has such figures; a bare one such as `512Gi` must be equal. Figures \
         of two answers that differ by 1Mi at most are equal: the free space of a file system moves while others write to it";
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn names_of(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str>
     named.chain(answers.keys().map(String::as_str)).collect()
 }
 
-impl Expectation for Answers {
+impl Expectation for Responses {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
         names_of(&self.0)
             .into_iter()

@@ -1,4 +1,4 @@
-//! The `ask` action: the harness calls the driver like a publisher, and stores the response under a name.
+//! The `callDriver` action: the harness calls the driver like a publisher, and stores the response under a name.
 
 use std::collections::BTreeMap;
 

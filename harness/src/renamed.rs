@@ -1,0 +1,179 @@
+//! Old spellings of the words that users write: keys of cases, settings and features of manifests, and ids of specification rules.
+//!
+//! They are read until release 1.0, so that files and stored journals keep working, and never written. The keys of a case are also `alias`
+//! attributes of serde next to the fields; a test compares them with this table.
+
+/// Where a renamed word occurs, its old spelling, and its new spelling.
+pub const RENAMED: &[(Context, &str, &str)] = &[
+    (Context::Action, "ask", "callDriver"),
+    (Context::Action, "csi", "driverFault"),
+    (Context::Action, "uncsi", "removeDriverFault"),
+    (Context::Action, "unfault", "removeFault"),
+    (Context::Expectation, "answers", "responses"),
+    (Context::Driver, "tellsReserved", "reportsReserved"),
+    (Context::Pool, "largest", "maximum"),
+    (Context::Publisher, "asksPerSecond", "getCapacityQps"),
+    (Context::Publisher, "byOwner", "identifyByOwner"),
+    (Context::Publisher, "metadata", "extraCreateMetadata"),
+    (Context::Publisher, "withdraw", "deleteUnknownCapacity"),
+    (Context::Publisher, "zero", "zeroCapacityObjects"),
+    (Context::Scheduler, "capacity", "capacityGate"),
+    (Context::Scheduler, "kepText", "kep4049Sum"),
+    (Context::Scheduler, "priority", "volumeCapacityPriority"),
+];
+
+/// Where a renamed word occurs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// Key of an action in `do`.
+    Action,
+    /// Key of an expectation in `expect`.
+    Expectation,
+    /// Key below `cluster.driver`.
+    Driver,
+    /// Key of a pool below `backend`.
+    Pool,
+    /// Key of `publisher` in a case, and setting of the publisher in a manifest.
+    Publisher,
+    /// Key of `scheduler` in a case, and setting of the scheduler in a manifest.
+    Scheduler,
+}
+
+/// The new spelling of a word in one of the contexts; the word itself if it was not renamed there.
+pub fn current<'a>(contexts: &[Context], word: &'a str) -> &'a str {
+    let mut renamed = RENAMED.iter();
+    let found = renamed.find(|(context, old, _)| contexts.contains(context) && *old == word);
+    found.map_or(word, |(_, _, new)| *new)
+}
+
+/// The new spelling of a manifest setting.
+pub(crate) fn setting(name: &str) -> &str {
+    current(&[Context::Publisher, Context::Scheduler], name)
+}
+
+/// The old spelling of a word. None if it was not renamed.
+pub(crate) fn old_of(word: &str) -> Option<&'static str> {
+    let mut renamed = RENAMED.iter();
+    renamed.find(|(_, _, new)| *new == word).map(|(_, old, _)| *old)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::plan::resolve;
+    use crate::scenario::parse;
+
+    /// A case with a word and its value in the context, in flow notation on the line of the context.
+    fn case(context: Context, entries: &str) -> String {
+        let cluster = match context {
+            Context::Driver => format!("driver: {{{entries}}}"),
+            Context::Pool => format!("backend: {{n1: {{capacity: 10Gi, {entries}}}}}"),
+            Context::Publisher => format!("publisher: {{{entries}}}"),
+            Context::Scheduler => format!("scheduler: {{{entries}}}"),
+            _ => "publisher: {}".to_owned(),
+        };
+        let action = match context {
+            Context::Action => format!("{{{entries}}}"),
+            _ => "{stop: publisher}".to_owned(),
+        };
+        let expectation = match context {
+            Context::Expectation => format!("{{{entries}, why: w}}"),
+            _ => "{never: {write: delete nodes}, why: w}".to_owned(),
+        };
+        format!(
+            "id: a/b\ntitle: t\ncluster: {{nodes: [n1], {cluster}}}\nsteps:\n- id: s\n  do: [{action}]\n  expect: [{expectation}]\n"
+        )
+    }
+
+    /// The renamed keys of a case.
+    fn keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
+        RENAMED.iter()
+    }
+
+    fn value(new: &str) -> &'static str {
+        match new {
+            "callDriver" => "{call: GetPluginInfo, as: info}",
+            "driverFault" => "{method: GetCapacity, code: INTERNAL}",
+            "removeDriverFault" | "removeFault" => "slow",
+            "responses" => "{info: {code: OK}}",
+            "maximum" => "4Gi",
+            "getCapacityQps" => "5",
+            _ => "true",
+        }
+    }
+
+    #[test]
+    fn both_spellings_of_a_key_mean_the_same() {
+        for (context, old, new) in keys() {
+            let value = value(new);
+            let texts = [old, new].map(|key| {
+                let cases =
+                    parse("f.yaml", &case(*context, &format!("{key}: {value}"))).expect("a valid case");
+                let file = &cases[0].file;
+                let text = format!("{:?} {:?}", file.cluster, file.steps[0].value);
+                // Positions differ, as the spellings have different lengths.
+                text.replace(|c: char| c.is_ascii_digit(), "")
+            });
+            assert_eq!(texts[0], texts[1], "{old}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_both_spellings_is_an_error_at_its_position() {
+        for (context, old, new) in keys() {
+            let value = value(new);
+            let text = case(*context, &format!("{old}: {value}, {new}: {value}"));
+            let error = parse("f.yaml", &text).expect_err("both spellings");
+            let line = match context {
+                Context::Action => 6,
+                Context::Expectation => 7,
+                _ => 3,
+            };
+            assert_eq!(error.place.map(|(line, _)| line), Some(line), "{error}");
+            assert!(error.message.contains(new), "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_do_not_list_old_spellings() {
+        let text = case(Context::Publisher, "getCapacityQbs: 5");
+        let error = parse("f.yaml", &text).expect_err("an unknown key").message;
+        assert!(
+            error.contains("did you mean `getCapacityQps`") && error.contains("immediate"),
+            "{error}"
+        );
+        assert!(
+            ["asksPerSecond", "withdraw", "zero,"]
+                .iter()
+                .all(|old| !error.contains(old)),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_old_key_of_the_cluster_has_its_position_in_an_error() {
+        let text = case(Context::Pool, "largest: 20Gi");
+        let cases = parse("f.yaml", &text).expect("a valid case");
+        let error = resolve(&cases[0]).expect_err("a maximum above the capacity");
+        assert_eq!(error.place.map(|(line, _)| line), Some(3), "{error}");
+    }
+
+    #[test]
+    fn the_aliases_of_the_case_format_match_the_table() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let files = [
+            "plan/actions/mod.rs",
+            "expectation/mod.rs",
+            "scenario/cluster.rs",
+            "scenario/backend.rs",
+            "scenario/systems.rs",
+        ];
+        let texts = files.map(|file| std::fs::read_to_string(folder.join(file)).unwrap());
+        let aliases = texts.iter().flat_map(|text| text.split("alias = \"").skip(1));
+        let aliases: BTreeSet<&str> = aliases.filter_map(|rest| rest.split('"').next()).collect();
+        let keys: BTreeSet<&str> = keys().map(|(_, old, _)| *old).collect();
+        assert_eq!(aliases, keys);
+    }
+}
