@@ -20,6 +20,60 @@ pub const RENAMED: &[(Context, &str, &str)] = &[
     (Context::Scheduler, "capacity", "capacityGate"),
     (Context::Scheduler, "kepText", "kep4049Sum"),
     (Context::Scheduler, "priority", "volumeCapacityPriority"),
+    (
+        Context::Feature,
+        "publisher.asking-limit",
+        "publisher.get-capacity-qps",
+    ),
+    (
+        Context::Feature,
+        "publisher.by-owner",
+        "publisher.identify-by-owner",
+    ),
+    (
+        Context::Feature,
+        "publisher.keeps",
+        "publisher.retain-unknown-capacity",
+    ),
+    (
+        Context::Feature,
+        "publisher.withdraw",
+        "publisher.delete-unknown-capacity",
+    ),
+    (Context::Feature, "publisher.off", "publisher.provision-only"),
+    (
+        Context::Feature,
+        "publisher.patient-start",
+        "publisher.wait-for-api-server",
+    ),
+    (
+        Context::Feature,
+        "publisher.unserved",
+        "publisher.wait-for-capacity-api",
+    ),
+    (
+        Context::Feature,
+        "publisher.zero",
+        "publisher.zero-capacity-objects",
+    ),
+    (Context::Feature, "publisher.sources", "publisher.volume-sources"),
+    (
+        Context::Feature,
+        "publisher.election",
+        "publisher.leader-election",
+    ),
+    (
+        Context::Feature,
+        "publisher.metadata",
+        "publisher.extra-create-metadata",
+    ),
+    (Context::Feature, "scheduler.gate", "scheduler.capacity-gate"),
+    (
+        Context::Feature,
+        "scheduler.priority",
+        "scheduler.volume-capacity-priority",
+    ),
+    (Context::Feature, "scheduler.kep-text", "scheduler.kep-4049-sum"),
 ];
 
 /// Where a renamed word occurs.
@@ -35,6 +89,8 @@ pub enum Context {
     Pool,
     /// Key of `publisher` in a case, and setting of the publisher in a manifest.
     Publisher,
+    /// Feature of a manifest and of a case.
+    Feature,
     /// Key of `scheduler` in a case, and setting of the scheduler in a manifest.
     Scheduler,
 }
@@ -89,7 +145,9 @@ mod tests {
 
     /// The renamed keys of a case.
     fn keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
-        RENAMED.iter()
+        RENAMED
+            .iter()
+            .filter(|(context, ..)| *context != Context::Feature)
     }
 
     fn value(new: &str) -> &'static str {

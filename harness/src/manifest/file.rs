@@ -138,14 +138,15 @@ impl Manifest {
 
 fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
     let source = path.display().to_string();
-    let file: File = read(&source, text)?;
+    let mut file: File = read(&source, text)?;
     let reader = Reader { source, text, path };
     if file.roles.is_empty() {
         let message = "`roles` is empty; add a publisher, a scheduler, a cleaner or a driver";
         return Err(ScenarioError::whole(path, message).into());
     }
-    for name in &file.features {
-        plan::feature(&name.value).map_err(|message| reader.error(name, message))?;
+    for name in &mut file.features {
+        let feature = plan::feature(&name.value).map_err(|message| reader.error(name, message))?;
+        name.value = feature.name.to_owned();
     }
     let mut programs = Vec::new();
     let reports_maximum = file.features.iter().any(|name| name.value == "driver.maximum");

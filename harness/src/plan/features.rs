@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Action, CsiCallKind, Plan, Step};
 use crate::alike::did_you_mean;
+use crate::renamed::{self, Context};
 use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
 use crate::settings::{Claim, SETTINGS, Settings};
 
@@ -44,67 +45,67 @@ const OTHERS: [Feature; 23] = [
     beyond("driver.beyond", |plan| goes_beyond(plan, Role::Driver)),
     Feature {
         name: "publisher.central",
-        text: "one instance publishes for all nodes",
+        text: "one instance publishes objects for all nodes",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.mode == Mode::Central),
     },
     Feature {
         name: "publisher.distributed",
-        text: "an instance on each node publishes for that node",
+        text: "one instance per node publishes objects for its node (`--node-deployment`)",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.mode == Mode::Distributed),
     },
     Feature {
         name: "publisher.provisioning",
-        text: "it provisions volumes for claims, and deletes them",
+        text: "it provisions volumes for PVCs, and deletes them",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && has_claims(plan)),
     },
     Feature {
         name: "publisher.reconnect",
-        text: "it connects to the driver again when the connection breaks, instead of ending",
+        text: "it reconnects to the driver after the connection is lost, instead of exiting",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.actions().any(cuts_connection)),
     },
     Feature {
-        name: "publisher.sources",
-        text: "it makes volumes with secrets, as copies of others, from snapshots, and with volume attributes classes",
+        name: "publisher.volume-sources",
+        text: "it provisions volumes with secrets, from other PVCs (clones), from snapshots, and with a VolumeAttributesClass",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
-        name: "publisher.keeps",
-        text: "an object keeps its figure while the driver does not tell one",
+        name: "publisher.retain-unknown-capacity",
+        text: "it retains an object unchanged while GetCapacity fails or returns a negative capacity",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
-        name: "publisher.patient-start",
-        text: "where it cannot begin because the API server is unavailable (429, 5xx, cut connections), it waits instead of ending",
+        name: "publisher.wait-for-api-server",
+        text: "if the API server is unavailable at its start (429, 5xx, cut connections), it retries instead of exiting",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "publisher.retries-infeasible",
-        text: "it soon asks again for a volume that the driver found wrong",
+        text: "it soon retries CreateVolume after an INVALID_ARGUMENT error",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "publisher.registration-grace",
-        text: "a driver that unregisters for a moment keeps its objects",
+        text: "it retains the objects of a node whose driver is unregistered only briefly",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "publisher.v1beta1",
-        text: "it works with API servers of 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
+        text: "it works with API servers 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::V1Beta1)),
     },
     Feature {
         name: "publisher.v1alpha1",
-        text: "it works with API servers of 1.19 and 1.20, which serve CSIStorageCapacity as v1alpha1 alone",
+        text: "it works with API servers 1.19 and 1.20, which serve CSIStorageCapacity only as v1alpha1",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::V1Alpha1)),
     },
     Feature {
-        name: "publisher.unserved",
-        text: "it waits where the API server does not serve CSIStorageCapacity",
+        name: "publisher.wait-for-capacity-api",
+        text: "it waits while the API server does not serve CSIStorageCapacity, instead of exiting",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::Not)),
     },
     Feature {
         name: "scheduler.old-releases",
-        text: "it works with API servers older than 1.34, which lack kinds that a scheduler of today lists",
+        text: "it works with API servers older than 1.34, which lack resources that a current scheduler lists",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && meets_older(plan, RESOURCE_CLAIMS)),
     },
     Feature {
@@ -114,27 +115,27 @@ const OTHERS: [Feature; 23] = [
     },
     Feature {
         name: "scheduler.extenders",
-        text: "it asks extenders (KubeSchedulerConfiguration.extenders)",
+        text: "it calls extenders (`KubeSchedulerConfiguration.extenders`)",
         needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty()),
     },
     Feature {
         name: "scheduler.log",
-        text: "as it is started, its log says on which node which claim did not fit, as `<namespace>/<claim> of class <class>, <size>`",
+        text: "with its configured arguments, it logs for each rejected node the PVC that did not fit, as `<namespace>/<claim> of class <class>, <size>`",
         needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "publisher.metrics",
-        text: "it serves metrics where the manifest says (`metrics`)",
+        text: "it serves metrics at the URL in `metrics` of the manifest",
         needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Publisher)),
     },
     Feature {
         name: "scheduler.metrics",
-        text: "it serves metrics where the manifest says (`metrics`)",
+        text: "it serves metrics at the URL in `metrics` of the manifest",
         needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Scheduler)),
     },
     Feature {
         name: "cleaner.metrics",
-        text: "it serves metrics where the manifest says (`metrics`)",
+        text: "it serves metrics at the URL in `metrics` of the manifest",
         needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Cleaner)),
     },
 ];
@@ -143,7 +144,7 @@ const OTHERS: [Feature; 23] = [
 const fn beyond(name: &'static str, needed: fn(&Plan) -> bool) -> Feature {
     Feature {
         name,
-        text: "it does what cases marked `beyond` require, though no document does",
+        text: "it has the behaviour that cases marked `beyond` require, which neither the KEPs nor the CSI spec require",
         needed: Needed::ByPlan(needed),
     }
 }
@@ -169,12 +170,13 @@ pub fn features() -> impl Iterator<Item = Feature> {
     OTHERS.into_iter().chain(of_settings)
 }
 
-/// The feature with this name.
+/// The feature with this name, in its current or old spelling.
 pub fn feature(name: &str) -> Result<Feature, String> {
+    let name = renamed::current(&[Context::Feature], name);
     if name == "publisher.old-releases" {
         return Err(
-            "`publisher.old-releases` is three features: publisher.v1beta1, publisher.v1alpha1 and publisher.unserved; \
-             claim those that it has"
+            "`publisher.old-releases` was split into publisher.v1beta1, publisher.v1alpha1 and publisher.wait-for-capacity-api; \
+             claim those that the program supports"
                 .to_owned(),
         );
     }

@@ -128,9 +128,13 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         let is_repeated = before && step.actions.is_empty() && step.expects_specification();
         steps.extend((!is_repeated).then_some(step));
     }
-    for name in &scenario.file.features {
-        feature(&name.value).map_err(|message| scenario.error(name.defined, message))?;
-    }
+    let named_features = scenario.file.features.iter();
+    let named_features = named_features
+        .map(|name| match feature(&name.value) {
+            Ok(feature) => Ok(feature.name.to_owned()),
+            Err(message) => Err(scenario.error(name.defined, message)),
+        })
+        .collect::<Result<_, _>>()?;
     let excused_rules = scenario.file.excused_rules.iter();
     let excused_rules = excused_rules
         .map(|id| rule_id(&id.value).map_err(|message| scenario.error(id.defined, message)))
@@ -141,7 +145,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         requirements: texts(&scenario.file.requirements),
         level: scenario.file.level,
         beyond: None,
-        named_features: texts(&scenario.file.features),
+        named_features,
         catches: scenario.file.catches.clone(),
         source: scenario.source.clone(),
         text: scenario.text.clone(),

@@ -67,7 +67,7 @@ pub const SETTINGS: [Setting; 21] = [
         "`none` (unset), or the number of owners above the pod: `0`, `1` …",
         feature(
             "publisher.owner",
-            "its objects are owned by its pod or an owner of that",
+            "it sets an ownerReference on its objects: to its pod or to an owner of the pod",
             |it| it.publisher.owner_level.is_some(),
         ),
         |it| optional(it.publisher.owner_level),
@@ -77,8 +77,8 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.publish",
         "`true` (unset), `false`",
         feature(
-            "publisher.off",
-            "publishing can be switched off, and it provisions all the same",
+            "publisher.provision-only",
+            "it can provision volumes without publishing CSIStorageCapacity objects (`--enable-capacity=false`)",
             |it| !it.publisher.publish,
         ),
         |it| switch(it.publisher.publish, true),
@@ -88,8 +88,8 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.identifyByOwner",
         SWITCH,
         feature(
-            "publisher.by-owner",
-            "it can know its objects by their owner instead of by their labels, as external-provisioner 2.0.0 did",
+            "publisher.identify-by-owner",
+            "it can identify its objects by their owner instead of by labels, as external-provisioner 2.0.0 did",
             |it| it.publisher.identify_by_owner,
         ),
         |it| switch(it.publisher.identify_by_owner, false),
@@ -99,8 +99,8 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.extraCreateMetadata",
         SWITCH,
         feature(
-            "publisher.metadata",
-            "it can send the names of claim and volume to the driver (--extra-create-metadata)",
+            "publisher.extra-create-metadata",
+            "it can pass the names of PVC and PV to CreateVolume (`--extra-create-metadata`)",
             |it| it.publisher.extra_create_metadata,
         ),
         |it| switch(it.publisher.extra_create_metadata, false),
@@ -110,8 +110,8 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.getCapacityQps",
         "`none` (unset), or GetCapacity calls per second",
         feature(
-            "publisher.asking-limit",
-            "its GetCapacity calls per second can be limited",
+            "publisher.get-capacity-qps",
+            "it can limit its GetCapacity calls per second",
             |it| it.publisher.get_capacity_qps.is_some(),
         ),
         |it| optional(it.publisher.get_capacity_qps),
@@ -122,7 +122,7 @@ pub const SETTINGS: [Setting; 21] = [
         SWITCH,
         feature(
             "publisher.immediate",
-            "it can publish for classes with immediate binding",
+            "it can publish objects for storage classes with volumeBindingMode Immediate",
             |it| it.publisher.immediate,
         ),
         |it| switch(it.publisher.immediate, false),
@@ -132,8 +132,8 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.zeroCapacityObjects",
         SWITCH,
         feature(
-            "publisher.zero",
-            "it can publish zero as an object instead of leaving it out",
+            "publisher.zero-capacity-objects",
+            "it can publish an object for zero capacity instead of omitting the object",
             |it| it.publisher.zero_capacity_objects,
         ),
         |it| switch(it.publisher.zero_capacity_objects, false),
@@ -144,7 +144,7 @@ pub const SETTINGS: [Setting; 21] = [
         SWITCH,
         feature(
             "publisher.strict-topology",
-            "it can require the selected node's topology segment",
+            "it can request only the selected node's topology segment in CreateVolume (`--strict-topology`)",
             |it| it.publisher.strict_topology,
         ),
         |it| switch(it.publisher.strict_topology, false),
@@ -154,8 +154,8 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.deleteUnknownCapacity",
         SWITCH,
         feature(
-            "publisher.withdraw",
-            "it can remove an object whose figure the driver does not report any more",
+            "publisher.delete-unknown-capacity",
+            "it can delete an object while the driver does not report its capacity",
             |it| it.publisher.delete_unknown_capacity,
         ),
         |it| switch(it.publisher.delete_unknown_capacity, false),
@@ -165,8 +165,8 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.replicas",
         SWITCH,
         feature(
-            "publisher.election",
-            "of several instances of it, one works",
+            "publisher.leader-election",
+            "several replicas can run with leader election: only the leader writes",
             |it| it.publisher.has_election(),
         ),
         |it| switch(it.publisher.has_election(), false),
@@ -193,7 +193,7 @@ pub const SETTINGS: [Setting; 21] = [
         "`none` (unset), or a release such as `1.34`",
         feature(
             "scheduler.release",
-            "it can be like another Kubernetes release",
+            "it can behave like the scheduler of another Kubernetes release",
             |it| it.scheduler.release.is_some(),
         ),
         |it| optional(it.scheduler.release),
@@ -203,8 +203,8 @@ pub const SETTINGS: [Setting; 21] = [
         "scheduler.capacityGate",
         GATE,
         feature(
-            "scheduler.gate",
-            "it can ignore capacity, as with the feature gate CSIStorageCapacity switched off",
+            "scheduler.capacity-gate",
+            "it can ignore capacity, as with the feature gate CSIStorageCapacity disabled",
             |it| it.scheduler.capacity_gate.is_some(),
         ),
         |it| gate(&it.scheduler, it.scheduler.capacity_gate, true),
@@ -214,8 +214,8 @@ pub const SETTINGS: [Setting; 21] = [
         "scheduler.volumeCapacityPriority",
         GATE,
         feature(
-            "scheduler.priority",
-            "it has the feature gate VolumeCapacityPriority of 1.21 to 1.32 (KEP-1845)",
+            "scheduler.volume-capacity-priority",
+            "it has the feature gate VolumeCapacityPriority of Kubernetes 1.21 to 1.32 (KEP-1845)",
             |it| it.scheduler.volume_capacity_priority.is_some(),
         ),
         |it| gate(&it.scheduler, it.scheduler.volume_capacity_priority, false),
@@ -226,7 +226,7 @@ pub const SETTINGS: [Setting; 21] = [
         GATE,
         feature(
             "scheduler.scoring",
-            "it scores nodes by capacity (KEP-4049)",
+            "it scores nodes by storage capacity (KEP-4049, feature gate StorageCapacityScoring)",
             |it| it.scheduler.scoring == Some(true),
         ),
         |it| gate(&it.scheduler, it.scheduler.scoring, false),
@@ -237,7 +237,7 @@ pub const SETTINGS: [Setting; 21] = [
         "`none` (unset), or the JSON of VolumeBindingArgs.shape",
         feature(
             "scheduler.shape",
-            "the shape of its score can be set (VolumeBindingArgs.shape)",
+            "its scoring function can be configured (`VolumeBindingArgs.shape`)",
             |it| it.scheduler.shape.is_some(),
         ),
         |it| {
@@ -249,10 +249,10 @@ pub const SETTINGS: [Setting; 21] = [
     scheduler(
         "bugCompatible",
         "scheduler.bugCompatible",
-        "`none` (unset), or names of deviations separated by commas",
+        "`none` (unset), or names of known bugs separated by commas",
         feature(
             "scheduler.bug-compatible",
-            "it can deviate as upstream does where a case says so, and is right otherwise",
+            "it can reproduce a known bug of kube-scheduler if a case requires that, and has none of these bugs otherwise",
             |it| !it.scheduler.bug_compatible.is_empty(),
         ),
         |it| {
@@ -270,8 +270,8 @@ pub const SETTINGS: [Setting; 21] = [
         "scheduler.kep4049Sum",
         SWITCH,
         feature(
-            "scheduler.kep-text",
-            "it can add up capacities in scores, as the text of KEP-4049 has it",
+            "scheduler.kep-4049-sum",
+            "it can add a class's capacity once per PVC when scoring, as the text of KEP-4049 says",
             |it| it.scheduler.kep4049_sum,
         ),
         |it| switch(it.scheduler.kep4049_sum, false),

@@ -265,7 +265,7 @@ fn the_old_name_of_three_features_is_an_error_with_the_new_names() {
         .to_string();
     for words in [
         "sut.yaml:2:",
-        "publisher.v1beta1, publisher.v1alpha1 and publisher.unserved",
+        "publisher.v1beta1, publisher.v1alpha1 and publisher.wait-for-capacity-api",
     ] {
         assert!(error.contains(words), "{error}");
     }
@@ -276,7 +276,11 @@ fn each_api_version_is_a_separate_feature() {
     let all = plans(&case_files()).unwrap();
     let of = |id: &str| {
         let plan = all.iter().find(|plan| plan.id() == id).unwrap();
-        let served = ["publisher.v1beta1", "publisher.v1alpha1", "publisher.unserved"];
+        let served = [
+            "publisher.v1beta1",
+            "publisher.v1alpha1",
+            "publisher.wait-for-capacity-api",
+        ];
         let needed = plan.features();
         served
             .into_iter()
@@ -290,7 +294,7 @@ fn each_api_version_is_a_separate_feature() {
     );
     assert_eq!(
         of("gate/publisher/hidden/gate"),
-        ["publisher.v1alpha1", "publisher.unserved"]
+        ["publisher.v1alpha1", "publisher.wait-for-capacity-api"]
     );
     assert!(of("publisher/value/error/internal").is_empty());
 }

@@ -115,16 +115,16 @@ const PUBLISHER: &[Flag] = &[
     setting(
         &["enable-capacity"],
         "publish",
-        "publisher.off",
+        "publisher.provision-only",
         &[("false", "{flag}=false")],
-        "publishing can be switched off",
+        "provisioning without publishing objects",
     ),
     setting(
         &["extra-create-metadata"],
         "extraCreateMetadata",
-        "publisher.metadata",
+        "publisher.extra-create-metadata",
         &[("true", "{flag}")],
-        "names of claim and volume for the driver",
+        "names of PVC and PV for the driver",
     ),
     setting(
         &["capacity-for-immediate-binding"],
@@ -151,7 +151,7 @@ const SCHEDULER: &[Flag] = &[
         "scoring",
         "scheduler.scoring",
         &[("none", ""), ("any", "{flag}=StorageCapacityScoring={value}")],
-        "nodes are scored by capacity",
+        "scoring of nodes by storage capacity",
     ),
 ];
 

@@ -279,7 +279,7 @@ fn unclaimed_features_are_skipped_with_a_reason_and_an_empty_run_is_an_error() {
     let (code, out, error) = manifest.run(&["-v", "publisher/topology/new-node-gains-object/distributed"]);
     assert_eq!(code, 4, "{out}{error}");
     assert!(
-        out.contains("publisher.distributed is not claimed: an instance on each node"),
+        out.contains("publisher.distributed is not claimed: one instance per node"),
         "{out}"
     );
     assert!(error.contains("every selected case was skipped"), "{error}");
@@ -293,8 +293,8 @@ fn an_invalid_manifest_is_rejected_with_its_position() {
             ":2:12: `publisher.fast` is no feature",
         ),
         (
-            "name: x\nfeatures: [publisher.zero]\nroles: {publisher: {argv: [\"true\"]}}\n",
-            ":2:12: publisher.zero is claimed, but nothing says how",
+            "name: x\nfeatures: [publisher.zero-capacity-objects]\nroles: {publisher: {argv: [\"true\"]}}\n",
+            ":2:12: publisher.zero-capacity-objects is claimed, but nothing says how",
         ),
         ("name: x\nfeatures: []\nroles: {}\n", "`roles` is empty"),
         (
@@ -498,7 +498,7 @@ fn list_shows_skips_and_known_failures() {
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     for line in [
         "publisher/topology/new-node-gains-object/central      known to fail until 2999-12-31: it is no publisher",
-        "publisher/topology/new-node-gains-object/distributed  skip: publisher.distributed is not claimed: an instance on",
+        "publisher/topology/new-node-gains-object/distributed  skip: publisher.distributed is not claimed: one instance",
     ] {
         assert!(out.contains(line), "no “{line}” in:\n{out}");
     }
@@ -546,7 +546,7 @@ fn each_release_gets_the_mode_in_its_own_flag() {
         (distributed, newer, "--enable-capacity --node-deployment"),
     ] {
         let manifest = Manifest::of(&format!(
-            "name: other\nfeatures: [publisher.central, publisher.distributed, publisher.keeps]\nroles:\n  publisher:\n    \
+            "name: other\nfeatures: [publisher.central, publisher.distributed, publisher.retain-unknown-capacity]\nroles:\n  publisher:\n    \
              argv: {PARROT}\n    grace: 100ms\n    settings: {{mode: {modes}}}\n"
         ));
         let (code, out, error) = manifest.run(&[case]);
