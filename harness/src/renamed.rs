@@ -74,6 +74,111 @@ pub const RENAMED: &[(Context, &str, &str)] = &[
         "scheduler.volume-capacity-priority",
     ),
     (Context::Feature, "scheduler.kep-text", "scheduler.kep-4049-sum"),
+    (Context::Rule, "objects/wrong-figures", "objects/wrong-capacity"),
+    (
+        Context::Rule,
+        "objects/offer-without-capacity",
+        "objects/nonzero-capacity",
+    ),
+    (
+        Context::Rule,
+        "objects/untold-figures",
+        "objects/unknown-capacity",
+    ),
+    (Context::Rule, "objects/doubled", "objects/duplicate"),
+    (Context::Rule, "objects/touched", "objects/foreign-object-changed"),
+    (Context::Rule, "objects/strange-labels", "objects/wrong-labels"),
+    (
+        Context::Rule,
+        "objects/switched-off",
+        "objects/published-while-disabled",
+    ),
+    (
+        Context::Rule,
+        "volumes/node-kept",
+        "volumes/selected-node-retained",
+    ),
+    (Context::Rule, "volumes/left", "volumes/not-deleted"),
+    (
+        Context::Rule,
+        "volumes/unrefreshed",
+        "volumes/capacity-not-refreshed",
+    ),
+    (
+        Context::Rule,
+        "placement/needlessly-refused",
+        "placement/wrongly-refused",
+    ),
+    (
+        Context::Rule,
+        "always/excessive-figure",
+        "always/capacity-too-high",
+    ),
+    (
+        Context::Rule,
+        "always/negative-figure",
+        "always/negative-capacity",
+    ),
+    (Context::Rule, "always/idle-write", "always/no-op-update"),
+    (
+        Context::Rule,
+        "always/needless-delete",
+        "always/unnecessary-delete",
+    ),
+    (Context::Rule, "always/mislabelled", "always/wrong-labels"),
+    (
+        Context::Rule,
+        "always/writes-while-off",
+        "always/write-while-disabled",
+    ),
+    (
+        Context::Rule,
+        "always/strange-question",
+        "always/unexpected-get-capacity",
+    ),
+    (
+        Context::Rule,
+        "always/unfiltered",
+        "always/watch-without-selector",
+    ),
+    (
+        Context::Rule,
+        "always/needlessly-filtered",
+        "always/wrongly-filtered",
+    ),
+    (
+        Context::Rule,
+        "always/too-early",
+        "always/provisioned-before-node-selected",
+    ),
+    (
+        Context::Rule,
+        "always/asked-elsewhere",
+        "always/retried-with-other-topology",
+    ),
+    (Context::Rule, "always/hurried-watch", "always/watch-retry-rate"),
+    (
+        Context::Rule,
+        "always/hurried-question",
+        "always/get-capacity-rate",
+    ),
+    (
+        Context::Rule,
+        "always/needless-question",
+        "always/unnecessary-get-capacity",
+    ),
+    (Context::Rule, "always/needless-list", "always/unnecessary-list"),
+    (Context::Rule, "settings/goes-on", "settings/invalid-accepted"),
+    (Context::Rule, "volumes/untold", "volumes/failure-not-reported"),
+    (Context::Rule, "metrics/place", "metrics/labels"),
+    (Context::Rule, "driver/miscalled", "driver/wrong-error-code"),
+    (Context::Rule, "server/illegal-taken", "server/invalid-accepted"),
+    (
+        Context::Rule,
+        "server/needlessly-refused",
+        "server/wrongly-refused",
+    ),
+    (Context::Rule, "server/unasked", "server/unrequested-change"),
 ];
 
 /// Where a renamed word occurs.
@@ -91,6 +196,8 @@ pub enum Context {
     Publisher,
     /// Feature of a manifest and of a case.
     Feature,
+    /// Rule of the specification, in `excusedRules` of a case and in `fails` of a known failure.
+    Rule,
     /// Key of `scheduler` in a case, and setting of the scheduler in a manifest.
     Scheduler,
 }
@@ -107,6 +214,21 @@ pub(crate) fn setting(name: &str) -> &str {
     current(&[Context::Publisher, Context::Scheduler], name)
 }
 
+/// A pattern of a failure message, with the current ids of the specification rules that it contains.
+pub(crate) fn with_current_rules(pattern: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-/".contains(c);
+    let (mut out, mut rest) = (String::new(), pattern);
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..]
+            .find(|c| !is_part(c))
+            .map_or(rest.len(), |length| start + length);
+        out.push_str(&rest[..start]);
+        out.push_str(current(&[Context::Rule], &rest[start..end]));
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
 /// The old spelling of a word. None if it was not renamed.
 pub(crate) fn old_of(word: &str) -> Option<&'static str> {
     let mut renamed = RENAMED.iter();
@@ -116,8 +238,10 @@ pub(crate) fn old_of(word: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::path::Path;
 
     use super::*;
+    use crate::manifest::{Manifest, Words};
     use crate::plan::resolve;
     use crate::scenario::parse;
 
@@ -147,7 +271,7 @@ mod tests {
     fn keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
         RENAMED
             .iter()
-            .filter(|(context, ..)| *context != Context::Feature)
+            .filter(|(context, ..)| !matches!(context, Context::Feature | Context::Rule))
     }
 
     fn value(new: &str) -> &'static str {
@@ -219,8 +343,24 @@ mod tests {
     }
 
     #[test]
+    fn old_features_and_rules_are_read_as_the_current_ones() {
+        let manifest = "name: x\nfeatures: [publisher.sources]\nroles: {publisher: {argv: [\"true\"]}}\n";
+        let manifest = Manifest::parse(Path::new("m.yaml"), manifest).expect("a valid manifest");
+        assert_eq!(manifest.features, ["publisher.volume-sources"]);
+        let head = "id: a/b\ntitle: t\nfeatures: [publisher.keeps]\nexcusedRules: [objects/doubled]\n";
+        let text = case(Context::Pool, "maximum: 4Gi").replace("id: a/b\ntitle: t\n", head);
+        let plan = parse("f.yaml", &text)
+            .and_then(|cases| resolve(&cases[0]))
+            .expect("a valid case");
+        assert!(plan.features().contains("publisher.retain-unknown-capacity"));
+        assert!(plan.excused_rules.contains("objects/duplicate"));
+        let pattern = Words::parse("no object (objects/doubled: *").expect("a valid pattern");
+        assert_eq!(pattern.to_string(), "no object (objects/duplicate: *");
+    }
+
+    #[test]
     fn the_aliases_of_the_case_format_match_the_table() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let files = [
             "plan/actions/mod.rs",
             "expectation/mod.rs",

@@ -142,12 +142,15 @@ impl Check<'_> {
                 current.add(is_open);
             }
         }
-        self.within(GOAL, rules::GOAL_UNTOLD, goal);
-        self.within(CURRENT, rules::CURRENT_UNTOLD, current);
-        self.within(OBSOLETE, rules::OBSOLETE_UNTOLD, Bounds::default());
+        self.within(GOAL, rules::WRONG_GOAL_METRIC, goal);
+        self.within(CURRENT, rules::WRONG_CURRENT_METRIC, current);
+        self.within(OBSOLETE, rules::WRONG_OBSOLETE_METRIC, Bounds::default());
         self.labelled(instance);
         if !self.any(DEPTH, &[("name", QUEUE)]) {
-            self.break_rule(rules::QUEUE_UNTOLD, format!("no {DEPTH}{{name=\"{QUEUE}\"}}"));
+            self.break_rule(
+                rules::WRONG_QUEUE_METRIC,
+                format!("no {DEPTH}{{name=\"{QUEUE}\"}}"),
+            );
         }
     }
 
@@ -161,7 +164,7 @@ impl Check<'_> {
         });
         if is_wrong {
             let detail = format!("they do not name {instance:?}");
-            self.break_rule(rules::PLACE_UNTOLD, detail);
+            self.break_rule(rules::WRONG_METRIC_LABELS, detail);
         }
     }
 
@@ -181,28 +184,28 @@ impl Check<'_> {
         if count < 1.0 || seconds < waited {
             let detail =
                 format!("{answered} were answered, and it tells of {count} with OK, and of {seconds} s");
-            self.break_rule(rules::CALLS_UNTOLD, detail);
+            self.break_rule(rules::WRONG_CALLS_METRIC, detail);
         }
     }
 
     fn scheduler(&mut self, placed: u64) {
         if !self.any(ATTEMPTS, &[("result", "scheduled")]) {
             let detail = format!("it has placed {placed} pods, and no {ATTEMPTS} has this result");
-            self.break_rule(rules::ATTEMPTS_UNTOLD, detail);
+            self.break_rule(rules::WRONG_ATTEMPTS_METRIC, detail);
         }
         if !self.any(
             PLUGINS,
             &[("plugin", "VolumeBinding"), ("extension_point", "Filter")],
         ) {
             let detail = format!("it has placed {placed} pods, and no {PLUGINS} has this plugin");
-            self.break_rule(rules::PLUGINS_UNTOLD, detail);
+            self.break_rule(rules::WRONG_PLUGINS_METRIC, detail);
         }
     }
 
     fn server(&mut self) {
         for (name, rule) in [
-            (REQUESTS, rules::REQUESTS_UNTOLD),
-            (DURATIONS, rules::DURATIONS_UNTOLD),
+            (REQUESTS, rules::WRONG_REQUESTS_METRIC),
+            (DURATIONS, rules::WRONG_DURATIONS_METRIC),
         ] {
             if !self.any(name, &[]) {
                 self.break_rule(rule, format!("it tells no {name}"));

@@ -19,7 +19,7 @@ pub fn refused_scheduler(scheduler: &Scheduler) -> Option<&'static str> {
 /// Programs that run although they must exit. `runs_scheduler`: whether a scheduler runs.
 pub fn judge(world: &World, runs_scheduler: bool) -> Vec<Violation> {
     let violation = |program: String, why: &str| Violation {
-        rule: rules::GOES_ON,
+        rule: rules::INVALID_SETTING_ACCEPTED,
         subject: Subject::Settings(program),
         detail: why.to_owned(),
     };

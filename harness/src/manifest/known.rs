@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_saphyr::Location;
 
 use crate::invocation::program;
+use crate::renamed;
 use crate::scenario::Spanned;
 
 /// A known failure. Its case still runs.
@@ -102,7 +103,7 @@ impl FailurePattern {
                 "`{text}` is too short to identify a failure; copy text of its first missing link or of its verdict"
             ));
         }
-        Ok(FailurePattern(text.trim().to_owned()))
+        Ok(FailurePattern(renamed::with_current_rules(text.trim())))
     }
 
     /// Whether the text contains the parts between `*` in order.

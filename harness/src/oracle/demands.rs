@@ -165,7 +165,8 @@ fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
             violation::Subject::Pair { class, segment, .. } => drop(wrong.insert((class, segment))),
             violation::Subject::Object(_) if rule == rules::WRONG_OWNER => {}
             violation::Subject::Object(key) => {
-                let is_kept = rule == rules::TOUCHED || rule == rules::SWITCHED_OFF;
+                let is_kept =
+                    rule == rules::FOREIGN_OBJECT_CHANGED || rule == rules::PUBLISHED_WHILE_DISABLED;
                 match world.objects.get(&key).filter(|_| is_kept) {
                     Some(before) => drop(right.insert(key, before.clone())),
                     None => drop(right.remove(&key)),

@@ -21,6 +21,7 @@ use super::{
     Case, DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, settings,
     whole_maximum,
 };
+use crate::renamed::{self, Context};
 use crate::scenario::{ClusterSpec, NodeSpec, Role, Scenario, ScenarioError, Short, SnapshotSpec, Spanned};
 use crate::segment::Segments;
 
@@ -202,8 +203,9 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     Ok(plan)
 }
 
-/// Checks the id of a specification rule.
+/// Checks the id of a specification rule, in its current or old spelling.
 fn rule_id(id: &str) -> Result<&'static str, String> {
+    let id = renamed::current(&[Context::Rule], id);
     let rule = RULES.iter().find(|rule| rule.id == id);
     rule.map(|rule| rule.id).ok_or_else(|| {
         format!("the specification has no rule `{id}`; copy the id that a failure prints, such as `objects/missing`")

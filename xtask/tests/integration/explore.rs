@@ -74,7 +74,7 @@ fn a_defect_is_found_minimized_and_reproduced_by_its_case() {
     assert_eq!(explored.status.code(), Some(1), "{told}");
     for part in [
         "FOUND",
-        "objects/wrong-figures",
+        "objects/wrong-capacity",
         "again   cargo xtask explore",
         "cargo xtask judge",
     ] {

@@ -49,7 +49,7 @@ impl Monitor {
                 let (before, now) = (&open.place, &creation.place);
                 format!("it may have been made at {before:?}, and is wanted at {now:?}")
             };
-            return is_elsewhere.then(|| (rules::ASKED_ELSEWHERE, detail()));
+            return is_elsewhere.then(|| (rules::RETRIED_WITH_OTHER_TOPOLOGY, detail()));
         }
         let any = |is_so: &IsSo<'_>| {
             self.lately.any(&self.world, &ASPECTS, |world| {
@@ -71,11 +71,11 @@ impl Monitor {
             ));
         }
         if let Ending::Broken { is_scripted: false } = creation.ending {
-            return Some((rules::MISCALLED, "it answers INTERNAL".to_owned()));
+            return Some((rules::WRONG_ERROR_CODE, "it answers INTERNAL".to_owned()));
         }
         if !any(&|_, claim, class| is_ready(creation, claim, class)) {
             let detail = format!("{:?} asks for it, and no node is chosen there", creation.by);
-            return Some((rules::TOO_EARLY, detail));
+            return Some((rules::PROVISIONED_BEFORE_NODE_SELECTED, detail));
         }
         let asked = creation.bytes.map(i128::from);
         if !any(&|_, claim, _| claim.request.map(bytes) == asked) {

@@ -82,7 +82,7 @@ impl Monitor {
             None => return Vec::new(),
         };
         vec![Violation {
-            rule: rules::NEEDLESSLY_FILTERED,
+            rule: rules::WRONGLY_FILTERED,
             subject: Subject::Pod(pod.clone()),
             detail: format!("extender {extender}: {detail}"),
         }]

@@ -16,7 +16,7 @@ impl Monitor {
         let ever = self.former.of(key);
         let is_strange = !ever.is_empty() && !ever.iter().any(|object| publisher.owns(instance, key, object));
         is_strange.then(|| Violation {
-            rule: rules::UNFILTERED,
+            rule: rules::WATCH_WITHOUT_SELECTOR,
             subject: Subject::Object(key.clone()),
             detail: format!("it is sent to {instance:?}, and is none of its own"),
         })

@@ -35,7 +35,7 @@ impl Monitor {
         let untold = failures.filter_map(|(claim, volume)| Some((claim, volume.as_ref()?)));
         let untold = untold.filter(move |(claim, _)| waits(claim));
         untold.map(|(claim, volume)| Violation {
-            rule: rules::UNTOLD_FAILURE,
+            rule: rules::FAILURE_NOT_REPORTED,
             subject: Subject::Claim(claim.clone()),
             detail: format!("{volume} could not be made, and no event says so"),
         })

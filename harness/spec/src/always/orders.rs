@@ -79,7 +79,7 @@ impl Monitor {
         object: Option<&CapacityObject>,
     ) -> Option<Violation> {
         let objects = &self.world.objects;
-        let illegal = |fault: &str| (rules::ILLEGAL_TAKEN, fault.to_owned());
+        let illegal = |fault: &str| (rules::INVALID_ACCEPTED, fault.to_owned());
         let another = || {
             (
                 rules::NOT_AS_WRITTEN,
@@ -92,7 +92,7 @@ impl Monitor {
                 fault.or_else(|| self.is_other(&order, key, object))
             }
             (None, Some(Order::DeleteNamespace(_)) | None) => {
-                Some((rules::UNASKED, "nobody has asked for it".to_owned()))
+                Some((rules::UNREQUESTED_CHANGE, "nobody has asked for it".to_owned()))
             }
             (None, Some(order)) => Some(order.fault(objects).map_or_else(another, illegal)),
         };
@@ -149,7 +149,7 @@ impl Monitor {
         };
         let is_legal = is_strange && order.fault(&self.world.objects).is_none();
         let why = || format!("it was answered {code}, as if it were not legal");
-        is_legal.then(|| violation((rules::NEEDLESSLY_ILLEGAL, why()), &key))
+        is_legal.then(|| violation((rules::VALID_REFUSED, why()), &key))
     }
 
     /// Checks a CSIDriver that the user's request has created.

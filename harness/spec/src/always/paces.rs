@@ -41,7 +41,7 @@ impl Monitor {
         let key = (client.clone(), resource.clone(), namespace.clone());
         let credit = self.paces.watches.entry(key).or_default();
         (!WATCHES.admits(credit, *at)).then(|| Violation {
-            rule: rules::HURRIED_WATCH,
+            rule: rules::WATCH_RETRY_RATE,
             subject: Subject::Request(resource.clone()),
             detail: format!(
                 "{client} begins to watch them more than {} times in a second",
@@ -99,7 +99,7 @@ impl Monitor {
         };
         let credit = self.paces.questions.entry(instance.clone()).or_default();
         let detail = || format!("the limit is {limit} in a second");
-        (!pace.admits(credit, at)).then(|| (rules::HURRIED_QUESTION, detail()))
+        (!pace.admits(credit, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
     }
 
     /// A call that repeats earlier ones although nothing has happened since.
@@ -113,6 +113,6 @@ impl Monitor {
         let asked = asked.entry((parameters.clone(), segment.clone())).or_default();
         *asked += 1;
         let detail = || format!("{asked} times with {parameters:?} since anything has happened");
-        (*asked > often).then(|| (rules::NEEDLESS_QUESTION, detail()))
+        (*asked > often).then(|| (rules::UNNECESSARY_GET_CAPACITY, detail()))
     }
 }

@@ -41,7 +41,7 @@ impl Monitor {
             detail,
         };
         let strange =
-            wrong.map(|wrong| violation(rules::STRANGE_QUESTION, format!("{wrong}: {parameters:?}")));
+            wrong.map(|wrong| violation(rules::UNEXPECTED_GET_CAPACITY, format!("{wrong}: {parameters:?}")));
         let other = answer.filter(|answer| !possible.is_empty() && !possible.contains(answer));
         let wrong = other.map(|answer| {
             let detail = format!("it answers {answer:?}, and has {possible:?}");

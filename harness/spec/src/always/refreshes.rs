@@ -119,7 +119,7 @@ impl Monitor {
                 let is_due =
                     |segment: &&Segment| wanted.demand_for(class, segment).as_ref().is_some_and(is_told);
                 violations.extend(segments.iter().filter(is_due).map(|segment| Violation {
-                    rule: rules::UNREFRESHED,
+                    rule: rules::CAPACITY_NOT_REFRESHED,
                     subject: Subject::Call {
                         driver: instance.driver.clone(),
                         segment: segment.clone(),

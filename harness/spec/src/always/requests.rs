@@ -30,7 +30,7 @@ impl Monitor {
         let wrong = match self.is_granted(request) {
             false => Some(rules::NOT_GRANTED),
             true if self.is_unled(request) => Some(rules::NOT_LEADING),
-            true => is_needless.then_some(rules::NEEDLESS_LIST),
+            true => is_needless.then_some(rules::UNNECESSARY_LIST),
         };
         wrong.map(|rule| violation(rule, request))
     }

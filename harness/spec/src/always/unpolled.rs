@@ -7,11 +7,7 @@ use crate::violation::{Subject, Violation};
 use crate::world::{CapacityObject, Instance};
 
 /// Rules that compare objects with the driver's current response.
-const ABOUT_FIGURES: [&Rule; 3] = [
-    rules::MISSING,
-    rules::WRONG_FIGURES,
-    rules::OFFER_WITHOUT_CAPACITY,
-];
+const ABOUT_FIGURES: [&Rule; 3] = [rules::MISSING, rules::WRONG_CAPACITY, rules::NONZERO_CAPACITY];
 
 impl Monitor {
     /// Removes violations about objects that match a response since the last quiescence: the publisher had no reason to call again.

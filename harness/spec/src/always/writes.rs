@@ -95,7 +95,10 @@ impl Monitor {
             return wrong.push((rules::FOREIGN_WRITE, "no such publisher runs".to_owned()));
         };
         if publishers.iter().all(|publisher| !publisher.publishes) {
-            wrong.push((rules::WRITES_WHILE_OFF, "it is told not to publish".to_owned()));
+            wrong.push((
+                rules::WRITE_WHILE_DISABLED,
+                "it is told not to publish".to_owned(),
+            ));
         }
         let owns = |object: &CapacityObject| publishers.iter().any(|it| it.owns(instance, key, object));
         let existing = self.world.objects.get(key);
@@ -112,12 +115,12 @@ impl Monitor {
                         "the publisher would not know it again: labels {:?}",
                         object.labels
                     );
-                    wrong.push((rules::MISLABELLED, detail));
+                    wrong.push((rules::CREATED_WITH_WRONG_LABELS, detail));
                 }
                 self.set(instance, existing, object, wrong);
             }
             (Some(existing), None) if self.is_needless(instance, publisher, key, existing) => {
-                wrong.push((rules::NEEDLESS_DELETE, existing.figures()));
+                wrong.push((rules::UNNECESSARY_DELETE, existing.figures()));
             }
             (_, None) => {}
         }
@@ -148,7 +151,7 @@ impl Monitor {
                     && !self.may_have_lacked_maximum(before)
                     && !self.may_have_lost_maximum() =>
             {
-                wrong.push((rules::IDLE_WRITE, object.figures()));
+                wrong.push((rules::NO_OP_UPDATE, object.figures()));
             }
             _ => {}
         }
@@ -197,7 +200,7 @@ impl Monitor {
     ) {
         let is_negative = |quantity: Option<Quantity>| quantity.is_some_and(|quantity| bytes(quantity) < 0);
         if is_negative(object.capacity) || is_negative(object.maximum) {
-            wrong.push((rules::NEGATIVE_FIGURE, object.figures()));
+            wrong.push((rules::NEGATIVE_CAPACITY, object.figures()));
         }
         let Some(segment) = object.segment() else {
             return;
@@ -212,7 +215,7 @@ impl Monitor {
         };
         if !self.in_view(instance, is_told) {
             let detail = format!("{}, and the driver never answered so much", object.figures());
-            wrong.push((rules::EXCESSIVE_FIGURE, detail));
+            wrong.push((rules::CAPACITY_TOO_HIGH, detail));
         }
     }
 

@@ -123,7 +123,7 @@ impl<'w> Judge<'w> {
         };
         if there.len() > 1 {
             let names: Vec<&str> = there.iter().map(|(key, _)| key.name.as_str()).collect();
-            add(rules::DOUBLED, names.join(", "));
+            add(rules::DUPLICATE, names.join(", "));
         }
         if there.is_empty()
             && let Demand::Present(figures) | Demand::Stale(figures) = demand
@@ -157,9 +157,9 @@ impl<'w> Judge<'w> {
             ..object.clone()
         };
         match demand {
-            Demand::Present(figures) => (!object.says(figures)).then_some(rules::WRONG_FIGURES),
+            Demand::Present(figures) => (!object.says(figures)).then_some(rules::WRONG_CAPACITY),
             Demand::Stale(figures) => {
-                (!object.says(figures) && !is_as_before).then_some(rules::WRONG_FIGURES)
+                (!object.says(figures) && !is_as_before).then_some(rules::WRONG_CAPACITY)
             }
             Demand::Optional {
                 figures,
@@ -215,9 +215,9 @@ fn offers_nothing(figures: &BTreeSet<Figures>) -> bool {
 /// The rule that wrong values violate if there is a choice.
 fn rule_of(question: Question, figures: &BTreeSet<Figures>) -> &'static Rule {
     match question {
-        Question::KeepOrWithdraw => rules::UNTOLD_FIGURES,
-        _ if offers_nothing(figures) => rules::OFFER_WITHOUT_CAPACITY,
-        _ => rules::WRONG_FIGURES,
+        Question::KeepOrWithdraw => rules::UNKNOWN_CAPACITY,
+        _ if offers_nothing(figures) => rules::NONZERO_CAPACITY,
+        _ => rules::WRONG_CAPACITY,
     }
 }
 
@@ -246,12 +246,16 @@ fn switched_off(
     for (key, object) in before {
         if stored.get(*key) != Some(*object) && !is_collected(world, object) {
             let detail = "it was changed or removed".to_owned();
-            violations.push(on_object(rules::SWITCHED_OFF, key, detail));
+            violations.push(on_object(rules::PUBLISHED_WHILE_DISABLED, key, detail));
         }
     }
     for (key, _) in now {
         if !all.contains_key(*key) {
-            violations.push(on_object(rules::SWITCHED_OFF, key, "it was created".to_owned()));
+            violations.push(on_object(
+                rules::PUBLISHED_WHILE_DISABLED,
+                key,
+                "it was created".to_owned(),
+            ));
         }
     }
 }
@@ -270,7 +274,7 @@ fn others(
             Fate::Stays if there != Some(*object) => {
                 let what = if there.is_some() { "changed" } else { "removed" };
                 let detail = format!("it was {what}, and belongs to no publisher that runs");
-                violations.push(on_object(rules::TOUCHED, key, detail));
+                violations.push(on_object(rules::FOREIGN_OBJECT_CHANGED, key, detail));
             }
             Fate::Goes(rule) if there.is_some() => {
                 violations.push(on_object(rule, key, "it is still there".to_owned()));
@@ -284,7 +288,7 @@ fn others(
                 "it is new, and no publisher knows it by its labels {:?}",
                 object.labels
             );
-            violations.push(on_object(rules::STRANGE_LABELS, key, detail));
+            violations.push(on_object(rules::WRONG_LABELS, key, detail));
         }
     }
 }

@@ -85,7 +85,7 @@ impl View<'_> {
                 let feasible: Vec<&str> = decision.feasible().collect();
                 let detail = || format!("it is refused, and fits on {}", feasible.join(", "));
                 (!feasible.is_empty())
-                    .then(|| violation(rules::NEEDLESSLY_REFUSED, detail()))
+                    .then(|| violation(rules::WRONGLY_REFUSED, detail()))
                     .into_iter()
                     .collect()
             }

@@ -118,7 +118,7 @@ impl<'w> Open<'w> {
         // Without topology no other node is better.
         let is_kept = ledger.keeps_node(self.claim) && !registration.topology_keys.is_empty();
         let detail = || format!("it keeps {node}, where RESOURCE_EXHAUSTED was answered");
-        is_kept.then(|| violation(rules::NODE_KEPT, key, detail()))
+        is_kept.then(|| violation(rules::SELECTED_NODE_RETAINED, key, detail()))
     }
 }
 
@@ -137,7 +137,7 @@ fn left(world: &World, ledger: &Ledger) -> Vec<Violation> {
         .filter_map(|(name, entry)| Some((name, entry.made.as_ref()?)));
     let left = made.filter(|(name, made)| is_left(world, name, made));
     left.map(|(name, made)| Violation {
-        rule: rules::VOLUME_LEFT,
+        rule: rules::VOLUME_NOT_DELETED,
         subject: Subject::Volume(name.to_owned()),
         detail: format!("the driver still has {}, and nobody claims it", made.id),
     })

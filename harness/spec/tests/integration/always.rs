@@ -134,7 +134,7 @@ fn deleting_the_object_of_a_node_that_left_and_rejoined_is_allowed_until_quiesce
         Event::Quiet,
         deleted,
     ];
-    assert_eq!(broken(&judge(world, later)), [rules::NEEDLESS_DELETE]);
+    assert_eq!(broken(&judge(world, later)), [rules::UNNECESSARY_DELETE]);
 }
 
 #[test]
@@ -154,14 +154,17 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
     };
     assert_eq!(judge(world.clone(), away(unregistered.clone())), []);
     let broken_by = |events: Vec<Event>| broken(&judge(world.clone(), events));
-    assert_eq!(broken_by(away(csi_node(None)).into()), [rules::STRANGE_QUESTION]);
+    assert_eq!(
+        broken_by(away(csi_node(None)).into()),
+        [rules::UNEXPECTED_GET_CAPACITY]
+    );
     let then_gone = [&away(unregistered)[..3], &[csi_node(None)]].concat();
     // The publisher may not have observed the deletion of the node yet.
     let unseen = then_gone.iter().chain([&ask]).cloned();
     assert_eq!(judge(world.clone(), unseen), []);
     assert_eq!(
         broken_by([&then_gone[..], &[Event::Quiet, ask.clone()]].concat()),
-        [rules::STRANGE_QUESTION]
+        [rules::UNEXPECTED_GET_CAPACITY]
     );
 }
 
@@ -169,11 +172,14 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
 fn get_capacity_is_allowed_in_allowed_topologies_of_a_class() {
     let mut world = published();
     let ask = |value: &str| [asked([("rack".to_owned(), value.to_owned())].into(), Some(0))];
-    assert_eq!(broken(&judge(world.clone(), ask("b"))), [rules::STRANGE_QUESTION]);
+    assert_eq!(
+        broken(&judge(world.clone(), ask("b"))),
+        [rules::UNEXPECTED_GET_CAPACITY]
+    );
     let term = ("rack".to_owned(), vec!["a".to_owned(), "b".to_owned()]);
     world.classes.get_mut(CLASS).unwrap().allowed_topologies = vec![vec![term]];
     assert_eq!(broken(&judge(world.clone(), ask("b"))), [] as [&Rule; 0]);
-    assert_eq!(broken(&judge(world, ask("c"))), [rules::STRANGE_QUESTION]);
+    assert_eq!(broken(&judge(world, ask("c"))), [rules::UNEXPECTED_GET_CAPACITY]);
 }
 
 #[test]
@@ -201,7 +207,7 @@ fn a_response_before_an_invalid_one_may_be_published() {
         about_n1.map(|it| it.rule).collect::<Vec<_>>()
     };
     assert_eq!(published("10Gi"), [] as [&Rule; 0]);
-    assert_eq!(published("9Gi"), [rules::UNTOLD_FIGURES]);
+    assert_eq!(published("9Gi"), [rules::UNKNOWN_CAPACITY]);
 }
 
 #[test]
@@ -251,10 +257,10 @@ fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
         ..object("n1", "10Gi")
     };
     let history = [asked(at("n1"), Some(10 * GI)), wrote(&n1, Some(with_maximum))];
-    assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
+    assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
     // Responses for another segment do not count.
     let history = [asked(at("n2"), Some(30 * GI)), write("30Gi")];
-    assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
+    assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
     // An adopted object may keep its capacity until the driver responds.
     let owned = CapacityObject {
         owners: vec![super::build::owner("u")],
@@ -274,7 +280,7 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
     };
     assert_eq!(
         broken(&judge(world.clone(), [edited.clone(), Event::Quiet])),
-        [rules::WRONG_FIGURES]
+        [rules::WRONG_CAPACITY]
     );
     let right = wrote(&n1, Some(object("n1", "10Gi")));
     let history = [asked(at("n1"), Some(10 * GI)), edited, right, Event::Quiet];
@@ -307,7 +313,7 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
     ];
     assert_eq!(
         broken(&judge(world, history)),
-        [rules::FOREIGN_WRITE, rules::TOUCHED]
+        [rules::FOREIGN_WRITE, rules::FOREIGN_OBJECT_CHANGED]
     );
 }
 
@@ -317,7 +323,10 @@ fn a_duplicate_may_be_deleted_and_a_stopping_publisher_deletes_nothing() {
     let n1 = key_of(&world.objects, "n1");
     let stopped = Event::Changed(Change::Publisher(central(), None));
     let history = [stopped, wrote(&n1, None)];
-    assert_eq!(broken(&judge(world.clone(), history)), [rules::NEEDLESS_DELETE]);
+    assert_eq!(
+        broken(&judge(world.clone(), history)),
+        [rules::UNNECESSARY_DELETE]
+    );
     let in_other_words = CapacityObject {
         is_in_labels: false,
         ..object("n1", "10Gi")
@@ -371,7 +380,7 @@ fn a_disabled_publisher_may_have_a_write_in_flight_until_quiescence() {
         []
     );
     let late = judge(world, [told, off, Event::Quiet, write]);
-    assert_eq!(broken(&late), [rules::WRITES_WHILE_OFF]);
+    assert_eq!(broken(&late), [rules::WRITE_WHILE_DISABLED]);
 }
 
 #[test]
@@ -389,7 +398,7 @@ fn after_quiescence_a_response_before_an_error_must_not_be_published() {
     let soon = fails.clone().into_iter().chain([write.clone(), Event::Quiet]);
     assert_eq!(judge(world.clone(), soon), []);
     let late = fails.into_iter().chain([Event::Quiet, write, Event::Quiet]);
-    assert_eq!(broken(&judge(world, late)), [rules::UNTOLD_FIGURES]);
+    assert_eq!(broken(&judge(world, late)), [rules::UNKNOWN_CAPACITY]);
 }
 
 #[test]
@@ -402,7 +411,11 @@ fn only_a_withdrawing_publisher_may_delete_objects_while_get_capacity_fails() {
         for withdraws in [false, true] {
             world.publishers.get_mut(&central()).unwrap().withdraws = withdraws;
             let delete = [changed(answer.clone()), wrote(&n1, None), Event::Quiet];
-            let wanted: &[&Rule] = if withdraws { &[] } else { &[rules::NEEDLESS_DELETE] };
+            let wanted: &[&Rule] = if withdraws {
+                &[]
+            } else {
+                &[rules::UNNECESSARY_DELETE]
+            };
             assert_eq!(broken(&judge(world.clone(), delete)), wanted);
         }
     }
@@ -431,7 +444,10 @@ fn responses_while_the_type_is_not_served_may_be_used_later() {
         ]
     };
     assert_eq!(judge(world.clone(), history(unserved)), []);
-    assert_eq!(broken(&judge(world, history(served))), [rules::NEEDLESS_DELETE]);
+    assert_eq!(
+        broken(&judge(world, history(served))),
+        [rules::UNNECESSARY_DELETE]
+    );
 }
 
 #[test]
@@ -549,7 +565,7 @@ fn a_maximum_hidden_by_v1alpha1_may_be_written_again() {
     let again = wrote(&n1, Some(object));
     assert_eq!(
         broken(&judge(world.clone(), [again.clone()])),
-        [rules::IDLE_WRITE]
+        [rules::NO_OP_UPDATE]
     );
     let newer = world.api;
     world.api = Api {
@@ -573,10 +589,10 @@ fn a_maximum_dropped_by_v1alpha1_may_be_sent_after_a_downgrade() {
     let [to_newer, to_older] = [newer, older].map(|api| Event::Changed(Change::Api(api)));
     assert_eq!(
         broken(&judge(world.clone(), [again.clone()])),
-        [rules::IDLE_WRITE]
+        [rules::NO_OP_UPDATE]
     );
     let since_long = [to_newer.clone(), to_older.clone(), Event::Quiet, again.clone()];
-    assert_eq!(broken(&judge(world.clone(), since_long)), [rules::IDLE_WRITE]);
+    assert_eq!(broken(&judge(world.clone(), since_long)), [rules::NO_OP_UPDATE]);
     assert_eq!(judge(world, [to_newer, to_older, again]), []);
 }
 
@@ -605,7 +621,7 @@ fn get_capacity_arguments_must_match_the_publishers_driver_segments_and_classes(
         ),
     ] {
         let expected: &[&Rule] = if is_strange {
-            &[rules::STRANGE_QUESTION]
+            &[rules::UNEXPECTED_GET_CAPACITY]
         } else {
             &[]
         };
@@ -651,9 +667,9 @@ fn get_capacity_for_old_topology_keys_is_allowed_until_quiescence() {
         registered(Some(&[KEY])),
     ];
     let late = history.clone().into_iter().chain([asked()]);
-    assert!(!broken(&judge(world.clone(), late)).contains(&rules::STRANGE_QUESTION));
+    assert!(!broken(&judge(world.clone(), late)).contains(&rules::UNEXPECTED_GET_CAPACITY));
     let too_late = history.into_iter().chain([Event::Quiet, asked()]);
-    assert!(broken(&judge(world, too_late)).contains(&rules::STRANGE_QUESTION));
+    assert!(broken(&judge(world, too_late)).contains(&rules::UNEXPECTED_GET_CAPACITY));
 }
 
 #[test]
@@ -706,7 +722,7 @@ fn a_publisher_may_receive_the_event_with_which_an_object_stops_matching() {
         assert_eq!(broken(&judge(world.clone(), events)), [] as [&Rule; 0]);
         // A reconnected watch resumes at its old revision, even after quiescence.
         let later = [Event::Changed(change), Event::Quiet, sent()];
-        assert!(!broken(&judge(world.clone(), later)).contains(&rules::UNFILTERED));
+        assert!(!broken(&judge(world.clone(), later)).contains(&rules::WATCH_WITHOUT_SELECTOR));
     }
 }
 
@@ -722,7 +738,7 @@ fn an_extender_call_for_a_deleted_pod_is_allowed() {
     };
     let history = [gone, asked.clone()];
     assert_eq!(judge(world.clone(), history), []);
-    assert_eq!(broken(&judge(world, [asked])), [rules::NEEDLESSLY_FILTERED]);
+    assert_eq!(broken(&judge(world, [asked])), [rules::WRONGLY_FILTERED]);
 }
 
 #[test]
@@ -751,7 +767,7 @@ fn a_maximum_hidden_by_a_downgrade_may_be_written_again_after_an_upgrade() {
             wrote(&n1, Some(with_maximum.clone())),
         ];
         let wrong = broken(&judge(world, history));
-        wrong.contains(&rules::IDLE_WRITE)
+        wrong.contains(&rules::NO_OP_UPDATE)
     };
     assert!(!rules_of([19, 21]));
     assert!(rules_of([23, 24]));

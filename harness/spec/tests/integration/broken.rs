@@ -72,18 +72,18 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
             objects(|_, stored| drop(stored.remove(&key_of(stored, "n1")))),
         ),
         (
-            rules::WRONG_FIGURES,
+            rules::WRONG_CAPACITY,
             objects(|_, stored| drop(stored.insert(key_of(stored, "n1"), object("n1", "9Gi")))),
         ),
         (
-            rules::OFFER_WITHOUT_CAPACITY,
+            rules::NONZERO_CAPACITY,
             objects(|world, _| {
                 let zero = is_none(world);
                 answer(world, "n1", zero);
             }),
         ),
         (
-            rules::UNTOLD_FIGURES,
+            rules::UNKNOWN_CAPACITY,
             objects(|world, stored| {
                 answer(world, "n1", Answer::error());
                 stored.insert(key_of(stored, "n1"), object("n1", "11Gi"));
@@ -94,18 +94,18 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
             objects(|_, stored| drop(stored.insert(key("old"), object("n9", "1Gi")))),
         ),
         (
-            rules::DOUBLED,
+            rules::DUPLICATE,
             objects(|_, stored| drop(stored.insert(key("twin"), object("n1", "10Gi")))),
         ),
         (
-            rules::TOUCHED,
+            rules::FOREIGN_OBJECT_CHANGED,
             objects(|world, stored| {
                 world.objects.insert(key("mine"), by_hand("n1", "1Gi"));
                 stored.insert(key("mine"), by_hand("n1", "2Gi"));
             }),
         ),
         (
-            rules::STRANGE_LABELS,
+            rules::WRONG_LABELS,
             objects(|_, stored| drop(stored.insert(key("new"), by_hand("n1", "10Gi")))),
         ),
         (
@@ -119,7 +119,7 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
             }),
         ),
         (
-            rules::SWITCHED_OFF,
+            rules::PUBLISHED_WHILE_DISABLED,
             objects(|world, stored| {
                 let off = Publisher {
                     publishes: false,
@@ -202,7 +202,7 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
             }),
         ),
         (
-            rules::NEEDLESSLY_REFUSED,
+            rules::WRONGLY_REFUSED,
             outcome("1Gi", &Outcome::Refused, as_it_is),
         ),
         (rules::UNEXPLAINED, {
@@ -244,15 +244,15 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
     vec![
         (rules::NOT_PROVISIONED, judged(at_n1(), [], Some(2))),
         (
-            rules::NODE_KEPT,
+            rules::SELECTED_NODE_RETAINED,
             judged(at_n1(), [asked("n1", Ending::Exhausted)], Some(0)),
         ),
         (
-            rules::VOLUME_LEFT,
+            rules::VOLUME_NOT_DELETED,
             judged(at_n1(), [asked("n1", made_at("n1")), set_claim(None)], Some(0)),
         ),
         (
-            rules::TOO_EARLY,
+            rules::PROVISIONED_BEFORE_NODE_SELECTED,
             judged(claimed(None), [asked("n1", Ending::Refused)], Some(0)),
         ),
         (
@@ -270,7 +270,7 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
             rules::MISPLACED,
             judged(strict, [asked("n2", made_at("n2"))], Some(0)),
         ),
-        (rules::ASKED_ELSEWHERE, judged(at_n1(), open, Some(0))),
+        (rules::RETRIED_WITH_OTHER_TOPOLOGY, judged(at_n1(), open, Some(0))),
         (rules::OVERFULL, {
             let made = Creation {
                 is_overfull: true,
@@ -279,7 +279,7 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
             judged(at_n1(), [Event::Created(made)], Some(0))
         }),
         (
-            rules::MISCALLED,
+            rules::WRONG_ERROR_CODE,
             judged(
                 at_n1(),
                 [asked("n1", Ending::Broken { is_scripted: false })],
@@ -300,7 +300,7 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
                 Some(0),
             )
         }),
-        (rules::UNTOLD_FAILURE, {
+        (rules::FAILURE_NOT_REPORTED, {
             let mut world = at_n1();
             world.objects = published().objects;
             judge_history(world, [asked("n1", Ending::Refused), Event::Quiet])
@@ -328,7 +328,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             }),
         ),
         (
-            rules::EXCESSIVE_FIGURE,
+            rules::CAPACITY_TOO_HIGH,
             history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
         ),
         (
@@ -342,15 +342,15 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             }),
         ),
         (
-            rules::NEGATIVE_FIGURE,
+            rules::NEGATIVE_CAPACITY,
             history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "-1")))]),
         ),
         (
-            rules::IDLE_WRITE,
+            rules::NO_OP_UPDATE,
             history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "10240Mi")))]),
         ),
         (
-            rules::NEEDLESS_DELETE,
+            rules::UNNECESSARY_DELETE,
             history(|world| vec![wrote(&n1(world), None)]),
         ),
         (
@@ -358,10 +358,10 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             history(|_| vec![wrote("new", Some(object("n9", "0")))]),
         ),
         (
-            rules::MISLABELLED,
+            rules::CREATED_WITH_WRONG_LABELS,
             history(|_| vec![asked(10), wrote("new", Some(by_hand("n1", "10Gi")))]),
         ),
-        (rules::WRITES_WHILE_OFF, {
+        (rules::WRITE_WHILE_DISABLED, {
             let mut world = published();
             world.publishers.get_mut(&central()).unwrap().publishes = false;
             let event = wrote(&n1(&world), Some(object("n1", "0")));
@@ -376,7 +376,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             judge_history(world, [wrote("zero", None), wrote("again", zero())])
         }),
         (
-            rules::UNFILTERED,
+            rules::WATCH_WITHOUT_SELECTOR,
             history(|_| {
                 let other = Change::Object(key("mine"), Some(by_hand("n1", "1Gi")));
                 let sent = Event::Delivered {
@@ -386,7 +386,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
                 vec![Event::Changed(other), sent]
             }),
         ),
-        (rules::NEEDLESSLY_FILTERED, {
+        (rules::WRONGLY_FILTERED, {
             let mut world = published();
             let pod = add_pod(&mut world, "app", &["11Gi"]);
             let nodes = vec!["n1".to_owned(), "n2".to_owned()];
@@ -400,7 +400,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             )
         }),
         (
-            rules::STRANGE_QUESTION,
+            rules::UNEXPECTED_GET_CAPACITY,
             history(|_| {
                 vec![Event::Asked {
                     by: Author::Scheduler,

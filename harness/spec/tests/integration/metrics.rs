@@ -91,40 +91,43 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     unnamed.samples[0].labels.clear();
     vec![
         (
-            rules::GOAL_UNTOLD,
+            rules::WRONG_GOAL_METRIC,
             wrong(with(told(), "csistoragecapacities_desired_goal", 0.0)),
         ),
         (
-            rules::CURRENT_UNTOLD,
+            rules::WRONG_CURRENT_METRIC,
             wrong(with(told(), "csistoragecapacities_desired_current", 1.0)),
         ),
         (
-            rules::OBSOLETE_UNTOLD,
+            rules::WRONG_OBSOLETE_METRIC,
             wrong(with(told(), "csistoragecapacities_obsolete", 1.0)),
         ),
-        (rules::PLACE_UNTOLD, wrong(unnamed)),
-        (rules::QUEUE_UNTOLD, wrong(without(told(), "workqueue_depth"))),
+        (rules::WRONG_METRIC_LABELS, wrong(unnamed)),
         (
-            rules::CALLS_UNTOLD,
+            rules::WRONG_QUEUE_METRIC,
+            wrong(without(told(), "workqueue_depth")),
+        ),
+        (
+            rules::WRONG_CALLS_METRIC,
             wrong(with(told(), "csi_sidecar_operations_seconds_sum", 0.1)),
         ),
         (
-            rules::ATTEMPTS_UNTOLD,
+            rules::WRONG_ATTEMPTS_METRIC,
             wrong(without(of_scheduler(), "scheduler_schedule_attempts_total")),
         ),
         (
-            rules::PLUGINS_UNTOLD,
+            rules::WRONG_PLUGINS_METRIC,
             wrong(without(
                 of_scheduler(),
                 "scheduler_plugin_execution_duration_seconds_count",
             )),
         ),
         (
-            rules::REQUESTS_UNTOLD,
+            rules::WRONG_REQUESTS_METRIC,
             wrong(without(of_server(), "apiserver_request_total")),
         ),
         (
-            rules::DURATIONS_UNTOLD,
+            rules::WRONG_DURATIONS_METRIC,
             wrong(without(of_server(), "apiserver_request_duration_seconds_sum")),
         ),
     ]
@@ -168,7 +171,7 @@ fn distributed_metrics_need_the_node_label_and_idle_programs_need_no_series() {
         let violations = judge(&world, reading).into_iter();
         violations.map(|violation| violation.rule).collect()
     };
-    assert_eq!(rules(&reading), [rules::PLACE_UNTOLD]);
+    assert_eq!(rules(&reading), [rules::WRONG_METRIC_LABELS]);
     for sample in &mut reading.samples {
         sample.labels.insert("node".to_owned(), "n1".to_owned());
     }

@@ -65,7 +65,7 @@ fn absent_unset_and_zero_capacity_are_equivalent() {
             "only n2 is missing: {choice:?}"
         );
     }
-    assert!(with(&world, Some(object("n1", "1"))).contains(&rules::OFFER_WITHOUT_CAPACITY));
+    assert!(with(&world, Some(object("n1", "1"))).contains(&rules::NONZERO_CAPACITY));
     assert_eq!(demand_at(&world, "n1").question(), Some(Question::ZeroOrNothing));
 }
 
@@ -83,8 +83,8 @@ fn capacity_and_maximum_are_compared_separately_by_value() {
         ..object("n1", "10Gi")
     };
     assert_eq!(with(&world, Some(maximum("4Gi"))), NONE);
-    assert_eq!(with(&world, Some(maximum("5Gi"))), [rules::WRONG_FIGURES]);
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::WRONG_FIGURES]);
+    assert_eq!(with(&world, Some(maximum("5Gi"))), [rules::WRONG_CAPACITY]);
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::WRONG_CAPACITY]);
     // Before 1.21 the field does not exist.
     world.api = Api {
         release: Release::new(20),
@@ -109,8 +109,8 @@ fn while_get_capacity_fails_the_object_may_be_retained_or_deleted_but_not_change
             (Some(object("n1", "10Gi")), None),
             (Some(object("n1", "0")), None),
             (None, None),
-            (Some(object("n1", "11Gi")), Some(rules::UNTOLD_FIGURES)),
-            (Some(object("n1", "9Gi")), Some(rules::UNTOLD_FIGURES)),
+            (Some(object("n1", "11Gi")), Some(rules::UNKNOWN_CAPACITY)),
+            (Some(object("n1", "9Gi")), Some(rules::UNKNOWN_CAPACITY)),
         ] {
             let expected: Vec<&Rule> = broken.into_iter().collect();
             assert_eq!(with(&world, choice.clone()), expected, "{choice:?}");
@@ -125,13 +125,13 @@ fn a_response_shortly_before_an_error_may_be_published() {
         answer(&mut world, "n1", answered);
     }
     assert_eq!(with(&world, Some(object("n1", "7Gi"))), NONE);
-    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::UNTOLD_FIGURES]);
+    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::UNKNOWN_CAPACITY]);
 }
 
 #[test]
 fn a_withdrawing_publisher_deletes_objects_while_get_capacity_fails() {
     for (withdraws, polls, wrong) in [
-        (true, true, vec![rules::UNTOLD_FIGURES]),
+        (true, true, vec![rules::UNKNOWN_CAPACITY]),
         // A publisher without polling may not have noticed the error.
         (true, false, vec![]),
         (false, true, vec![]),
@@ -152,7 +152,10 @@ fn a_driver_without_get_capacity_gets_no_new_object() {
     let mut world = world();
     world.drivers.get_mut(DRIVER).unwrap().get_capacity = false;
     assert_eq!(with(&world, None), NONE);
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::UNTOLD_FIGURES]);
+    assert_eq!(
+        with(&world, Some(object("n1", "10Gi"))),
+        [rules::UNKNOWN_CAPACITY]
+    );
     world.drivers.insert(DRIVER.to_owned(), Driver::default());
     assert_eq!(demand_at(&world, "n1").question(), Some(Question::ZeroOrNothing));
 }
@@ -164,7 +167,7 @@ fn a_publisher_without_polling_may_retain_the_old_capacity() {
     answer(&mut world, "n1", Answer::available(6 * GI));
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
     assert_eq!(with(&world, Some(object("n1", "6Gi"))), NONE);
-    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::WRONG_FIGURES]);
+    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::WRONG_CAPACITY]);
     assert_eq!(with(&world, None), [rules::MISSING]);
 }
 
@@ -183,7 +186,7 @@ fn immediate_classes_are_published_if_configured_and_otherwise_optional() {
     assert_eq!(with(&world, None), NONE);
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
     for wrong in ["9Gi", "0"] {
-        assert_eq!(with(&world, Some(object("n1", wrong))), [rules::WRONG_FIGURES]);
+        assert_eq!(with(&world, Some(object("n1", wrong))), [rules::WRONG_CAPACITY]);
     }
     world.publishers.get_mut(&central()).unwrap().immediate = true;
     assert_eq!(with(&world, None), [rules::MISSING, rules::MISSING]);
@@ -263,7 +266,7 @@ fn an_object_in_another_namespace_does_not_belong_to_the_publisher() {
     assert_eq!(broken(&world, &settled(&world)), NONE);
     let mut stored = world.objects.clone();
     stored.remove(&elsewhere);
-    assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
+    assert_eq!(broken(&world, &stored), [rules::FOREIGN_OBJECT_CHANGED]);
 }
 
 #[test]
@@ -312,7 +315,7 @@ fn objects_of_others_remain_and_the_publisher_creates_its_own() {
     assert_eq!(stored.len(), 4);
     let mut removed = stored;
     removed.remove(&key("of-tape"));
-    assert_eq!(broken(&world, &removed), [rules::TOUCHED]);
+    assert_eq!(broken(&world, &removed), [rules::FOREIGN_OBJECT_CHANGED]);
 }
 
 #[test]
@@ -335,14 +338,14 @@ fn distributed_instances_manage_their_own_objects_and_the_cleaner_deletes_orphan
     let mut stored = world.objects.clone();
     assert_eq!(broken(&world, &stored), NONE);
     stored.remove(&key_of(&stored, "n2"));
-    assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
+    assert_eq!(broken(&world, &stored), [rules::FOREIGN_OBJECT_CHANGED]);
     // The cleaner may delete them once the driver is not registered there.
     world.cleaner = Some(Cleaner {
         driver: DRIVER.to_owned(),
         namespace: key("").namespace,
         ..Cleaner::default()
     });
-    assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
+    assert_eq!(broken(&world, &stored), [rules::FOREIGN_OBJECT_CHANGED]);
     world.csi_nodes.remove("n2");
     assert_eq!(broken(&world, &stored), NONE);
     assert_eq!(broken(&world, &world.objects.clone()), [rules::ORPHANED]);
@@ -415,7 +418,7 @@ fn a_response_before_an_error_may_be_stored_without_its_maximum() {
     };
     assert_eq!(with(&world, Some(with_maximum("1Gi"))), NONE);
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
-    assert_eq!(with(&world, Some(with_maximum("2Gi"))), [rules::UNTOLD_FIGURES]);
+    assert_eq!(with(&world, Some(with_maximum("2Gi"))), [rules::UNKNOWN_CAPACITY]);
 }
 
 #[test]
@@ -474,7 +477,7 @@ fn an_older_release_ignores_a_stored_maximum() {
         maximum: Some(quantity("1Gi")),
         ..object("n1", "10Gi")
     };
-    assert_eq!(with(&world, Some(stored.clone())), [rules::WRONG_FIGURES]);
+    assert_eq!(with(&world, Some(stored.clone())), [rules::WRONG_CAPACITY]);
     world.api = Api {
         release: Release::new(20),
         gate: Some(true),

@@ -93,21 +93,27 @@ fn shaped(scoring: Option<bool>, points: Vec<ShapePoint>) -> World {
 
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     vec![
-        (rules::HURRIED_WATCH, judge(published(), moments().map(watched))),
         (
-            rules::HURRIED_QUESTION,
+            rules::WATCH_RETRY_RATE,
+            judge(published(), moments().map(watched)),
+        ),
+        (
+            rules::GET_CAPACITY_RATE,
             judge(limited(5), moments().map(|when| asked("n1", Some(when)))),
         ),
         (
-            rules::NEEDLESS_QUESTION,
+            rules::UNNECESSARY_GET_CAPACITY,
             judge(unpolled(), (0..4).map(|_| asked("n1", None))),
         ),
-        (rules::UNREFRESHED, {
+        (rules::CAPACITY_NOT_REFRESHED, {
             let made = Event::Created(creation("n1", made_at("n1")));
             let history = std::iter::once(made).chain(bound()).chain([Event::Quiet]);
             judge(claimed(), history)
         }),
-        (rules::GOES_ON, settings::judge(&shaped(None, point()), true)),
+        (
+            rules::INVALID_SETTING_ACCEPTED,
+            settings::judge(&shaped(None, point()), true),
+        ),
     ]
 }
 
@@ -147,7 +153,7 @@ fn a_publisher_without_polling_may_call_get_capacity_after_any_event() {
     };
     world.publishers = [(instance.clone(), publisher)].into();
     let history = (0..100).map(|_| asked_by(instance.clone(), "n1", None));
-    assert!(!broken(world, history).contains(&rules::NEEDLESS_QUESTION.id));
+    assert!(!broken(world, history).contains(&rules::UNNECESSARY_GET_CAPACITY.id));
 }
 
 #[test]
@@ -159,7 +165,10 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
     };
     let made = || made_at("n1");
     assert_eq!(ends(made(), vec![asked("n1", None)]), [""; 0]);
-    assert_eq!(ends(made(), vec![asked("n2", None)]), ["volumes/unrefreshed"]);
+    assert_eq!(
+        ends(made(), vec![asked("n2", None)]),
+        ["volumes/capacity-not-refreshed"]
+    );
     // A caller that did not receive the response does not know the volume.
     let untold = Ending::Made {
         id: "v-1".to_owned(),
@@ -174,7 +183,7 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
     );
     // A deleted class needs no refresh.
     let gone = Event::Changed(Change::Class(CLASS.to_owned(), None));
-    assert!(!ends(made(), vec![gone]).contains(&"volumes/unrefreshed"));
+    assert!(!ends(made(), vec![gone]).contains(&"volumes/capacity-not-refreshed"));
     // A deleted volume frees capacity.
     let deleted = Event::Deleted {
         id: "v-1".to_owned(),
@@ -185,7 +194,10 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
     let unclaimed = Event::Changed(Change::Claim(claim_key(), None));
     history.extend([asked("n1", None), Event::Quiet, unclaimed, deleted, Event::Quiet]);
     // The volume was accessible from every node.
-    assert_eq!(broken(claimed(), history.clone()), ["volumes/unrefreshed"; 2]);
+    assert_eq!(
+        broken(claimed(), history.clone()),
+        ["volumes/capacity-not-refreshed"; 2]
+    );
     let quiet = history.pop();
     history.extend([asked("n1", None), asked("n2", None)]);
     history.extend(quiet);
@@ -208,7 +220,7 @@ fn a_publisher_without_polling_may_publish_the_last_response() {
     // The old capacity may remain, and a later response may be published.
     assert_eq!(broken(world.clone(), [Event::Quiet]), [""; 0]);
     assert_eq!(broken(world.clone(), history(8, "8Gi")), [""; 0]);
-    assert_eq!(broken(world, history(10, "9Gi")), ["objects/wrong-figures"]);
+    assert_eq!(broken(world, history(10, "9Gi")), ["objects/wrong-capacity"]);
 }
 
 #[test]
@@ -218,13 +230,16 @@ fn programs_with_valid_settings_may_run() {
     // An empty shape counts as a shape.
     assert_eq!(
         settings::judge(&shaped(None, Vec::new()), true)[0].rule,
-        rules::GOES_ON
+        rules::INVALID_SETTING_ACCEPTED
     );
     let mut world = published();
     assert_eq!(settings::judge(&world, true), []);
     let publisher = world.publishers.get_mut(&central()).unwrap();
     publisher.is_told_its_namespace = false;
-    assert_eq!(settings::judge(&world, true)[0].rule, rules::GOES_ON);
+    assert_eq!(
+        settings::judge(&world, true)[0].rule,
+        rules::INVALID_SETTING_ACCEPTED
+    );
     let publisher = world.publishers.get_mut(&central()).unwrap();
     publisher.publishes = false;
     assert_eq!(settings::judge(&world, true), []);

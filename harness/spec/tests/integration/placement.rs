@@ -425,7 +425,7 @@ fn at_quiescence_a_pod_may_only_wait_for_capacity_or_its_volume() {
     assert_eq!(pending(&world), []);
     let pod = add_pod(&mut world, "app", &["20Gi"]);
     let rules: Vec<_> = pending(&world).iter().map(|it| it.rule).collect();
-    assert_eq!(rules, [rules::NEEDLESSLY_REFUSED]);
+    assert_eq!(rules, [rules::WRONGLY_REFUSED]);
     let claim = NamespacedName::new("default", "app-0");
     world.claims.get_mut(&claim).unwrap().selected_node = Some("n2".to_owned());
     assert_eq!(pending(&world), []);

@@ -89,7 +89,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
             rules::NOT_GRANTED,
             judge(published(), [of_publisher("deletecollection", CAPACITIES)]),
         ),
-        (rules::NEEDLESS_LIST, judge(published(), twice)),
+        (rules::UNNECESSARY_LIST, judge(published(), twice)),
         (
             rules::NOT_AS_WRITTEN,
             judge(
@@ -101,7 +101,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
             ),
         ),
         (
-            rules::ILLEGAL_TAKEN,
+            rules::INVALID_ACCEPTED,
             judge(
                 published(),
                 [
@@ -111,7 +111,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
             ),
         ),
         (
-            rules::NEEDLESSLY_ILLEGAL,
+            rules::VALID_REFUSED,
             judge(
                 published(),
                 [
@@ -127,7 +127,10 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
                 [Event::Led("another".into()), of_publisher("update", CAPACITIES)],
             ),
         ),
-        (rules::UNASKED, judge(with_object(), [written("mine", None)])),
+        (
+            rules::UNREQUESTED_CHANGE,
+            judge(with_object(), [written("mine", None)]),
+        ),
     ]
 }
 
@@ -238,14 +241,14 @@ fn class_and_topology_are_immutable_and_capacity_can_change() {
     let taken = |capacity: &str| written("mine", Some(by_hand("n1", capacity)));
     assert_eq!(ends(set(), taken("2Gi")), None);
     assert_eq!(ends(set(), taken("3Gi")), Some(rules::NOT_AS_WRITTEN));
-    assert_eq!(ends(set(), Event::Refused(422)), Some(rules::NEEDLESSLY_ILLEGAL));
+    assert_eq!(ends(set(), Event::Refused(422)), Some(rules::VALID_REFUSED));
     for fields in [moved(), other_class()] {
         assert_eq!(ends(fields.clone(), Event::Refused(422)), None);
-        assert_eq!(ends(fields, taken("1Gi")), Some(rules::ILLEGAL_TAKEN));
+        assert_eq!(ends(fields, taken("1Gi")), Some(rules::INVALID_ACCEPTED));
     }
     let negative = figure(Figure::Set(Some(quantity("-1Gi"))));
     assert_eq!(ends(negative.clone(), Event::Refused(422)), None);
-    assert_eq!(ends(negative, taken("-1Gi")), Some(rules::ILLEGAL_TAKEN));
+    assert_eq!(ends(negative, taken("-1Gi")), Some(rules::INVALID_ACCEPTED));
     // A missing object results in 404, which is not a rejection.
     let nobody = [ordered(change("nobody", set())), Event::Refused(404)];
     assert!(broken(nobody).is_empty());
@@ -266,14 +269,17 @@ fn a_replacement_requires_an_existing_object_and_its_current_version() {
     assert_eq!(replaced("mine", false, taken("mine")), None);
     assert_eq!(
         replaced("mine", false, Event::Refused(409)),
-        Some(rules::NEEDLESSLY_ILLEGAL)
+        Some(rules::VALID_REFUSED)
     );
     assert_eq!(replaced("mine", true, Event::Refused(409)), None);
-    assert_eq!(replaced("mine", true, taken("mine")), Some(rules::ILLEGAL_TAKEN));
+    assert_eq!(
+        replaced("mine", true, taken("mine")),
+        Some(rules::INVALID_ACCEPTED)
+    );
     assert_eq!(replaced("nobody", false, Event::Refused(404)), None);
     assert_eq!(
         replaced("nobody", false, taken("nobody")),
-        Some(rules::ILLEGAL_TAKEN)
+        Some(rules::INVALID_ACCEPTED)
     );
 }
 
@@ -292,7 +298,7 @@ fn a_generated_name_starts_with_the_requested_prefix() {
     );
     assert_eq!(
         broken([ordered(order()), Event::Refused(422)]),
-        [rules::NEEDLESSLY_ILLEGAL]
+        [rules::VALID_REFUSED]
     );
 }
 

@@ -230,7 +230,10 @@ fn the_driver_chooses_the_segment_if_allowed_topologies_lack_a_key() {
 fn a_selected_node_may_remain_until_resource_exhausted_is_returned() {
     let exhausted = || Event::Created(creation("n1", Ending::Exhausted));
     let world = || claimed(Some("n1"));
-    assert_eq!(broken(world(), [exhausted()], Some(0)), [rules::NODE_KEPT]);
+    assert_eq!(
+        broken(world(), [exhausted()], Some(0)),
+        [rules::SELECTED_NODE_RETAINED]
+    );
     let given_back = [exhausted(), set_claim(Some(claim(None)))];
     assert_eq!(broken(world(), given_back, Some(0)), NOTHING);
     let chosen_again = [
@@ -274,7 +277,10 @@ fn a_volume_without_a_pvc_must_be_deleted() {
         NOTHING,
         "its PVC waits for it"
     );
-    assert_eq!(broken(world(), [made(), gone()], Some(0)), [rules::VOLUME_LEFT]);
+    assert_eq!(
+        broken(world(), [made(), gone()], Some(0)),
+        [rules::VOLUME_NOT_DELETED]
+    );
     let deleted = [made(), gone(), deleted()];
     assert_eq!(broken(world(), deleted, Some(0)), NOTHING);
     let restarted = Event::Changed(Change::Publisher(central(), Some(publisher())));
@@ -290,7 +296,7 @@ fn a_volume_without_a_pvc_must_be_deleted() {
     let released = [made(), saved, bound, restarted, gone()];
     assert_eq!(
         broken(world(), released, Some(0)),
-        [rules::VOLUME_LEFT],
+        [rules::VOLUME_NOT_DELETED],
         "the PersistentVolume outlives the program"
     );
 }
@@ -312,7 +318,10 @@ fn a_second_volume_for_a_pvc_leaks_the_first() {
         saved,
         bound,
     ];
-    assert_eq!(broken(claimed(Some("n1")), events, Some(0)), [rules::VOLUME_LEFT]);
+    assert_eq!(
+        broken(claimed(Some("n1")), events, Some(0)),
+        [rules::VOLUME_NOT_DELETED]
+    );
 }
 
 #[test]
@@ -320,7 +329,7 @@ fn create_volume_must_match_an_observed_state_of_the_pvc() {
     let ask = |world: World, creation: Creation| broken(world, [Event::Created(creation)], Some(0));
     assert_eq!(
         ask(claimed(None), creation("n1", Ending::Refused)),
-        [rules::TOO_EARLY]
+        [rules::PROVISIONED_BEFORE_NODE_SELECTED]
     );
     assert_eq!(ask(immediate(), creation("n1", Ending::Refused)), NOTHING);
     let of_another = Creation {
@@ -328,7 +337,7 @@ fn create_volume_must_match_an_observed_state_of_the_pvc() {
         ..creation("n1", Ending::Refused)
     };
     let nodes = distributed(claimed(Some("n1")), &["n1", "n2"]);
-    assert_eq!(ask(nodes, of_another), [rules::TOO_EARLY]);
+    assert_eq!(ask(nodes, of_another), [rules::PROVISIONED_BEFORE_NODE_SELECTED]);
     let small = Creation {
         bytes: Some(GI),
         ..creation("n1", Ending::Refused)
@@ -411,8 +420,8 @@ fn a_call_with_unknown_result_must_be_retried_in_the_same_topology() {
         is_told: false,
     };
     for (ending, wrong) in [
-        (Ending::Undecided, vec![rules::ASKED_ELSEWHERE]),
-        (lost, vec![rules::ASKED_ELSEWHERE]),
+        (Ending::Undecided, vec![rules::RETRIED_WITH_OTHER_TOPOLOGY]),
+        (lost, vec![rules::RETRIED_WITH_OTHER_TOPOLOGY]),
         (Ending::Refused, vec![]),
     ] {
         let again = |node: &str| {

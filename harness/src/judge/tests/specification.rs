@@ -139,7 +139,7 @@ impl Story {
     fn is_needlessly_refused(&self) -> bool {
         let oracle = self.judge.oracle.as_ref().expect("oracle");
         let mut unsettled = oracle.unsettled().into_iter();
-        unsettled.any(|it| it.rule.id == "placement/needlessly-refused")
+        unsettled.any(|it| it.rule.id == "placement/wrongly-refused")
     }
 
     /// Advances bounds until the expectation fails.
@@ -257,7 +257,7 @@ fn an_object_that_no_client_requested_fails_at_once() {
     let mut story = begun();
     story.publish("harness", "added", &published("n3", GI));
     let words = ["API-07", "nobody has asked for it"];
-    assert_told(&story.failure(), "server/unasked", &words);
+    assert_told(&story.failure(), "server/unrequested-change", &words);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn publishing_more_than_the_driver_reported_fails_at_once() {
     story.publish("publisher", "added", &published("n1", 6 * GI));
     assert_told(
         &story.failure(),
-        "always/excessive-figure",
+        "always/capacity-too-high",
         &["SCHED-47", "never answered so much"],
     );
 }
@@ -342,7 +342,7 @@ fn a_get_capacity_call_for_an_unknown_segment_fails_at_once() {
     story.inquire("n3");
     assert_told(
         &story.failure(),
-        "always/strange-question",
+        "always/unexpected-get-capacity",
         &["none of its own", "GetCapacity"],
     );
 }
@@ -413,7 +413,7 @@ fn a_pod_that_waits_although_a_node_fits_has_a_row_with_the_node() {
     story.give_up();
     assert_told(
         &story.failure(),
-        "placement/needlessly-refused",
+        "placement/wrongly-refused",
         &["n1 → refused", "delivered to the scheduler"],
     );
 }
@@ -434,7 +434,7 @@ fn a_scheduler_that_never_listed_capacity_before_it_became_unserved_may_reject()
         story.refuse_pod();
         let oracle = story.judge.oracle.as_ref().expect("oracle");
         let wrong = oracle.unsettled().into_iter();
-        let refused = wrong.filter(|it| it.rule.id == "placement/needlessly-refused");
+        let refused = wrong.filter(|it| it.rule.id == "placement/wrongly-refused");
         assert_eq!(refused.count(), usize::from(has_read));
     }
 }
