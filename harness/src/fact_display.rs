@@ -61,7 +61,7 @@ pub(crate) fn format(fact: &Fact) -> String {
             ProcessEvent::Stopped => format!("{} stopped", process.client),
             ProcessEvent::Killed => format!("{} was killed", process.client),
             ProcessEvent::NotReady(what) => format!("{} was not ready: {what}", process.client),
-            ProcessEvent::Flooded(what) => format!("{} floods: {what}", process.client),
+            ProcessEvent::Flooded(what) => format!("{} exceeds a limit: {what}", process.client),
             ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
         },
     }

@@ -125,12 +125,10 @@ fn prove(text: &str) {
             );
         }
         Some(Ok(Ended::Inconclusive(_))) => {
-            eprintln!(
-                "warning: the machine was too slow to tell whether it comes to what the cluster showed"
-            );
+            eprintln!("warning: the host was too slow to compare its result with that of the cluster");
         }
         Some(Ok(Ended::Skipped(why))) => {
-            eprintln!("warning: whether it comes to what the cluster showed is not known: {why}");
+            eprintln!("warning: its result could not be compared with that of the cluster: {why}");
         }
         Some(Ok(Ended::Broken(error))) => eprintln!("warning: it cannot be run: {error}"),
         Some(Err(error)) => eprintln!("warning: it cannot be run: {error}"),

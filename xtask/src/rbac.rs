@@ -70,7 +70,7 @@ fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
 fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, Exit> {
     let mut plans = Vec::new();
     for plan in selected(select)? {
-        let own = (!plan.grants.is_empty()).then(|| "it says itself what programs may do".to_owned());
+        let own = (!plan.grants.is_empty()).then(|| "it grants each program its own permissions".to_owned());
         if let Some(why) = own.or_else(|| manifest?.skips(&plan)) {
             eprintln!("skip  {}: {why}", plan.id());
             continue;

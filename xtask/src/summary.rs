@@ -80,7 +80,7 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     println!("{}", report.counts_in_words());
     let repeated = report.cases.iter().filter(|case| case.repeated > 0).count();
     if repeated > 0 {
-        println!("{repeated} ran again alone: beside the others the machine was too busy to decide");
+        println!("{repeated} ran again alone: while the others ran, the host was too busy for a verdict");
     }
     for group in report.groups() {
         println!("{}", group.heading());

@@ -345,7 +345,7 @@ async fn run_case(case: &str) -> Result<(Plan, Vec<Fact>), BoxError> {
             several => {
                 let ids: Vec<_> = several.iter().map(|scenario| scenario.id.as_str()).collect();
                 return Err(format!(
-                    "{case} holds several cases; name one by its id: {}",
+                    "{case} contains several cases; pass the id of one: {}",
                     ids.join(", ")
                 )
                 .into());

@@ -7,13 +7,13 @@ use crate::world::{Publisher, Scheduler, Scoring, World};
 /// Why a publisher must exit. `None` if it may run.
 pub fn refused_publisher(publisher: &Publisher) -> Option<&'static str> {
     let is_lost = publisher.publishes && !publisher.is_told_its_namespace;
-    is_lost.then_some("it is not told its namespace")
+    is_lost.then_some("its namespace is not set")
 }
 
 /// Why a scheduler must exit. `None` if it may run.
 pub fn refused_scheduler(scheduler: &Scheduler) -> Option<&'static str> {
     let is_unused = scheduler.shape.is_some() && scheduler.scores() == Scoring::Off;
-    is_unused.then_some("it is told a shape, and nothing is scored by it")
+    is_unused.then_some("a scoring shape is set, but scoring is disabled")
 }
 
 /// Programs that run although they must exit. `runs_scheduler`: whether a scheduler runs.

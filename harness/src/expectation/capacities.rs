@@ -66,7 +66,7 @@ impl FromShort for Row {
     fn from_short(text: &str) -> Result<Self, String> {
         match text {
             "nothing" => Ok(Row::Nothing),
-            "none" => Err("`none` says where a pod is not; write `nothing` for no capacity".to_owned()),
+            "none" => Err("`none` is for pods without a node; write `nothing` for no capacity".to_owned()),
             size => Ok(Row::Values(CapacityValues {
                 capacity: Some(Size::parse(size)?.bytes()),
                 maximum: None,
@@ -77,8 +77,8 @@ impl FromShort for Row {
 
 impl Capacities {
     pub(super) const EXAMPLE: &str = "capacities: {CLASS: {SEGMENT: 10Gi}}";
-    pub(super) const HOLDS: &str = "the publisher's CSIStorageCapacity objects are exactly these: none is missing, none is left over. A row is a \
-        size, a map with `capacity` and `maximum`, or `nothing` (no object, or one that offers nothing)";
+    pub(super) const HOLDS: &str = "the publisher's CSIStorageCapacity objects are exactly these: none is missing and none is left over. A row is a \
+        size, a map with `capacity` and `maximum`, or `nothing` (no object, or one without capacity)";
 }
 
 impl Expectation for Capacities {

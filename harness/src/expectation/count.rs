@@ -24,7 +24,8 @@ pub struct Count {
 
 impl Count {
     pub(super) const EXAMPLE: &str = "count: {of: …, min: 1, max: 3}";
-    pub(super) const HOLDS: &str = "it is seen so often in the step";
+    pub(super) const HOLDS: &str =
+        "the step contains at least `min` and at most `max` occurrences of the pattern";
 
     /// Maximum number of occurrences after that many refreshes.
     fn limit(&self, refreshes: f64) -> Option<u64> {

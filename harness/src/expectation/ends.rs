@@ -15,8 +15,8 @@ pub struct Ends(pub BTreeMap<Role, String>);
 
 impl Ends {
     pub(super) const EXAMPLE: &str = "ends: {publisher: TEXT}";
-    pub(super) const HOLDS: &str = "the role ends by itself in the step, as by refusing to start, and its reason or its last lines contain that \
-        text. In a step that does not expect it, that is a failure";
+    pub(super) const HOLDS: &str = "the role's program exits in the step, for example because it rejects its settings, and its last log lines contain the \
+        text. In a step without this expectation, an exit is a failure";
 }
 
 impl Expectation for Ends {
@@ -59,18 +59,18 @@ impl Expectation for Ends {
         for (role, text) in &self.0 {
             let ended = window.step().find(|fact| has_ended(fact, *role));
             let role = role.as_str();
-            if !chain.link(format!("the {role} ends by itself"), ended, "it goes on") {
+            if !chain.link(format!("the {role} exits"), ended, "it is still running") {
                 break;
             }
             if let Some(fact) = ended.filter(|fact| fact.seq == decided_by) {
                 let note = crate::fact_display::format(fact);
-                chain.missing(format!("the {role} ends with “{text}”"), note);
+                chain.missing(format!("the {role} exits with “{text}”"), note);
             }
         }
         chain
     }
 
     fn summary(&self, _: &Seen, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
-        (reason == Reason::OtherWords).then(|| "it ended with other words".to_owned())
+        (reason == Reason::OtherWords).then(|| "it exited with a different message".to_owned())
     }
 }

@@ -45,7 +45,8 @@ impl From<BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>> for Metrics {
 
 impl Metrics {
     pub(super) const EXAMPLE: &str = "metrics: {publisher: {csistoragecapacities_obsolete: 0}}";
-    pub(super) const HOLDS: &str = "the metrics of a role, or of the API server (`server`), say so";
+    pub(super) const HOLDS: &str =
+        "the metrics of a role, or of the API server (`server`), have these values";
 }
 
 impl Expectation for Metrics {
@@ -144,9 +145,9 @@ fn instead(metrics: &MetricsFact, of: Speaker) -> String {
     let error = readings.iter().find_map(|reading| reading.error.clone());
     let told: usize = readings.iter().map(|reading| reading.series_count).sum();
     match (readings.len(), error) {
-        (0, _) => "nobody runs who could be asked".to_owned(),
+        (0, _) => format!("no instance of {} is running", of.as_str()),
         (_, Some(error)) => error,
-        (_, None) => format!("none of the {told} series that it tells is meant"),
+        (_, None) => format!("none of the {told} series matches"),
     }
 }
 
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(state(&metrics, "depth", "absent"), RowState::Same);
         assert_eq!(
             instead(&metrics, Speaker::Publisher),
-            "none of the 18 series that it tells is meant"
+            "none of the 18 series matches"
         );
         metrics.readings[0].error = Some("refused".to_owned());
         assert_eq!(state(&metrics, "depth", "absent"), RowState::Missing);

@@ -179,7 +179,10 @@ impl Expect {
     ) -> Result<Self, String> {
         let mut predicate = spec.predicate()?;
         if spec.why.trim().is_empty() {
-            return Err("`why` is empty; say why it must be so, for whoever reads the failure".to_owned());
+            return Err(
+                "`why` is empty; write the reason for the expectation, which reports show with a failure"
+                    .to_owned(),
+            );
         }
         if let Some(kind) = predicate.kind_mut() {
             kind.resolve(names, spec.always)?;

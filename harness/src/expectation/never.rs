@@ -13,7 +13,8 @@ pub struct Never(pub Pattern);
 
 impl Never {
     pub(super) const EXAMPLE: &str = "never: {write: delete csistoragecapacities}";
-    pub(super) const HOLDS: &str = "it is not seen in the step; with `after` not once that was seen";
+    pub(super) const HOLDS: &str =
+        "the pattern does not occur in the step; with `after`: not after that pattern";
 
     fn after(&self) -> Option<&Pattern> {
         self.0.after.as_deref()
@@ -92,7 +93,7 @@ impl Expectation for Never {
                 "no evidence: {} was not seen, so the window never opened",
                 after.format()
             )),
-            (Reason::Violated, _) => Some(format!("seen, and must not be: {}", self.0.format())),
+            (Reason::Violated, _) => Some(format!("seen, although it must not occur: {}", self.0.format())),
             _ => None,
         }
     }

@@ -37,7 +37,7 @@ pub struct ObjectsOfKind {
 
 impl Objects {
     pub(super) const EXAMPLE: &str = "objects: [{resource: pods, count: 1}]";
-    pub(super) const HOLDS: &str = "objects contain certain fields, or there are so many of them";
+    pub(super) const HOLDS: &str = "objects contain these fields, or their number is `count`";
 }
 
 impl Expectation for Objects {
@@ -85,14 +85,14 @@ impl Objects {
         let what = if row.state == RowState::Missing {
             "exists"
         } else {
-            "is as wanted"
+            "has the expected fields"
         };
         let last = window.last_commit(is_meant);
         if let Some((fact, commit)) = last {
             if commit.change == Change::Deleted {
                 chain.found(format!("{subject} was deleted by {}", commit.client), fact);
                 chain.missing(
-                    format!("{subject} is kept"),
+                    format!("{subject} is retained"),
                     format!("deleted by {}", commit.client),
                 );
             } else {

@@ -13,7 +13,7 @@ pub struct Order(pub Vec<Pattern>);
 
 impl Order {
     pub(super) const EXAMPLE: &str = "order: […, …]";
-    pub(super) const HOLDS: &str = "these are seen in this order in the step";
+    pub(super) const HOLDS: &str = "the patterns occur in this order in the step";
 }
 
 impl Expectation for Order {

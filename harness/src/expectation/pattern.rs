@@ -393,7 +393,7 @@ fn check_extender(verb: &str, code: Option<&str>) -> Result<(), String> {
     const VERBS: [&str; 3] = ["filter", "prioritize", "bind"];
     if !VERBS.contains(&verb) {
         return Err(format!(
-            "`{verb}` is nothing that an extender is asked; choose one of {}",
+            "`{verb}` is no verb of an extender; choose one of {}",
             VERBS.join(", ")
         ));
     }

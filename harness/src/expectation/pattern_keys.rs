@@ -170,7 +170,7 @@ fn of_method(key: &Key, method: Option<&str>) -> Result<(), String> {
 /// Checks that the named client can cause this kind of fact.
 fn of_client(spec: &Pattern, kind: &str) -> Result<(), String> {
     if spec.harness && (spec.by.is_some() || spec.node.is_some()) {
-        return Err("`harness` says who it is; remove `by` and `node`".to_owned());
+        return Err("`harness` selects the client; remove `by` and `node`".to_owned());
     }
     let only = match kind {
         "call" => Role::Publisher,

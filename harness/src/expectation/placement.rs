@@ -77,9 +77,9 @@ impl Place {
 
 impl Placement {
     pub(super) const EXAMPLE: &str = "placement: {POD: NODE}";
-    pub(super) const HOLDS: &str = "the pod is on that node, on one of a list `[n1, n2]`, on `any` node, or on `none`: the scheduler refuses it \
-        and it stays Pending. A pod whose volume could not be made is refused too, in the end: that the filter refused it is said by `refusal`, \
-        or by `never: {call: CreateVolume}`";
+    pub(super) const HOLDS: &str = "the pod is bound to that node, to one of a list `[n1, n2]`, to `any` node, or to `none`: it is unschedulable \
+        and stays Pending. A pod whose volume could not be created ends unschedulable too; to test that the filter rejected it, use `refusal` \
+        or `never: {call: CreateVolume}`";
 }
 
 impl Expectation for Placement {

@@ -17,7 +17,8 @@ pub struct Refusal(pub BTreeMap<String, String>);
 
 impl Refusal {
     pub(super) const EXAMPLE: &str = "refusal: {POD: TEXT}";
-    pub(super) const HOLDS: &str = "the scheduler's refusal of the pod contains that text";
+    pub(super) const HOLDS: &str =
+        "the pod is unschedulable, and the message of its condition contains the text";
 }
 
 impl Expectation for Refusal {

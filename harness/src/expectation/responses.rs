@@ -28,8 +28,8 @@ impl PartialEq for Responses {
 
 impl Responses {
     pub(super) const EXAMPLE: &str = "responses: {NAME: {available: \">= 0\"}}";
-    pub(super) const HOLDS: &str = "the driver's answer to an earlier `callDriver` has such figures; a bare one such as `512Gi` must be equal. Figures \
-        of two answers that differ by 1Mi at most are equal: the free space of a file system moves while others write to it";
+    pub(super) const HOLDS: &str = "the driver's response to an earlier `callDriver` has these field values; a plain value such as `512Gi` must be equal. Sizes \
+        of two responses that differ by at most 1Mi are equal, as other programs may write to a filesystem";
 }
 
 /// Names of all responses that the expected fields refer to: the responses themselves and those they are compared with.
@@ -75,7 +75,7 @@ impl Expectation for Responses {
         };
         let mut chain = Chain::default();
         let Some((seq, answer)) = window.cluster.answer(name) else {
-            chain.missing(format!("the driver is asked as {name}"), "never");
+            chain.missing(format!("the driver is called as {name}"), "never");
             return chain;
         };
         let text = format!("the driver answered {} as {name}", answer.call);
@@ -216,6 +216,9 @@ mod tests {
     fn a_reference_is_formatted_with_the_string_or_size_of_its_field() {
         assert_eq!(formatted("= made.id"), "= made.id, volume-1");
         assert_eq!(formatted("= made.bytes"), "= made.bytes, 1Gi");
-        assert_eq!(formatted("= other.id"), "= other.id, and there is no other.id");
+        assert_eq!(
+            formatted("= other.id"),
+            "= other.id, and response other has no field id"
+        );
     }
 }

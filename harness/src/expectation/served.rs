@@ -17,7 +17,7 @@ pub struct Served(pub BTreeMap<GroupResource, Vec<String>>);
 impl Served {
     pub(super) const EXAMPLE: &str = "served: {csistoragecapacities.storage.k8s.io: [v1]}";
     pub(super) const HOLDS: &str =
-        "the API server answered a `discover` of the step with these versions, the preferred one first";
+        "the API server returned these versions to a `discover` of the step, the preferred one first";
 }
 
 impl Expectation for Served {
@@ -27,7 +27,7 @@ impl Expectation for Served {
         }
         match self.0.keys().find(|resource| !names.discovers(resource)) {
             Some(resource) => Err(format!(
-                "the step does not ask for `{resource}`; add `discover: {resource}` to its actions"
+                "the step has no `discover` action for `{resource}`; add `discover: {resource}` to its actions"
             )),
             None => Ok(()),
         }
@@ -60,7 +60,7 @@ impl Expectation for Served {
         let mut chain = Chain::default();
         let asked = window.cluster.served(resource);
         let asked = asked.and_then(|(seq, _)| window.fact(*seq));
-        if chain.link(format!("the API server is asked for {resource}"), asked, "never") {
+        if chain.link(format!("discovery of {resource}"), asked, "never") {
             chain.missing(
                 format!("{resource} is served as {}", row.want),
                 format!("it is {}", row.got),

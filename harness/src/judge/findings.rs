@@ -59,12 +59,12 @@ const WATCHED_TWICE: &str = "watch-twice";
 pub const RULES: [Rule; 8] = [
     Rule {
         name: ARGUMENTS,
-        text: "the arguments of a CSI call are what the specification allows",
+        text: "the arguments of a CSI call are valid according to the CSI spec",
         source: "CSI, GetCapacityRequest and CreateVolumeRequest",
     },
     Rule {
         name: CALLS,
-        text: "the driver is asked for a figure about once in each poll interval",
+        text: "GetCapacity is called about once per poll interval for each class and segment",
         source: "KEP-1472, GetCapacity is called periodically",
     },
     Rule {
@@ -74,22 +74,22 @@ pub const RULES: [Rule; 8] = [
     },
     Rule {
         name: VERSION,
-        text: "requests speak a version of the API that the release serves",
+        text: "requests use an API version that the release serves",
         source: "Kubernetes, deprecated API migration guide",
     },
     Rule {
         name: INVALID,
-        text: "what is sent to the API server is well-formed and valid",
+        text: "requests to the API server are well-formed and valid",
         source: "Kubernetes API concepts, status codes 400, 415 and 422",
     },
     Rule {
         name: LABELS,
-        text: "a published object says by its labels who manages it, for which driver",
+        text: "a published object has labels with its manager and its driver",
         source: "KEP-1472, CSIStorageCapacity lifecycle",
     },
     Rule {
         name: TWICE,
-        text: "one object is made for each class and segment",
+        text: "one object is created for each class and segment",
         source: "KEP-1472, CSIStorageCapacity lifecycle",
     },
     Rule {
@@ -127,7 +127,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
             found.add(WATCHED_TWICE, role, text, fact);
         }
         if duplicates.apply(fact) == Some(Surplus::Made) {
-            let text = "an object is made again in the refresh in which it was made";
+            let text = "an object is created twice in the same poll interval";
             found.add(TWICE, Role::Publisher, text.to_owned(), fact);
         }
         match &fact.what {
@@ -141,8 +141,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                     );
                 }
                 if refreshes.is_too_often(call, fact, &mut calls) {
-                    let text =
-                        "GetCapacity: the same figure is asked for several times in each poll interval";
+                    let text = "GetCapacity: the same call is made several times in each poll interval";
                     found.add(CALLS, Role::Publisher, text.to_owned(), fact);
                 }
                 if start.is_repeated(call, fact, &refreshes) {
@@ -169,7 +168,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                 found.add(
                     LABELS,
                     Role::Publisher,
-                    "an object is made without the labels csi.storage.k8s.io/drivername and csi.storage.k8s.io/managed-by"
+                    "an object is created without the labels csi.storage.k8s.io/drivername and csi.storage.k8s.io/managed-by"
                         .to_owned(),
                     fact,
                 );
@@ -368,7 +367,7 @@ fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'stat
     let plural = resource.split('/').next()?;
     let release = release.filter(|_| request.code < 400)?;
     (!ApiServer::serves(release, group, name, plural)).then(|| {
-        let text = format!("{version} {plural} is asked for, which Kubernetes {release} does not serve");
+        let text = format!("{version} {plural} is requested, which Kubernetes {release} does not serve");
         (VERSION, role, text)
     })
 }

@@ -425,7 +425,7 @@ impl<'p> Judge<'p> {
             None => self.crash(String::new(), fact.seq),
         };
         Some(Failure {
-            summary: format!("{client} floods: {what} in one case"),
+            summary: format!("{client} exceeds a limit: {what} in one case"),
             ..failure
         })
     }

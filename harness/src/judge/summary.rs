@@ -28,7 +28,7 @@ pub(super) fn summary(monitor: &Monitor<'_>, pace: Pace, passed: Passed) -> Stri
         .kind()
         .summary(&monitor.seen, reason, &late);
     of_kind.unwrap_or_else(|| match reason {
-        Reason::OtherAnswer => "the driver answered something else".to_owned(),
+        Reason::OtherAnswer => "the driver returned a different response".to_owned(),
         Reason::Violated => "not true at every moment of the step".to_owned(),
         Reason::Late | Reason::NoEvidence | Reason::OtherWords => late(),
     })
@@ -41,15 +41,15 @@ fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
         terms.push(format!("{} of {}", expect.within, seconds(pace.refresh)));
     }
     if pace.patience != 1.0 {
-        terms.push(format!("times a patience of {}", pace.patience));
+        terms.push(format!("times --patience {}", pace.patience));
     }
     terms.extend(match passed.wait {
         Wait::Said => None,
         Wait::Still(time) => Some(format!("then nothing changed for {}", seconds(time))),
-        Wait::Unasked(time) => Some(format!("then no GetCapacity came for {}", seconds(time))),
+        Wait::Unasked(time) => Some(format!("then no GetCapacity call was made for {}", seconds(time))),
         Wait::Undecided(time) => Some(format!("then the scheduler did nothing for {}", seconds(time))),
         Wait::Retry(time) => Some(format!(
-            "then what had failed could be tried again for {}",
+            "then failed operations could be retried for {}",
             seconds(time)
         )),
         Wait::Start(time) => Some(format!(
@@ -57,7 +57,7 @@ fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
             seconds(time)
         )),
         Wait::Longest(time) => Some(format!(
-            "then the systems were not done, for {} at most",
+            "then the systems were still active, for at most {}",
             seconds(time)
         )),
     });

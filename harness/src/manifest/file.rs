@@ -165,7 +165,7 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
                 && !program.settings.contains_key(setting.name)
             {
                 let message = format!(
-                    "{} is claimed, but nothing says how; add `settings: {{{}: …}}` to the {}",
+                    "{} is claimed, but the manifest has no setting for it; add `settings: {{{}: …}}` to the {}",
                     name.value,
                     setting.name,
                     role.as_str()

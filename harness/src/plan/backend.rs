@@ -29,14 +29,14 @@ fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
         Some(factor) if (1.0..=1000.0).contains(&factor) => (capacity.count() as f64 * factor) as u64,
         Some(factor) => {
             return Err(format!(
-                "`overcommit` is a number from 1 to 1000, not {factor}; to let volumes have less, lower `capacity`"
+                "`overcommit` is a number from 1 to 1000, not {factor}; to reduce the storage, lower `capacity`"
             ));
         }
     };
     if let Some(largest) = spec.maximum.as_ref().filter(|largest| largest.count() > total) {
         return Err(format!(
-            "`maximum` {largest} is more than `capacity` {capacity}{}, and no volume is larger than its store; lower it, or let a script \
-             say so: `driverFault: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`",
+            "`maximum` {largest} is more than `capacity` {capacity}{}, and no volume is larger than its pool; lower it, or use a fault to \
+             report it: `driverFault: {{method: GetCapacity, available: {capacity}, maximum: {largest}}}`",
             if spec.overcommit.is_some() {
                 " times `overcommit`"
             } else {

@@ -62,7 +62,7 @@ impl Callers {
                 )
             }
             _ => format!(
-                "nothing calls the driver ({}), as no publisher runs in the case; add it to `roles`, or call the method with `callDriver`",
+                "no client calls {} of the driver, as the case has no publisher; add `publisher` to `roles`, or call the method with `callDriver`",
                 method.map_or("*", Method::as_str)
             ),
         })

@@ -224,7 +224,7 @@ impl Plan {
     /// Driver configuration of the case that an external driver cannot be given. None if there is none. Initial storage is ignored if the
     /// driver itself is under test, as it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
-        let storage = "what storage there is (`backend`)";
+        let storage = "its storage (`backend`)";
         let changes = self.actions().any(|action| matches!(action, Action::Pool(..)));
         let has_storage = !self.driver.pools.is_empty() && !plays(self, Role::Driver);
         let first = changes.then_some(storage);
@@ -235,10 +235,8 @@ impl Plan {
     /// Same as above without storage, which some drivers can be configured with.
     pub fn sets_more_than_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
-            Action::Script { .. } | Action::RemoveDriverFault(_) => {
-                Some("what the driver answers (`driverFault`)")
-            }
-            Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
+            Action::Script { .. } | Action::RemoveDriverFault(_) => Some("driver responses (`driverFault`)"),
+            Action::Reserve(_) | Action::Unreserve(_) => Some("reservations of an extender (`reserve`)"),
             _ => None,
         });
         let driver = &self.driver;
@@ -249,10 +247,10 @@ impl Plan {
             && driver.snapshots.is_empty()
             && driver.mutable_parameters.is_empty()
             && driver.version == fake_csi::SpecVersion::NEWEST;
-        let abilities = (!is_usual).then_some("what the driver is able to (`driver`)");
+        let abilities = (!is_usual).then_some("capabilities of the driver (`driver`)");
         let holds = self.extenders.iter().any(|extender| extender.reserves);
         changes
-            .or(holds.then_some("what an extender holds (`extenders`)"))
+            .or(holds.then_some("reservations of an extender (`extenders`)"))
             .or(abilities)
     }
 

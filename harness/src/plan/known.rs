@@ -154,7 +154,7 @@ impl Known {
             return Ok(());
         }
         Err(format!(
-            "no fault by then says “{effect}”; write part of `<what it does>: <verb> <resource>`; faults: {}",
+            "no earlier fault matches “{effect}”; write part of `<what it does>: <verb> <resource>`; faults: {}",
             or_none(&self.faults)
         ))
     }

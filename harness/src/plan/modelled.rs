@@ -49,7 +49,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
         let fault = fault.map(|id| format!("programs that meet a fault without an end (`{id}`)"));
         let of_plan = || deleted.map(str::to_owned).or_else(|| beyond(plan));
         if let Some(what) = fault.or_else(of_plan) {
-            let message = format!("the specification says nothing of {what}; write a list of expectations");
+            let message = format!("the specification has no rule for {what}; write a list of expectations");
             return Err((at, message));
         }
     }

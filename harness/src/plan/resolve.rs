@@ -245,7 +245,7 @@ fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
         }
         if !names.insert(&extender.name) {
             return Err(format!(
-                "extender `{}` is there twice; give it another name",
+                "duplicate extender `{}`; give it another name",
                 extender.name
             ));
         }
@@ -425,7 +425,7 @@ mod tests {
             (json!({"claims": {"other": "bound"}, "why": "w"}), "`other`"),
             (
                 json!({"responses": {"figures": {"code": "OK"}}, "why": "w"}),
-                "`figures` is not asked for by then",
+                "no earlier `callDriver` has the name `figures`",
             ),
             (
                 json!({"served": {"pods": ["v1"]}, "why": "w"}),
@@ -469,7 +469,7 @@ mod tests {
             ),
             (
                 json!({"never": {"fault": "statsu 503"}, "why": "w"}),
-                "no fault by then says “statsu 503”",
+                "no earlier fault matches “statsu 503”",
             ),
             (
                 json!({"never": {"write": "update pods", "name": "ap"}, "why": "w"}),
@@ -666,7 +666,7 @@ mod tests {
         let expect = |method: &str| expects(&json!({"never": {"call": method}, "why": "w"}));
         let resolved = |id: &str, method: &str| resolved(id, &cluster(), &expect(method));
         let error = resolved("scheduler/a/b", "CreateVolume").expect_err("case without publisher");
-        assert!(error.contains("as no publisher runs in the case"), "{error}");
+        assert!(error.contains("as the case has no publisher"), "{error}");
         let error = resolved("story/a/b", "ListVolumes").expect_err("method that no role calls");
         assert!(error.contains("no role calls ListVolumes"), "{error}");
         resolved("story/a/b", "CreateVolume").expect("method that the publisher calls");
@@ -757,10 +757,7 @@ mod tests {
     fn extenders_with_equal_names_or_several_binders_are_errors() {
         let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
         for (extenders, words) in [
-            (
-                json!([{"name": "e"}, {"name": "e"}]),
-                "extender `e` is there twice",
-            ),
+            (json!([{"name": "e"}, {"name": "e"}]), "duplicate extender `e`"),
             (json!([{"name": "e", "weight": 0}]), "`weight` must be at least 1"),
             (
                 json!([{"name": "e", "resource": "a/b"}, {"name": "f", "resource": "a/b"}]),

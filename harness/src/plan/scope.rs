@@ -145,7 +145,7 @@ impl Scope<'_> {
         match name == PUBLISHED || self.answers.contains(name) {
             true => Ok(()),
             false => Err(format!(
-                "`{name}` is not asked for by then; answers: {}",
+                "no earlier `callDriver` has the name `{name}`; names: {}",
                 self.answers.iter().cloned().collect::<Vec<_>>().join(", ")
             )),
         }

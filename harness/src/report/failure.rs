@@ -87,7 +87,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
     if context.is_undecided {
         line(
             &mut out,
-            "          but the machine was too busy: the harness itself stalled for a large part of that time",
+            "          but the host was too busy: the harness itself stalled for a large part of that time",
         );
     }
     rows(&mut out, &failure.rows, paint);
@@ -101,7 +101,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
         for (at, said) in context.said.iter().enumerate() {
             line(
                 &mut out,
-                &format!("  {:<7} {said}", if at == 0 { "said" } else { "" }),
+                &format!("  {:<7} {said}", if at == 0 { "log" } else { "" }),
             );
         }
     }

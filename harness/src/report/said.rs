@@ -54,7 +54,7 @@ fn left_out(log: &[u8]) -> Option<String> {
         .lines()
         .filter_map(|line| line.strip_suffix(OMITTED)?.strip_prefix('['));
     let bytes: u64 = lines.filter_map(|number| number.trim().parse::<u64>().ok()).sum();
-    (bytes > 0).then(|| format!("[its log lacks {bytes} bytes: it said more than is kept]"))
+    (bytes > 0).then(|| format!("[{bytes} bytes of its log were not stored: the log exceeds the limit]"))
 }
 
 fn short(line: &str) -> String {

@@ -207,7 +207,7 @@ enum Term {
 
 impl FromShort for Expression {
     const EXPECTING: &'static str =
-        "a size such as `1Gi`, or a figure of an answer such as `before.room + 1`";
+        "a size such as `1Gi`, or a field of a response such as `before.room + 1`";
     fn from_short(text: &str) -> Result<Self, String> {
         Expression::parse(text)
     }
@@ -252,7 +252,7 @@ impl Expression {
             let value = match term {
                 Term::Bytes(bytes) => *bytes,
                 Term::Figure(answer, name) => {
-                    figure(answer, name).ok_or_else(|| format!("there is no {answer}.{name}"))?
+                    figure(answer, name).ok_or_else(|| format!("response {answer} has no field {name}"))?
                 }
             };
             let wide = || format!("{} has no sum in 128 bits", self.text);
@@ -318,7 +318,7 @@ mod tests {
         ] {
             assert_eq!(value(text), Ok(sum), "{text}");
         }
-        assert_eq!(value("b.room").unwrap_err(), "there is no b.room");
+        assert_eq!(value("b.room").unwrap_err(), "response b has no field room");
         for wrong in ["", "a.room +", "a.room 1", "lots"] {
             assert!(Expression::parse(wrong).is_err(), "{wrong}");
         }

@@ -127,7 +127,7 @@ impl Axes {
     fn check(&self) -> Result<(), TableError> {
         let wrong = |message: String| Err(table::at(&self.axes, message));
         if self.axes.value.0.len() < 2 {
-            return wrong("there is one axis; write a `table` instead, or add another".to_owned());
+            return wrong("there is only one axis; use a `table`, or add another axis".to_owned());
         }
         let values: usize = self.axes.value.0.iter().map(|(_, values)| values.0.len()).sum();
         if values > VALUES_MAX {

@@ -39,12 +39,12 @@ impl ExternalDriver {
         let keys = &self.topology_keys;
         if let Some(stranger) = self.topology.keys().find(|key| !keys.contains(key)) {
             return Some(format!(
-                "`topology` has `{stranger}`, which is none of `topologyKeys`"
+                "`topology` has `{stranger}`, which `topologyKeys` does not contain"
             ));
         }
         if keys.len() > 1 && self.topology.is_empty() {
             return Some(format!(
-                "with several `topologyKeys` say what NodeGetInfo answers for them: `topology: {{{}: …}}`, with {NODE} for the node",
+                "with several `topologyKeys`, add the values that NodeGetInfo returns for them: `topology: {{{}: …}}`, with {NODE} for the node",
                 keys[0]
             ));
         }

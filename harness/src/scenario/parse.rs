@@ -110,7 +110,7 @@ pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
         (Some(only), true) => Ok(only),
         _ => Err(ScenarioError::whole(
             Path::new(source),
-            "several cases are here, and one is needed; remove the table",
+            "the file has several cases, and only one is allowed; remove the table",
         )),
     }
 }
@@ -263,11 +263,11 @@ mod tests {
         for (text, words) in [
             (
                 format!("{MINIMAL}title: again\n"),
-                "the key `title` is there twice; remove one of them",
+                "duplicate key `title`; remove one of them",
             ),
             (
                 format!("{MINIMAL}cluster: {{nodes: [~]}}\n"),
-                "nothing stands here; expected",
+                "the value is empty; expected",
             ),
             (
                 format!("{MINIMAL}cluster: {{nodes: [[n1]]}}\n"),

@@ -41,12 +41,12 @@ fn in_surroundings(
     }
     if lacks_value {
         let (place, word) = around.word_before.as_ref()?;
-        let message = format!("`{word}` needs a value; write `{word}: …` with what belongs to it");
+        let message = format!("`{word}` needs a value; write `{word}: …`");
         return Some((Some(*place), message));
     }
     let message = match message {
         "expected string scalar" => format!(
-            "{} a text, and no list or map: put it in quotes if it is meant as one",
+            "{} a string, and no list or map: put it in quotes if it is a string",
             around.takes()
         ),
         "expected sequence start" => format!(
@@ -76,8 +76,8 @@ fn second_key(around: &Surroundings) -> Option<String> {
     };
     let (first, second) = (&key.first, &key.name);
     Some(format!(
-        "{what} takes one key, and `{second}` stands beside `{first}`; if it belongs there, write it inside of it, as in \
-         `{first}: {{…, {second}: …}}`, and otherwise as an entry of its own"
+        "{what} takes one key, and `{second}` follows `{first}`; to nest it, write \
+         `{first}: {{…, {second}: …}}`, otherwise write a separate entry"
     ))
 }
 
@@ -167,13 +167,8 @@ fn plain_words(message: String) -> String {
             .strip_prefix(": ")
             .and_then(|rest| rest.split_once(", set ").map(|(key, _)| key));
         return key.map_or_else(
-            || "a key is there twice; remove one of them".to_owned(),
-            |key| {
-                format!(
-                    "the key `{}` is there twice; remove one of them",
-                    key.trim_matches('`')
-                )
-            },
+            || "duplicate key; remove one of them".to_owned(),
+            |key| format!("duplicate key `{}`; remove one of them", key.trim_matches('`')),
         );
     }
     if let Some(key) = message.strip_prefix("duplicate field `") {
@@ -198,10 +193,10 @@ fn plain_words(message: String) -> String {
     const WORDS: &[(&str, &str)] = &[
         (
             "invalid type: unit value, expected",
-            "nothing stands here; expected",
+            "the value is empty; expected",
         ),
-        ("invalid type: map, expected", "a map stands here; expected"),
-        ("invalid type: sequence, expected", "a list stands here; expected"),
+        ("invalid type: map, expected", "this is a map; expected"),
+        ("invalid type: sequence, expected", "this is a list; expected"),
         (
             "invalid type: boolean `true`, expected",
             "`true` without quotes is no text; expected",
@@ -213,21 +208,18 @@ fn plain_words(message: String) -> String {
         ("unit value", "nothing"),
         (
             "expected end of mapping after enum variant value",
-            "one key has to stand here alone; write this one inside of it, or as an entry of its own",
+            "only one key is allowed here; write this one inside of it, or as a separate entry",
         ),
         (
             "expected string key for externally tagged enum",
-            "a map with one key has to stand here, and this one has none",
+            "expected a map with one key, and this one is empty",
         ),
-        ("unknown variant ``, expected", "nothing stands here; expected"),
-        ("unknown variant `~`, expected", "nothing stands here; expected"),
-        (
-            "unknown variant `null`, expected",
-            "nothing stands here; expected",
-        ),
+        ("unknown variant ``, expected", "the value is empty; expected"),
+        ("unknown variant `~`, expected", "the value is empty; expected"),
+        ("unknown variant `null`, expected", "the value is empty; expected"),
         (
             "cannot deserialize null into string; use Option<String>",
-            "a text has to stand here; write one",
+            "expected a string; write one",
         ),
         (
             "unexpected container end while reading key",
@@ -266,15 +258,15 @@ fn plain_words(message: String) -> String {
         ),
         (
             "mapping values are not allowed in this context",
-            "a key cannot stand here; look at the indentation of this line and of the one before",
+            "a key is not allowed here; check the indentation of this line and of the previous one",
         ),
         (
             "missing field `features`",
-            "missing field `features`; list what the programs can do, and `[]` claims nothing",
+            "missing field `features`; list the features that the programs support; `[]` claims none",
         ),
         (
             "missing field `why`",
-            "missing field `why`; say why it must be so, for whoever reads the failure",
+            "missing field `why`; write the reason for the expectation, which reports show with a failure",
         ),
         ("unexpected end of input", "the file is empty, or ends too early"),
         (
@@ -287,7 +279,7 @@ fn plain_words(message: String) -> String {
         ),
         (
             "illegal placement of ':' indicator",
-            "a `:` cannot stand here; look for a bracket or a quote before it that is not closed",
+            "a `:` is not allowed here; check for an unclosed bracket or quote before it",
         ),
         (
             "while scanning a plain scalar, found a tab",
@@ -295,7 +287,7 @@ fn plain_words(message: String) -> String {
         ),
         (
             "tabs disallowed within this context (block indentation)",
-            "a tab stands here; indent with spaces",
+            "tab found; indent with spaces",
         ),
         (
             "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",

@@ -143,7 +143,7 @@ async fn a_driver_with_a_wrong_pool_size_fails_the_capacity_check() {
     let failure = failure(&manifest, "story/volumes/limit/one-byte-more")
         .await
         .unwrap();
-    assert!(failure.contains("is as wanted"), "{failure}");
+    assert!(failure.contains("has the expected fields"), "{failure}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Explored {
             }
         });
         let undecided = self.undecided.iter().map(|seed| {
-            let why = "the machine was too busy to decide".to_owned();
+            let why = "the host was too busy for a verdict".to_owned();
             world(*seed, CaseVerdict::Inconclusive, why)
         });
         let broken = self.broken.iter();

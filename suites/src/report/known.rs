@@ -35,7 +35,7 @@ impl KnownRecord {
         let remedy = if of(CaseVerdict::Skip) == cases.len() {
             "its cases are skipped; remove the entry, or claim the feature that they need".to_owned()
         } else if of(CaseVerdict::Fail) > 0 {
-            "what fails there says something else; correct `fails`, or remove the entry".to_owned()
+            "the failure has a different message; correct `fails`, or remove the entry".to_owned()
         } else {
             format!("{} passes; remove the entry", self.case)
         };
@@ -53,7 +53,7 @@ impl KnownRecord {
         let is_needed = self.sometimes || report.findings.iter().any(is_used);
         (!is_needed).then(|| {
             format!(
-                "{}: no finding says “{}”; correct `fails`, or remove the entry",
+                "{}: no finding contains “{}”; correct `fails`, or remove the entry",
                 self.place, self.fails
             )
         })

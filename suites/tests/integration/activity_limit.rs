@@ -68,14 +68,16 @@ async fn a_publisher_that_floods_the_api_server_fails() {
         panic!("{:?}", outcome.verdict);
     };
     assert!(
-        failure.summary.starts_with("publisher floods: more than "),
+        failure
+            .summary
+            .starts_with("publisher exceeds a limit: more than "),
         "{failure:?}"
     );
     let words = failure.summary.split(' ').filter_map(|word| word.parse().ok());
     let [limit]: [usize; 1] = words.collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(
         failure.summary,
-        format!("publisher floods: more than {limit} changes of objects in one case")
+        format!("publisher exceeds a limit: more than {limit} changes of objects in one case")
     );
     let missing = failure.chain.first_missing().map(|link| link.text.as_str());
     assert!(missing.is_some(), "{failure:?}");

@@ -163,7 +163,7 @@ async fn a_wrong_capacity_is_detected() {
     other.driver.add_rule(rule).unwrap();
     let outcome = other.run("driver/volumes/largest").await;
     let failure = outcome.verdict.failure().unwrap();
-    assert_eq!(failure.summary, "the driver answered something else");
+    assert_eq!(failure.summary, "the driver returned a different response");
     let link = failure.chain.first_missing().unwrap();
     assert!(
         link.text.starts_with("made.bytes is >= before.maximum, 20Gi"),
@@ -213,11 +213,11 @@ fn an_invalid_manifest_is_reported_with_position_and_remedy() {
         ),
         (
             "driver: {socket: a.sock, names: {name: a, topologyKeys: [b, c]}}",
-            "with several `topologyKeys` say what NodeGetInfo answers",
+            "with several `topologyKeys`, add the values that NodeGetInfo returns",
         ),
         (
             "driver: {socket: a.sock, names: {name: a, topologyKeys: [b], topology: {c: d}}}",
-            "`topology` has `c`, which is none of",
+            "`topology` has `c`, which `topologyKeys` does not contain",
         ),
         (
             "driver: {socket: a.sock, names: {name: a, topologyKeys: [b], topology: {b: d}}}",

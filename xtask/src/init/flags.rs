@@ -68,7 +68,7 @@ const PUBLISHER: &[Flag] = &[
             "refresh",
         ],
         "{refresh}",
-        "how often it asks the driver",
+        "poll interval of GetCapacity",
     ),
     always(&["enable-capacity"], "", "publishing is switched on"),
     always(
@@ -180,7 +180,7 @@ const DRIVER: &[Flag] = &[
     always(
         &["statedir", "state-dir", "data-dir", "state"],
         "{state}",
-        "where it keeps what must last",
+        "folder of its persistent state",
     ),
 ];
 

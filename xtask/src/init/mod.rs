@@ -110,10 +110,7 @@ fn argv_of(args: &InitArgs) -> Result<Vec<String>, Refusal> {
     }
     let line = asked("program, with arguments that it always gets", "`-- PROGRAM`")?;
     match line.split_whitespace().map(str::to_owned).collect::<Vec<_>>() {
-        words if words.is_empty() => Err((
-            Exit::Usage,
-            "no program was named; say it with `-- PROGRAM`".to_owned(),
-        )),
+        words if words.is_empty() => Err((Exit::Usage, "no program given; add `-- PROGRAM`".to_owned())),
         words => Ok(words),
     }
 }
@@ -144,7 +141,7 @@ fn asked(what: &str, instead: &str) -> Result<String, Refusal> {
         Ok(1..) => Ok(line.trim().to_owned()),
         _ => Err((
             Exit::Usage,
-            format!("nobody says the {what}; say it with {instead}"),
+            format!("the {what} is missing, and there is no terminal to ask; add {instead}"),
         )),
     }
 }
@@ -200,7 +197,7 @@ async fn ask(draft: &mut Draft, output: &Path) -> Result<(), Refusal> {
     }
     if told.has_capacity == Some(false) {
         println!(
-            "missing     {:<36}  ControllerGetCapabilities does not tell it, so no publisher asks this driver",
+            "missing     {:<36}  ControllerGetCapabilities does not return it, so publishers do not call GetCapacity",
             "GET_CAPACITY"
         );
     }

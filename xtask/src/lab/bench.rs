@@ -13,7 +13,7 @@ use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 
 /// Message for an interrupt of any measurement.
-const INTERRUPTED: &str = "figures are told once all of them are measured, so nothing is told";
+const INTERRUPTED: &str = "results are printed once all measurements are done, so none are printed";
 
 /// Runs the command.
 pub(crate) fn run(args: BenchArgs) -> Exit {
@@ -65,11 +65,13 @@ fn environment(error: &BoxError) -> Exit {
 fn optimised() -> Exit {
     let Some(checkout) = checkout() else {
         eprintln!(
-            "error: this build is not optimised, and its figures would mislead; build it with `cargo build --release`"
+            "error: this build is not optimised, and its measurements would be misleading; build it with `cargo build --release`"
         );
         return Exit::Environment;
     };
-    eprintln!("this build is not optimised; measuring in one that is (cargo run --release)");
+    eprintln!(
+        "this build is not optimised; starting the release build for the measurements (cargo run --release)"
+    );
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args([

@@ -106,7 +106,7 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
         .partition(|defect| !defect.wire.is_empty() && is_played(defect));
     if let Some(other) = others.first().filter(|_| !args.defect.is_empty()) {
         eprintln!(
-            "error: {} can't be shown of the programs of this manifest: {}; `{program} selftest --list` says which can",
+            "error: {} cannot be tested with the programs of this manifest: {}; `{program} selftest --list` lists those that can",
             other.name,
             match is_played(other) {
                 true => "it is a mistake in source code that they do not share",
@@ -314,7 +314,7 @@ pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -
 fn left_out(report: &SelftestReport) -> String {
     match report.unreached {
         0 => String::new(),
-        pairs => format!(", and {pairs} left out: the case never comes to what the defect breaks"),
+        pairs => format!(", and {pairs} left out: the case never reaches the code that the defect changes"),
     }
 }
 
@@ -388,7 +388,7 @@ fn summarize(report: &SelftestReport) {
         report.problems.len()
     );
     if let Some(partial) = &report.partial {
-        println!("partial: {partial}; a defect is told where it met all its cases");
+        println!("partial: {partial}; a defect is only reported if all its cases ran");
     }
 }
 

@@ -192,7 +192,7 @@ impl Progress {
         let swept = self.swept.len();
         let under_way = self.under_way.as_ref().map(UnderWay::told);
         eprintln!(
-            "interrupted: {swept} of {all} cases were swept and are told above; {}nothing is said about the others",
+            "interrupted: {swept} of {all} cases were swept, with the results above; {}the others have no result",
             under_way.unwrap_or_default()
         );
     }
@@ -209,7 +209,7 @@ impl UnderWay {
         if ended > 0 {
             show(id, &self.ended, self.began.elapsed().as_secs_f64());
         }
-        format!("{id} was under way, with {ended} of {all} cells as told above; ")
+        format!("{id} was running, with the results of {ended} of {all} cells above; ")
     }
 }
 

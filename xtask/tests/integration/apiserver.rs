@@ -170,7 +170,7 @@ async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
     let case = "publisher/value/maximum";
     let (out, _) = theirs.run(1, &["e2e", case, "--defect", "publisher-ignores-maximum"]);
     assert!(
-        out.contains("[ ] it says 10Gi (maximum 4Gi): it says 10Gi  <-- first missing link"),
+        out.contains("[ ] the object has 10Gi (maximum 4Gi): it has 10Gi  <-- first missing link"),
         "{out}"
     );
     assert!(out.contains("create by publisher: csistoragecapacities"), "{out}");

@@ -334,7 +334,7 @@ fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
     for (pod, told, expected) in [
         (
             "immediate",
-            "volumeBindingMode is Immediate, so d.example.com makes its volume",
+            "volumeBindingMode is Immediate, so d.example.com provisions its volume",
             "placement: {immediate: any}",
         ),
         (

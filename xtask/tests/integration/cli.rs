@@ -117,7 +117,7 @@ fn an_invalid_case_file_is_reported_with_its_position_and_exits_with_2() {
                 "{placement: {p: n1}, why: w}",
             ),
             "publisher/a.yaml:6:",
-            "`-6` is no size of a claim; write one of at least 1 byte",
+            "`-6` is no valid size of a PVC; write at least 1 byte",
         ),
         ("duplicate row", with_table, "publisher/a.yaml:6:", "twice"),
         (
@@ -519,5 +519,8 @@ fn a_call_is_repeated_until_the_driver_has_updated_its_capacity() {
     let unknown = case(", until: {available: = never.available}");
     std::fs::write(folder.path().join("driver/mine/later.yaml"), unknown).unwrap();
     let (_, error) = ended(2, &["e2e", "--folder", folder.path().to_str().unwrap()]);
-    assert!(error.contains("`never` is not asked for by then"), "{error}");
+    assert!(
+        error.contains("no earlier `callDriver` has the name `never`"),
+        "{error}"
+    );
 }

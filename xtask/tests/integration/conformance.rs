@@ -294,7 +294,7 @@ fn an_invalid_manifest_is_rejected_with_its_position() {
         ),
         (
             "name: x\nfeatures: [publisher.zero-capacity-objects]\nroles: {publisher: {argv: [\"true\"]}}\n",
-            ":2:12: publisher.zero-capacity-objects is claimed, but nothing says how",
+            ":2:12: publisher.zero-capacity-objects is claimed, but the manifest has no setting for it",
         ),
         ("name: x\nfeatures: []\nroles: {}\n", "`roles` is empty"),
         (
@@ -439,7 +439,7 @@ fn excessive_output_is_cut_and_its_error_lines_are_shown() {
     let (code, out, error) = manifest.run(&["--patience=0.1", CASE, "--output", output.to_str().unwrap()]);
     assert_eq!(code, 1, "{out}{error}");
     assert!(
-        out.contains("  said    publisher: ERROR: no driver at all\n"),
+        out.contains("  log     publisher: ERROR: no driver at all\n"),
         "{out}"
     );
     assert!(out.contains("          publisher: [its log lacks "), "{out}");

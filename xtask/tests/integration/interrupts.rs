@@ -154,7 +154,7 @@ fn an_interrupted_sweep_reports_its_progress_and_the_current_case() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("of 5 cases were swept and are told above; scheduler/filter/tracking/"),
+        said.contains("of 5 cases were swept, with the results above; scheduler/filter/tracking/"),
         "{said}"
     );
     assert!(said.contains(" was under way, "), "{said}");

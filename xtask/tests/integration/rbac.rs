@@ -21,7 +21,7 @@ fn minimal_permissions_are_printed_and_verified() {
         assert!(out.lines().any(|printed| printed == line), "{line}: {out}");
     }
     assert!(
-        told.contains("skip  publisher/permissions/off: it says itself what programs may do"),
+        told.contains("skip  publisher/permissions/off: it grants each program its own permissions"),
         "{told}"
     );
     assert!(

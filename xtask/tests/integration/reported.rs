@@ -264,7 +264,7 @@ fn clones_are_captured_with_their_sources() {
         "",
     );
     assert!(snapshot.why().contains(
-        "the volume of claim shop/data is made from VolumeSnapshot snap, once that exists and is ready"
+        "the volume of claim shop/data is created from VolumeSnapshot snap, once that exists and is ready"
     ));
     let text = snapshot.reproduces(&[]);
     assert!(
@@ -362,13 +362,13 @@ fn preemption_respects_disruption_budgets_and_is_reproduced() {
     let both = victim("a", "w1") + &victim("b", "w2");
     let dump = Dump::of(&edits, &both);
     assert!(dump.why().contains(
-        "preemption makes room on node w1: it evicts shop/a (priority 0); no PodDisruptionBudget is known"
+        "preemption is possible on node w1: it evicts shop/a (priority 0); no PodDisruptionBudget is known"
     ));
     dump.reproduces(&[]);
     let dump = Dump::of(&edits, &(both + budget));
     assert!(
         dump.why()
-            .contains("preemption makes room on node w2: it evicts shop/b (priority 0)\n"),
+            .contains("preemption is possible on node w2: it evicts shop/b (priority 0)\n"),
         "{}",
         dump.why()
     );

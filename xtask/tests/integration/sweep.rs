@@ -51,7 +51,7 @@ fn an_unknown_cell_is_a_usage_error_and_unmodelled_cases_are_skipped() {
     assert!(said.contains("has no such cell"), "{said}");
     let (said, _) = ended(0, &["sweep", "scheduler/extender/bind"]);
     assert!(
-        said.contains("skip") && said.contains("says nothing of an extender with `binds`"),
+        said.contains("skip") && said.contains("has no rule for an extender with `binds`"),
         "{said}"
     );
     let (said, _) = ended(0, &["sweep", "gate/driver/immutable/on-in-beta"]);

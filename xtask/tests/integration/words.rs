@@ -121,7 +121,7 @@ fn typos_are_reported_with_position_and_suggestion() {
         ),
         (
             text.replacen("20Gi", "{capacity: 10Gi, maximum: 20Gi}", 1),
-            ":5:59: `maximum` 20Gi is more than `capacity` 10Gi, and no volume is larger than its store; ",
+            ":5:59: `maximum` 20Gi is more than `capacity` 10Gi, and no volume is larger than its pool; ",
         ),
         (
             cluster("release: \"1.20\""),
@@ -152,12 +152,12 @@ fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
     for (text, words) in [
         (
             step("class: {create: now, binding: Immediate}"),
-            ":13:30: `class` takes one key, and `binding` stands beside `create`; if it belongs there, write it inside of it, as in \
-             `create: {…, binding: …}`, and otherwise as an entry of its own",
+            ":13:30: `class` takes one key, and `binding` follows `create`; to nest it, write \
+             `create: {…, binding: …}`, otherwise write a separate entry",
         ),
         (
             step("pod: {name: app}\n        claim: {name: data}"),
-            ":14:9: an entry of `do` takes one key, and `claim` stands beside `pod`; ",
+            ":14:9: an entry of `do` takes one key, and `claim` follows `pod`; ",
         ),
         (
             step("class: create"),
@@ -186,11 +186,11 @@ fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
             cluster("objects: [{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}}]"),
             ".yaml:5:21: the API server refuses the ConfigMap: ConfigMap \"\" is invalid: metadata.name: Required value: ",
         ),
-        (step("{}"), ":13:10: a map with one key has to stand here"),
-        (step("~"), ":13:9: nothing stands here; expected one of backend, "),
+        (step("{}"), ":13:10: expected a map with one key"),
+        (step("~"), ":13:9: the value is empty; expected one of backend, "),
         (
             step("removeDriverFault: {id: slow}"),
-            ":13:16: `removeDriverFault` takes a text, and no list or map: ",
+            ":13:16: `removeDriverFault` takes a string, and no list or map: ",
         ),
         (
             text.replacen(whole, "do: {pod: {name: app}}", 1),

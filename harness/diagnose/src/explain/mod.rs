@@ -404,7 +404,7 @@ fn eviction_text(snapshot: &Snapshot, preemption: &Preemption) -> Option<String>
         }
     };
     Some(format!(
-        "preemption makes room on node {}: it evicts {}{budgets}",
+        "preemption is possible on node {}: it evicts {}{budgets}",
         candidate.node.name(),
         victims.join(", ")
     ))

@@ -23,7 +23,7 @@ fn evicted(more: &str) -> String {
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "app")];
     let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default());
     let text = explained.unwrap().preemption.unwrap();
-    text.strip_prefix("preemption makes room on node ")
+    text.strip_prefix("preemption is possible on node ")
         .unwrap()
         .to_owned()
 }

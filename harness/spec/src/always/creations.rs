@@ -47,7 +47,7 @@ impl Monitor {
             let is_elsewhere = open.by == creation.by && open.place != creation.place;
             let detail = || {
                 let (before, now) = (&open.place, &creation.place);
-                format!("it may have been made at {before:?}, and is wanted at {now:?}")
+                format!("the earlier call requested topology {before:?}, and this one {now:?}")
             };
             return is_elsewhere.then(|| (rules::RETRIED_WITH_OTHER_TOPOLOGY, detail()));
         }
@@ -67,22 +67,28 @@ impl Monitor {
         if let (Ending::Made { id, .. }, true) = (&creation.ending, creation.is_overfull) {
             return Some((
                 rules::OVERFULL,
-                format!("it is {id}, where nothing is left for it"),
+                format!("it was created as {id}, without enough free storage"),
             ));
         }
         if let Ending::Broken { is_scripted: false } = creation.ending {
-            return Some((rules::WRONG_ERROR_CODE, "it answers INTERNAL".to_owned()));
+            return Some((rules::WRONG_ERROR_CODE, "the driver returned INTERNAL".to_owned()));
         }
         if !any(&|_, claim, class| is_ready(creation, claim, class)) {
-            let detail = format!("{:?} asks for it, and no node is chosen there", creation.by);
+            let detail = format!(
+                "{:?} called CreateVolume, and no node was selected for it",
+                creation.by
+            );
             return Some((rules::PROVISIONED_BEFORE_NODE_SELECTED, detail));
         }
         let asked = creation.bytes.map(i128::from);
         if !any(&|_, claim, _| claim.request.map(bytes) == asked) {
-            return Some((rules::WRONG_SIZE, format!("{asked:?} bytes are asked for")));
+            return Some((
+                rules::WRONG_SIZE,
+                format!("CreateVolume requests {asked:?} bytes"),
+            ));
         }
         if !any(&|_, claim, _| claim.is_copy == creation.is_copy) {
-            let detail = format!("a copy is asked for: {}", creation.is_copy);
+            let detail = format!("CreateVolume requests a content source: {}", creation.is_copy);
             return Some((rules::WRONG_SOURCE, detail));
         }
         // A PVC without a node in an older state does not constrain the topology.
@@ -99,7 +105,7 @@ impl Monitor {
             !is_for_its_node(creation, world, claim, class)
         };
         if creation.is_elsewhere_too && !any(&is_for_any_node) {
-            return Some("it may be made elsewhere than at the node that was chosen".to_owned());
+            return Some("the requested topology contains more than the selected node".to_owned());
         }
         let Ending::Made { segment, .. } = &creation.ending else {
             return None;
@@ -108,7 +114,7 @@ impl Monitor {
             may_be_in(class, segment) && is_near_enough(creation, world, claim, class, segment)
         };
         let is_new = !self.ledger.has(&creation.name);
-        (is_new && !any(&is_right)).then(|| format!("it is made at {segment:?}"))
+        (is_new && !any(&is_right)).then(|| format!("it was created in topology segment {segment:?}"))
     }
 }
 

@@ -52,7 +52,7 @@ impl Monitor {
             Some(before) => vec![Violation {
                 rule: rules::MOVED,
                 subject: Subject::Pod(pod.clone()),
-                detail: format!("it was on {before}, and is on {node}"),
+                detail: format!("it was bound to {before}, and is now on {node}"),
             }],
             None => self.decided(pod, &node, &[]),
         };
@@ -77,8 +77,8 @@ impl Monitor {
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
         let out = |node: &String| Some((node.clone(), self.decided(pod, node, &later).into_iter().next()?));
         let detail = match nodes.iter().find_map(out) {
-            _ if !is_concerned(&self.world) => "the pod is none of its concern".to_owned(),
-            Some((node, why)) => format!("it is asked about {node}, which does not fit: {}", why.detail),
+            _ if !is_concerned(&self.world) => "the pod does not use the extender's resource".to_owned(),
+            Some((node, why)) => format!("it was called with {node}, which does not fit: {}", why.detail),
             None => return Vec::new(),
         };
         vec![Violation {

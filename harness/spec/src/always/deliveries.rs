@@ -18,7 +18,9 @@ impl Monitor {
         is_strange.then(|| Violation {
             rule: rules::WATCH_WITHOUT_SELECTOR,
             subject: Subject::Object(key.clone()),
-            detail: format!("it is sent to {instance:?}, and is none of its own"),
+            detail: format!(
+                "the watch of {instance:?} delivered it, although it belongs to another publisher"
+            ),
         })
     }
 }

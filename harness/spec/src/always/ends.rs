@@ -37,7 +37,7 @@ impl Monitor {
         untold.map(|(claim, volume)| Violation {
             rule: rules::FAILURE_NOT_REPORTED,
             subject: Subject::Claim(claim.clone()),
-            detail: format!("{volume} could not be made, and no event says so"),
+            detail: format!("creating {volume} failed, and no event reports the error"),
         })
     }
 
@@ -53,7 +53,7 @@ impl Monitor {
         (!is_right).then(|| Violation {
             rule: rules::ROLLED_BACK,
             subject: Subject::Volume(id.to_owned()),
-            detail: "a claim is bound to it".to_owned(),
+            detail: "a PVC is bound to it".to_owned(),
         })
     }
 }

@@ -26,9 +26,9 @@ impl Order {
                 let after = fields.put(before);
                 unmoved(before, &after).or_else(|| faults(&key.name, &after))
             }
-            Order::Replace { is_stale: true, .. } => Some("it replaces a version that is past"),
+            Order::Replace { is_stale: true, .. } => Some("its resourceVersion is outdated"),
             Order::Replace { key, object, .. } => match objects.get(key) {
-                None => Some("there is no object to be replaced"),
+                None => Some("the object to be replaced does not exist"),
                 Some(before) => unmoved(before, object).or_else(|| faults(&key.name, object)),
             },
             Order::Change { key: None, .. }
@@ -83,7 +83,7 @@ impl Monitor {
         let another = || {
             (
                 rules::NOT_AS_WRITTEN,
-                "another object was to be written".to_owned(),
+                "the request contained another object".to_owned(),
             )
         };
         let wrong = match (self.orders.taken(key), self.orders.0.first()) {
@@ -91,9 +91,10 @@ impl Monitor {
                 let fault = order.fault(objects).map(illegal);
                 fault.or_else(|| self.is_other(&order, key, object))
             }
-            (None, Some(Order::DeleteNamespace(_)) | None) => {
-                Some((rules::UNREQUESTED_CHANGE, "nobody has asked for it".to_owned()))
-            }
+            (None, Some(Order::DeleteNamespace(_)) | None) => Some((
+                rules::UNREQUESTED_CHANGE,
+                "no request preceded the change".to_owned(),
+            )),
             (None, Some(order)) => Some(order.fault(objects).map_or_else(another, illegal)),
         };
         wrong.map(|wrong| violation(wrong, key))
@@ -113,7 +114,7 @@ impl Monitor {
             (Order::Replace { object, .. }, Some(_)) => Some(self.as_served(object)),
             (Order::Delete(_) | Order::DeleteNamespace(_), Some(_)) => None,
             (Order::Other, _) => return None,
-            _ => return Some((rules::NOT_AS_WRITTEN, "something else was asked for".to_owned())),
+            _ => return Some((rules::NOT_AS_WRITTEN, "the request was different".to_owned())),
         };
         let said = |object: &CapacityObject| format!("class {} with {}", object.class, object.figures());
         match (wanted, object) {
@@ -121,7 +122,7 @@ impl Monitor {
             (None, None) => None,
             (wanted, object) => {
                 let [wanted, is] = [wanted.as_ref(), object].map(|it| it.map_or("nothing".to_owned(), said));
-                let detail = format!("{wanted} was asked for, and it is {is}");
+                let detail = format!("the request contained {wanted}, and the stored object has {is}");
                 Some((rules::NOT_AS_WRITTEN, detail))
             }
         }
@@ -148,7 +149,7 @@ impl Monitor {
             }
         };
         let is_legal = is_strange && order.fault(&self.world.objects).is_none();
-        let why = || format!("it was answered {code}, as if it were not legal");
+        let why = || format!("the API server returned {code} for a valid request");
         is_legal.then(|| violation((rules::VALID_REFUSED, why()), &key))
     }
 
@@ -163,7 +164,7 @@ impl Monitor {
         is_other.then(|| Violation {
             rule: rules::NOT_AS_WRITTEN,
             subject: Subject::Request("csidrivers".to_owned()),
-            detail: format!("{wanted:?} was to be written, and it is {stored:?}"),
+            detail: format!("the request contained {wanted:?}, and the stored object is {stored:?}"),
         })
     }
 
@@ -174,7 +175,7 @@ impl Monitor {
             Order::Create { key, .. } => Some(key),
             _ => None,
         });
-        let why = || "it was to be created, and there is none".to_owned();
+        let why = || "the object was not created".to_owned();
         missing
             .map(|key| violation((rules::NOT_AS_WRITTEN, why()), &key))
             .collect()

@@ -98,7 +98,7 @@ impl Monitor {
             per_second: limit,
         };
         let credit = self.paces.questions.entry(instance.clone()).or_default();
-        let detail = || format!("the limit is {limit} in a second");
+        let detail = || format!("the limit is {limit} calls per second");
         (!pace.admits(credit, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
     }
 
@@ -112,7 +112,7 @@ impl Monitor {
         let asked = self.paces.in_vain.entry(instance.clone()).or_default();
         let asked = asked.entry((parameters.clone(), segment.clone())).or_default();
         *asked += 1;
-        let detail = || format!("{asked} times with {parameters:?} since anything has happened");
+        let detail = || format!("{asked} calls with {parameters:?} since the last event");
         (*asked > often).then(|| (rules::UNNECESSARY_GET_CAPACITY, detail()))
     }
 }

@@ -28,7 +28,7 @@ impl Monitor {
         let wrong = match by {
             Author::Publisher(instance) => self.strange(instance, driver, &segment, &parameters),
             Author::Scheduler | Author::Cleaner | Author::Stranger => {
-                Some("somebody asks who is no publisher")
+                Some("GetCapacity was called by a client that is not a publisher")
             }
             Author::Other | Author::User => None,
         };
@@ -44,7 +44,7 @@ impl Monitor {
             wrong.map(|wrong| violation(rules::UNEXPECTED_GET_CAPACITY, format!("{wrong}: {parameters:?}")));
         let other = answer.filter(|answer| !possible.is_empty() && !possible.contains(answer));
         let wrong = other.map(|answer| {
-            let detail = format!("it answers {answer:?}, and has {possible:?}");
+            let detail = format!("GetCapacity returned {answer:?}, and the driver has {possible:?}");
             violation(rules::WRONG_ANSWER, detail)
         });
         let hurried = match by {
@@ -90,7 +90,7 @@ impl Monitor {
         };
         let is_of_nodes = |world: &World| self.departures.either(world, has_segment);
         if driver != instance.driver {
-            return Some("the driver is another publisher's");
+            return Some("the driver belongs to another publisher");
         }
         let tells = |world: &World| world.drivers.get(driver).is_none_or(|driver| driver.get_capacity);
         if !tells(&self.world) {
@@ -100,6 +100,6 @@ impl Monitor {
             return Some("no class of the driver has these parameters");
         }
         let is_its = any(&is_of_nodes) || any(&may_provision_there);
-        (!is_its).then_some("the segment is none of its own")
+        (!is_its).then_some("the segment does not belong to the publisher's nodes")
     }
 }

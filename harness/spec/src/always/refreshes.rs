@@ -124,7 +124,7 @@ impl Monitor {
                         driver: instance.driver.clone(),
                         segment: segment.clone(),
                     },
-                    detail: format!("nobody has asked for class {class} since"),
+                    detail: format!("GetCapacity was not called for class {class} since"),
                 }));
             }
         }

@@ -88,6 +88,6 @@ fn violation(rule: &'static Rule, request: &Request) -> Violation {
     Violation {
         rule,
         subject: Subject::Request(resource.clone()),
-        detail: format!("{client} asks for {verb} {resource} {place}"),
+        detail: format!("{client} sent {verb} {resource} {place}"),
     }
 }

@@ -39,7 +39,7 @@ impl Monitor {
         match by {
             Author::Publisher(instance) => self.by_publisher(instance, &key, object.as_ref(), &mut wrong),
             Author::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),
-            _ => wrong.push((rules::FOREIGN_WRITE, "no publisher wrote it".to_owned())),
+            _ => wrong.push((rules::FOREIGN_WRITE, "the client is not a publisher".to_owned())),
         }
         self.withdraw(by, &key, object.as_ref(), &mut wrong);
         let violation = |(rule, detail): (&'static Rule, String)| Violation {
@@ -92,27 +92,27 @@ impl Monitor {
         let now = self.world.publishers.get(instance).into_iter();
         let publishers: Vec<&Publisher> = now.chain(self.lately.publishers(instance)).collect();
         let Some(publisher) = publishers.first() else {
-            return wrong.push((rules::FOREIGN_WRITE, "no such publisher runs".to_owned()));
+            return wrong.push((rules::FOREIGN_WRITE, "no such publisher is running".to_owned()));
         };
         if publishers.iter().all(|publisher| !publisher.publishes) {
-            wrong.push((
-                rules::WRITE_WHILE_DISABLED,
-                "it is told not to publish".to_owned(),
-            ));
+            wrong.push((rules::WRITE_WHILE_DISABLED, "publishing is disabled".to_owned()));
         }
         let owns = |object: &CapacityObject| publishers.iter().any(|it| it.owns(instance, key, object));
         let existing = self.world.objects.get(key);
         if let Some(existing) = existing
             && !owns(existing)
         {
-            let detail = format!("it is not of the publisher: labels {:?}", existing.labels);
+            let detail = format!(
+                "it does not belong to the publisher: labels {:?}",
+                existing.labels
+            );
             return wrong.push((rules::FOREIGN_WRITE, detail));
         }
         match (existing, object) {
             (_, Some(object)) => {
                 if !owns(object) {
                     let detail = format!(
-                        "the publisher would not know it again: labels {:?}",
+                        "the publisher does not recognize these labels as its own: {:?}",
                         object.labels
                     );
                     wrong.push((rules::CREATED_WITH_WRONG_LABELS, detail));
@@ -214,7 +214,10 @@ impl Monitor {
             is_within(object, told)
         };
         if !self.in_view(instance, is_told) {
-            let detail = format!("{}, and the driver never answered so much", object.figures());
+            let detail = format!(
+                "{}, which is more than the driver ever returned",
+                object.figures()
+            );
             wrong.push((rules::CAPACITY_TOO_HIGH, detail));
         }
     }
@@ -258,7 +261,7 @@ impl Monitor {
             })
         };
         if object.is_some() && !self.lately.any(&self.world, &aspects, is_orphan) {
-            let detail = "its node has the driver, or it is of no node".to_owned();
+            let detail = "the driver is registered on its node, or it belongs to no node".to_owned();
             wrong.push((rules::FOREIGN_WRITE, detail));
         }
     }

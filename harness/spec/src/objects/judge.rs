@@ -130,14 +130,14 @@ impl<'w> Judge<'w> {
         {
             add(
                 rules::MISSING,
-                format!("no object, and the driver reports {figures}"),
+                format!("there is no object, and the driver reports {figures}"),
             );
         }
         let before = self.before.get(class, segment).map(Vec::as_slice);
         for (key, object) in there {
             if let Some(rule) = self.wrong(demand, object, before.unwrap_or_default()) {
                 let (name, figures) = (&key.name, object.figures());
-                add(rule, format!("{name} has {figures}; {}", allowed(demand)));
+                add(rule, format!("object {name} has {figures}; {}", allowed(demand)));
             }
         }
     }
@@ -224,13 +224,13 @@ fn rule_of(question: Question, figures: &BTreeSet<Figures>) -> &'static Rule {
 fn allowed(demand: &Demand) -> String {
     match demand {
         Demand::Present(figures) => format!("the driver reports {figures}"),
-        Demand::Stale(figures) => format!("the driver reports {figures}, or it stays as it was"),
+        Demand::Stale(figures) => format!("the driver reports {figures}; the previous value is allowed too"),
         Demand::Optional {
             figures, as_before, ..
         } => {
             let figures: Vec<String> = figures.iter().map(ToString::to_string).collect();
-            let before = if *as_before { ", or what it had before" } else { "" };
-            format!("allowed is none, or {}{before}", figures.join(" or "))
+            let before = if *as_before { ", or the previous value" } else { "" };
+            format!("allowed: no object, or {}{before}", figures.join(" or "))
         }
     }
 }
@@ -273,11 +273,11 @@ fn others(
         match fate(world, key, object) {
             Fate::Stays if there != Some(*object) => {
                 let what = if there.is_some() { "changed" } else { "removed" };
-                let detail = format!("it was {what}, and belongs to no publisher that runs");
+                let detail = format!("it was {what}, and belongs to no running publisher");
                 violations.push(on_object(rules::FOREIGN_OBJECT_CHANGED, key, detail));
             }
             Fate::Goes(rule) if there.is_some() => {
-                violations.push(on_object(rule, key, "it is still there".to_owned()));
+                violations.push(on_object(rule, key, "it still exists".to_owned()));
             }
             _ => {}
         }
@@ -285,7 +285,7 @@ fn others(
     for (key, object) in now {
         if !all.contains_key(*key) {
             let detail = format!(
-                "it is new, and no publisher knows it by its labels {:?}",
+                "it is new, and has the labels of no publisher: {:?}",
                 object.labels
             );
             violations.push(on_object(rules::WRONG_LABELS, key, detail));

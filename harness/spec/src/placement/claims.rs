@@ -33,12 +33,12 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NoPod => write!(f, "there is no such pod"),
+            Refusal::NoPod => write!(f, "the pod does not exist"),
             Refusal::ClaimMissing(name) => write!(f, "claim {name} does not exist"),
-            Refusal::ClaimGoing(name) => write!(f, "claim {name} is going, or lost its volume"),
-            Refusal::ClaimOfAnother(name) => write!(f, "claim {name} was not made for the pod"),
+            Refusal::ClaimGoing(name) => write!(f, "claim {name} is being deleted, or lost its volume"),
+            Refusal::ClaimOfAnother(name) => write!(f, "claim {name} was not created for the pod"),
             Refusal::ClaimUnbound(name) => {
-                write!(f, "claim {name} is to be bound without the pod, and is not")
+                write!(f, "claim {name} (Immediate binding) is not bound yet")
             }
         }
     }

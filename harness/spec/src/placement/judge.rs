@@ -63,18 +63,22 @@ impl View<'_> {
                     Refusal::NoPod => rules::NO_NODE,
                     _ => rules::NO_CLAIM,
                 };
-                vec![violation(rule, format!("it is on {node}, and {refusal}"))]
+                vec![violation(
+                    rule,
+                    format!("it was placed on {node}, although {refusal}"),
+                )]
             }
             (Outcome::On(node), Decision::Nodes(nodes)) => match nodes.get(node) {
-                None => vec![violation(rules::NO_NODE, format!("there is no node {node}"))],
+                None => vec![violation(rules::NO_NODE, format!("node {node} does not exist"))],
                 Some(NodeVerdict::Excluded(reasons)) => reasons
                     .iter()
-                    .map(|reason| violation(reason.rule(), format!("it is on {node}: {reason}")))
+                    .map(|reason| violation(reason.rule(), format!("it was placed on {node}: {reason}")))
                     .collect(),
                 Some(NodeVerdict::Fits(scores)) => {
                     let best = decision.best();
                     let is_wrong = self.is_scored() && !best.contains(node.as_str());
-                    let detail = || format!("it is on {node}, which scores {scores:?}; best: {best:?}");
+                    let detail =
+                        || format!("it was placed on {node} with score {scores:?}; best nodes: {best:?}");
                     is_wrong
                         .then(|| violation(rules::NOT_BEST, detail()))
                         .into_iter()
@@ -83,7 +87,7 @@ impl View<'_> {
             },
             (Outcome::Refused, decision) => {
                 let feasible: Vec<&str> = decision.feasible().collect();
-                let detail = || format!("it is refused, and fits on {}", feasible.join(", "));
+                let detail = || format!("it is unschedulable, although it fits on {}", feasible.join(", "));
                 (!feasible.is_empty())
                     .then(|| violation(rules::WRONGLY_REFUSED, detail()))
                     .into_iter()
@@ -102,7 +106,7 @@ impl View<'_> {
         is_about_nodes.then(|| Violation {
             rule: rules::UNEXPLAINED,
             subject: Subject::Pod(key.clone()),
-            detail: format!("its condition says `{refusal}`"),
+            detail: format!("its condition has the message `{refusal}`"),
         })
     }
 

@@ -57,20 +57,24 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Unschedulable => write!(f, "it takes no new pods"),
+            Reason::Unschedulable => write!(f, "the node is unschedulable"),
             Reason::Tainted(key) => write!(f, "the pod does not tolerate its taint {key}"),
-            Reason::NotSelected => write!(f, "the pod selects other nodes"),
-            Reason::TooManyVolumes(driver) => write!(f, "it has as many volumes of {driver} as it can have"),
+            Reason::NotSelected => write!(f, "the pod's node selector or affinity does not match"),
+            Reason::TooManyVolumes(driver) => write!(f, "the node has reached its volume limit of {driver}"),
             Reason::VolumeMissing(claim) => write!(f, "the volume of claim {claim} does not exist"),
-            Reason::VolumeElsewhere(claim) => write!(f, "it does not reach the volume of claim {claim}"),
-            Reason::SelectedElsewhere(claim) => write!(f, "another node was chosen for claim {claim}"),
-            Reason::NoProvisioner(claim) => write!(f, "nobody makes a volume for claim {claim}"),
-            Reason::NotAllowed(claim) => write!(f, "the class of claim {claim} allows no volume there"),
-            Reason::NotEnoughCapacity(claim) => {
-                write!(f, "no capacity object is large enough for claim {claim}")
+            Reason::VolumeElsewhere(claim) => {
+                write!(f, "the node has no access to the volume of claim {claim}")
             }
-            Reason::NotReserved => write!(f, "nothing is reserved for the pod there"),
-            Reason::Extender(name) => write!(f, "extender {name} refuses it"),
+            Reason::SelectedElsewhere(claim) => write!(f, "another node is selected for claim {claim}"),
+            Reason::NoProvisioner(claim) => write!(f, "no provisioner is running for claim {claim}"),
+            Reason::NotAllowed(claim) => {
+                write!(f, "the class of claim {claim} does not allow the node's topology")
+            }
+            Reason::NotEnoughCapacity(claim) => {
+                write!(f, "no capacity object has enough capacity for claim {claim}")
+            }
+            Reason::NotReserved => write!(f, "nothing is reserved for the pod on the node"),
+            Reason::Extender(name) => write!(f, "extender {name} rejects the node"),
             Reason::ExtenderFails(name) => write!(f, "extender {name} fails, and is not ignorable"),
         }
     }

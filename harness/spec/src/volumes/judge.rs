@@ -106,7 +106,7 @@ impl<'w> Open<'w> {
         let segment =
             places.find(|segment| backend.has_room(segment, &parameters, self.claim.is_block, wanted))?;
         let detail = format!(
-            "it has no volume, though there is room for {wanted} bytes at {}",
+            "it has no volume, although {wanted} bytes are available at {}",
             capacity_types::segment::format(&segment)
         );
         Some(violation(rules::NOT_PROVISIONED, key, detail))
@@ -117,7 +117,8 @@ impl<'w> Open<'w> {
         let registration = self.world.registration(&self.class.provisioner, node)?;
         // Without topology no other node is better.
         let is_kept = ledger.keeps_node(self.claim) && !registration.topology_keys.is_empty();
-        let detail = || format!("it keeps {node}, where RESOURCE_EXHAUSTED was answered");
+        let detail =
+            || format!("{node} is still selected, although CreateVolume returned RESOURCE_EXHAUSTED there");
         is_kept.then(|| violation(rules::SELECTED_NODE_RETAINED, key, detail()))
     }
 }
@@ -139,7 +140,7 @@ fn left(world: &World, ledger: &Ledger) -> Vec<Violation> {
     left.map(|(name, made)| Violation {
         rule: rules::VOLUME_NOT_DELETED,
         subject: Subject::Volume(name.to_owned()),
-        detail: format!("the driver still has {}, and nobody claims it", made.id),
+        detail: format!("the driver still has {}, which no PVC uses", made.id),
     })
     .collect()
 }

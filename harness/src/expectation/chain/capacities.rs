@@ -105,7 +105,7 @@ impl<'a> Window<'a> {
             .collect();
         let mut text = match segments.len() {
             0 => String::new(),
-            _ => format!("; asked about {}", Vec::from_iter(segments).join(" and ")),
+            _ => format!("; called for {}", Vec::from_iter(segments).join(" and ")),
         };
         let refused = self.facts.iter().rev().find_map(|fact| match &fact.what {
             What::Request(request)
@@ -209,7 +209,7 @@ impl<'a> Window<'a> {
                 Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
-            chain.missing(format!("the publisher puts {} right", commit.name), note);
+            chain.missing(format!("the publisher corrects {}", commit.name), note);
             return;
         }
         chain.found(format!("the object {} was written", commit.name), fact);
@@ -217,10 +217,10 @@ impl<'a> Window<'a> {
         if want == Row::Values(got) {
             chain.missing(
                 "the object stays",
-                "it was written as wanted, and changed or removed later",
+                "it was written as expected, and changed or deleted later",
             );
         } else {
-            chain.missing(format!("it says {want}"), format!("it says {got}"));
+            chain.missing(format!("the object has {want}"), format!("it has {got}"));
         }
     }
 

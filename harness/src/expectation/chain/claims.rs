@@ -85,7 +85,7 @@ impl<'a> Window<'a> {
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
         let last = self.creations(uid).next_back();
         let otherwise = || match (self.warning(uid), self.refused_pod(claim)) {
-            (Some(warning), _) => format!("never; the publisher says: {warning}"),
+            (Some(warning), _) => format!("never; the publisher reports: {warning}"),
             (None, Some((pod, why))) => format!("never; pod {pod} is refused: {why}"),
             (None, None) => "never".to_owned(),
         };

@@ -58,7 +58,7 @@ impl<'a> Window<'a> {
         let mut chain = Chain::default();
         if self.seen_by_scheduler(&mut chain, pod) {
             chain.missing(
-                format!("a refusal of pod {pod} that says “{want}”"),
+                format!("an unschedulable condition of pod {pod} with the text “{want}”"),
                 format!("got: {got}{}", self.without_tracking()),
             );
         }
@@ -69,10 +69,10 @@ impl<'a> Window<'a> {
     fn without_tracking(&self) -> String {
         let driver = &self.case.driver.name;
         match self.storage_capacity() {
-            None => format!("; there is no CSIDriver {driver}, so the scheduler looks at no capacity of it"),
+            None => format!("; CSIDriver {driver} does not exist, so the scheduler ignores its capacity"),
             Some(true) => String::new(),
             Some(false) => format!(
-                "; CSIDriver {driver} does not say storageCapacity: true, so the scheduler looks at no capacity of it"
+                "; CSIDriver {driver} does not say storageCapacity: true, so the scheduler ignores its capacity"
             ),
         }
     }
@@ -294,7 +294,9 @@ impl<'a> Window<'a> {
             },
             Some(claim) => match self.uid_of(claim).and_then(|uid| self.warning(&uid)) {
                 Some(warning) => {
-                    format!("claim {claim} is still to be provisioned there; the publisher says: {warning}")
+                    format!(
+                        "claim {claim} is still to be provisioned there; the publisher reports: {warning}"
+                    )
                 }
                 None => format!("claim {claim} is still to be provisioned there"),
             },

@@ -102,7 +102,7 @@ fn idle_systems_have_time_to_react() {
     assert_eq!(wait(&silent), 1_202, "it keeps calling");
     let (_, summary) = verdict(silent);
     assert!(
-        summary.ends_with("then no GetCapacity came for 1.2 s)"),
+        summary.ends_with("then no GetCapacity call was made for 1.2 s)"),
         "{summary}"
     );
     let (_, summary) = verdict(story(&placement(None)));
@@ -146,7 +146,7 @@ fn active_systems_extend_the_wait_up_to_ten_seconds() {
     busy.at_us = 10_100_000;
     let (_, summary) = verdict(busy);
     assert!(
-        summary.ends_with("(5 refreshes of 100 ms, then the systems were not done, for 10 s at most)"),
+        summary.ends_with("(5 refreshes of 100 ms, then the systems were still active, for at most 10 s)"),
         "{summary}"
     );
 }
@@ -221,7 +221,7 @@ fn patience_scales_all_waits() {
     assert_eq!(wait(&patient), 3_001);
     let (_, summary) = verdict(patient);
     assert!(
-        summary.contains("5 refreshes of 100 ms, times a patience of 3, then"),
+        summary.contains("5 refreshes of 100 ms, times --patience 3, then"),
         "{summary}"
     );
 }
@@ -334,7 +334,7 @@ fn the_wait_after_an_error_covers_the_systems_longest_back_off() {
     assert_eq!(wait(&after), 60_000);
     let (_, summary) = verdict(after);
     assert!(
-        summary.ends_with("then what had failed could be tried again for 60 s)"),
+        summary.ends_with("then failed operations could be retried for 60 s)"),
         "{summary}"
     );
 }
@@ -381,7 +381,7 @@ fn a_system_has_ten_seconds_to_retry_after_an_error() {
         assert_eq!(wait(&after), 10_000, "{trouble}");
         let (_, summary) = verdict(after);
         assert!(
-            summary.ends_with("then what had failed could be tried again for 10 s)"),
+            summary.ends_with("then failed operations could be retried for 10 s)"),
             "{summary}"
         );
     }
@@ -401,7 +401,7 @@ fn a_system_has_ten_seconds_to_retry_after_an_error() {
     assert!((3_900..4_000).contains(&wait(&before)), "{}", wait(&before));
     let (_, summary) = verdict(before);
     assert!(
-        summary.ends_with("then what had failed could be tried again for 10 s)"),
+        summary.ends_with("then failed operations could be retried for 10 s)"),
         "{summary}"
     );
 }

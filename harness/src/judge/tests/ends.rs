@@ -43,7 +43,7 @@ fn an_exit_with_another_text_fails() {
     let told = summary(&story);
     assert!(
         told.starts_with(
-            "it ended with other words; the publisher ends with “NAMESPACE”: publisher ended by itself"
+            "it exited with a different message; the publisher exits with “NAMESPACE”: publisher ended by itself"
         ),
         "{told}"
     );
@@ -55,7 +55,7 @@ fn a_program_that_keeps_running_fails() {
     story.next_bound();
     let told = summary(&story);
     assert!(
-        told.ends_with("the publisher ends by itself: it goes on"),
+        told.ends_with("the publisher exits: it is still running"),
         "{told}"
     );
 }

@@ -394,7 +394,7 @@ fn excessive_activity_is_explained_by_an_unmet_expectation() {
     story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
     let verdict = story.judge.verdict();
     let failure = verdict.failure().unwrap();
-    assert_eq!(failure.summary, "publisher floods: too much in one case");
+    assert_eq!(failure.summary, "publisher exceeds a limit: too much in one case");
     assert_eq!(failure.expect, Some(0));
     assert_eq!(failure.rows.len(), 1, "{:?}", failure.rows);
     let missing = failure.chain.first_missing().unwrap();

@@ -256,7 +256,7 @@ fn an_object_for_a_segment_without_nodes_is_extra() {
 fn an_object_that_no_client_requested_fails_at_once() {
     let mut story = begun();
     story.publish("harness", "added", &published("n3", GI));
-    let words = ["API-07", "nobody has asked for it"];
+    let words = ["API-07", "no request preceded the change"];
     assert_told(&story.failure(), "server/unrequested-change", &words);
 }
 
@@ -269,7 +269,7 @@ fn a_request_beyond_the_documented_rbac_rules_fails_at_once() {
     );
     let words = [
         "RBAC-08",
-        "publisher asks for list csistoragecapacities in all namespaces",
+        "publisher sent list csistoragecapacities in all namespaces",
     ];
     assert_told(&story.failure(), "always/not-granted", &words);
 }
@@ -332,7 +332,7 @@ fn publishing_more_than_the_driver_reported_fails_at_once() {
     assert_told(
         &story.failure(),
         "always/capacity-too-high",
-        &["SCHED-47", "never answered so much"],
+        &["SCHED-47", "more than the driver ever returned"],
     );
 }
 
@@ -343,7 +343,7 @@ fn a_get_capacity_call_for_an_unknown_segment_fails_at_once() {
     assert_told(
         &story.failure(),
         "always/unexpected-get-capacity",
-        &["none of its own", "GetCapacity"],
+        &["does not belong to the publisher's nodes", "GetCapacity"],
     );
 }
 
@@ -401,7 +401,7 @@ fn selecting_a_node_without_capacity_fails_at_once() {
         "persistentvolumeclaims",
         &claim(Some("n2")),
     );
-    let words = ["it is on n2", "no capacity object is large enough"];
+    let words = ["it was placed on n2", "no capacity object has enough capacity"];
     assert_told(&story.failure(), "placement/no-capacity", &words);
 }
 
@@ -536,7 +536,7 @@ fn an_unprovisioned_pvc_with_sufficient_capacity_has_a_row() {
     assert_told(
         &story.failure(),
         "volumes/not-provisioned",
-        &["Claim(\"app-0\")", "there is room"],
+        &["Claim(\"app-0\")", "bytes are available at"],
     );
 }
 

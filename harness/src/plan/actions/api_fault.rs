@@ -106,7 +106,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &FaultSpec) -> Resolved {
     let nameless = scope.faults.len() + 1;
     let id = spec.id.clone().unwrap_or_else(|| format!("fault {nameless}"));
     if !scope.faults.insert(id.clone()) {
-        return Err(format!("fault `{id}` was used before; give it another `id`"));
+        return Err(format!("an earlier fault has the id `{id}`; choose another `id`"));
     }
     let kills = spec.kill;
     let then = if kills {
@@ -130,7 +130,9 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &FaultSpec) -> Resolved {
 
 pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     if !scope.faults.contains(id) {
-        return Err(format!("there was no fault `{id}`; name one by its `id`"));
+        return Err(format!(
+            "no earlier `fault` has the id `{id}`; use the `id` of one"
+        ));
     }
     Ok(vec![(
         Action::RemoveFault(id.to_owned()),
@@ -151,7 +153,9 @@ fn rule(spec: &FaultSpec) -> Result<Rule, String> {
         effect: effect(spec)?,
     };
     match (rule.is_legal(), spec.illegal) {
-        (false, false) => Err("no real API server does this; say `illegal: true` if it is meant".to_owned()),
+        (false, false) => {
+            Err("no real API server does this; write `illegal: true` if that is intended".to_owned())
+        }
         (true, true) => Err("a real API server may do this; remove `illegal`".to_owned()),
         _ => Ok(rule),
     }

@@ -60,7 +60,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &CsiCallSpec) -> Resolved {
         .transpose()?;
     if !scope.answers.insert(spec.name.clone()) {
         return Err(format!(
-            "`{}` is asked for already; choose another name",
+            "another `callDriver` has the name `{}` already; choose another name",
             spec.name
         ));
     }
@@ -101,7 +101,7 @@ fn kind(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
         _ => {
             let (call, calls) = (&spec.call, PLAIN.map(Method::as_str).join(", "));
             return Err(format!(
-                "`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
+                "`{call}` is not supported; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
             ));
         }
     })

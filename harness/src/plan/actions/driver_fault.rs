@@ -22,7 +22,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
     scope.callers.check(Some(vocabulary::method(&spec.method)?))?;
     if let Some(code) = &spec.code {
         if vocabulary::code(code)? == Code::Ok {
-            return Err("`OK` is no error; leave `code` out, or choose another".to_owned());
+            return Err("`OK` is no error; remove `code`, or choose another".to_owned());
         }
         spec.message
             .get_or_insert_with(|| "scripted by the case".to_owned());
@@ -32,7 +32,9 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
     if let Some(id) = &id
         && !scope.scripts.insert(id.clone())
     {
-        return Err(format!("script `{id}` was used before; give it another `id`"));
+        return Err(format!(
+            "an earlier `driverFault` has the id `{id}`; choose another `id`"
+        ));
     }
     let note = format!("the driver is told: {rule}{}", which(rule.skip, rule.times));
     Ok(vec![(Action::Script { id, rule }, note)])
@@ -41,7 +43,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
 pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     if !scope.scripts.contains(id) {
         return Err(format!(
-            "there was no script `{id}` of the driver; name one by its `id`"
+            "no earlier `driverFault` has the id `{id}`; use the `id` of one"
         ));
     }
     let note = format!("the driver no longer does as {id} says");
@@ -60,7 +62,10 @@ pub(super) fn which(skip: u32, times: Option<u32>) -> String {
 
 /// Converts a size to int64, the type of CSI capacity fields.
 fn figure(size: &Size) -> Result<i64, String> {
-    let out_of_range =
-        |_| format!("`{size}` is none of the 64 bits that CSI has for it; write one such as 30Gi");
+    let out_of_range = |_| {
+        format!(
+            "`{size}` does not fit into an int64, the type of CSI capacity fields; write a size such as 30Gi"
+        )
+    };
     size.bytes().try_into().map_err(out_of_range)
 }

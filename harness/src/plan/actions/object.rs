@@ -167,7 +167,5 @@ fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, 
 /// Whether the resource is namespaced.
 fn is_namespaced(resource: &str) -> Result<bool, String> {
     let known = ResourceRef::by_plural(resource).map(|(_, namespaced)| namespaced);
-    known.ok_or_else(|| {
-        format!("resource `{resource}` is not known; give its plural name, such as `replicasets`")
-    })
+    known.ok_or_else(|| format!("unknown resource `{resource}`; use the plural name, such as `replicasets`"))
 }

@@ -116,7 +116,7 @@ fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
     }
     match &claim.size {
         Some(size) if size.bytes() < 1 => Err(format!(
-            "`{size}` is no size of a claim; write one of at least 1 byte, such as 10Gi"
+            "`{size}` is no valid size of a PVC; write at least 1 byte, such as 10Gi"
         )),
         _ => Ok(()),
     }

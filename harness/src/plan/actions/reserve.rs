@@ -39,7 +39,7 @@ const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReserveSpec) -> Resolved {
     if !scope.reservations.insert(spec.name.clone()) {
         return Err(format!(
-            "reservation `{}` was used before; give it another `name`",
+            "an earlier reservation has the name `{}`; choose another `name`",
             spec.name
         ));
     }
@@ -62,7 +62,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReserveSpec) -> Resolved {
 pub(super) fn resolve_end(scope: &mut Scope<'_>, name: &str) -> Resolved {
     if !scope.reservations.contains(name) {
         return Err(format!(
-            "there was no reservation `{name}`; name one that was made"
+            "no earlier `reserve` has the name `{name}`; use the name of one"
         ));
     }
     let note = format!("the extender ends reservation {name}");

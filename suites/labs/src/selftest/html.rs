@@ -33,8 +33,8 @@ pub fn page(report: &SelftestReport) -> String {
         footer {
             p {
                 "Made by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) } " on "
-                (report.started) ": " (report.runs) " runs (" (report.unreached) " pairs left out: the case never comes to what the defect breaks) in " (format_args!("{:.1}", report.seconds))
-                " s. The same record stands in " code { "selftest.json" } ", format " (report.format) "."
+                (report.started) ": " (report.runs) " runs (" (report.unreached) " pairs left out: the case never reaches the code that the defect changes) in " (format_args!("{:.1}", report.seconds))
+                " s. The same record is in " code { "selftest.json" } ", format " (report.format) "."
             }
         }
     };

@@ -24,7 +24,7 @@ pub enum Found {
     Passed,
     /// The case failed: it detected the defect, if there was one.
     Failed,
-    /// Inconclusive twice, because the machine was too busy.
+    /// Inconclusive twice, because the host was too busy.
     Undecided,
     /// The case could not be run.
     Broken,

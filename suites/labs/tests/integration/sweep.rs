@@ -71,7 +71,10 @@ async fn entries_with_another_pattern_or_case_excuse_no_cell() {
 #[tokio::test]
 async fn known_failing_and_skipped_cases_are_not_swept() {
     let ignores = "publisher-ignores-maximum";
-    let known = sweep(ignores, manifest("publisher.central", &[(CASE, "it says 10Gi")]));
+    let known = sweep(
+        ignores,
+        manifest("publisher.central", &[(CASE, "the object has 10Gi")]),
+    );
     let Err(SweepError::Known(place)) = cells(&known).await else {
         panic!("it is swept");
     };

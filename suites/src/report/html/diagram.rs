@@ -29,7 +29,7 @@ pub(super) fn figure(story: &Story, case: &CaseRecord) -> Markup {
         @if !scene.moments.is_empty() {
             figure {
                 figcaption {
-                    h4 { "Who said what to whom" }
+                    h4 { "Requests, events and calls between programs" }
                     p.quiet {
                         "Time goes downwards and is in seconds since the step began. The verdict rests on the facts in bold with a \
                          full dot."
@@ -56,7 +56,7 @@ fn drawing(scene: &Scene, id: &str) -> Markup {
     let width = TIMES + scene.lanes.len() * COLUMN + LETTERS * LETTER;
     html! {
         svg.diagram viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
-            aria-label={ "Space-time diagram of " (id) "; the same facts stand in the text below" } {
+            aria-label={ "Space-time diagram of " (id) "; the text below contains the same facts" } {
             defs {
                 marker id={ "tip-" (id) } viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9"
                     markerUnits="userSpaceOnUse" orient="auto" { path.tip d="M0 0L8 4L0 8z" {} }

@@ -112,7 +112,7 @@ fn about(report: &Report) -> Markup {
             "Each case starts a small Kubernetes control plane of its own and a CSI driver with storage pools, lets the \
              programs under test work, and watches. A pool’s free bytes go one way: the " em { "driver" } " answers GetCapacity, a "
             em { "publisher" } " writes that into CSIStorageCapacity objects in the " em { "API server" } ", and a "
-            em { "scheduler" } " reads them to place pods. A failure says where on that way it went wrong."
+            em { "scheduler" } " reads them to place pods. A failure names the first step of this path that went wrong."
         }
     }
 }
@@ -151,7 +151,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
         ),
         (
             "Without a verdict",
-            "These say nothing about the system: they could not be run, or the machine was too busy to decide.",
+            "These have no verdict about the system: they could not be run, or the host was too busy.",
             of(&|case| matches!(case.verdict, CaseVerdict::Error | CaseVerdict::Inconclusive)),
         ),
         (
@@ -211,7 +211,7 @@ fn footer(report: &Report) -> Markup {
                 ": poll interval " (settings.refresh_milliseconds) " ms, bounds × " (settings.patience) ", "
                 (settings.attempts) " attempt(s) per case, API server " (settings.api_server) "."
                 @if !features.is_empty() { " It claims " (features.join(", ")) "." }
-                " The same record stands in " code { "report.json" } ", format " (report.format) "."
+                " The same record is in " code { "report.json" } ", format " (report.format) "."
             }
         }
     }

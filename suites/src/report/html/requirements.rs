@@ -11,7 +11,7 @@ use super::anchor::{CASES, to_case};
 use crate::{Catalogue, Entry};
 
 /// Title of the page and of links to it.
-pub(super) const TITLE: &str = "What the documents ask, and what shows it";
+pub(super) const TITLE: &str = "Requirements of the documents, and their evidence";
 
 /// Number of cases shown per requirement; further ones are folded.
 const SHOWN: usize = 6;

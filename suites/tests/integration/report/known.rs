@@ -22,7 +22,7 @@ fn a_stale_entry_is_reported_with_the_case_result_and_a_remedy() {
         ("pass", "scheduler/filter/known passes; remove the entry"),
         (
             "fail",
-            "what fails there says something else; correct `fails`, or remove the entry",
+            "the failure has a different message; correct `fails`, or remove the entry",
         ),
         (
             "skip",

@@ -49,7 +49,7 @@ pub(super) fn validate(documents: &Documents, driver: &CsiDriver) -> Result<(), 
     for (place, pool) in pools.iter().enumerate() {
         let name = &pool.name;
         if pools[..place].iter().any(|other| other.name == *name) {
-            return Err(format!("pool {name} is there twice"));
+            return Err(format!("duplicate pool {name}"));
         }
         if documents.both_are_refused && pool.node_topology.is_some() && pool.node_list.is_some() {
             return Err(format!(
