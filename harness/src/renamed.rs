@@ -241,7 +241,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::manifest::{Manifest, Words};
+    use crate::manifest::{FailurePattern, Manifest};
     use crate::plan::resolve;
     use crate::scenario::parse;
 
@@ -354,7 +354,7 @@ mod tests {
             .expect("a valid case");
         assert!(plan.features().contains("publisher.retain-unknown-capacity"));
         assert!(plan.excused_rules.contains("objects/duplicate"));
-        let pattern = Words::parse("no object (objects/doubled: *").expect("a valid pattern");
+        let pattern = FailurePattern::parse("no object (objects/doubled: *").expect("a valid pattern");
         assert_eq!(pattern.to_string(), "no object (objects/duplicate: *");
     }
 
