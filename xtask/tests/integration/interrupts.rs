@@ -63,9 +63,9 @@ fn long_commands_report_what_an_interrupt_means() {
         (&["e2e", "--keep-going"][..], " cases have no verdict"),
         (&["selftest"], ""),
         (&["explore", "--budget=1h"], ""),
-        (&["study", "burst"], "nothing is said"),
-        (&["bench", "publisher", "--as-built"], "nothing is told"),
-        (&["bench", "scheduler", "--as-built"], "nothing is told"),
+        (&["study", "burst"], "none are printed"),
+        (&["bench", "publisher", "--as-built"], "none are printed"),
+        (&["bench", "scheduler", "--as-built"], "none are printed"),
         (&["rbac", "publisher"], "not proven"),
         (&["sweep", "publisher/value"], "0 of 16 cases were swept"),
         (

@@ -3,8 +3,9 @@
 use super::Resolved;
 use crate::plan::scope::Scope;
 use crate::plan::{Action, settings};
+use crate::renamed::old_of;
 use crate::scenario::{PublisherSpec, Role, SchedulerSpec};
-use crate::settings::{Settings, of_role};
+use crate::settings::{Setting, Settings, of_role};
 
 pub(super) fn resolve_stop(_: &mut Scope<'_>, role: &Role) -> Resolved {
     Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))])
@@ -47,7 +48,9 @@ fn of_scheduler(spec: &SchedulerSpec) -> String {
 }
 
 fn unusual(role: Role, settings: &Settings) -> String {
-    let values = of_role(role).map(|setting| (setting.name, setting.value(settings)));
+    // Actions of stored journals are found by their text, which has the old names.
+    let name = |setting: &Setting| old_of(setting.name).unwrap_or(setting.name);
+    let values = of_role(role).map(|setting| (name(setting), setting.value(settings)));
     let words: Vec<_> = values
         .filter(|(_, value)| !value.is_usual)
         .map(|(name, value)| format!("{name} {}", value.text))

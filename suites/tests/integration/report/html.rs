@@ -289,7 +289,7 @@ proptest! {
 fn a_finding_shows_the_text_and_source_of_its_rule() {
     let mut report = every_verdict();
     let folder = written(&report);
-    let demand = "demanded: the arguments of a CSI call are what the specification allows (CSI, GetCapacityRequest and \
+    let demand = "demanded: the arguments of a CSI call are valid according to the CSI spec (CSI, GetCapacityRequest and \
                   CreateVolumeRequest)";
     let page = read(&folder, "report.html");
     assert!(page.contains(demand), "{page}");
