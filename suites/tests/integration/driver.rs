@@ -179,7 +179,7 @@ async fn cases_that_configure_the_driver_are_skipped_with_a_reason() {
     for (case, why) in [
         (
             "driver/capacity/offered/not-advertised",
-            "it sets what the driver is able to (`driver`), which only the built-in driver supports",
+            "it sets capabilities of the driver (`driver`), which only the built-in driver supports",
         ),
         (
             "publisher/value/maximum",

@@ -71,7 +71,7 @@ fn the_manifest_of_a_driver_loads_and_driver_cases_apply() {
     assert_eq!(skipped.len(), 1, "{out}");
     assert!(
         skipped[0].contains(
-            "it sets what the driver is able to (`driver`), which only the built-in driver supports"
+            "it sets capabilities of the driver (`driver`), which only the built-in driver supports"
         ),
         "{out}"
     );

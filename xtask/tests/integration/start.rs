@@ -325,7 +325,7 @@ fn missing_arguments_without_a_terminal_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (code, _, error) = asked(folder.path(), &["init"], "");
     assert_eq!(code, Some(2));
-    assert!(error.contains("say it with --role"), "{error}");
+    assert!(error.contains("add --role"), "{error}");
     assert!(
         xtask(&["init", "--role=publisher", "--", "/no/program"])
             .status

@@ -190,7 +190,7 @@ fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
         (step("~"), ":13:9: the value is empty; expected one of backend, "),
         (
             step("removeDriverFault: {id: slow}"),
-            ":13:16: `removeDriverFault` takes a string, and no list or map: ",
+            ":13:28: `removeDriverFault` takes a string, and no list or map: ",
         ),
         (
             text.replacen(whole, "do: {pod: {name: app}}", 1),
