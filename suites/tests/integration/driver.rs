@@ -183,7 +183,7 @@ async fn cases_that_configure_the_driver_are_skipped_with_a_reason() {
         ),
         (
             "publisher/value/maximum",
-            "it sets what storage there is (`backend`), which only the built-in driver supports",
+            "it sets its storage (`backend`), which only the built-in driver supports",
         ),
         (
             "driver/story/second-node",
