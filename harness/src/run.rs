@@ -66,7 +66,7 @@ pub async fn run_and_keep(
     let (observer, patience, seed) = (options.observer.clone(), options.patience, options.seed);
     let mut judge = Judge::new(&plan);
     if observer.is_some() {
-        judge.forget_facts();
+        judge.drop_facts();
     }
     let mut cluster = Cluster::start(executed, systems, &journal, options).await?;
     let mut runner = Runner {
@@ -263,7 +263,7 @@ impl Runner<'_> {
             self.read_metrics(cluster).await;
         };
         let next_fact = self.journal.wait_longer_than(self.next);
-        let reads = self.judge.reads_metrics_anew();
+        let reads = self.judge.must_reread_metrics();
         let Some((at, bound)) = self.judge.next_bound() else {
             return if reads { read.await } else { next_fact.await };
         };
@@ -282,7 +282,7 @@ impl Runner<'_> {
 
     /// Reads the metrics that expectations wait for.
     async fn read_metrics(&self, cluster: &Cluster) {
-        if self.judge.reads_metrics() {
+        if self.judge.needs_metrics() {
             cluster.read_metrics().await;
         }
     }

@@ -28,7 +28,7 @@ pub fn carry(files: Carried) {
 /// The cases of this project. In a checkout they are read from disk each time, with paths relative to the current directory.
 pub fn case_files() -> CaseFiles {
     let Some(checkout) = checkout() else {
-        return CaseFiles::Carried(carried().cases);
+        return CaseFiles::Embedded(carried().cases);
     };
     let folder = cases_of(checkout);
     let here = std::env::current_dir().unwrap_or_default();

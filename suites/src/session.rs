@@ -11,7 +11,7 @@ use harness::judge::{Failure, Finding, SpecRule, Verdict, findings};
 use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
-use harness::report::{Context, Paint, failure, last_logged, said};
+use harness::report::{Context, Paint, failure, last_logged, logged_errors};
 use harness::scenario::Role;
 use harness::system::Systems;
 use harness::{LiveCluster, Outcome, RunOptions, StartError, record};
@@ -434,8 +434,8 @@ fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
 pub fn explain_failure(plan: &Plan, outcome: &Outcome, rerun: String, files: Vec<String>) -> Option<String> {
     let context = Context {
         requirements: Catalogue::load().of(plan),
-        is_undecided: matches!(outcome.verdict, Verdict::Inconclusive(_)),
-        said: said(&outcome.logs),
+        is_inconclusive: matches!(outcome.verdict, Verdict::Inconclusive(_)),
+        logged_errors: logged_errors(&outcome.logs),
         rerun,
         files,
     };

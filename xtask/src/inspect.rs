@@ -8,7 +8,7 @@ use suites::harness::invocation::program;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;
 use suites::harness::record;
-use suites::harness::report::{Context, Paint, case_timeline, expectation, failure, said};
+use suites::harness::report::{Context, Paint, case_timeline, expectation, failure, logged_errors};
 use suites::report::{RECORD, Report};
 
 use crate::args::{ExplainArgs, ListArgs, SelectArgs};
@@ -208,7 +208,7 @@ fn cluster(plan: &Plan) -> String {
         listed("capacity objects", named("CSIStorageCapacity")),
         plan.is_distributed()
             .then(|| "a publisher on each node".to_owned()),
-        (!plan.has_usual_release()).then(|| format!("release {} at the start", plan.release)),
+        (!plan.has_default_release()).then(|| format!("release {} at the start", plan.release)),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match parts.is_empty() {
@@ -239,8 +239,8 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
     };
     let context = Context {
         requirements: Catalogue::load().of(&plan),
-        is_undecided: matches!(verdict, Verdict::Inconclusive(_)),
-        said: said(&record::logs(folder)),
+        is_inconclusive: matches!(verdict, Verdict::Inconclusive(_)),
+        logged_errors: logged_errors(&record::logs(folder)),
         rerun: rerun(&plan, folder),
         files: Vec::new(),
     };

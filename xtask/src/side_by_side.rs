@@ -9,7 +9,7 @@ use suites::CaseResult;
 use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::harness::record;
-use suites::harness::report::{Comparison, Paint, Turn, compare};
+use suites::harness::report::{Comparison, Paint, ValueChange, compare};
 use suites::report::CaseRecord;
 use tokio::runtime::Runtime;
 
@@ -131,7 +131,7 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
         None => out.push_str("\n  They never differ in what is looked at.\n"),
         Some(first) => {
             let _ = writeln!(out, "\n  They first differ in {}:", first.subject);
-            let format = |turn: &Option<Turn>| match turn {
+            let format = |change: &Option<ValueChange>| match change {
                 Some(it) => {
                     let step = plan.steps.get(it.step).map_or("", |step| &step.id);
                     format!("{}  step “{step}” {:+.3}s", it.value, it.seconds)
@@ -143,7 +143,7 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
     }
     let step = plan.steps.get(compared.step).map_or("", |step| &step.id);
     let _ = writeln!(out, "\n  At the end of step {} “{step}”:", compared.step + 1);
-    let differs = |side: &&suites::harness::report::Side| side.got[0] != side.got[1];
+    let differs = |side: &&suites::harness::report::ValuePair| side.got[0] != side.got[1];
     let (different, same): (Vec<_>, Vec<_>) = compared.rows.iter().partition(differs);
     let shown = different
         .iter()
@@ -157,7 +157,7 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
         let _ = writeln!(out, "    … and {} more", compared.rows.len() - ROWS);
     }
     out.push_str("\n  Writes and CSI calls until then:\n");
-    for (kind, counts) in &compared.efforts {
+    for (kind, counts) in &compared.operations {
         let mark = if counts[0] == counts[1] { "=" } else { "~" };
         line(out, mark, kind, &counts.map(|count| count.to_string()));
     }

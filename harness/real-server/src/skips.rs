@@ -2,7 +2,7 @@
 
 use fake_apiserver::{Effect, Release};
 use harness::plan::{Action, Plan};
-use harness::scenario::Speaker;
+use harness::scenario::MetricsSource;
 use serde_json::Value;
 
 use crate::names::SUFFIX_MAX;
@@ -32,7 +32,7 @@ pub(crate) fn skip_reason(minor: u8, plan: &Plan) -> Option<String> {
                 .to_owned(),
         );
     }
-    if plan.reads_metrics_of(Speaker::Server) {
+    if plan.reads_metrics_of(MetricsSource::Server) {
         return Some(
             "it reads metrics of the API server, which include requests of other clients on a real one"
                 .to_owned(),

@@ -19,8 +19,9 @@ impl Cluster {
     /// Returns the number of executed actions.
     pub(crate) async fn prepare(&mut self, plan: &Plan) -> Result<usize, StartError> {
         let actions = plan.steps.first().map_or(&[][..], |step| &step.actions);
-        let is_fault =
-            |(action, _): &&(Action, String)| matches!(action, Action::Fault { .. } | Action::Script { .. });
+        let is_fault = |(action, _): &&(Action, String)| {
+            matches!(action, Action::Fault { .. } | Action::DriverFault { .. })
+        };
         let count = actions.iter().take_while(is_fault).count();
         self.act(plan, 0, 0..count).await?;
         Ok(count)
@@ -95,7 +96,7 @@ impl Cluster {
 
     async fn perform(&mut self, plan: &Plan, action: &Action) -> Result<(), Problem> {
         match action {
-            Action::Pool(segment, storage) => {
+            Action::SetPool(segment, storage) => {
                 match storage {
                     Some(storage) => self.set_pool(segment, storage),
                     None => self.driver.remove_pool(segment),
@@ -140,7 +141,7 @@ impl Cluster {
             Action::CsiCall(call) => self.call(plan, call).await?,
             Action::Discover(resource) => self.discover(resource).await,
             Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
-            Action::Script { id, rule } => {
+            Action::DriverFault { id, rule } => {
                 let scripted = self.driver.add_rule(rule.clone());
                 let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
                 self.scripts.extend(id.clone().map(|id| (id, rule)));
@@ -165,13 +166,13 @@ impl Cluster {
             Action::Start(role) => {
                 self.start_again(plan, *role).await?;
             }
-            Action::Republish(settings) => {
+            Action::RestartPublisher(settings) => {
                 self.fleet.stop(Role::Publisher).await;
                 self.settings.publisher = *settings;
                 self.settings.refresh = interval(*settings, self.refresh);
                 self.start_again(plan, Role::Publisher).await?;
             }
-            Action::Reschedule(settings) => {
+            Action::RestartScheduler(settings) => {
                 self.fleet.stop(Role::Scheduler).await;
                 self.settings.scheduler = settings.clone();
                 self.start_again(plan, Role::Scheduler).await?;
@@ -268,7 +269,7 @@ impl Cluster {
             Target::Labelled(labelled) => {
                 let objects = self.state.objects(&labelled.resource);
                 let matching = objects.filter(|((namespace, _), object)| {
-                    labelled.means(namespace.as_deref().unwrap_or_default(), object)
+                    labelled.selects(namespace.as_deref().unwrap_or_default(), object)
                 });
                 let references = matching
                     .map(|((namespace, name), _)| object_ref(&labelled.resource, namespace.as_deref(), name));

@@ -140,7 +140,7 @@ impl Api {
             release: plan.release,
             gates: plan.gates.clone(),
             // With removed versions still served, a program older than the server is one finding instead of a failure of every case.
-            removed_versions: with_tls && plan.has_usual_release(),
+            removed_versions: with_tls && plan.has_default_release(),
             authorization: match plan.grants.is_empty() {
                 true => Authorization::AlwaysAllow,
                 false => Authorization::Rbac,

@@ -17,7 +17,7 @@ use super::endpoint::Endpoint;
 use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
 use crate::network::Network;
 use crate::plan::{CsiCall, CsiCallKind, Plan};
-use crate::scenario::{AnswerSpec, Role};
+use crate::scenario::{ResponseSpec, Role};
 use crate::segment::Segments;
 use crate::start_error::StartError;
 
@@ -211,7 +211,7 @@ impl Cluster {
     }
 
     /// Repeats a call until the values of its response meet `until`, at most for [`CALL_TIMEOUT`].
-    async fn call_until(&self, caller: &CsiClient, request: CsiRequest, until: &AnswerSpec) -> CsiResponse {
+    async fn call_until(&self, caller: &CsiClient, request: CsiRequest, until: &ResponseSpec) -> CsiResponse {
         let end = Instant::now() + CALL_TIMEOUT;
         loop {
             let reply = caller.call(request.clone()).await;

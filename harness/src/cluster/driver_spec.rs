@@ -17,7 +17,7 @@ pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec 
         reports_reserved: plan.driver.reports_reserved,
         exhausted: plan.driver.exhausted.into(),
         capacity_variation: plan.driver.varies_by,
-        reports_volume_size: plan.driver.tells_volume_size,
+        reports_volume_size: plan.driver.returns_volume_size,
         lenient: !plan.driver.strict,
         version: plan.driver.version,
         creates_target_paths: latency.is_none(),

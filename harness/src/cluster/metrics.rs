@@ -10,7 +10,7 @@ use super::Cluster;
 use crate::client_name::HARNESS;
 use crate::journal::{MetricsFact, Reading, What};
 use crate::plan::Plan;
-use crate::scenario::{Role, Speaker};
+use crate::scenario::{MetricsSource, Role};
 use crate::start_error::StartError;
 use capacity_types::exposition::samples_of;
 
@@ -19,7 +19,7 @@ const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The metrics that a case reads, and their addresses.
 pub(super) struct Metrics {
-    speakers: BTreeSet<Speaker>,
+    sources: BTreeSet<MetricsSource>,
     names: BTreeSet<String>,
     /// Metrics address by client name.
     addresses: BTreeMap<Arc<str>, String>,
@@ -31,7 +31,7 @@ impl Metrics {
     /// The metrics that a plan reads.
     pub(super) fn of(plan: &Plan) -> Self {
         Metrics {
-            speakers: plan.metrics_speakers(),
+            sources: plan.metrics_sources(),
             names: plan.metric_names().into_iter().map(str::to_owned).collect(),
             addresses: BTreeMap::new(),
             token: OnceLock::new(),
@@ -44,9 +44,9 @@ impl Cluster {
     pub(super) fn metrics_address(&mut self, role: Role, client: &str) -> Result<Option<String>, StartError> {
         if !self
             .metrics
-            .speakers
+            .sources
             .iter()
-            .any(|speaker| speaker.role() == Some(role))
+            .any(|source| source.role() == Some(role))
         {
             return Ok(None);
         }
@@ -66,11 +66,11 @@ impl Cluster {
     /// Scrapes all running programs whose metrics the case refers to, and records the result.
     pub(crate) async fn read_metrics(&self) {
         let mut readings = Vec::new();
-        for speaker in &self.metrics.speakers {
-            let Some(role) = speaker.role() else {
+        for source in &self.metrics.sources {
+            let Some(role) = source.role() else {
                 let url = format!("{}/metrics", self.api.url());
                 readings.push(
-                    self.reading(speaker.as_str().into(), &url, Some(self.token()))
+                    self.reading(source.as_str().into(), &url, Some(self.token()))
                         .await,
                 );
                 continue;

@@ -26,7 +26,7 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
 /// The plan without driver faults.
 pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     replace(&mut plan, |action| match action {
-        Action::Script { .. } => Vec::new(),
+        Action::DriverFault { .. } => Vec::new(),
         action => vec![action],
     });
     plan
@@ -34,7 +34,7 @@ pub(super) fn without_scripts(mut plan: Plan) -> Plan {
 
 /// Driver fault rules of a plan, in order.
 pub(super) fn scripts(plan: &Plan) -> Vec<&Rule> {
-    plan.scripts().collect()
+    plan.driver_fault_rules().collect()
 }
 
 /// Inserts actions after existing ones.

@@ -6,7 +6,7 @@ use fake_csi::{Access, Code, Device, Effect, Method, Rule, Storage};
 
 use super::actions::{add_behind, begin_with, each, replace};
 use crate::plan::{Action, CsiCall, CsiCallKind, Plan};
-use crate::scenario::AnswerSpec;
+use crate::scenario::ResponseSpec;
 
 pub(super) fn hide_segments(plan: &mut Plan) {
     let segments = plan.driver_nodes.iter_mut().map(|(_, segment)| segment);
@@ -154,7 +154,7 @@ pub(super) fn forget_holders(plan: &mut Plan) {
 pub(super) fn miscall_exhaustion(plan: &mut Plan) {
     plan.driver.exhausted = Code::Internal.into();
     each(plan, |action| {
-        if let Action::Script { rule, .. } = action
+        if let Action::DriverFault { rule, .. } = action
             && let Effect::Code(code @ Code::ResourceExhausted, _) = &mut rule.effect
         {
             *code = Code::Internal;
@@ -168,7 +168,7 @@ pub(super) fn be_asked_by_others(plan: &mut Plan) {
     add_behind(plan, |action| {
         let is_cause = match action {
             Action::Create(object) => object["kind"] == "Pod",
-            action => matches!(action, Action::Pool(..)),
+            action => matches!(action, Action::SetPool(..)),
         };
         calls += 1;
         let call = CsiCall {
@@ -176,7 +176,7 @@ pub(super) fn be_asked_by_others(plan: &mut Plan) {
             class: None,
             segment: segment.clone(),
             kind: CsiCallKind::Capacity(BTreeMap::new()),
-            until: AnswerSpec::default(),
+            until: ResponseSpec::default(),
         };
         is_cause.then_some(Action::CsiCall(call)).into_iter().collect()
     });
@@ -205,7 +205,7 @@ fn each_storage(plan: &mut Plan, mut change: impl FnMut(&mut Storage)) {
         .iter_mut()
         .for_each(|(_, storage)| change(storage));
     each(plan, |action| {
-        if let Action::Pool(_, Some(storage)) = action {
+        if let Action::SetPool(_, Some(storage)) = action {
             change(storage);
         }
     });
@@ -261,6 +261,8 @@ fn once(script: Rule) -> Rule {
 fn script(plan: &mut Plan, scripts: impl IntoIterator<Item = Rule>) {
     begin_with(
         plan,
-        scripts.into_iter().map(|rule| Action::Script { id: None, rule }),
+        scripts
+            .into_iter()
+            .map(|rule| Action::DriverFault { id: None, rule }),
     );
 }

@@ -186,7 +186,7 @@ impl Defect {
     /// Whether this defect may change a run of the plan in what the case is about, given the facts of a run without it.
     pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
         let spoiled = self.spoil(plan);
-        if plan.has_late_answers() {
+        if plan.delays_responses() {
             return spoiled != *plan;
         }
         let (scripts, own) = (actions::scripts(&spoiled), actions::scripts(plan));

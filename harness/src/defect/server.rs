@@ -7,7 +7,7 @@ use fake_apiserver::{Effect, Match, Release, Rule, Verb};
 use super::actions::{begin_with, each};
 use crate::expectation::Predicate;
 use crate::plan::{Action, Plan};
-use crate::scenario::Speaker;
+use crate::scenario::MetricsSource;
 
 type Gates = BTreeMap<String, bool>;
 
@@ -39,7 +39,7 @@ pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
         if let Predicate::Metrics(metrics) = &mut expect.predicate {
             metrics
                 .0
-                .retain(|metric| metric.of != Speaker::Server || !metric.series.name.starts_with(name));
+                .retain(|metric| metric.of != MetricsSource::Server || !metric.series.name.starts_with(name));
         }
     }
 }

@@ -88,15 +88,15 @@ impl Expectation for Count {
     fn chain(&self, window: &Window<'_>, seen: &Seen, decided_by: u64) -> Chain {
         let of = self.of.format();
         if let Some(limit) = seen.limit.filter(|limit| seen.count > *limit) {
-            return window.offence_chain(&format!("at most {limit} × {of}"), decided_by);
+            return window.violation_chain(&format!("at most {limit} × {of}"), decided_by);
         }
         let mut chain = Chain::default();
-        let note = format!("{}{}", format_seen(seen.count), self.of.instead(window));
+        let note = format!("{}{}", format_seen(seen.count), self.of.nearest_fact(window));
         chain.missing(format!("{} × {of}", self.min), note);
         chain
     }
 
-    fn summary(&self, seen: &Seen, reason: Reason, late: &dyn Fn() -> String) -> Option<String> {
+    fn summary(&self, seen: &Seen, reason: Reason, timeout: &dyn Fn() -> String) -> Option<String> {
         let of = self.of.format();
         let times = format_seen(seen.count);
         Some(match reason {
@@ -104,7 +104,7 @@ impl Expectation for Count {
                 let limit = seen.limit.unwrap_or_default();
                 format!("{of} was {times}; at most {limit} allowed")
             }
-            _ => format!("{}: {of} was {times}", late()),
+            _ => format!("{}: {of} was {times}", timeout()),
         })
     }
 }

@@ -13,8 +13,11 @@ pub(super) fn first_difference(resource: &str, want: &Value, got: &Value) -> Opt
 fn difference(resource: &str, path: &str, want: &Value, got: &Value) -> Option<(String, String)> {
     match (want, got) {
         (Value::Null, Value::Null) => None,
-        (Value::Object(want), Value::Object(got)) if is_selector(resource, path) => {
-            let (want, got) = (Value::Object(in_labels(want)), Value::Object(in_labels(got)));
+        (Value::Object(want), Value::Object(got)) if is_topology_selector(resource, path) => {
+            let (want, got) = (
+                Value::Object(normalized_selector(want)),
+                Value::Object(normalized_selector(got)),
+            );
             let fields = ["matchLabels", "matchExpressions"].into_iter();
             let mut pairs = fields.map(|key| (format!("{path}.{key}"), &want[key], &got[key]));
             pairs.find_map(|(path, want, got)| difference(resource, &path, want, got))
@@ -28,7 +31,9 @@ fn difference(resource: &str, path: &str, want: &Value, got: &Value) -> Option<(
                 .into_iter()
                 .find_map(|(at, (want, got))| difference(resource, &format!("{path}[{at}]"), want, got))
         }
-        (Value::String(want), Value::String(got)) if is_size(resource, path) && is_same_size(want, got) => {
+        (Value::String(want), Value::String(got))
+            if is_size(resource, path) && equal_quantities(want, got) =>
+        {
             None
         }
         // Omitted `having` and `fields` require nothing.
@@ -39,7 +44,7 @@ fn difference(resource: &str, path: &str, want: &Value, got: &Value) -> Option<(
 }
 
 /// Whether the field is the label selector of a capacity object.
-fn is_selector(resource: &str, path: &str) -> bool {
+fn is_topology_selector(resource: &str, path: &str) -> bool {
     resource == RESOURCE && path == ".nodeTopology"
 }
 
@@ -48,12 +53,12 @@ fn is_size(resource: &str, path: &str) -> bool {
     resource == RESOURCE && matches!(path, ".capacity" | ".maximumVolumeSize")
 }
 
-fn is_same_size(one: &str, other: &str) -> bool {
+fn equal_quantities(one: &str, other: &str) -> bool {
     matches!((one.parse::<Quantity>(), other.parse::<Quantity>()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Normalises a label selector: an `In` expression with one value becomes a label, and empty parts are dropped.
-fn in_labels(selector: &Map<String, Value>) -> Map<String, Value> {
+fn normalized_selector(selector: &Map<String, Value>) -> Map<String, Value> {
     let mut labels = selector
         .get("matchLabels")
         .and_then(Value::as_object)

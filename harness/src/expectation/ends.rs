@@ -40,7 +40,7 @@ impl Expectation for Ends {
             return Observed::Nothing;
         };
         if !exit.to_string().contains(text) {
-            return Observed::Failed(Reason::OtherWords);
+            return Observed::Failed(Reason::OtherMessage);
         }
         seen.ended.insert(process.role);
         Observed::Counted
@@ -71,6 +71,6 @@ impl Expectation for Ends {
     }
 
     fn summary(&self, _: &Seen, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
-        (reason == Reason::OtherWords).then(|| "it exited with a different message".to_owned())
+        (reason == Reason::OtherMessage).then(|| "it exited with a different message".to_owned())
     }
 }

@@ -59,8 +59,8 @@ pub(crate) trait Expectation: Debug {
     }
 
     /// State kinds: whether a fact can change a row.
-    fn is_moved_by(&self, what: &What) -> bool {
-        moves_state(what)
+    fn is_affected_by(&self, what: &What) -> bool {
+        affects_state(what)
     }
 
     /// State kinds: whether the rows are final once the step's actions are done.
@@ -79,8 +79,8 @@ pub(crate) trait Expectation: Debug {
     }
 
     /// The failure reason on timeout.
-    fn missed(&self) -> Reason {
-        Reason::Late
+    fn timeout_reason(&self) -> Reason {
+        Reason::Timeout
     }
 
     /// The causal chain for a row, up to the first link without evidence.
@@ -101,8 +101,8 @@ pub(crate) trait Expectation: Debug {
         }
     }
 
-    /// The failure in one line. `late` formats the timeout and what was awaited. None for the default line.
-    fn summary(&self, _seen: &Seen, _reason: Reason, _late: &dyn Fn() -> String) -> Option<String> {
+    /// The failure in one line. `timeout` formats the timeout and what was awaited. None for the default line.
+    fn summary(&self, _seen: &Seen, _reason: Reason, _timeout: &dyn Fn() -> String) -> Option<String> {
         None
     }
 }
@@ -113,7 +113,7 @@ pub(crate) fn holds(rows: &[DiffRow]) -> bool {
 }
 
 /// Whether a fact can change cluster state: a committed object, a driver response, discovery, or the end of the step's actions.
-pub(crate) fn moves_state(what: &What) -> bool {
+pub(crate) fn affects_state(what: &What) -> bool {
     matches!(
         what,
         What::Commit(_) | What::StepActed(_) | What::Answer(_) | What::Discovery(_)
@@ -124,15 +124,15 @@ pub(crate) fn moves_state(what: &What) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// It did not become true before the timeout.
-    Late,
+    Timeout,
     /// A forbidden fact occurred.
     Violated,
     /// The fact that starts the window of a negative expectation did not occur.
     NoEvidence,
     /// The driver returned a different response and is not called again.
-    OtherAnswer,
+    OtherResponse,
     /// A program exited with a different message.
-    OtherWords,
+    OtherMessage,
 }
 
 /// Facts that a fact expectation has observed in the step so far.
@@ -162,14 +162,14 @@ pub(crate) enum Observed {
 pub(crate) struct FactView<'a> {
     pub(crate) case: &'a Case,
     /// Whether the fact is a redundant write that no expectation counts.
-    pub(crate) is_surplus: bool,
+    pub(crate) is_uncounted: bool,
     /// Poll intervals since the step began.
     pub(crate) refreshes: f64,
 }
 
 impl FactView<'_> {
     pub(crate) fn matches(&self, pattern: &Pattern, fact: &Fact) -> bool {
-        !self.is_surplus && pattern.matches(self.case, fact)
+        !self.is_uncounted && pattern.matches(self.case, fact)
     }
 }
 
@@ -188,7 +188,7 @@ pub(crate) trait Names {
     /// Checks for a plural resource name, with or without subresource, or `*`.
     fn resource(&self, text: &str) -> Result<(), String>;
     /// Checks for a named driver response.
-    fn answer(&self, name: &str) -> Result<(), String>;
+    fn response(&self, name: &str) -> Result<(), String>;
     /// Checks that a program of the role runs.
     fn runs(&self, role: Role) -> Result<(), String>;
     /// Checks that the API server serves CSIStorageCapacity by that step.

@@ -10,29 +10,29 @@ use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::journal::{MetricsFact, Reading, What};
 use crate::plan::Case;
-use crate::scenario::{Amounts, Role, Short, Speaker};
+use crate::scenario::{MetricsSource, Role, Short, SumConditions};
 use capacity_types::exposition::Series;
 
 /// The expected sums. Metrics are read when everything is quiet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>")]
+#[serde(from = "BTreeMap<MetricsSource, BTreeMap<Series, Short<SumConditions>>>")]
 pub struct Metrics(pub Vec<Metric>);
 
 /// Expected sum of series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
     /// The component that exposes the metrics.
-    pub of: Speaker,
+    pub of: MetricsSource,
     /// The series to add up: all with this name and at least these labels.
     pub series: Series,
     /// The expected sum.
-    pub want: Amounts,
+    pub want: SumConditions,
 }
 
-impl From<BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>> for Metrics {
-    fn from(speakers: BTreeMap<Speaker, BTreeMap<Series, Short<Amounts>>>) -> Self {
-        let list = speakers.into_iter().flat_map(|(of, sums)| {
-            let metric = move |(series, want): (Series, Short<Amounts>)| Metric {
+impl From<BTreeMap<MetricsSource, BTreeMap<Series, Short<SumConditions>>>> for Metrics {
+    fn from(sources: BTreeMap<MetricsSource, BTreeMap<Series, Short<SumConditions>>>) -> Self {
+        let list = sources.into_iter().flat_map(|(of, sums)| {
+            let metric = move |(series, want): (Series, Short<SumConditions>)| Metric {
                 of,
                 series,
                 want: want.0,
@@ -71,7 +71,7 @@ impl Expectation for Metrics {
     }
 
     fn is_negative(&self, _: bool) -> bool {
-        self.0.iter().any(|metric| !metric.want.only_grow())
+        self.0.iter().any(|metric| !metric.want.stay_satisfied())
     }
 
     fn rows(&self, _: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
@@ -79,7 +79,7 @@ impl Expectation for Metrics {
         self.0.iter().map(|metric| row(metrics, metric)).collect()
     }
 
-    fn is_moved_by(&self, what: &What) -> bool {
+    fn is_affected_by(&self, what: &What) -> bool {
         matches!(what, What::Metrics(_))
     }
 
@@ -88,15 +88,15 @@ impl Expectation for Metrics {
             return Chain::default();
         };
         let mut chain = Chain::default();
-        let who = of.as_str();
+        let source = of.as_str();
         let metrics = window.cluster.metrics().filter(|(seq, _)| *seq >= window.from);
         let read = metrics.and_then(|(seq, _)| window.fact(*seq));
-        if chain.link(format!("the metrics of the {who} are read"), read, "never") {
+        if chain.link(format!("the metrics of the {source} are read"), read, "never") {
             let note = match metrics {
-                Some((_, fact)) if row.state == RowState::Missing => instead(fact, *of),
+                Some((_, fact)) if row.state == RowState::Missing => reason_for_no_match(fact, *of),
                 _ => format!("it is {}", row.got),
             };
-            chain.missing(format!("{who} {series} is {}", row.want), note);
+            chain.missing(format!("{source} {series} is {}", row.want), note);
         }
         chain
     }
@@ -128,26 +128,26 @@ fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
 /// Sum of all matching series of all instances. None if no series matches.
 fn sum(metrics: &MetricsFact, wanted: &Metric) -> Option<f64> {
     let samples = readings(metrics, wanted.of).flat_map(|reading| &reading.samples);
-    let meant = samples.filter(|sample| wanted.series.matches(&sample.series));
-    meant
+    let matching = samples.filter(|sample| wanted.series.matches(&sample.series));
+    matching
         .map(|sample| sample.value)
         .fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
 }
 
-fn readings(metrics: &MetricsFact, of: Speaker) -> impl Iterator<Item = &Reading> {
+fn readings(metrics: &MetricsFact, of: MetricsSource) -> impl Iterator<Item = &Reading> {
     let readings = metrics.readings.iter();
     readings.filter(move |reading| Role::of_client(&reading.client) == of.role())
 }
 
 /// Explains why no series matches, as far as the reading shows.
-fn instead(metrics: &MetricsFact, of: Speaker) -> String {
+fn reason_for_no_match(metrics: &MetricsFact, of: MetricsSource) -> String {
     let readings: Vec<&Reading> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());
-    let told: usize = readings.iter().map(|reading| reading.series_count).sum();
+    let count: usize = readings.iter().map(|reading| reading.series_count).sum();
     match (readings.len(), error) {
         (0, _) => format!("no instance of {} is running", of.as_str()),
         (_, Some(error)) => error,
-        (_, None) => format!("none of the {told} series matches"),
+        (_, None) => format!("none of the {count} series matches"),
     }
 }
 
@@ -160,9 +160,9 @@ mod tests {
 
     fn wanted(series: &str, want: &str) -> Metric {
         Metric {
-            of: Speaker::Publisher,
+            of: MetricsSource::Publisher,
             series: series.to_owned().try_into().expect("valid series"),
-            want: Amounts::from_short(want).expect("valid amount"),
+            want: SumConditions::from_short(want).expect("valid amount"),
         }
     }
 
@@ -182,12 +182,12 @@ mod tests {
         assert_eq!(state(&metrics, "depth", "0"), RowState::Missing);
         assert_eq!(state(&metrics, "depth", "absent"), RowState::Same);
         assert_eq!(
-            instead(&metrics, Speaker::Publisher),
+            reason_for_no_match(&metrics, MetricsSource::Publisher),
             "none of the 18 series matches"
         );
         metrics.readings[0].error = Some("refused".to_owned());
         assert_eq!(state(&metrics, "depth", "absent"), RowState::Missing);
         assert_eq!(row(None, &wanted("depth", "absent")).state, RowState::Missing);
-        assert_eq!(instead(&metrics, Speaker::Publisher), "refused");
+        assert_eq!(reason_for_no_match(&metrics, MetricsSource::Publisher), "refused");
     }
 }

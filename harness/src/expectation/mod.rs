@@ -30,7 +30,7 @@ use serde::Deserialize;
 
 pub use capacities::{Capacities, Row, Rows};
 pub(crate) use chain::Window;
-pub(crate) use chain::placement::NEWS;
+pub(crate) use chain::placement::REQUEUE_RESOURCES;
 pub use chain::{Chain, Link};
 pub use claims::{ClaimState, Claims};
 pub use count::Count;
@@ -45,10 +45,10 @@ pub use objects::{Objects, ObjectsOfKind};
 pub use order::Order;
 pub use pattern::Pattern;
 pub(crate) use pattern_keys::check as check_keys;
-pub use placement::{Place, Placement};
+pub use placement::{ExpectedNode, Placement};
 pub use refusal::Refusal;
 pub use responses::Responses;
-pub(crate) use responses::names_of;
+pub(crate) use responses::response_names;
 pub use rows::{DiffRow, RowState, Subject};
 pub(crate) use rows::{is_labelled, row_key, values_of};
 pub use served::Served;
@@ -167,7 +167,7 @@ pub struct Expect {
 const DEFAULT_WITHIN: Bound = Bound::Refreshes(5);
 
 /// Time for which programs may retain the objects of an unregistered driver, as it may register again.
-const GRACE: Bound = Bound::Time(Duration::from_secs(10));
+const REGISTRATION_GRACE: Bound = Bound::Time(Duration::from_secs(10));
 
 impl Expect {
     /// Resolves an expectation of a case. Errors are messages; the caller adds the file position.
@@ -207,7 +207,7 @@ impl Expect {
     pub(crate) fn specification(line: u64, grace: bool) -> Self {
         Expect {
             predicate: Predicate::Specification,
-            within: if grace { GRACE } else { DEFAULT_WITHIN },
+            within: if grace { REGISTRATION_GRACE } else { DEFAULT_WITHIN },
             hold: None,
             always: false,
             why: "the specification demands it".to_owned(),

@@ -69,20 +69,22 @@ impl Expectation for Never {
         Some(self.is_open(seen))
     }
 
-    fn missed(&self) -> Reason {
+    fn timeout_reason(&self) -> Reason {
         Reason::NoEvidence
     }
 
     fn chain(&self, window: &Window<'_>, _: &Seen, decided_by: u64) -> Chain {
         let rule = format!("no {}", self.0.format());
         let Some(after) = self.after() else {
-            return window.offence_chain(&rule, decided_by);
+            return window.violation_chain(&rule, decided_by);
         };
         let mut chain = Chain::default();
         let begun = window.step().find(|fact| after.matches(window.case, fact));
-        let otherwise = format!("never seen{}", after.instead(window));
+        let otherwise = format!("never seen{}", after.nearest_fact(window));
         if chain.link(after.format(), begun, otherwise) {
-            chain.links.extend(window.offence_chain(&rule, decided_by).links);
+            chain
+                .links
+                .extend(window.violation_chain(&rule, decided_by).links);
         }
         chain
     }

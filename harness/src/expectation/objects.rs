@@ -81,13 +81,13 @@ impl Objects {
     fn object_chain(&self, window: &Window<'_>, resource: &str, name: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let subject = format!("{resource} {name}");
-        let is_meant = |commit: &CommitFact| *commit.resource == *resource && commit.name == name;
+        let is_of_object = |commit: &CommitFact| *commit.resource == *resource && commit.name == name;
         let what = if row.state == RowState::Missing {
             "exists"
         } else {
             "has the expected fields"
         };
-        let last = window.last_commit(is_meant);
+        let last = window.last_commit(is_of_object);
         if let Some((fact, commit)) = last {
             if commit.change == Change::Deleted {
                 chain.found(format!("{subject} was deleted by {}", commit.client), fact);
@@ -142,7 +142,7 @@ fn selected_names(cluster: &ClusterState, want: &ObjectsOfKind) -> Vec<String> {
 /// Formats the selection of an expectation.
 fn selection(want: &ObjectsOfKind) -> String {
     let mut fields = Vec::new();
-    leaves("", &want.having, &mut fields);
+    collect_leaves("", &want.having, &mut fields);
     match fields.is_empty() {
         true => want.resource.clone(),
         false => format!("{} with {}", want.resource, fields.join(" and ")),
@@ -150,11 +150,11 @@ fn selection(want: &ObjectsOfKind) -> String {
 }
 
 /// Collects each leaf value with its path.
-fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
+fn collect_leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
-                leaves(&format!("{path}.{key}"), value, found);
+                collect_leaves(&format!("{path}.{key}"), value, found);
             }
         }
         Value::Null if path.is_empty() => {}
@@ -169,11 +169,11 @@ fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow>
         resource: want.resource.clone(),
         name: name.to_owned(),
     };
-    let enough = want
+    let has_expected_count = want
         .count
         .map_or(!selected.is_empty(), |count| selected.len() == count);
     let mut rows = Vec::new();
-    if !enough {
+    if !has_expected_count {
         let number = want
             .count
             .map_or_else(|| "at least 1".to_owned(), |count| count.to_string());

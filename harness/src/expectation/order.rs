@@ -58,10 +58,10 @@ impl Expectation for Order {
         chain
     }
 
-    fn summary(&self, seen: &Seen, _: Reason, late: &dyn Fn() -> String) -> Option<String> {
+    fn summary(&self, seen: &Seen, _: Reason, timeout: &dyn Fn() -> String) -> Option<String> {
         Some(format!(
             "{}: {} of {} events were seen in this order",
-            late(),
+            timeout(),
             seen.count,
             self.0.len()
         ))

@@ -78,7 +78,7 @@ impl Pattern {
             return Err("`after` belongs to `never`; remove it here".to_owned());
         }
         match (&self.write, &self.delivery, &self.request, &self.extender) {
-            (Some(text), ..) | (_, Some(text), ..) => check_verb_and_resource(text, COMMITTED)?,
+            (Some(text), ..) | (_, Some(text), ..) => check_verb_and_resource(text, WRITE_VERBS)?,
             (_, _, Some(text), _) => {
                 check_verb_and_resource(text, VERBS)?;
                 self.code.as_deref().map_or(Ok(()), check_status)?;
@@ -132,7 +132,7 @@ impl Pattern {
         match &fact.what {
             What::Commit(commit) => self.write.as_ref().is_some_and(|text| {
                 let (verb, resource) = verb_and_resource(text);
-                is_meant(verb, commit.change.verb())
+                contains_word(verb, commit.change.verb())
                     && *commit.resource == *resource
                     && first_difference(resource, &self.having, &commit.object).is_none()
                     && self.is_named(Some(&commit.name))
@@ -140,13 +140,13 @@ impl Pattern {
             }),
             What::Request(request) => self.request.as_ref().is_some_and(|text| {
                 let (verb, resource) = verb_and_resource(text);
-                is_meant(verb, request.verb.as_str())
+                contains_word(verb, request.verb.as_str())
                     && (self.version.is_none() || request.version == self.version)
                     && self
                         .code
                         .as_ref()
                         .is_none_or(|code| code.parse() == Ok(request.code))
-                    && is_meant(resource, &request.resource)
+                    && contains_word(resource, &request.resource)
                     && self.is_named(request.name.as_deref())
                     && self.is_by(&request.client)
             }),
@@ -160,7 +160,7 @@ impl Pattern {
             }
             What::Delivery(delivery) => self.delivery.as_ref().is_some_and(|text| {
                 let (verb, resource) = verb_and_resource(text);
-                is_meant(verb, delivery.change.verb())
+                contains_word(verb, delivery.change.verb())
                     && *delivery.resource == *resource
                     && self.is_named(Some(&delivery.name))
                     && self.is_by(&delivery.client)
@@ -172,13 +172,13 @@ impl Pattern {
                         .node
                         .as_ref()
                         .is_none_or(|node| call.node.as_ref() == Some(node))
-                    && is_meant(method, call.method.as_str())
-                    && self.is_wanted(call)
+                    && contains_word(method, call.method.as_str())
+                    && self.matches_call(call)
                     && self.is_named(call.volume.as_deref())
             }),
             What::Extender(call) => self.extender.as_ref().is_some_and(|verb| {
                 // Only a scheduler calls an extender, so an unset role needs no check.
-                self.may_be_by(Role::Scheduler, case) && self.is_called(verb, call)
+                self.may_be_by(Role::Scheduler, case) && self.matches_extender_call(verb, call)
             }),
             _ => false,
         }
@@ -189,7 +189,7 @@ impl Pattern {
         self.by.is_none_or(|by| by == role && case.roles.contains(&role))
     }
 
-    fn is_called(&self, verb: &str, call: &ExtenderFact) -> bool {
+    fn matches_extender_call(&self, verb: &str, call: &ExtenderFact) -> bool {
         call.verb == verb
             && self
                 .code
@@ -199,7 +199,7 @@ impl Pattern {
             && self.node.as_ref().is_none_or(|node| call.nodes.contains(node))
     }
 
-    fn is_wanted(&self, call: &CallFact) -> bool {
+    fn matches_call(&self, call: &CallFact) -> bool {
         fn same<T: PartialEq>(wanted: Option<&T>, found: &T) -> bool {
             wanted.is_none_or(|wanted| wanted == found)
         }
@@ -245,7 +245,7 @@ impl Pattern {
     }
 
     /// The last fact of the step that matches apart from its status code and call fields.
-    pub(super) fn instead(&self, window: &Window<'_>) -> String {
+    pub(super) fn nearest_fact(&self, window: &Window<'_>) -> String {
         let mut any = self.clone();
         any.code = None;
         if any.call.is_some() {
@@ -347,11 +347,11 @@ impl Pattern {
 }
 
 /// Whether the `|`-separated list contains the word; `*` contains every word.
-fn is_meant(named: &str, word: &str) -> bool {
+fn contains_word(named: &str, word: &str) -> bool {
     named == "*" || named.split('|').any(|named| named == word)
 }
 
-const COMMITTED: &[&str] = &["create", "update", "delete"];
+const WRITE_VERBS: &[&str] = &["create", "update", "delete"];
 
 /// Request verbs as in RBAC, with `*` for any.
 const VERBS: &[&str] = &[

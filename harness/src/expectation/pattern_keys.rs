@@ -16,10 +16,10 @@ struct Key {
     methods: &'static [Method],
 }
 
-const CALL: &[&str] = &["call"];
+const CALL_ONLY: &[&str] = &["call"];
 
 /// CSI methods about one volume.
-const OF_VOLUMES: &[Method] = &[
+const VOLUME_METHODS: &[Method] = &[
     Method::CreateVolume,
     Method::DeleteVolume,
     Method::ValidateVolumeCapabilities,
@@ -30,7 +30,7 @@ const OF_VOLUMES: &[Method] = &[
 ];
 
 /// CSI methods about the storage of a topology segment.
-const OF_STORAGE: &[Method] = &[
+const STORAGE_METHODS: &[Method] = &[
     Method::GetCapacity,
     Method::CreateVolume,
     Method::DeleteVolume,
@@ -46,7 +46,7 @@ const KEYS: [Key; 14] = [
         name: "name",
         is_set: |it| it.name.is_some(),
         kinds: &["write", "request", "delivery", "call", "extender"],
-        methods: OF_VOLUMES,
+        methods: VOLUME_METHODS,
     },
     Key {
         name: "having",
@@ -75,19 +75,19 @@ const KEYS: [Key; 14] = [
     Key {
         name: "segment",
         is_set: |it| it.segment.is_some(),
-        kinds: CALL,
-        methods: OF_STORAGE,
+        kinds: CALL_ONLY,
+        methods: STORAGE_METHODS,
     },
     Key {
         name: "parameters",
         is_set: |it| it.parameters.is_some(),
-        kinds: CALL,
-        methods: OF_STORAGE,
+        kinds: CALL_ONLY,
+        methods: STORAGE_METHODS,
     },
     Key {
         name: "secrets",
         is_set: |it| it.secrets.is_some(),
-        kinds: CALL,
+        kinds: CALL_ONLY,
         methods: &[
             Method::CreateVolume,
             Method::DeleteVolume,
@@ -97,7 +97,7 @@ const KEYS: [Key; 14] = [
     Key {
         name: "capabilities",
         is_set: |it| it.capabilities.is_some(),
-        kinds: CALL,
+        kinds: CALL_ONLY,
         methods: &[
             Method::GetCapacity,
             Method::CreateVolume,
@@ -107,31 +107,31 @@ const KEYS: [Key; 14] = [
     Key {
         name: "minimum",
         is_set: |it| it.minimum.is_some(),
-        kinds: CALL,
+        kinds: CALL_ONLY,
         methods: &[Method::GetCapacity],
     },
     Key {
         name: "required",
         is_set: |it| it.required.is_some(),
-        kinds: CALL,
+        kinds: CALL_ONLY,
         methods: &[Method::CreateVolume, Method::ControllerExpandVolume],
     },
     Key {
         name: "mutable",
         is_set: |it| it.mutable.is_some(),
-        kinds: CALL,
+        kinds: CALL_ONLY,
         methods: &[Method::CreateVolume, Method::ControllerModifyVolume],
     },
     Key {
         name: "copy",
         is_set: |it| it.copy.is_some(),
-        kinds: CALL,
+        kinds: CALL_ONLY,
         methods: &[Method::CreateVolume],
     },
     Key {
         name: "placed",
         is_set: |it| it.placed.is_some(),
-        kinds: CALL,
+        kinds: CALL_ONLY,
         methods: &[Method::CreateVolume, Method::ControllerExpandVolume],
     },
 ];
@@ -142,25 +142,25 @@ pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
     KEYS.iter().filter(|key| (key.is_set)(spec)).try_for_each(|key| {
         let name = key.name;
         if !key.kinds.contains(&kind) {
-            let kinds = listed(key.kinds.iter().map(|kind| format!("`{kind}`")));
+            let kinds = join_with_and(key.kinds.iter().map(|kind| format!("`{kind}`")));
             return Err(format!(
                 "`{name}` belongs to {kinds}, and this is a `{kind}`; remove it"
             ));
         }
-        of_method(key, spec.call.as_deref())
+        check_method(key, spec.call.as_deref())
     })?;
-    of_client(spec, kind)
+    check_client(spec, kind)
 }
 
 /// Checks that calls of the method have the key's field.
-fn of_method(key: &Key, method: Option<&str>) -> Result<(), String> {
+fn check_method(key: &Key, method: Option<&str>) -> Result<(), String> {
     // Another check rejects unknown methods; `*` means all methods that have the field.
     let method = method.and_then(|text| text.parse::<Method>().ok());
     match method {
         Some(method) if !key.methods.is_empty() && !key.methods.contains(&method) => Err(format!(
             "`{}` belongs to calls of {}, and this is one of {}; remove it",
             key.name,
-            listed(key.methods.iter().map(|method| method.as_str().to_owned())),
+            join_with_and(key.methods.iter().map(|method| method.as_str().to_owned())),
             method.as_str()
         )),
         _ => Ok(()),
@@ -168,7 +168,7 @@ fn of_method(key: &Key, method: Option<&str>) -> Result<(), String> {
 }
 
 /// Checks that the named client can cause this kind of fact.
-fn of_client(spec: &Pattern, kind: &str) -> Result<(), String> {
+fn check_client(spec: &Pattern, kind: &str) -> Result<(), String> {
     if spec.harness && (spec.by.is_some() || spec.node.is_some()) {
         return Err("`harness` selects the client; remove `by` and `node`".to_owned());
     }
@@ -188,7 +188,7 @@ fn of_client(spec: &Pattern, kind: &str) -> Result<(), String> {
 }
 
 /// `a, b and c`.
-fn listed(words: impl Iterator<Item = String>) -> String {
+fn join_with_and(words: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = words.collect();
     match words.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),

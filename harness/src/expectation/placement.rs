@@ -13,25 +13,25 @@ use crate::scenario::{FromShort, Short};
 
 /// Expected nodes, by pod name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "BTreeMap<String, Short<Place>>")]
-pub struct Placement(pub BTreeMap<String, Place>);
+#[serde(from = "BTreeMap<String, Short<ExpectedNode>>")]
+pub struct Placement(pub BTreeMap<String, ExpectedNode>);
 
-impl From<BTreeMap<String, Short<Place>>> for Placement {
-    fn from(pods: BTreeMap<String, Short<Place>>) -> Self {
-        Placement(pods.into_iter().map(|(pod, place)| (pod, place.0)).collect())
+impl From<BTreeMap<String, Short<ExpectedNode>>> for Placement {
+    fn from(pods: BTreeMap<String, Short<ExpectedNode>>) -> Self {
+        Placement(pods.into_iter().map(|(pod, want)| (pod, want.0)).collect())
     }
 }
 
 /// Expected node of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Nodes")]
-pub enum Place {
+pub enum ExpectedNode {
     /// One of these nodes.
-    On(Vec<String>),
+    OneOf(Vec<String>),
     /// Any node.
-    Anywhere,
+    Any,
     /// Rejected by the scheduler, and on no node.
-    Refused,
+    Unschedulable,
 }
 
 #[derive(Deserialize)]
@@ -40,22 +40,22 @@ struct Nodes {
     nodes: Vec<String>,
 }
 
-impl From<Nodes> for Place {
+impl From<Nodes> for ExpectedNode {
     fn from(Nodes { nodes }: Nodes) -> Self {
         match nodes.is_empty() {
-            true => Place::Refused,
-            false => Place::On(nodes),
+            true => ExpectedNode::Unschedulable,
+            false => ExpectedNode::OneOf(nodes),
         }
     }
 }
 
-impl FromShort for Place {
+impl FromShort for ExpectedNode {
     const EXPECTING: &'static str = "a node name, a list of them, `any`, or `none`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(match text {
-            "any" => Place::Anywhere,
-            "none" => Place::Refused,
-            node => Place::On(vec![node.to_owned()]),
+            "any" => ExpectedNode::Any,
+            "none" => ExpectedNode::Unschedulable,
+            node => ExpectedNode::OneOf(vec![node.to_owned()]),
         })
     }
 
@@ -64,13 +64,13 @@ impl FromShort for Place {
     }
 }
 
-impl Place {
+impl ExpectedNode {
     /// Whether a pod may be on this node.
     pub fn allows(&self, node: &str) -> bool {
         match self {
-            Place::On(nodes) => nodes.iter().any(|wanted| wanted == node),
-            Place::Anywhere => true,
-            Place::Refused => false,
+            ExpectedNode::OneOf(nodes) => nodes.iter().any(|wanted| wanted == node),
+            ExpectedNode::Any => true,
+            ExpectedNode::Unschedulable => false,
         }
     }
 }
@@ -84,9 +84,9 @@ impl Placement {
 
 impl Expectation for Placement {
     fn resolve(&mut self, names: &dyn Names, always: bool) -> Result<(), String> {
-        for (pod, place) in &self.0 {
+        for (pod, want) in &self.0 {
             names.pod(pod)?;
-            if let Place::On(nodes) = place {
+            if let ExpectedNode::OneOf(nodes) = want {
                 nodes.iter().try_for_each(|node| names.node(node))?;
             }
         }
@@ -100,16 +100,19 @@ impl Expectation for Placement {
     }
 
     fn is_negative(&self, _: bool) -> bool {
-        self.0.values().any(|place| *place == Place::Refused)
+        self.0.values().any(|want| *want == ExpectedNode::Unschedulable)
     }
 
     fn pods(&self, _: &ClusterState) -> Option<Vec<String>> {
-        let refused = self.0.iter().filter(|(_, place)| **place == Place::Refused);
+        let refused = self
+            .0
+            .iter()
+            .filter(|(_, want)| **want == ExpectedNode::Unschedulable);
         Some(refused.map(|(pod, _)| pod.clone()).collect())
     }
 
     fn rows(&self, _: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
-        let rows = self.0.iter().map(|(pod, place)| row(cluster, pod, place));
+        let rows = self.0.iter().map(|(pod, want)| row(cluster, pod, want));
         rows.collect()
     }
 
@@ -130,7 +133,7 @@ pub(super) fn node_of(cluster: &ClusterState, pod: &str) -> Option<String> {
     (!node.is_empty()).then(|| node.to_owned())
 }
 
-fn row(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
+fn row(cluster: &ClusterState, pod: &str, want: &ExpectedNode) -> DiffRow {
     let node = node_of(cluster, pod);
     let refusal = cluster.refusal(pod);
     let got = match (&node, refusal) {
@@ -139,8 +142,8 @@ fn row(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
         (None, None) => "undecided".to_owned(),
     };
     let holds = match want {
-        Place::Refused => node.is_none() && refusal.is_some(),
-        Place::On(_) | Place::Anywhere => node.as_ref().is_some_and(|node| want.allows(node)),
+        ExpectedNode::Unschedulable => node.is_none() && refusal.is_some(),
+        ExpectedNode::OneOf(_) | ExpectedNode::Any => node.as_ref().is_some_and(|node| want.allows(node)),
     };
     let state = match (holds, node.is_some() || refusal.is_some()) {
         (true, _) => RowState::Same,
@@ -150,16 +153,16 @@ fn row(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
     DiffRow {
         state,
         subject: Subject::Pod(pod.to_owned()),
-        want: format_place(want),
+        want: format_expected_node(want),
         got,
     }
 }
 
 /// Formats the expected node of a pod.
-pub(super) fn format_place(want: &Place) -> String {
+pub(super) fn format_expected_node(want: &ExpectedNode) -> String {
     match want {
-        Place::On(nodes) => nodes.join(" or "),
-        Place::Anywhere => "any node".to_owned(),
-        Place::Refused => "refused".to_owned(),
+        ExpectedNode::OneOf(nodes) => nodes.join(" or "),
+        ExpectedNode::Any => "any node".to_owned(),
+        ExpectedNode::Unschedulable => "refused".to_owned(),
     }
 }

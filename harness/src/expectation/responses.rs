@@ -14,11 +14,11 @@ use super::rows::{DiffRow, RowState, Subject, is_managed, row_key, values_of};
 use crate::cluster_state::ClusterState;
 use crate::journal::AnswerFact;
 use crate::plan::Case;
-use crate::scenario::{AnswerSpec, Comparison, Expression, PUBLISHED, Relation, Relations};
+use crate::scenario::{Comparison, Expression, PUBLISHED, Relation, Relations, ResponseSpec};
 
 /// Expected fields of driver responses, by the response's name.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Responses(pub BTreeMap<String, AnswerSpec>);
+pub struct Responses(pub BTreeMap<String, ResponseSpec>);
 
 impl PartialEq for Responses {
     fn eq(&self, other: &Self) -> bool {
@@ -33,21 +33,24 @@ impl Responses {
 }
 
 /// Names of all responses that the expected fields refer to: the responses themselves and those they are compared with.
-pub(crate) fn names_of(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str> {
-    let relations = answers.values().flat_map(BTreeMap::values).flat_map(|it| &it.any);
+pub(crate) fn response_names(responses: &BTreeMap<String, ResponseSpec>) -> BTreeSet<&str> {
+    let relations = responses
+        .values()
+        .flat_map(BTreeMap::values)
+        .flat_map(|it| &it.any);
     let compared = relations.filter_map(|relation| match relation {
         Relation::Compared(_, expression) => Some(expression),
         _ => None,
     });
-    let named = compared.flat_map(Expression::answers);
-    named.chain(answers.keys().map(String::as_str)).collect()
+    let named = compared.flat_map(Expression::responses);
+    named.chain(responses.keys().map(String::as_str)).collect()
 }
 
 impl Expectation for Responses {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
-        names_of(&self.0)
+        response_names(&self.0)
             .into_iter()
-            .try_for_each(|name| names.answer(name))
+            .try_for_each(|name| names.response(name))
     }
 
     fn is_negative(&self, _: bool) -> bool {
@@ -55,61 +58,65 @@ impl Expectation for Responses {
     }
 
     fn rows(&self, case: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
-        let of_answer = |(name, figures): (&String, &AnswerSpec)| {
-            let rows = figures
+        let of_response = |(name, fields): (&String, &ResponseSpec)| {
+            let rows = fields
                 .iter()
-                .map(|(figure, relations)| row(case, cluster, (name, figure), relations));
+                .map(|(field, relations)| row(case, cluster, (name, field), relations));
             rows.collect::<Vec<_>>()
         };
-        self.0.iter().flat_map(of_answer).collect()
+        self.0.iter().flat_map(of_response).collect()
     }
 
     /// A response never changes once received; published capacity objects (`PUBLISHED`) do.
     fn is_decided_by_actions(&self) -> bool {
-        !names_of(&self.0).contains(PUBLISHED)
+        !response_names(&self.0).contains(PUBLISHED)
     }
 
     fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
-        let Subject::Answer { answer: name, figure } = &row.subject else {
+        let Subject::ResponseField {
+            response: name,
+            field,
+        } = &row.subject
+        else {
             return Chain::default();
         };
         let mut chain = Chain::default();
-        let Some((seq, answer)) = window.cluster.answer(name) else {
+        let Some((seq, response)) = window.cluster.answer(name) else {
             chain.missing(format!("the driver is called as {name}"), "never");
             return chain;
         };
-        let text = format!("the driver answered {} as {name}", answer.call);
+        let text = format!("the driver answered {} as {name}", response.call);
         chain.link(text, window.fact(*seq), "never");
-        let message = answer.message.as_deref().map(|text| format!(": {text}"));
+        let message = response.message.as_deref().map(|text| format!(": {text}"));
         let note = format!("it is {}{}", row.got, message.unwrap_or_default());
-        chain.missing(format!("{name}.{figure} is {}", row.want), note);
+        chain.missing(format!("{name}.{field} is {}", row.want), note);
         chain
     }
 }
 
-fn row(case: &Case, cluster: &ClusterState, (name, figure): (&str, &str), wanted: &Relations) -> DiffRow {
-    let answer = cluster.answer(name).map(|(_, answer)| answer);
-    let got = answer.and_then(|answer| figure_of(answer, figure));
-    let text = |other: &str, figure: &str| {
-        let (_, answer) = cluster.answer(other)?;
-        Some(figure_of(answer, figure)?.as_str()?.to_owned())
+fn row(case: &Case, cluster: &ClusterState, (name, field): (&str, &str), wanted: &Relations) -> DiffRow {
+    let response = cluster.answer(name).map(|(_, response)| response);
+    let got = response.and_then(|response| response_field(response, field));
+    let text = |other: &str, field: &str| {
+        let (_, response) = cluster.answer(other)?;
+        Some(response_field(response, field)?.as_str()?.to_owned())
     };
-    let lookup = |other: &str, figure: &str| match (other, answer) {
-        (PUBLISHED, Some(answer)) => published(case, cluster, answer, figure),
+    let lookup = |other: &str, field: &str| match (other, response) {
+        (PUBLISHED, Some(response)) => published(case, cluster, response, field),
         _ => {
-            let (_, answer) = cluster.answer(other)?;
-            figure_of(answer, figure)?.as_i64().map(i128::from)
+            let (_, response) = cluster.answer(other)?;
+            response_field(response, field)?.as_i64().map(i128::from)
         }
     };
-    let holds = answer.is_some()
+    let holds = response.is_some()
         && wanted
             .any
             .iter()
-            .any(|it| match same_text(it, got.as_ref(), text) {
+            .any(|it| match equals_text(it, got.as_ref(), text) {
                 Some(same) => same,
                 None => it.holds(got.as_ref(), &lookup),
             });
-    let state = match (holds, answer) {
+    let state = match (holds, response) {
         (true, _) => RowState::Same,
         (false, Some(_)) => RowState::Differs,
         (false, None) => RowState::Missing,
@@ -117,35 +124,35 @@ fn row(case: &Case, cluster: &ClusterState, (name, figure): (&str, &str), wanted
     let want: Vec<String> = wanted.any.iter().map(|it| format(it, text, &lookup)).collect();
     DiffRow {
         state,
-        subject: Subject::Answer {
-            answer: name.to_owned(),
-            figure: figure.to_owned(),
+        subject: Subject::ResponseField {
+            response: name.to_owned(),
+            field: field.to_owned(),
         },
         want: want.join(" or "),
-        got: match (got, answer) {
+        got: match (got, response) {
             (Some(value), _) => format_value(&value),
-            (None, Some(answer)) if answer.code != "OK" => format!("- ({})", answer.code),
+            (None, Some(response)) if response.code != "OK" => format!("- ({})", response.code),
             (None, _) => "-".to_owned(),
         },
     }
 }
 
 /// A field of a driver response, or its status code for the name `code`.
-fn figure_of(answer: &AnswerFact, name: &str) -> Option<Value> {
+fn response_field(response: &AnswerFact, name: &str) -> Option<Value> {
     match name {
-        "code" => Some(answer.code.clone().into()),
-        _ => answer.values.get(name).cloned(),
+        "code" => Some(response.code.clone().into()),
+        _ => response.values.get(name).cloned(),
     }
 }
 
 /// `capacity` or `maximumVolumeSize` in bytes of the published object for the class and segment of a GetCapacity call.
-fn published(case: &Case, cluster: &ClusterState, answer: &AnswerFact, figure: &str) -> Option<i128> {
-    let key = (answer.class.clone()?, answer.segment.clone()?);
+fn published(case: &Case, cluster: &ClusterState, response: &AnswerFact, field: &str) -> Option<i128> {
+    let key = (response.class.clone()?, response.segment.clone()?);
     let (_, object) = cluster
         .objects(RESOURCE)
         .find(|(_, object)| is_managed(case, cluster, object) && row_key(case, object) == key)?;
     let values = values_of(object);
-    match figure {
+    match field {
         "capacity" => values.capacity,
         "maximum" => values.maximum,
         _ => None,
@@ -153,7 +160,7 @@ fn published(case: &Case, cluster: &ClusterState, answer: &AnswerFact, figure: &
 }
 
 /// Whether a string equals the string field that the relation refers to. None if the relation does not compare strings.
-fn same_text(
+fn equals_text(
     relation: &Relation,
     got: Option<&Value>,
     text: impl Fn(&str, &str) -> Option<String>,
@@ -162,8 +169,8 @@ fn same_text(
         return None;
     };
     let got = got?.as_str()?;
-    let (answer, figure) = right.figure()?;
-    Some(text(answer, figure).as_deref() == Some(got))
+    let (response, field) = right.field()?;
+    Some(text(response, field).as_deref() == Some(got))
 }
 
 /// Formats a relation, with the value of its expression or the string (such as a volume id) of the field that it refers to.
@@ -173,13 +180,13 @@ fn format(
     lookup: &impl Fn(&str, &str) -> Option<i128>,
 ) -> String {
     if let Relation::Compared(Comparison::Equal, right) = relation
-        && let Some((answer, figure)) = right.figure()
-        && let Some(text) = text(answer, figure)
+        && let Some((response, field)) = right.field()
+        && let Some(text) = text(response, field)
     {
         return format!("{relation}, {text}");
     }
     let sum = |right: &Expression| {
-        let has_names = right.answers().next().is_some();
+        let has_names = right.responses().next().is_some();
         has_names.then(|| right.value(lookup))
     };
     match relation {
@@ -206,9 +213,11 @@ mod tests {
 
     fn formatted(relation: &str) -> String {
         let relation = Relation::try_from(relation.to_owned()).expect("valid relation");
-        let text =
-            |answer: &str, figure: &str| ((answer, figure) == ("made", "id")).then(|| "volume-1".to_owned());
-        let lookup = |answer: &str, figure: &str| ((answer, figure) == ("made", "bytes")).then_some(1 << 30);
+        let text = |response: &str, field: &str| {
+            ((response, field) == ("made", "id")).then(|| "volume-1".to_owned())
+        };
+        let lookup =
+            |response: &str, field: &str| ((response, field) == ("made", "bytes")).then_some(1 << 30);
         format(&relation, text, &lookup)
     }
 

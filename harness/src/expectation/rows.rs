@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::cluster_state::ClusterState;
 use crate::plan::Case;
-use crate::scenario::Speaker;
+use crate::scenario::MetricsSource;
 
 /// Result of comparing one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,18 +35,18 @@ pub enum Subject {
     /// A PersistentVolumeClaim.
     Claim(String),
     /// A field of a driver response.
-    Answer {
+    ResponseField {
         /// The response's name in the case.
-        answer: String,
+        response: String,
         /// The field's name.
-        figure: String,
+        field: String,
     },
     /// Served versions of a resource.
     Resource(String),
     /// A sum of series in the metrics of a role, or of the API server.
     Metric {
         /// The component that exposes the metrics.
-        of: Speaker,
+        of: MetricsSource,
         /// The series that are added up.
         series: String,
     },
@@ -73,7 +73,7 @@ impl Subject {
             Subject::Capacity { class, segment } => vec![class.clone(), segment.clone()],
             Subject::Pod(name) => vec![format!("pod {name}")],
             Subject::Claim(name) => vec![format!("claim {name}")],
-            Subject::Answer { answer, figure } => vec![answer.clone(), figure.clone()],
+            Subject::ResponseField { response, field } => vec![response.clone(), field.clone()],
             Subject::Resource(name) => vec![name.clone(), "(versions)".to_owned()],
             Subject::Metric { of, series } => vec![of.as_str().to_owned(), series.clone()],
             Subject::Object { resource, name } => vec![format!("{resource} {name}")],

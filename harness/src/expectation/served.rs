@@ -58,9 +58,9 @@ impl Expectation for Served {
             return Chain::default();
         };
         let mut chain = Chain::default();
-        let asked = window.cluster.served(resource);
-        let asked = asked.and_then(|(seq, _)| window.fact(*seq));
-        if chain.link(format!("discovery of {resource}"), asked, "never") {
+        let discovery = window.cluster.served(resource);
+        let discovery = discovery.and_then(|(seq, _)| window.fact(*seq));
+        if chain.link(format!("discovery of {resource}"), discovery, "never") {
             chain.missing(
                 format!("{resource} is served as {}", row.want),
                 format!("it is {}", row.got),
@@ -72,10 +72,10 @@ impl Expectation for Served {
 
 fn row(cluster: &ClusterState, resource: &GroupResource, wanted: &[String]) -> DiffRow {
     let name = resource.to_string();
-    let said = cluster.served(&name).map(|(_, said)| said);
-    let got = said.and_then(|said| match &said.error {
+    let discovery = cluster.served(&name).map(|(_, discovery)| discovery);
+    let got = discovery.and_then(|discovery| match &discovery.error {
         Some(_) => None,
-        None => Some(said.versions.as_slice()),
+        None => Some(discovery.versions.as_slice()),
     });
     DiffRow {
         state: match got {
@@ -84,16 +84,16 @@ fn row(cluster: &ClusterState, resource: &GroupResource, wanted: &[String]) -> D
             None => RowState::Missing,
         },
         subject: Subject::Resource(name),
-        want: words(wanted),
-        got: match (got, said.and_then(|said| said.error.as_ref())) {
-            (Some(versions), _) => words(versions),
+        want: format_versions(wanted),
+        got: match (got, discovery.and_then(|discovery| discovery.error.as_ref())) {
+            (Some(versions), _) => format_versions(versions),
             (None, Some(error)) => error.clone(),
             (None, None) => "-".to_owned(),
         },
     }
 }
 
-fn words(versions: &[String]) -> String {
+fn format_versions(versions: &[String]) -> String {
     match versions {
         [] => "none".to_owned(),
         _ => versions.join(", "),

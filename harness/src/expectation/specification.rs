@@ -1,6 +1,6 @@
 //! The `specification` expectation: everything that the specification requires. The judge evaluates it with the oracle.
 
-use super::kind::{Expectation, Names, moves_state};
+use super::kind::{Expectation, Names, affects_state};
 use crate::journal::What;
 
 /// Used instead of a list of expectations.
@@ -20,8 +20,8 @@ impl Expectation for Specification {
         true
     }
 
-    fn is_moved_by(&self, what: &What) -> bool {
+    fn is_affected_by(&self, what: &What) -> bool {
         // Driver storage and running programs matter as well.
-        moves_state(what) || matches!(what, What::Call(_) | What::Process(_) | What::Metrics(_))
+        affects_state(what) || matches!(what, What::Call(_) | What::Process(_) | What::Metrics(_))
     }
 }

@@ -101,7 +101,7 @@ impl RoleFacts<'_> {
     /// Whether an object exists that the rule changes, and a response or event contains it.
     fn changes_an_object(&self, rule: &ObjectRule) -> bool {
         // Another release may omit stored fields.
-        let is_served_completely = self.plan.has_usual_release();
+        let is_served_completely = self.plan.has_default_release();
         let is_changed = |object: &Value| match is_served_completely {
             true => rule.changes_object(object),
             false => rule.matches_object(object),
@@ -115,7 +115,7 @@ impl RoleFacts<'_> {
 
     /// Whether the rule changes a CSI call. True if calls may be delayed, because the journal contains only completed calls.
     fn changes_a_call(&self, csi_defect: CsiDefect) -> bool {
-        self.plan.has_late_answers() || self.any(|what| changes_call(csi_defect, what))
+        self.plan.delays_responses() || self.any(|what| changes_call(csi_defect, what))
     }
 
     /// Whether the system received an object in a message that the rule changes.
@@ -149,7 +149,7 @@ fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
         CsiDefect::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         CsiDefect::ConnectionNotRestored => plan.may_cut_connections(),
         // If no call is delayed, each ends before the next starts.
-        CsiDefect::CapacityInTurn => plan.has_late_answers() || plan.may_cut_connections(),
+        CsiDefect::CapacityInTurn => plan.delays_responses() || plan.may_cut_connections(),
         _ => true,
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::monitor::{Monitor, Phase, View};
-use super::settled::Scene;
+use super::settled::Activity;
 use crate::cluster_state::Rounds;
 use crate::expectation::{Expect, Predicate};
 use crate::journal::{BoundKind, START_TIMEOUT};
@@ -14,41 +14,41 @@ use crate::plan::Bound;
 
 /// A missed expectation fails once nothing has changed for this long: no requests, commits, watch events, and calls that change volumes or
 /// return a new capacity.
-const STILL: Duration = Duration::from_secs(1);
+const SETTLE_TIME: Duration = Duration::from_secs(1);
 
 /// Longer than the retry interval of publishers, which their manifests limit to one second.
-const RETRIED: Duration = Duration::from_millis(1_200);
+const PUBLISHER_RETRY: Duration = Duration::from_millis(1_200);
 
 /// Limit for extending a timeout while systems are active, unless the expectation has a longer one.
-pub(super) const LONGEST: Duration = Duration::from_secs(10);
+pub(super) const ACTIVE_MAX: Duration = Duration::from_secs(10);
 
-/// Factor for harness lag in the timeout, as lag delays each of many hops from cause to effect. The extension is limited to [`LONGEST`], or
+/// Factor for harness lag in the timeout, as lag delays each of many hops from cause to effect. The extension is limited to [`ACTIVE_MAX`], or
 /// a host that lags a quarter of the time would extend it forever.
-const HOPS: u32 = 4;
+const LAG_FACTOR: u32 = 4;
 
-/// A publisher without a GetCapacity call for this long and for [`MISSED`] refreshes is considered idle. Applies to short refresh
+/// A publisher without a GetCapacity call for this long and for [`NO_CALLS_REFRESHES`] refreshes is considered idle. Applies to short refresh
 /// intervals.
-const UNASKED: Duration = RETRIED;
-const MISSED: u32 = 10;
+const NO_CALLS_MIN: Duration = PUBLISHER_RETRY;
+const NO_CALLS_REFRESHES: u32 = 10;
 
 /// Refreshes to wait for systems that have nothing to do according to the specification.
-const NEEDLESS: u32 = 3;
+const NOTHING_TO_DO_REFRESHES: u32 = 3;
 
 /// A scheduler that has not retried a pod for this long is considered idle: longer than the back-off in kube-scheduler's manifest plus the
 /// second after which its queue notices the end of a back-off.
-const UNDECIDED: Duration = Duration::from_secs(3);
+const SCHEDULER_IDLE: Duration = Duration::from_secs(3);
 
 /// A system without a call for this long counts as idle when something must hold for some rounds. Applies to short refresh intervals.
-const SILENCE: Duration = Duration::from_secs(3);
+const IDLE_MIN: Duration = Duration::from_secs(3);
 
 /// Harness lag makes silence less conclusive: the required silence grows by this multiple of the lag, ...
-const SLOWED: u32 = 2;
+const IDLE_LAG_FACTOR: u32 = 2;
 /// ... but at most by this multiple of itself.
-const SLOWEST: u32 = 2;
+const IDLE_LAG_FACTOR_MAX: u32 = 2;
 
 /// Settings of the run from which bounds are computed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(super) struct Timeouts {
     /// The publisher's poll interval.
     pub(super) refresh: Duration,
     /// Maximum back-off of a system after an error.
@@ -56,18 +56,18 @@ pub(super) struct Pace {
     /// Factor for all bounds (`--patience`).
     pub(super) patience: f64,
     /// Whether calls may be delayed, by the driver or a limit: the journal contains a call only once it ends.
-    pub(super) calls_wait: bool,
+    pub(super) delays_calls: bool,
     /// How often faults with limited `times` can match in total; a system backs off after each match.
-    pub(super) times_of_faults: u32,
+    pub(super) fault_matches_max: u32,
 }
 
 /// State at the end of the step's actions, from which its bounds count.
 #[derive(Debug, Clone)]
-pub(super) struct Acted {
+pub(super) struct ActionsDone {
     /// Journal time, in microseconds.
     pub(super) at_us: u64,
     /// Total harness lag until then.
-    pub(super) late: Duration,
+    pub(super) lag: Duration,
     /// Calls and scheduling attempts until then.
     pub(super) rounds: Rounds,
 }
@@ -76,137 +76,149 @@ pub(super) struct Acted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     /// Nothing: its own timeout counts.
-    Said,
+    OwnTimeout,
     /// Nothing has changed for this long.
-    Still(Duration),
+    NoChanges(Duration),
     /// The next GetCapacity call, or none for this long.
-    Unasked(Duration),
+    NoCalls(Duration),
     /// A decision of the scheduler, or no activity of it for this long.
-    Undecided(Duration),
+    SchedulerIdle(Duration),
     /// The retry of a failed attempt, at most this long.
     Retry(Duration),
     /// The first request of a started program, at most this long.
     Start(Duration),
     /// Systems that are still active, at most this long.
-    Longest(Duration),
+    StillActive(Duration),
 }
 
-impl Pace {
+impl Timeouts {
     /// The expectation's own timeout.
-    pub(super) fn said(self, expect: &Expect) -> Duration {
+    pub(super) fn own_timeout(self, expect: &Expect) -> Duration {
         expect.within.time(self.refresh).mul_f64(self.patience)
     }
 
     /// Journal time at which a missed expectation fails, and the deciding wait.
-    pub(super) fn within(self, expect: &Expect, acted: &Acted, view: View<'_>) -> (Duration, Wait) {
-        let scene: &Scene = view.scene;
-        let from = Duration::from_micros(acted.at_us);
-        let moved = Duration::from_micros(scene.moved_us.max(scene.troubles.late_us())).max(from);
-        let called = Duration::from_micros(scene.asked_us).max(from);
-        let late = self.slowness(acted, scene);
-        let said = self.said(expect);
+    pub(super) fn deadline(
+        self,
+        expect: &Expect,
+        actions_done: &ActionsDone,
+        view: View<'_>,
+    ) -> (Duration, Wait) {
+        let activity: &Activity = view.activity;
+        let from = Duration::from_micros(actions_done.at_us);
+        let last_activity =
+            Duration::from_micros(activity.last_activity_us.max(activity.errors.delay_ends_us())).max(from);
+        let last_call = Duration::from_micros(activity.last_call_us).max(from);
+        let lag = self.lag_extension(actions_done, activity);
+        let own = self.own_timeout(expect);
         // After insufficient capacity a publisher retries, and the journal does not contain the last retry.
-        let still = match scene.has_provisioned_all(view.cluster) {
-            true => STILL,
-            false => RETRIED,
+        let settle_time = match activity.has_provisioned_all(view.cluster) {
+            true => SETTLE_TIME,
+            false => PUBLISHER_RETRY,
         };
-        let still = self.scaled(still) + late;
+        let settle_time = self.scaled(settle_time) + lag;
         let mut waits = vec![
-            (from + said + late, Wait::Said),
-            (moved + still, Wait::Still(still)),
+            (from + own + lag, Wait::OwnTimeout),
+            (last_activity + settle_time, Wait::NoChanges(settle_time)),
         ];
-        if !scene.has_asked(view.plan, view.cluster, &acted.rounds) {
-            let limit = self.limit(expect, BoundKind::Unasked) + late;
-            waits.push((called + limit, Wait::Unasked(limit)));
+        if !activity.has_polled(view.plan, view.cluster, &actions_done.rounds) {
+            let limit = self.wait_limit(expect, BoundKind::Unasked) + lag;
+            waits.push((last_call + limit, Wait::NoCalls(limit)));
         }
-        let limit = self.limit(expect, BoundKind::Undecided) + late;
+        let limit = self.wait_limit(expect, BoundKind::Undecided) + lag;
         // Last, as it checks every waiting pod.
-        if waits.iter().all(|(at, _)| *at <= moved + limit) && !scene.has_decided_all(view.cluster) {
-            waits.push((moved + limit, Wait::Undecided(limit)));
+        if waits.iter().all(|(at, _)| *at <= last_activity + limit) && !activity.has_decided_all(view.cluster)
+        {
+            waits.push((last_activity + limit, Wait::SchedulerIdle(limit)));
         }
-        let trouble = scene.troubles.last_us().map(Duration::from_micros);
+        let last_error = activity.errors.last_error_us().map(Duration::from_micros);
         // A delayed call may block a program with few threads until the call is cancelled or executed.
-        let hung = self.calls_wait.then_some(from);
-        if let Some(trouble) = trouble.max(hung) {
-            let limit = self.scaled(self.retry_interval_max) + late;
-            waits.push((trouble + limit, Wait::Retry(limit)));
+        let delayed_call = self.delays_calls.then_some(from);
+        if let Some(last_error) = last_error.max(delayed_call) {
+            let limit = self.scaled(self.retry_interval_max) + lag;
+            waits.push((last_error + limit, Wait::Retry(limit)));
         }
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
-        let longest = self.scaled(LONGEST).max(said);
+        let longest = self.scaled(ACTIVE_MAX).max(own);
         let longest = match last {
-            Some((_, Wait::Retry(limit))) => longest.max(limit * self.times_of_faults.saturating_add(1)),
+            Some((_, Wait::Retry(limit))) => longest.max(limit * self.fault_matches_max.saturating_add(1)),
             _ => longest,
         };
-        let cut = from + longest;
+        let latest = from + longest;
         let until = match last {
-            Some((_, Wait::Retry(_))) => cut,
+            Some((_, Wait::Retry(_))) => latest,
             _ => {
                 // A system that was blocked by an error acts only once it has recovered. Limited, as errors may repeat.
-                let ended = Duration::from_micros(scene.troubles.ended_us()) + self.scaled(UNDECIDED);
-                cut.max(ended.min(cut + self.scaled(self.retry_interval_max)))
+                let recovered =
+                    Duration::from_micros(activity.errors.recovered_us()) + self.scaled(SCHEDULER_IDLE);
+                latest.max(recovered.min(latest + self.scaled(self.retry_interval_max)))
             }
         };
         let (at, wait) = match last {
             Some((at, wait)) if at <= until => (at, wait),
             Some((_, Wait::Retry(_))) => (until, Wait::Retry(longest)),
-            _ => (until, Wait::Longest(until - from)),
+            _ => (until, Wait::StillActive(until - from)),
         };
-        match self.starts_until(scene) {
+        match self.starts_until(activity) {
             Some(start) if start > at => (start, Wait::Start(self.scaled(START_TIMEOUT))),
             _ => (at, wait),
         }
     }
 
     /// Journal time until which started programs may make their first request. None if all have.
-    fn starts_until(self, scene: &Scene) -> Option<Duration> {
-        let started = scene.starting_us().map(Duration::from_micros)?;
+    fn starts_until(self, activity: &Activity) -> Option<Duration> {
+        let started = activity.starting_us().map(Duration::from_micros)?;
         Some(started + self.scaled(START_TIMEOUT))
     }
 
     /// Journal time at which waiting for active systems ends.
-    fn longest(self, acted: &Acted, scene: &Scene) -> Duration {
-        Duration::from_micros(acted.at_us) + self.scaled(LONGEST) + self.slowness(acted, scene)
+    fn activity_deadline(self, actions_done: &ActionsDone, activity: &Activity) -> Duration {
+        Duration::from_micros(actions_done.at_us)
+            + self.scaled(ACTIVE_MAX)
+            + self.lag_extension(actions_done, activity)
     }
 
     /// Extension of timeouts because of harness lag since the step's actions.
-    fn slowness(self, acted: &Acted, scene: &Scene) -> Duration {
-        let late = scene.late.saturating_sub(acted.late) * HOPS;
-        late.min(self.scaled(LONGEST))
+    fn lag_extension(self, actions_done: &ActionsDone, activity: &Activity) -> Duration {
+        let lag = activity.lag.saturating_sub(actions_done.lag) * LAG_FACTOR;
+        lag.min(self.scaled(ACTIVE_MAX))
     }
 
     /// Journal time at which a wait of a holding monitor ends.
-    pub(super) fn holding(self, monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> Duration {
-        let (since, scene) = (&monitor.since, view.scene);
-        let limit = match is_needless(monitor, bound, view) {
-            true => self.scaled(self.refresh * NEEDLESS),
-            false => self.limit(monitor.expect, bound),
+    pub(super) fn hold_deadline(self, monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> Duration {
+        let (since, activity) = (&monitor.since, view.activity);
+        let limit = match has_nothing_to_do(monitor, bound, view) {
+            true => self.scaled(self.refresh * NOTHING_TO_DO_REFRESHES),
+            false => self.wait_limit(monitor.expect, bound),
         };
-        let late = scene.late.saturating_sub(since.late);
-        let slowed = match bound {
+        let lag = activity.lag.saturating_sub(since.lag);
+        let extension = match bound {
             BoundKind::Hold => Duration::ZERO,
-            _ => (late * SLOWED).min(limit * SLOWEST),
+            _ => (lag * IDLE_LAG_FACTOR).min(limit * IDLE_LAG_FACTOR_MAX),
         };
         let from = match bound {
-            BoundKind::Unasked => since.at_us.max(scene.asked_us),
+            BoundKind::Unasked => since.at_us.max(activity.last_call_us),
             _ => since.at_us,
         };
-        let at = Duration::from_micros(from) + limit + slowed;
+        let at = Duration::from_micros(from) + limit + extension;
         match bound {
             // Silence of a program that has not started yet proves nothing.
-            BoundKind::Unasked | BoundKind::Undecided => at.max(self.starts_until(scene).unwrap_or_default()),
+            BoundKind::Unasked | BoundKind::Undecided => {
+                at.max(self.starts_until(activity).unwrap_or_default())
+            }
             BoundKind::Within | BoundKind::Hold => at,
         }
     }
 
     /// Duration that a holding expectation waits for this bound.
-    fn limit(self, expect: &Expect, bound: BoundKind) -> Duration {
+    fn wait_limit(self, expect: &Expect, bound: BoundKind) -> Duration {
         self.scaled(match (bound, expect.hold) {
             (BoundKind::Within, _) => expect.within.time(self.refresh),
-            (BoundKind::Unasked, _) => (self.refresh * MISSED).max(UNASKED),
-            (BoundKind::Undecided, _) => UNDECIDED,
+            (BoundKind::Unasked, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
+            (BoundKind::Undecided, _) => SCHEDULER_IDLE,
             (BoundKind::Hold, Some(Bound::Time(time))) => time,
             // For a system without further calls, time replaces rounds.
-            (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(SILENCE),
+            (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(IDLE_MIN),
             (BoundKind::Hold, None) => Duration::ZERO,
         })
     }
@@ -218,37 +230,43 @@ impl Pace {
 
 /// Whether, according to an expected specification, the systems have nothing to do: the publisher needs no GetCapacity call, or the
 /// scheduler has rejected every waiting pod for a valid reason.
-fn is_needless(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool {
+fn has_nothing_to_do(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool {
     let (Predicate::Specification, Some(oracle)) = (&monitor.expect.predicate, view.oracle) else {
         return false;
     };
     match bound {
         BoundKind::Unasked => !oracle.must_call_get_capacity(),
-        BoundKind::Undecided => view.scene.has_refused_all(view.cluster),
+        BoundKind::Undecided => view.activity.has_rejected_all(view.cluster),
         BoundKind::Within | BoundKind::Hold => false,
     }
 }
 
 /// The bounds that a monitor waits for, with their journal times.
 pub(super) fn bounds(
-    pace: Pace,
+    timeouts: Timeouts,
     monitor: &Monitor<'_>,
-    acted: &Acted,
+    actions_done: &ActionsDone,
     view: View<'_>,
 ) -> Vec<(Duration, BoundKind)> {
     let waits = monitor.pending(view).into_iter();
     let mut bounds: Vec<_> = waits
         .map(|bound| {
-            let at = pace.holding(monitor, bound, view);
+            let at = timeouts.hold_deadline(monitor, bound, view);
             match bound {
                 // A pod that is retried without any decision must not extend the case forever.
-                BoundKind::Undecided => (at.min(pace.longest(acted, view.scene)), bound),
+                BoundKind::Undecided => (
+                    at.min(timeouts.activity_deadline(actions_done, view.activity)),
+                    bound,
+                ),
                 _ => (at, bound),
             }
         })
         .collect();
     if monitor.phase == Phase::Waiting {
-        bounds.push((pace.within(monitor.expect, acted, view).0, BoundKind::Within));
+        bounds.push((
+            timeouts.deadline(monitor.expect, actions_done, view).0,
+            BoundKind::Within,
+        ));
     }
     bounds
 }

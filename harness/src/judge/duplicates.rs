@@ -17,16 +17,16 @@ use crate::scenario::Role;
 pub(super) struct Duplicates {
     refresh_us: u64,
     /// Groups by client, class and segment.
-    made: BTreeMap<Made, Group>,
+    groups: BTreeMap<GroupKey, Group>,
     /// The group of an object by its uid, as tens of thousands of objects may be deleted.
-    places: BTreeMap<String, Made>,
+    key_of_uid: BTreeMap<String, GroupKey>,
     /// Revisions of writes that no expectation counts; their watch events do not count either.
     revisions: BTreeSet<u64>,
     /// Clients that were hit by a fault.
-    faulty: BTreeSet<Arc<str>>,
+    clients_with_faults: BTreeSet<Arc<str>>,
 }
 
-type Made = (Arc<str>, String);
+type GroupKey = (Arc<str>, String);
 
 /// The objects of one client for one class and segment.
 #[derive(Debug, Default)]
@@ -36,14 +36,14 @@ struct Group {
     /// Journal time until which another object counts as a duplicate. A duplicate does not extend it: endless creation is no race.
     until_us: u64,
     /// Whether one of them was a duplicate.
-    is_double: bool,
+    has_duplicate: bool,
 }
 
 /// A write that no expectation counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Surplus {
+pub(super) enum UncountedWrite {
     /// Creation of a duplicate.
-    Made,
+    Created,
     /// Deletion of one of several duplicates.
     Deleted,
     /// Watch event of such a write.
@@ -52,28 +52,28 @@ pub(super) enum Surplus {
 
 impl Duplicates {
     /// Processes a fact. Returns whether it is a write that no expectation counts.
-    pub(super) fn apply(&mut self, fact: &Fact) -> Option<Surplus> {
+    pub(super) fn apply(&mut self, fact: &Fact) -> Option<UncountedWrite> {
         match &fact.what {
             What::Begin(begin) => self.refresh_us = begin.refresh_us,
-            What::Lag(lag) => self.delay(lag.late_us),
-            What::Fault(fault) => self.faulty.extend(fault.client.clone()),
+            What::Lag(lag) => self.extend_for_lag(lag.late_us),
+            What::Fault(fault) => self.clients_with_faults.extend(fault.client.clone()),
             What::Process(process) if matches!(process.event, ProcessEvent::Started) => {
-                self.made.retain(|(client, _), _| *client != process.client);
+                self.groups.retain(|(client, _), _| *client != process.client);
             }
             What::Commit(commit) if *commit.resource == *RESOURCE => {
-                let surplus = self.commit(commit, fact.at_us)?;
+                let uncounted = self.commit(commit, fact.at_us)?;
                 self.revisions.insert(commit.revision);
-                return Some(surplus);
+                return Some(uncounted);
             }
             What::Delivery(delivery) if self.revisions.contains(&delivery.revision) => {
-                return Some(Surplus::Delivered);
+                return Some(UncountedWrite::Delivered);
             }
             _ => {}
         }
         None
     }
 
-    fn commit(&mut self, commit: &CommitFact, at_us: u64) -> Option<Surplus> {
+    fn commit(&mut self, commit: &CommitFact, at_us: u64) -> Option<UncountedWrite> {
         let uid = commit.object["metadata"]["uid"].as_str().unwrap_or_default();
         match commit.change {
             Change::Added => self.add(commit, uid, at_us),
@@ -88,45 +88,52 @@ impl Duplicates {
     /// An object that another client modified may no longer belong to the publisher, which may then create a new one.
     fn take_over(&mut self, commit: &CommitFact, uid: &str) {
         if Role::of_client(&commit.client) != Some(Role::Publisher)
-            && let Some(group) = self.places.remove(uid).and_then(|of| self.made.get_mut(&of))
+            && let Some(group) = self
+                .key_of_uid
+                .remove(uid)
+                .and_then(|of| self.groups.get_mut(&of))
         {
             group.live.retain(|live| live != uid);
         }
     }
 
     /// Harness lag delays racing workers as well.
-    fn delay(&mut self, late_us: u64) {
-        self.made.values_mut().for_each(|group| group.until_us += late_us);
+    fn extend_for_lag(&mut self, late_us: u64) {
+        self.groups
+            .values_mut()
+            .for_each(|group| group.until_us += late_us);
     }
 
-    fn add(&mut self, commit: &CommitFact, uid: &str, at_us: u64) -> Option<Surplus> {
-        if Role::of_client(&commit.client) != Some(Role::Publisher) || self.faulty.contains(&commit.client) {
+    fn add(&mut self, commit: &CommitFact, uid: &str, at_us: u64) -> Option<UncountedWrite> {
+        if Role::of_client(&commit.client) != Some(Role::Publisher)
+            || self.clients_with_faults.contains(&commit.client)
+        {
             return None;
         }
         let key = key(commit);
-        self.places.insert(uid.to_owned(), key.clone());
-        let group = self.made.entry(key).or_default();
-        group.is_double = !group.live.is_empty() && at_us <= group.until_us;
+        self.key_of_uid.insert(uid.to_owned(), key.clone());
+        let group = self.groups.entry(key).or_default();
+        group.has_duplicate = !group.live.is_empty() && at_us <= group.until_us;
         group.live.push(uid.to_owned());
-        if !group.is_double {
+        if !group.has_duplicate {
             group.until_us = at_us + self.refresh_us;
         }
-        group.is_double.then_some(Surplus::Made)
+        group.has_duplicate.then_some(UncountedWrite::Created)
     }
 
-    fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<Surplus> {
-        let group = self.made.get_mut(&self.places.remove(uid)?)?;
+    fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<UncountedWrite> {
+        let group = self.groups.get_mut(&self.key_of_uid.remove(uid)?)?;
         // None: created before a restart, which removed the group.
         let at = group.live.iter().position(|live| live == uid)?;
         group.live.remove(at);
-        let is_surplus =
-            group.is_double && !group.live.is_empty() && Role::of_client(&commit.client).is_some();
-        is_surplus.then_some(Surplus::Deleted)
+        let is_uncounted =
+            group.has_duplicate && !group.live.is_empty() && Role::of_client(&commit.client).is_some();
+        is_uncounted.then_some(UncountedWrite::Deleted)
     }
 }
 
-fn key(commit: &CommitFact) -> Made {
+fn key(commit: &CommitFact) -> GroupKey {
     let object = &commit.object;
-    let row = format!("{} {}", object["storageClassName"], object["nodeTopology"]);
-    (commit.client.clone(), row)
+    let class_and_segment = format!("{} {}", object["storageClassName"], object["nodeTopology"]);
+    (commit.client.clone(), class_and_segment)
 }

@@ -11,7 +11,7 @@ use fake_apiserver::Verb;
 use fake_apiserver::{ApiServer, Release};
 use fake_csi::Method;
 
-use super::duplicates::{Duplicates, Surplus};
+use super::duplicates::{Duplicates, UncountedWrite};
 use crate::cluster_state::call_key;
 use crate::expectation::is_labelled;
 use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFact, What};
@@ -48,12 +48,12 @@ pub struct Rule {
 
 const ARGUMENTS: &str = "csi-arguments";
 const CALLS: &str = "csi-calls";
-const CALLS_TWICE: &str = "csi-calls-at-start";
+const REPEATED_START_CALLS: &str = "csi-calls-at-start";
 const VERSION: &str = "api-version";
 const INVALID: &str = "api-invalid";
 const LABELS: &str = "object-labels";
-const TWICE: &str = "object-twice";
-const WATCHED_TWICE: &str = "watch-twice";
+const DUPLICATE_OBJECT: &str = "object-twice";
+const DUPLICATE_WATCH: &str = "watch-twice";
 
 /// All rules.
 pub const RULES: [Rule; 8] = [
@@ -68,7 +68,7 @@ pub const RULES: [Rule; 8] = [
         source: "KEP-1472, GetCapacity is called periodically",
     },
     Rule {
-        name: CALLS_TWICE,
+        name: REPEATED_START_CALLS,
         text: "at the start, before the first poll, the driver is called at most twice for the same class and segment",
         source: "KEP-1472, GetCapacity is called periodically",
     },
@@ -88,12 +88,12 @@ pub const RULES: [Rule; 8] = [
         source: "KEP-1472, CSIStorageCapacity lifecycle",
     },
     Rule {
-        name: TWICE,
+        name: DUPLICATE_OBJECT,
         text: "one object is created for each class and segment",
         source: "KEP-1472, CSIStorageCapacity lifecycle",
     },
     Rule {
-        name: WATCHED_TWICE,
+        name: DUPLICATE_WATCH,
         text: "a client has one watch for the same objects",
         source: "Kubernetes API concepts, efficient detection of changes",
     },
@@ -105,30 +105,30 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
 }
 
 /// Tolerated calls per poll interval, in addition to one per volume created or deleted, as failures are retried.
-const CALLS_ALLOWED: u64 = 3;
+const CALLS_PER_INTERVAL: u64 = 3;
 /// Additional tolerated calls, as a burst.
-const CALLS_AT_ONCE: u64 = 20;
+const CALLS_BURST: u64 = 20;
 /// Tolerated calls per class before the first poll: class and segment may be observed one after the other.
 const CALLS_AT_START: u64 = 2;
 
 /// Findings of a case, in the order of their first facts.
 pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
-    let mut found = Found::default();
+    let mut found = Findings::default();
     let (mut calls, mut start) = (Calls::default(), Start::default());
-    let refreshes = Refreshes::of(plan, facts);
+    let limits = CallLimits::of(plan, facts);
     // A case about releases judges versions itself.
-    let release = plan.has_usual_release().then_some(plan.release);
+    let release = plan.has_default_release().then_some(plan.release);
     // An incomplete request may be caused by a fault that cuts the connection or kills the client.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
     let last = last_requests(facts);
     let (mut duplicates, mut watches) = (Duplicates::default(), Watches::default());
     for fact in facts {
         if let Some((role, text)) = watches.apply(fact) {
-            found.add(WATCHED_TWICE, role, text, fact);
+            found.add(DUPLICATE_WATCH, role, text, fact);
         }
-        if duplicates.apply(fact) == Some(Surplus::Made) {
+        if duplicates.apply(fact) == Some(UncountedWrite::Created) {
             let text = "an object is created twice in the same poll interval";
-            found.add(TWICE, Role::Publisher, text.to_owned(), fact);
+            found.add(DUPLICATE_OBJECT, Role::Publisher, text.to_owned(), fact);
         }
         match &fact.what {
             What::Call(call) => {
@@ -140,13 +140,13 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                         fact,
                     );
                 }
-                if refreshes.is_too_often(call, fact, &mut calls) {
+                if limits.exceeds_limit(call, fact, &mut calls) {
                     let text = "GetCapacity: the same call is made several times in each poll interval";
                     found.add(CALLS, Role::Publisher, text.to_owned(), fact);
                 }
-                if start.is_repeated(call, fact, &refreshes) {
+                if start.is_repeated(call, fact, &limits) {
                     let text = "GetCapacity: the same call is made more than twice before the first poll";
-                    found.add(CALLS_TWICE, Role::Publisher, text.to_owned(), fact);
+                    found.add(REPEATED_START_CALLS, Role::Publisher, text.to_owned(), fact);
                 }
             }
             What::Action(_) => start.is_over = true,
@@ -158,9 +158,9 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                 if request.code == 400 && (cut.contains(&*request.client) || last.contains(&fact.seq)) => {}
             What::Request(request) => {
                 // After a rejected write the publisher calls GetCapacity and retries. Conflicts (409) may be between its own writes.
-                let is_refused = matches!(request.code, 403 | 429 | 500..);
-                start.is_over |= is_refused && request.resource == RESOURCE;
-                if let Some((rule, role, text)) = of_request(release, request) {
+                let is_rejected = matches!(request.code, 403 | 429 | 500..);
+                start.is_over |= is_rejected && request.resource == RESOURCE;
+                if let Some((rule, role, text)) = request_violation(release, request) {
                     found.add(rule, role, text, fact);
                 }
             }
@@ -181,23 +181,23 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
 
 /// The last request of each program before it ended, as its end may have cut it off.
 fn last_requests(facts: &[Fact]) -> BTreeSet<u64> {
-    let (mut last, mut of_ended) = (BTreeMap::new(), BTreeSet::new());
+    let (mut last, mut cut_off) = (BTreeMap::new(), BTreeSet::new());
     for fact in facts {
         match &fact.what {
             What::Request(request) => drop(last.insert(&*request.client, fact.seq)),
             What::Process(process) if !matches!(process.event, ProcessEvent::Started) => {
-                of_ended.extend(last.remove(&*process.client));
+                cut_off.extend(last.remove(&*process.client));
             }
             _ => {}
         }
     }
-    of_ended
+    cut_off
 }
 
 #[derive(Default)]
-struct Found(Vec<Finding>);
+struct Findings(Vec<Finding>);
 
-impl Found {
+impl Findings {
     fn add(&mut self, rule: &'static str, role: Role, text: String, fact: &Fact) {
         let same = |known: &&mut Finding| known.rule == rule && known.role == role && known.text == text;
         if let Some(known) = self.0.iter_mut().find(same) {
@@ -222,7 +222,7 @@ impl Found {
 struct Watches<'f>(BTreeMap<(&'f str, &'f str), (BTreeSet<u64>, u64)>);
 
 /// Repeated events of one resource that are tolerated: the previous watch may not have ended yet when the next begins.
-const EVENTS_TWICE: u64 = 1;
+const REPEATED_EVENTS_MAX: u64 = 1;
 
 impl<'f> Watches<'f> {
     /// Adds a fact. Returns the client's role and the text of the finding, once per client and resource.
@@ -235,12 +235,12 @@ impl<'f> Watches<'f> {
             }
             What::Delivery(delivery) => {
                 let key = (&*delivery.client, &*delivery.resource);
-                let (revisions, twice) = self.0.entry(key).or_default();
+                let (revisions, repeated) = self.0.entry(key).or_default();
                 if !revisions.insert(delivery.revision) {
-                    *twice += 1;
+                    *repeated += 1;
                     let role = Role::of_client(&delivery.client)?;
                     let text = format!("{} are watched twice by one client", delivery.resource);
-                    return (*twice == EVENTS_TWICE + 1).then_some((role, text));
+                    return (*repeated == REPEATED_EVENTS_MAX + 1).then_some((role, text));
                 }
             }
             _ => {}
@@ -253,7 +253,7 @@ impl<'f> Watches<'f> {
 #[derive(Default)]
 struct Calls {
     /// GetCapacity calls by parameters and segment.
-    figures: BTreeMap<String, u64>,
+    get_capacity: BTreeMap<String, u64>,
     /// Calls about volumes.
     volumes: u64,
 }
@@ -263,14 +263,14 @@ struct Calls {
 struct Start {
     /// Journal time of the first call. The first poll is one poll interval after the program's start, which is earlier.
     first: Option<Duration>,
-    figures: BTreeMap<String, u64>,
+    get_capacity: BTreeMap<String, u64>,
     is_over: bool,
 }
 
 impl Start {
-    fn is_repeated(&mut self, call: &CallFact, fact: &Fact, refreshes: &Refreshes) -> bool {
+    fn is_repeated(&mut self, call: &CallFact, fact: &Fact, limits: &CallLimits) -> bool {
         self.is_over |= call.volume.is_some();
-        let Some(refresh) = refreshes.interval.filter(|_| call.method == Method::GetCapacity) else {
+        let Some(refresh) = limits.interval.filter(|_| call.method == Method::GetCapacity) else {
             return false;
         };
         let first = *self.first.get_or_insert(fact.at());
@@ -278,21 +278,21 @@ impl Start {
         if self.is_over {
             return false;
         }
-        let count = self.figures.entry(call_key(call)).or_default();
+        let count = self.get_capacity.entry(call_key(call)).or_default();
         *count += 1;
-        *count > CALLS_AT_START * refreshes.classes_like(call)
+        *count > CALLS_AT_START * limits.classes_like(call)
     }
 }
 
 /// Limits for GetCapacity calls.
-struct Refreshes {
+struct CallLimits {
     /// Classes with their driver parameters; a recreated class may have several.
     parameters: BTreeSet<(String, BTreeMap<String, String>)>,
     /// Poll interval. None if calls are not limited: the publisher does not poll, or also calls for PVCs.
     interval: Option<Duration>,
 }
 
-impl Refreshes {
+impl CallLimits {
     fn of(plan: &Plan, facts: &[Fact]) -> Self {
         let refresh = facts.iter().find_map(|fact| match &fact.what {
             What::Begin(begin) => Some(Duration::from_micros(begin.refresh_us)),
@@ -308,34 +308,34 @@ impl Refreshes {
             }
             _ => None,
         });
-        Refreshes {
+        CallLimits {
             parameters: of_plan.chain(in_cluster).collect(),
-            interval: refresh.filter(|_| plan.publisher.polls && !asks_for_claims(plan, facts)),
+            interval: refresh.filter(|_| plan.publisher.polls && !calls_for_immediate_claims(plan, facts)),
         }
     }
 
-    fn is_too_often(&self, call: &CallFact, fact: &Fact, calls: &mut Calls) -> bool {
+    fn exceeds_limit(&self, call: &CallFact, fact: &Fact, calls: &mut Calls) -> bool {
         calls.volumes += u64::from(call.volume.is_some());
         let Some(refresh) = self.interval.filter(|_| call.method == Method::GetCapacity) else {
             return false;
         };
-        let count = calls.figures.entry(call_key(call)).or_default();
+        let count = calls.get_capacity.entry(call_key(call)).or_default();
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
-        let each = intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE + calls.volumes);
+        let each = intervals * u128::from(CALLS_PER_INTERVAL) + u128::from(CALLS_BURST + calls.volumes);
         u128::from(*count) > each * u128::from(self.classes_like(call))
     }
 
     /// Number of classes with the call's parameters, as each of them may cause the same call.
     fn classes_like(&self, call: &CallFact) -> u64 {
         let classes = self.parameters.iter();
-        let alike = classes.filter(|(_, parameters)| *parameters == call.parameters);
-        alike.count().max(1) as u64
+        let equal = classes.filter(|(_, parameters)| *parameters == call.parameters);
+        equal.count().max(1) as u64
     }
 }
 
 /// Whether distributed publishers call GetCapacity before they provision a PVC with Immediate binding, possibly many times.
-fn asks_for_claims(plan: &Plan, facts: &[Fact]) -> bool {
+fn calls_for_immediate_claims(plan: &Plan, facts: &[Fact]) -> bool {
     let is_immediate = |fact: &Fact| match &fact.what {
         What::Commit(commit) => {
             *commit.resource == *"storageclasses" && commit.object["volumeBindingMode"] == "Immediate"
@@ -345,7 +345,10 @@ fn asks_for_claims(plan: &Plan, facts: &[Fact]) -> bool {
     plan.is_distributed() && facts.iter().any(is_immediate)
 }
 
-fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'static str, Role, String)> {
+fn request_violation(
+    release: Option<Release>,
+    request: &RequestFact,
+) -> Option<(&'static str, Role, String)> {
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
     if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {

@@ -3,14 +3,14 @@
 mod deadline;
 mod duplicates;
 mod findings;
-mod lateness;
+mod host_lag;
 mod monitor;
 mod settled;
 mod specification;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod troubles;
+mod unrecovered;
 mod verdict;
 
 use std::time::Duration;
@@ -27,31 +27,31 @@ use crate::expectation::{Predicate, Window};
 use crate::journal::{BoundFact, Fact, ProcessEvent, ProcessFact, What};
 use crate::oracle::Oracle;
 use crate::plan::{Action, Plan, Step};
-use deadline::{Acted, Pace, Wait};
+use deadline::{ActionsDone, Timeouts, Wait};
 use duplicates::Duplicates;
 use monitor::{Monitor, Phase, View};
-use settled::Scene;
-use summary::{Passed, summary};
+use settled::Activity;
+use summary::{ReachedBound, summary};
 
 /// Judges the facts of a case as they arrive.
 pub struct Judge<'p> {
     plan: &'p Plan,
     cluster: ClusterState,
-    scene: Scene,
+    activity: Activity,
     /// Follows the specification's cluster state, if a step expects the specification.
     oracle: Option<Oracle<'p>>,
     duplicates: Duplicates,
     facts: Vec<Fact>,
     /// Retain the last fact only.
-    is_forgetful: bool,
-    pace: Pace,
+    drops_facts: bool,
+    timeouts: Timeouts,
     step: usize,
     step_started: u64,
     started_us: u64,
-    acted: Option<Acted>,
+    actions_done: Option<ActionsDone>,
     monitors: Vec<Monitor<'p>>,
     /// Whether anything that metrics may count has happened since they were read.
-    has_news: bool,
+    metrics_outdated: bool,
     failure: Option<Box<Failure>>,
 }
 
@@ -61,72 +61,75 @@ impl<'p> Judge<'p> {
         Judge {
             plan,
             cluster: ClusterState::default(),
-            scene: Scene::default(),
+            activity: Activity::default(),
             oracle: plan.expects_specification().then(|| Oracle::new(plan)),
             duplicates: Duplicates::default(),
             facts: Vec::new(),
-            is_forgetful: false,
-            pace: Pace {
+            drops_facts: false,
+            timeouts: Timeouts {
                 refresh: Duration::ZERO,
                 retry_interval_max: Duration::ZERO,
                 patience: 1.0,
-                calls_wait: plan.has_late_answers() || plan.publisher.get_capacity_qps.is_some(),
-                times_of_faults: plan.times_of_faults(),
+                delays_calls: plan.delays_responses() || plan.publisher.get_capacity_qps.is_some(),
+                fault_matches_max: plan.fault_matches_max(),
             },
             step: 0,
             step_started: 0,
             started_us: 0,
-            acted: None,
+            actions_done: None,
             monitors: Vec::new(),
-            has_news: false,
+            metrics_outdated: false,
             failure: None,
         }
     }
 
     /// Drops facts once they are judged; explanations of failures then lack them.
-    pub(crate) fn forget_facts(&mut self) {
-        self.is_forgetful = true;
+    pub(crate) fn drop_facts(&mut self) {
+        self.drops_facts = true;
         self.cluster.drop_events();
     }
 
     /// Processes the next fact.
     pub fn observe(&mut self, fact: Fact) {
         self.cluster.apply(&fact);
-        self.scene.apply(&fact);
-        let broken = self.oracle.as_mut().map(|oracle| oracle.observe(&fact));
+        self.activity.apply(&fact);
+        let violations = self.oracle.as_mut().map(|oracle| oracle.observe(&fact));
         let surplus = self.duplicates.apply(&fact);
-        self.has_news = match &fact.what {
+        self.metrics_outdated = match &fact.what {
             What::Metrics(_) => false,
-            what => self.has_news || what.may_be_counted(),
+            what => self.metrics_outdated || what.may_be_counted(),
         };
         if self.failure.is_none() {
             self.judge(&fact, surplus.is_some());
         }
         if matches!(fact.what, What::Quiet) && self.progress() == Progress::StepDone {
-            self.settle();
+            self.settle_oracle();
         }
-        if self.is_forgetful {
+        if self.drops_facts {
             self.facts.clear();
         }
         self.facts.push(fact);
-        if let (None, Some([_, ..])) = (&self.failure, broken.as_deref()) {
-            let broken = broken.unwrap_or_default();
-            self.failure = Some(Box::new(self.offence(&broken)));
+        if let (None, Some([_, ..])) = (&self.failure, violations.as_deref()) {
+            let violations = violations.unwrap_or_default();
+            self.failure = Some(Box::new(self.violation_failure(&violations)));
         }
         if self.failure.is_none() {
             // Explained once the deciding fact is stored, as the explanation uses it.
-            self.failure = self.failed().or_else(|| self.flooded()).map(Box::new);
+            self.failure = self
+                .expectation_failure()
+                .or_else(|| self.activity_limit_failure())
+                .map(Box::new);
         }
     }
 
-    fn judge(&mut self, fact: &Fact, is_surplus: bool) {
+    fn judge(&mut self, fact: &Fact, is_uncounted: bool) {
         match &fact.what {
             What::Begin(begin) => {
-                self.pace = Pace {
+                self.timeouts = Timeouts {
                     refresh: Duration::from_micros(begin.refresh_us),
                     retry_interval_max: Duration::from_micros(begin.retry_interval_max_us),
                     patience: begin.patience,
-                    ..self.pace
+                    ..self.timeouts
                 };
             }
             What::StepStarted(mark) => self.start(mark.step, fact),
@@ -134,11 +137,11 @@ impl<'p> Judge<'p> {
                 let step = &self.plan.steps[self.step];
                 // Clients of a stopped driver or unserved version may be in a back-off that started before the step.
                 if step.starts_the_driver() || step.changes_the_release() {
-                    self.scene.troubles.unseen(fact.at_us);
+                    self.activity.errors.add_unrecorded(fact.at_us);
                 }
-                self.acted = Some(Acted {
+                self.actions_done = Some(ActionsDone {
                     at_us: fact.at_us,
-                    late: self.scene.late,
+                    lag: self.activity.lag,
                     rounds: self.cluster.rounds().clone(),
                 });
             }
@@ -147,7 +150,7 @@ impl<'p> Judge<'p> {
                 if reached.step == self.step {
                     self.each_monitor(fact, |at, monitor, view| {
                         if at == reached.expect {
-                            monitor.bound(reached.bound, view, fact);
+                            monitor.reach_bound(reached.bound, view, fact);
                         }
                     });
                 }
@@ -169,14 +172,14 @@ impl<'p> Judge<'p> {
                         ProcessEvent::Exited(exit) => Some(exit.clone()),
                         _ => None,
                     };
-                    let failure = self.crash(summary, fact.seq);
+                    let failure = self.failure_without_expectation(summary, fact.seq);
                     self.failure = Some(Box::new(Failure { exit, ..failure }));
                 }
             }
             _ => {}
         }
         self.each_monitor(fact, |_, monitor, view| {
-            monitor.observe(View { is_surplus, ..view }, fact);
+            monitor.observe(View { is_uncounted, ..view }, fact);
         });
     }
 
@@ -210,10 +213,10 @@ impl<'p> Judge<'p> {
             plan: self.plan,
             cluster: &self.cluster,
             oracle: self.oracle.as_ref(),
-            scene: &self.scene,
-            is_surplus: false,
+            activity: &self.activity,
+            is_uncounted: false,
             step_started: self.step_started,
-            refreshes: since.as_secs_f64() / self.pace.refresh.as_secs_f64().max(f64::EPSILON),
+            refreshes: since.as_secs_f64() / self.timeouts.refresh.as_secs_f64().max(f64::EPSILON),
         }
     }
 
@@ -221,7 +224,7 @@ impl<'p> Judge<'p> {
         self.step = step;
         self.step_started = fact.seq;
         self.started_us = fact.at_us;
-        self.acted = None;
+        self.actions_done = None;
         let expectations = self
             .plan
             .steps
@@ -235,7 +238,7 @@ impl<'p> Judge<'p> {
     }
 
     /// Ends a step. If it expected the specification, everything is quiet.
-    fn settle(&mut self) {
+    fn settle_oracle(&mut self) {
         let step = self.plan.steps.get(self.step);
         if let Some(oracle) = &mut self.oracle
             && step.is_some_and(Step::expects_specification)
@@ -249,7 +252,7 @@ impl<'p> Judge<'p> {
         if self.failure.is_some() {
             return Progress::Failed;
         }
-        if self.acted.is_none() {
+        if self.actions_done.is_none() {
             return Progress::Running { quiet: false };
         }
         if self.monitors.iter().all(|monitor| monitor.phase == Phase::Met) {
@@ -258,12 +261,12 @@ impl<'p> Judge<'p> {
         let quiet = self
             .monitors
             .iter()
-            .all(|monitor| matches!(monitor.phase, Phase::Met | Phase::Ripe));
+            .all(|monitor| matches!(monitor.phase, Phase::Met | Phase::AwaitingQuiet));
         Progress::Running { quiet }
     }
 
     /// Whether an expectation needs metrics, which are read once the systems are idle.
-    pub fn reads_metrics(&self) -> bool {
+    pub fn needs_metrics(&self) -> bool {
         let is_specified = !self.plan.specified_metrics.is_empty();
         self.waits_for_metrics() || is_specified && self.is_open(|it| matches!(it, Predicate::Specification))
     }
@@ -275,21 +278,21 @@ impl<'p> Judge<'p> {
     /// Whether the step's actions are done and a matching expectation is not met yet.
     fn is_open(&self, is_it: impl Fn(&Predicate) -> bool) -> bool {
         let mut open = self.monitors.iter().filter(|it| it.phase != Phase::Met);
-        self.acted.is_some() && open.any(|it| is_it(&it.expect.predicate))
+        self.actions_done.is_some() && open.any(|it| is_it(&it.expect.predicate))
     }
 
     /// Whether metrics must be read again because of later events.
-    pub fn reads_metrics_anew(&self) -> bool {
-        self.has_news && self.waits_for_metrics()
+    pub fn must_reread_metrics(&self) -> bool {
+        self.metrics_outdated && self.waits_for_metrics()
     }
 
     /// The next bound and its journal time.
     pub fn next_bound(&self) -> Option<(Duration, BoundFact)> {
-        let acted = self.acted.as_ref()?;
+        let actions_done = self.actions_done.as_ref()?;
         let view = self.view_at(self.started_us);
         let step = self.step;
         let bounds = self.monitors.iter().enumerate().flat_map(|(expect, monitor)| {
-            let bounds = deadline::bounds(self.pace, monitor, acted, view).into_iter();
+            let bounds = deadline::bounds(self.timeouts, monitor, actions_done, view).into_iter();
             bounds.map(move |(at, bound)| (at, BoundFact { step, expect, bound }))
         });
         bounds.min_by_key(|(at, _)| *at)
@@ -299,8 +302,8 @@ impl<'p> Judge<'p> {
     pub fn verdict(&self) -> Verdict {
         if let Some(failure) = &self.failure {
             let mut failure = failure.clone();
-            self.window().put_refused_calls_first(&mut failure.chain);
-            return match lateness::excuses(&self.facts, &failure) {
+            self.window().put_rejected_calls_first(&mut failure.chain);
+            return match host_lag::excuses_failure(&self.facts, &failure) {
                 true => Verdict::Inconclusive(failure),
                 false => Verdict::Fail(failure),
             };
@@ -310,7 +313,7 @@ impl<'p> Judge<'p> {
         }
         let summary = "the journal ends before the case was decided".to_owned();
         let last = self.facts.last().map_or(0, |fact| fact.seq);
-        Verdict::Fail(Box::new(self.crash(summary, last)))
+        Verdict::Fail(Box::new(self.failure_without_expectation(summary, last)))
     }
 
     /// Whether a program's unexpected exit has decided the case.
@@ -326,7 +329,7 @@ impl<'p> Judge<'p> {
     }
 
     /// A failure of the current step that belongs to no expectation.
-    fn crash(&self, summary: String, seq: u64) -> Failure {
+    fn failure_without_expectation(&self, summary: String, seq: u64) -> Failure {
         Failure {
             step: self.step,
             expect: None,
@@ -341,10 +344,10 @@ impl<'p> Judge<'p> {
     }
 
     /// The failure for a fact that violates rules of the specification.
-    fn offence(&self, broken: &[Violation]) -> Failure {
+    fn violation_failure(&self, violations: &[Violation]) -> Failure {
         let seq = self.facts.last().map_or(0, |fact| fact.seq);
         let step = self.plan.steps.get(self.step);
-        let rule = broken.first().map(|violation| violation.rule);
+        let rule = violations.first().map(|violation| violation.rule);
         let sentence = rule.map_or("", |rule| rule.sentence);
         Failure {
             rule,
@@ -352,12 +355,12 @@ impl<'p> Judge<'p> {
                 let mut expectations = step.expect.iter();
                 expectations.position(|expect| matches!(expect.predicate, Predicate::Specification))
             }),
-            rows: broken
+            rows: violations
                 .iter()
                 .map(|it| specification::row(self.plan, it))
                 .collect(),
-            chain: self.window().offence_chain(sentence, seq),
-            ..self.crash(specification::line(broken), seq)
+            chain: self.window().violation_chain(sentence, seq),
+            ..self.failure_without_expectation(specification::line(violations), seq)
         }
     }
 
@@ -366,14 +369,14 @@ impl<'p> Judge<'p> {
         let scheduler = &plan.scheduler;
         let is_changed = plan
             .actions()
-            .any(|action| matches!(action, Action::Reschedule(_)));
+            .any(|action| matches!(action, Action::RestartScheduler(_)));
         let pool = |action: &'p Action| match action {
-            Action::Pool(segment, Some(_)) => Some(segment),
+            Action::SetPool(segment, Some(_)) => Some(segment),
             _ => None,
         };
         Window {
             case: plan,
-            is_usual: plan.has_usual_release()
+            is_default_release: plan.has_default_release()
                 && scheduler.release.is_none()
                 && scheduler.capacity_gate.is_none()
                 && !is_changed,
@@ -385,31 +388,34 @@ impl<'p> Judge<'p> {
     }
 
     /// The failure of an expectation that can no longer hold.
-    fn failed(&self) -> Option<Failure> {
+    fn expectation_failure(&self) -> Option<Failure> {
         let mut monitors = self.monitors.iter();
         let at = monitors.position(|monitor| matches!(monitor.phase, Phase::Failed(_)))?;
         let monitor = &self.monitors[at];
         let now = self.facts.last().map_or(Duration::ZERO, Fact::at);
         let view = self.view_at(self.started_us);
-        let passed = Passed {
-            after: self.acted.as_ref().map_or(Duration::ZERO, |acted| {
-                now.saturating_sub(Duration::from_micros(acted.at_us))
+        let reached = ReachedBound {
+            after: self.actions_done.as_ref().map_or(Duration::ZERO, |actions_done| {
+                now.saturating_sub(Duration::from_micros(actions_done.at_us))
             }),
-            wait: self.acted.as_ref().map_or(Wait::Said, |acted| {
-                self.pace.within(monitor.expect, acted, view).1
-            }),
+            wait: self
+                .actions_done
+                .as_ref()
+                .map_or(Wait::OwnTimeout, |actions_done| {
+                    self.timeouts.deadline(monitor.expect, actions_done, view).1
+                }),
         };
         let mut failure = self.explain(at, monitor.decided_by.unwrap_or_default());
-        let said = summary(monitor, self.pace, passed);
+        let summary_line = summary(monitor, self.timeouts, reached);
         failure.summary = match failure.summary.as_str() {
-            "" => said,
-            details => format!("{said}: {details}"),
+            "" => summary_line,
+            details => format!("{summary_line}: {details}"),
         };
         Some(failure)
     }
 
     /// The failure of a system that exceeds the activity limit. An unmet expectation shows best what it was busy with.
-    fn flooded(&self) -> Option<Failure> {
+    fn activity_limit_failure(&self) -> Option<Failure> {
         let fact = self.facts.last()?;
         let What::Process(ProcessFact {
             client,
@@ -422,7 +428,7 @@ impl<'p> Judge<'p> {
         let mut monitors = self.monitors.iter();
         let failure = match monitors.position(|monitor| monitor.phase == Phase::Waiting) {
             Some(at) => self.explain(at, fact.seq),
-            None => self.crash(String::new(), fact.seq),
+            None => self.failure_without_expectation(String::new(), fact.seq),
         };
         Some(Failure {
             summary: format!("{client} exceeds a limit: {what} in one case"),
@@ -436,15 +442,16 @@ impl<'p> Judge<'p> {
         let window = self.window();
         let failure = Failure {
             expect: Some(at),
-            ..self.crash(String::new(), decided_by)
+            ..self.failure_without_expectation(String::new(), decided_by)
         };
         match (&monitor.expect.predicate, &self.oracle) {
             (Predicate::Specification, Some(oracle)) => {
-                let wrong = oracle.unsettled();
-                let (rows, chain) = specification::shown(&window, oracle.demands(), &wrong, decided_by);
+                let violations = oracle.unsettled();
+                let (rows, chain) =
+                    specification::rows_and_chain(&window, oracle.demands(), &violations, decided_by);
                 Failure {
-                    summary: specification::line(&wrong),
-                    rule: wrong.first().map(|violation| violation.rule),
+                    summary: specification::line(&violations),
+                    rule: violations.first().map(|violation| violation.rule),
                     rows,
                     chain,
                     ..failure

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::settled::Scene;
+use super::settled::Activity;
 use crate::cluster_state::{ClusterState, Rounds};
 use crate::expectation::{Expect, Expectation, FactView, Observed, Predicate, Reason, Seen};
 use crate::journal::{BoundKind, Fact, What};
@@ -19,7 +19,7 @@ pub(super) enum Phase {
     /// True; must stay so for its hold time, and until the systems have reacted.
     Holding,
     /// True for long enough; only quiet is missing.
-    Ripe,
+    AwaitingQuiet,
     /// Met.
     Met,
     /// Can no longer hold.
@@ -43,17 +43,17 @@ pub(super) struct Monitor<'p> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Since {
     /// Calls and attempts before that.
-    before: Rounds,
+    rounds_before: Rounds,
     /// Journal time.
     pub(super) at_us: u64,
     /// Total harness lag before that.
-    pub(super) late: Duration,
+    pub(super) lag: Duration,
     /// Its hold time is over.
-    held: bool,
+    hold_elapsed: bool,
     /// The publisher made no GetCapacity call until its bound: it makes none.
-    unasked: bool,
+    publisher_idle: bool,
     /// The scheduler did not retry any pod until its bound: it does not.
-    undecided: bool,
+    scheduler_idle: bool,
 }
 
 /// State shared by all monitors of a step.
@@ -62,19 +62,19 @@ pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
     pub(super) cluster: &'a ClusterState,
     pub(super) oracle: Option<&'a Oracle<'a>>,
-    pub(super) scene: &'a Scene,
+    pub(super) activity: &'a Activity,
     /// Whether the current fact is a write that no expectation counts.
-    pub(super) is_surplus: bool,
+    pub(super) is_uncounted: bool,
     pub(super) step_started: u64,
     /// Poll intervals since the step began.
     pub(super) refreshes: f64,
 }
 
 impl<'a> View<'a> {
-    fn of_facts(self) -> FactView<'a> {
+    fn fact_view(self) -> FactView<'a> {
         FactView {
             case: self.plan,
-            is_surplus: self.is_surplus,
+            is_uncounted: self.is_uncounted,
             refreshes: self.refreshes,
         }
     }
@@ -113,11 +113,11 @@ impl<'p> Monitor<'p> {
             Some(_) => self.observe_fact(view, fact),
             None => self.observe_state(view, fact),
         }
-        self.ripen(view, fact);
+        self.advance(view, fact);
     }
 
     /// Moves from holding to ripe and from ripe to met, or back to holding if a system must react to a change first.
-    fn ripen(&mut self, view: View<'_>, fact: &Fact) {
+    fn advance(&mut self, view: View<'_>, fact: &Fact) {
         let has_acted = matches!(fact.what, What::StepActed(_));
         if has_acted && self.phase == Phase::Holding && self.expect.is_negative() {
             // Facts before the last action are no evidence for this step.
@@ -125,23 +125,23 @@ impl<'p> Monitor<'p> {
         }
         match self.phase {
             Phase::Holding if self.has_held(view.cluster) && self.is_settled(view) => {
-                self.phase = Phase::Ripe;
+                self.phase = Phase::AwaitingQuiet;
             }
-            Phase::Ripe if !self.is_settled(view) => {
+            Phase::AwaitingQuiet if !self.is_settled(view) => {
                 self.phase = Phase::Holding;
                 self.since.at_us = fact.at_us;
-                self.since.late = view.scene.late;
+                self.since.lag = view.activity.lag;
             }
-            Phase::Ripe if matches!(fact.what, What::Quiet) => self.decide(Phase::Met, fact),
+            Phase::AwaitingQuiet if matches!(fact.what, What::Quiet) => self.decide(Phase::Met, fact),
             _ => {}
         }
     }
 
     fn has_held(&self, cluster: &ClusterState) -> bool {
-        let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(cluster.rounds(), &self.since.before);
+        let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(cluster.rounds(), &self.since.rounds_before);
         // The first round may have started before the state became true.
         let more_than = |count: u32, seen: u64| count > 0 && seen > u64::from(count);
-        self.since.held
+        self.since.hold_elapsed
             || match self.expect.hold {
                 None => true,
                 Some(Bound::Refreshes(count)) => more_than(count, rounds(Rounds::calls_since)),
@@ -155,16 +155,22 @@ impl<'p> Monitor<'p> {
 
     /// Whether the systems have reacted, so that nothing pending can falsify a negative expectation.
     fn is_settled(&self, view: View<'_>) -> bool {
-        !self.expect.is_negative() || (self.has_asked(view) && self.has_decided(view))
+        !self.expect.is_negative() || (self.has_polled(view) && self.has_decided(view))
     }
 
-    fn has_asked(&self, view: View<'_>) -> bool {
-        self.since.unasked || view.scene.has_asked(view.plan, view.cluster, &self.since.before)
+    fn has_polled(&self, view: View<'_>) -> bool {
+        self.since.publisher_idle
+            || view
+                .activity
+                .has_polled(view.plan, view.cluster, &self.since.rounds_before)
     }
 
     fn has_decided(&self, view: View<'_>) -> bool {
         let predicate = &self.expect.predicate;
-        self.since.undecided || view.scene.has_decided(view.cluster, predicate, view.step_started)
+        self.since.scheduler_idle
+            || view
+                .activity
+                .has_decided(view.cluster, predicate, view.step_started)
     }
 
     /// The bounds that this monitor waits for while holding.
@@ -173,24 +179,24 @@ impl<'p> Monitor<'p> {
         if self.phase == Phase::Holding {
             let is_negative = self.expect.is_negative();
             pending.extend((!self.has_held(view.cluster)).then_some(BoundKind::Hold));
-            pending.extend((is_negative && !self.has_asked(view)).then_some(BoundKind::Unasked));
+            pending.extend((is_negative && !self.has_polled(view)).then_some(BoundKind::Unasked));
             pending.extend((is_negative && !self.has_decided(view)).then_some(BoundKind::Undecided));
         }
         pending
     }
 
     /// Processes a bound of this monitor.
-    pub(super) fn bound(&mut self, bound: BoundKind, view: View<'_>, fact: &Fact) {
+    pub(super) fn reach_bound(&mut self, bound: BoundKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
-            (BoundKind::Hold, Phase::Holding) => self.since.held = true,
-            (BoundKind::Unasked, Phase::Holding) => self.since.unasked = true,
-            (BoundKind::Undecided, Phase::Holding) => self.since.undecided = true,
+            (BoundKind::Hold, Phase::Holding) => self.since.hold_elapsed = true,
+            (BoundKind::Unasked, Phase::Holding) => self.since.publisher_idle = true,
+            (BoundKind::Undecided, Phase::Holding) => self.since.scheduler_idle = true,
             (BoundKind::Within, Phase::Waiting) => {
-                self.decide(Phase::Failed(self.kind().missed()), fact);
+                self.decide(Phase::Failed(self.kind().timeout_reason()), fact);
             }
             _ => {}
         }
-        self.ripen(view, fact);
+        self.advance(view, fact);
     }
 
     fn decide(&mut self, phase: Phase, fact: &Fact) {
@@ -200,7 +206,7 @@ impl<'p> Monitor<'p> {
 
     fn observe_fact(&mut self, view: View<'_>, fact: &Fact) {
         let kind = self.kind();
-        match kind.observe(&mut self.seen, view.of_facts(), fact) {
+        match kind.observe(&mut self.seen, view.fact_view(), fact) {
             Observed::Nothing => {}
             Observed::Failed(reason) => self.decide(Phase::Failed(reason), fact),
             Observed::Counted => {
@@ -213,7 +219,7 @@ impl<'p> Monitor<'p> {
     }
 
     fn observe_state(&mut self, view: View<'_>, fact: &Fact) {
-        if !self.kind().is_moved_by(&fact.what) {
+        if !self.kind().is_affected_by(&fact.what) {
             return;
         }
         let holds = match (&self.expect.predicate, view.oracle) {
@@ -228,33 +234,33 @@ impl<'p> Monitor<'p> {
             (Phase::Waiting, false) if self.expect.always => {
                 self.decide(Phase::Failed(Reason::Violated), fact);
             }
-            (Phase::Waiting, false) if self.has_other_answer(fact) => {
-                self.decide(Phase::Failed(Reason::OtherAnswer), fact);
+            (Phase::Waiting, false) if self.has_other_response(fact) => {
+                self.decide(Phase::Failed(Reason::OtherResponse), fact);
             }
-            (Phase::Holding | Phase::Ripe | Phase::Met, false) => self.lost(fact),
+            (Phase::Holding | Phase::AwaitingQuiet | Phase::Met, false) => self.lose_condition(fact),
             _ => {}
         }
     }
 
     /// Whether all driver responses have arrived, and one is not as expected.
-    fn has_other_answer(&self, fact: &Fact) -> bool {
+    fn has_other_response(&self, fact: &Fact) -> bool {
         matches!(fact.what, What::StepActed(_)) && self.kind().is_decided_by_actions()
     }
 
     fn start_holding(&mut self, view: View<'_>, fact: &Fact) {
         self.phase = Phase::Holding;
         self.since = Since {
-            before: view.cluster.rounds().clone(),
+            rounds_before: view.cluster.rounds().clone(),
             at_us: fact.at_us,
-            late: view.scene.late,
-            held: false,
-            unasked: false,
-            undecided: false,
+            lag: view.activity.lag,
+            hold_elapsed: false,
+            publisher_idle: false,
+            scheduler_idle: false,
         };
     }
 
     /// The condition is no longer true.
-    fn lost(&mut self, fact: &Fact) {
+    fn lose_condition(&mut self, fact: &Fact) {
         if self.expect.always {
             self.decide(Phase::Failed(Reason::Violated), fact);
         } else {

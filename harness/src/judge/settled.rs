@@ -13,9 +13,9 @@ use fake_apiserver::Verb;
 use fake_csi::Method;
 use serde_json::Value;
 
-use super::troubles::Troubles;
+use super::unrecovered::UnrecoveredErrors;
 use crate::cluster_state::{ClusterState, Rounds, is_given_back};
-use crate::expectation::{NEWS, Predicate};
+use crate::expectation::{Predicate, REQUEUE_RESOURCES};
 use crate::journal::{CallFact, Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
@@ -23,10 +23,10 @@ use capacity_types::pod::claims_of;
 
 /// The first call may have started before the change, and the second belongs to the refresh that sees it. The third starts only after all
 /// calls of that refresh.
-const CALLS: u64 = 3;
+const CALLS_MIN: u64 = 3;
 
 /// Identity service calls, with which a publisher starts.
-const IDENTITY: [Method; 3] = [
+const IDENTITY_METHODS: [Method; 3] = [
     Method::Probe,
     Method::GetPluginInfo,
     Method::GetPluginCapabilities,
@@ -34,29 +34,29 @@ const IDENTITY: [Method; 3] = [
 
 /// Running systems, and the events that schedulers have observed.
 #[derive(Debug, Default)]
-pub(super) struct Scene {
+pub(super) struct Activity {
     running: BTreeMap<Arc<str>, Role>,
     /// Programs without a request since their start, with the journal time of the start.
     starting: BTreeMap<Arc<str>, u64>,
     /// In journal order.
-    news: Vec<News>,
+    events: Vec<SchedulerEvent>,
     /// Journal time of the last GetCapacity call.
-    pub(super) asked_us: u64,
+    pub(super) last_call_us: u64,
     /// The last capacity returned for each class and segment, by hash of parameters and segment.
-    answers: HashMap<u64, Answer>,
+    capacities: HashMap<u64, Capacity>,
     /// Journal time of the last fact that shows activity.
-    pub(super) moved_us: u64,
+    pub(super) last_activity_us: u64,
     /// Errors after which systems may back off.
-    pub(super) troubles: Troubles,
+    pub(super) errors: UnrecoveredErrors,
     /// Total harness lag so far.
-    pub(super) late: Duration,
+    pub(super) lag: Duration,
 }
 
 /// `available_capacity` and `maximum_volume_size`.
-type Answer = (Option<i64>, Option<i64>);
+type Capacity = (Option<i64>, Option<i64>);
 
 /// Hash of a call's segment and parameters.
-fn question(call: &CallFact) -> u64 {
+fn capacity_key(call: &CallFact) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&call.segment, &call.parameters).hash(&mut hasher);
     hasher.finish()
@@ -64,7 +64,7 @@ fn question(call: &CallFact) -> u64 {
 
 /// An event that a scheduler has observed.
 #[derive(Debug)]
-struct News {
+struct SchedulerEvent {
     seq: u64,
     change: Change,
     resource: Arc<str>,
@@ -72,15 +72,15 @@ struct News {
     name: Option<String>,
 }
 
-impl Scene {
+impl Activity {
     /// Processes a fact.
     pub(super) fn apply(&mut self, fact: &Fact) {
         if fact.what.is_activity() || matches!(fact.what, What::Request(_)) {
-            self.moved_us = fact.at_us;
+            self.last_activity_us = fact.at_us;
         }
-        self.troubles.apply(&fact.what, fact.at_us);
+        self.errors.apply(&fact.what, fact.at_us);
         if !self.starting.is_empty() {
-            self.end_start(&fact.what);
+            self.record_first_request(&fact.what);
         }
         match &fact.what {
             What::Process(process) => match process.event {
@@ -96,22 +96,22 @@ impl Scene {
                 }
             },
             What::Call(call) if call.method == Method::GetCapacity => {
-                self.asked_us = fact.at_us;
+                self.last_call_us = fact.at_us;
                 // Clients react to a changed capacity.
-                let answer = (call.available, call.maximum);
-                let before = self.answers.insert(question(call), answer);
-                if before.is_some_and(|before| before != answer) {
-                    self.moved_us = fact.at_us;
+                let capacity = (call.available, call.maximum);
+                let before = self.capacities.insert(capacity_key(call), capacity);
+                if before.is_some_and(|before| before != capacity) {
+                    self.last_activity_us = fact.at_us;
                 }
             }
-            What::Lag(lag) => self.late += Duration::from_micros(lag.late_us),
-            What::Delivery(delivery) if is_news(delivery) => self.news.push(News {
+            What::Lag(lag) => self.lag += Duration::from_micros(lag.late_us),
+            What::Delivery(delivery) if may_requeue(delivery) => self.events.push(SchedulerEvent {
                 seq: fact.seq,
                 change: delivery.change,
                 resource: delivery.resource.clone(),
                 name: Some(delivery.name.clone()),
             }),
-            What::Request(request) if is_list(request) => self.news.push(News {
+            What::Request(request) if is_list(request) => self.events.push(SchedulerEvent {
                 seq: fact.seq,
                 change: Change::Added,
                 resource: request.resource.as_str().into(),
@@ -123,7 +123,7 @@ impl Scene {
 
     /// A program's first request ends its start. The driver does not know its callers, so a call of the Identity service (which the harness
     /// never makes in cases about capacity) ends the start of the node's publishers.
-    fn end_start(&mut self, what: &What) {
+    fn record_first_request(&mut self, what: &What) {
         match what {
             What::Request(request) => drop(self.starting.remove(&request.client)),
             What::Fault(fault) => {
@@ -131,7 +131,7 @@ impl Scene {
                     self.starting.remove(client);
                 }
             }
-            What::Call(call) if IDENTITY.contains(&call.method) => {
+            What::Call(call) if IDENTITY_METHODS.contains(&call.method) => {
                 let running = &self.running;
                 self.starting.retain(|client, _| {
                     let node = client.split_once('@').map(|(_, node)| node);
@@ -148,14 +148,14 @@ impl Scene {
         self.starting.values().copied().max()
     }
 
-    fn runs(&self, role: Role) -> bool {
+    fn is_running(&self, role: Role) -> bool {
         self.running.values().any(|running| *running == role)
     }
 
     /// Whether the publisher has called GetCapacity often enough since `before`, or does not poll.
-    pub(super) fn has_asked(&self, plan: &Plan, cluster: &ClusterState, before: &Rounds) -> bool {
-        let polls = plan.publisher.polls && self.runs(Role::Publisher);
-        !polls || cluster.rounds().calls_since(before) >= CALLS
+    pub(super) fn has_polled(&self, plan: &Plan, cluster: &ClusterState, before: &Rounds) -> bool {
+        let polls = plan.publisher.polls && self.is_running(Role::Publisher);
+        !polls || cluster.rounds().calls_since(before) >= CALLS_MIN
     }
 
     /// Whether the scheduler has decided about each pod with a negative expectation since its last relevant event.
@@ -165,10 +165,10 @@ impl Scene {
         predicate: &Predicate,
         step_started: u64,
     ) -> bool {
-        let subjects = predicate.kind().pods(cluster);
-        self.decides_about(cluster, |name| match &subjects {
+        let negative_pods = predicate.kind().pods(cluster);
+        self.decides_about(cluster, |name| match &negative_pods {
             // A rejection in an earlier step does not count for this one.
-            Some(subjects) if subjects.contains(name) => Some(step_started),
+            Some(negative_pods) if negative_pods.contains(name) => Some(step_started),
             Some(_) => None,
             None => Some(0),
         })
@@ -176,45 +176,46 @@ impl Scene {
 
     /// Whether the scheduler has decided about every pod since its last relevant event, and will not retry one by itself.
     pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
-        let goes_on = self.runs(Role::Scheduler) && cluster.waiting().any(|(_, pod)| is_given_back(pod));
-        !goes_on && self.decides_about(cluster, |_| Some(0))
+        let is_retrying =
+            self.is_running(Role::Scheduler) && cluster.waiting().any(|(_, pod)| is_given_back(pod));
+        !is_retrying && self.decides_about(cluster, |_| Some(0))
     }
 
     /// Whether no PVC waits for provisioning.
     pub(super) fn has_provisioned_all(&self, cluster: &ClusterState) -> bool {
-        !self.runs(Role::Publisher) || !cluster.has_unbound_claims()
+        !self.is_running(Role::Publisher) || !cluster.has_unbound_claims()
     }
 
     /// Whether the scheduler has rejected every waiting pod at least once.
-    pub(super) fn has_refused_all(&self, cluster: &ClusterState) -> bool {
+    pub(super) fn has_rejected_all(&self, cluster: &ClusterState) -> bool {
         let mut waiting = cluster.waiting();
         waiting.all(|(name, _)| cluster.refusal(name).is_some())
     }
 
     /// `since`: sequence number from which a rejection of the pod counts. None if no rejection is needed.
     fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
-        !self.runs(Role::Scheduler)
+        !self.is_running(Role::Scheduler)
             || cluster.waiting().all(|(name, pod)| {
                 since(name).is_none_or(|since| {
-                    let refused = cluster.refusal(name).map(|refusal| refusal.seq);
-                    refused.is_some_and(|at| at >= since && !self.is_news_for(cluster, pod, at))
+                    let rejected = cluster.refusal(name).map(|refusal| refusal.seq);
+                    rejected.is_some_and(|at| at >= since && !self.has_event_for(cluster, pod, at))
                 })
             })
     }
 
     /// Whether the scheduler has observed an event after a fact that could make the pod schedulable.
-    fn is_news_for(&self, cluster: &ClusterState, pod: &Value, after: u64) -> bool {
-        let later = self.news.iter().rev().take_while(|news| news.seq > after);
+    fn has_event_for(&self, cluster: &ClusterState, pod: &Value, after: u64) -> bool {
+        let later = self.events.iter().rev().take_while(|event| event.seq > after);
         let mut later = later.peekable();
         if later.peek().is_none() {
             return false;
         }
         let claims = claims_of(pod);
-        later.any(|news| news.concerns(cluster, &claims))
+        later.any(|event| event.concerns(cluster, &claims))
     }
 }
 
-impl News {
+impl SchedulerEvent {
     fn concerns(&self, cluster: &ClusterState, claims: &[String]) -> bool {
         let (Some(name), false) = (&self.name, self.change == Change::Deleted) else {
             return true;
@@ -231,15 +232,15 @@ impl News {
     }
 }
 
-fn is_news(delivery: &DeliveryFact) -> bool {
-    let is_freed = &*delivery.resource == "pods" && delivery.change == Change::Deleted;
+fn may_requeue(delivery: &DeliveryFact) -> bool {
+    let frees_resources = &*delivery.resource == "pods" && delivery.change == Change::Deleted;
     Role::of_client(&delivery.client) == Some(Role::Scheduler)
-        && (is_freed || NEWS.contains(&&*delivery.resource))
+        && (frees_resources || REQUEUE_RESOURCES.contains(&&*delivery.resource))
 }
 
 fn is_list(request: &RequestFact) -> bool {
     request.verb == Verb::List
         && request.code == 200
         && Role::of_client(&request.client) == Some(Role::Scheduler)
-        && NEWS.contains(&request.resource.as_str())
+        && REQUEUE_RESOURCES.contains(&request.resource.as_str())
 }

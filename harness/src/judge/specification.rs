@@ -11,7 +11,7 @@ use crate::oracle::Demands;
 use crate::plan::Case;
 
 /// Rows of expected and actual state, as explicit expectations would have them, plus other violations; and the causal chain.
-pub(super) fn shown(
+pub(super) fn rows_and_chain(
     window: &Window<'_>,
     demands: Demands,
     violations: &[Violation],
@@ -30,14 +30,14 @@ pub(super) fn shown(
     }
     // Some violations, for example of ownership, have no row in an explicit expectation.
     for violation in violations {
-        let told = subject(window, violation);
-        let is_it = |it: &DiffRow| Some(&it.subject) == told.as_ref();
-        if !shown.iter().any(|it| is_it(it) && it.state != RowState::Same) {
+        let row_subject = subject(window, violation);
+        let is_row_of = |it: &DiffRow| Some(&it.subject) == row_subject.as_ref();
+        if !shown.iter().any(|it| is_row_of(it) && it.state != RowState::Same) {
             shown.push(row(window.case, violation));
         }
     }
     if let (true, Some(violation)) = (chain.links.is_empty(), violations.first()) {
-        chain = window.offence_chain(violation.rule.sentence, seq);
+        chain = window.violation_chain(violation.rule.sentence, seq);
     }
     (shown, chain)
 }
@@ -65,9 +65,9 @@ pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
         },
         violation::Subject::Pod(key) => Subject::Pod(key.name.clone()),
         violation::Subject::Claim(key) => Subject::Claim(key.name.clone()),
-        violation::Subject::Volume(name) => Subject::Answer {
-            answer: Method::CreateVolume.as_str().to_owned(),
-            figure: name.clone(),
+        violation::Subject::Volume(name) => Subject::ResponseField {
+            response: Method::CreateVolume.as_str().to_owned(),
+            field: name.clone(),
         },
         violation::Subject::Program(client) => Subject::Object {
             resource: "metrics".to_owned(),
@@ -81,9 +81,9 @@ pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
             resource: resource.clone(),
             name: "*".to_owned(),
         },
-        violation::Subject::Call { segment, .. } => Subject::Answer {
-            answer: Method::GetCapacity.as_str().to_owned(),
-            figure: case.segments.format(segment),
+        violation::Subject::Call { segment, .. } => Subject::ResponseField {
+            response: Method::GetCapacity.as_str().to_owned(),
+            field: case.segments.format(segment),
         },
     };
     DiffRow {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::deadline::{Pace, Wait};
+use super::deadline::{Timeouts, Wait};
 use super::monitor::{Monitor, Phase};
 use crate::expectation::{Expect, Reason};
 use crate::plan::Bound;
 
 /// How a bound was reached.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passed {
+pub(super) struct ReachedBound {
     /// Time since the last action of the step.
     pub(super) after: Duration,
     /// The wait that decided.
@@ -17,37 +17,37 @@ pub(super) struct Passed {
 }
 
 /// Summary of a failed expectation.
-pub(super) fn summary(monitor: &Monitor<'_>, pace: Pace, passed: Passed) -> String {
-    let late = || timed_out(monitor.expect, pace, passed);
+pub(super) fn summary(monitor: &Monitor<'_>, timeouts: Timeouts, reached: ReachedBound) -> String {
+    let timeout = || timed_out(monitor.expect, timeouts, reached);
     let Phase::Failed(reason) = monitor.phase else {
-        return late();
+        return timeout();
     };
     let of_kind = monitor
         .expect
         .predicate
         .kind()
-        .summary(&monitor.seen, reason, &late);
+        .summary(&monitor.seen, reason, &timeout);
     of_kind.unwrap_or_else(|| match reason {
-        Reason::OtherAnswer => "the driver returned a different response".to_owned(),
+        Reason::OtherResponse => "the driver returned a different response".to_owned(),
         Reason::Violated => "not true at every moment of the step".to_owned(),
-        Reason::Late | Reason::NoEvidence | Reason::OtherWords => late(),
+        Reason::Timeout | Reason::NoEvidence | Reason::OtherMessage => timeout(),
     })
 }
 
 /// A timeout: the total time, the case's own bound, and the wait beyond it.
-fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
-    let mut terms = Vec::new();
+fn timed_out(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> String {
+    let mut parts = Vec::new();
     if !matches!(expect.within, Bound::Time(_)) {
-        terms.push(format!("{} of {}", expect.within, seconds(pace.refresh)));
+        parts.push(format!("{} of {}", expect.within, seconds(timeouts.refresh)));
     }
-    if pace.patience != 1.0 {
-        terms.push(format!("times --patience {}", pace.patience));
+    if timeouts.patience != 1.0 {
+        parts.push(format!("times --patience {}", timeouts.patience));
     }
-    terms.extend(match passed.wait {
-        Wait::Said => None,
-        Wait::Still(time) => Some(format!("then nothing changed for {}", seconds(time))),
-        Wait::Unasked(time) => Some(format!("then no GetCapacity call was made for {}", seconds(time))),
-        Wait::Undecided(time) => Some(format!("then the scheduler did nothing for {}", seconds(time))),
+    parts.extend(match reached.wait {
+        Wait::OwnTimeout => None,
+        Wait::NoChanges(time) => Some(format!("then nothing changed for {}", seconds(time))),
+        Wait::NoCalls(time) => Some(format!("then no GetCapacity call was made for {}", seconds(time))),
+        Wait::SchedulerIdle(time) => Some(format!("then the scheduler did nothing for {}", seconds(time))),
         Wait::Retry(time) => Some(format!(
             "then failed operations could be retried for {}",
             seconds(time)
@@ -56,15 +56,15 @@ fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
             "then a program that had started made no request for {}",
             seconds(time)
         )),
-        Wait::Longest(time) => Some(format!(
+        Wait::StillActive(time) => Some(format!(
             "then the systems were still active, for at most {}",
             seconds(time)
         )),
     });
-    let after = seconds(passed.after);
-    match terms.is_empty() {
+    let after = seconds(reached.after);
+    match parts.is_empty() {
         true => format!("timed out after {after}"),
-        false => format!("timed out after {after} ({})", terms.join(", ")),
+        false => format!("timed out after {after} ({})", parts.join(", ")),
     }
 }
 

@@ -249,14 +249,14 @@ impl Reader<'_> {
             let message = "the driver needs `names: {name: …, topologyKeys: […]}`, as in the responses of GetPluginInfo and NodeGetInfo";
             return Err(self.error(spec, message));
         };
-        if let Some(message) = names.value.wrong_topology() {
+        if let Some(message) = names.value.topology_error() {
             return Err(self.error(names, message));
         }
         if file.socket.is_some() != file.argv.is_empty() {
             let message = "the driver needs either `argv`, or the `socket` of a running driver";
             return Err(self.error(spec, message));
         }
-        if names.value.takes_backend || names.value.tells_maximum {
+        if names.value.accepts_backend || names.value.reports_maximum {
             let message =
                 "`takesBackend` and `tellsMaximum` follow from `backend` and `features`; remove them here";
             return Err(self.error(names, message));
@@ -273,8 +273,8 @@ impl Reader<'_> {
         }
         Ok(Some(DriverUnderTest {
             names: ExternalDriver {
-                takes_backend: objects.can_set_storage(),
-                tells_maximum: objects.can_set_storage() && reports_maximum,
+                accepts_backend: objects.can_set_storage(),
+                reports_maximum: objects.can_set_storage() && reports_maximum,
                 ..names.value.clone()
             },
             socket,

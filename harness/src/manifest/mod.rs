@@ -102,10 +102,10 @@ impl DriverUnderTest {
     /// Why this driver cannot replace the built-in one in a case; `None` if it can.
     fn replacement_problem(&self, plan: &Plan) -> Option<String> {
         let only = |what: &str| Some(format!("it sets {what}, which only the built-in driver supports"));
-        if !self.names.takes_backend {
-            return only(plan.sets_the_driver()?);
+        if !self.names.accepts_backend {
+            return only(plan.unsupported_driver_settings()?);
         }
-        if let Some(what) = plan.sets_more_than_storage() {
+        if let Some(what) = plan.unsupported_settings_besides_storage() {
             return only(what);
         }
         for storage in plan.storage() {
@@ -113,19 +113,20 @@ impl DriverUnderTest {
                 return Some("its storage is a filesystem or devices, and `backend` of the manifest can set only {available} and {maximum}".to_owned());
             }
         }
-        if plan.asks_once_for_new_storage() {
+        if plan.calls_once_for_new_storage() {
             return Some(
                 "its publisher calls GetCapacity once after a change of storage, and the driver may observe the change after that call"
                     .to_owned(),
             );
         }
-        if plan.has_largest() && !self.can_set_maximum {
+        if plan.has_maximum_volume_size() && !self.can_set_maximum {
             return Some(
                 "it sets a maximum volume size, and no `backend` of the manifest contains {maximum}"
                     .to_owned(),
             );
         }
-        if self.names.tells_maximum && !plan.has_largest() && !plan.stores_maximum() {
+        if self.names.reports_maximum && !plan.has_maximum_volume_size() && !plan.serves_maximum_volume_size()
+        {
             return Some(
                 "its API server does not store maximumVolumeSize, and the driver always reports one"
                     .to_owned(),
@@ -136,7 +137,7 @@ impl DriverUnderTest {
 
     /// Why a case cannot run with this driver, whatever storage it sets; `None` if it can.
     fn problem(&self, plan: &Plan) -> Option<String> {
-        if !self.provisions_volumes && plan.makes_volumes() {
+        if !self.provisions_volumes && plan.needs_create_volume() {
             return Some(
                 "it provisions volumes, which the driver as started does not (`volumes: false`)".to_owned(),
             );
@@ -150,9 +151,9 @@ impl DriverUnderTest {
 
     /// Why this driver skips a case; `None` if it runs the case.
     fn skips(&self, plan: &Plan) -> Option<String> {
-        let sets = match self.names.takes_backend {
-            true => plan.sets_more_than_storage(),
-            false => plan.sets_the_driver(),
+        let sets = match self.names.accepts_backend {
+            true => plan.unsupported_settings_besides_storage(),
+            false => plan.unsupported_driver_settings(),
         };
         if let Some(what) = sets {
             return Some(format!("it sets {what}, which only the built-in driver supports"));
@@ -234,9 +235,11 @@ impl Manifest {
         let is_for_the_driver = driver.is_some_and(|driver| driver.runs(plan));
         if !is_for_the_driver && !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
             let roles: Vec<&str> = self.roles().map(Role::as_str).collect();
-            if let (["driver"], Some(driver), true) =
-                (roles.as_slice(), driver, plan.sets_the_driver().is_some())
-            {
+            if let (["driver"], Some(driver), true) = (
+                roles.as_slice(),
+                driver,
+                plan.unsupported_driver_settings().is_some(),
+            ) {
                 return driver.replacement_problem(plan);
             }
             return Some(format!("it has no {}", roles.join(" and no ")));

@@ -12,7 +12,7 @@ use serde_saphyr::Location;
 
 use super::template::Template;
 use crate::driver_state::{Change, DriverState, NodeStorage};
-use crate::scenario::{ScenarioError, Spanned, complaint};
+use crate::scenario::{ScenarioError, Spanned, yaml_error};
 use crate::text::text_of;
 
 /// Placeholders in objects.
@@ -276,7 +276,7 @@ fn patch(text: &str) -> Result<Value, String> {
 
 /// Formats an error in an embedded text, with lines counted from its first.
 fn describe_error(text: &str, error: &serde_saphyr::Error) -> String {
-    match complaint(text, error) {
+    match yaml_error(text, error) {
         (Some((line, column)), message) => format!("line {line}, column {column}: {message}"),
         (None, message) => message,
     }

@@ -57,7 +57,7 @@ impl Oracle<'_> {
             parameters: call.parameters.clone(),
             answer,
             possible: self.storage.possible(&segment, &call.parameters),
-            at: (!self.has_late_answers).then(|| Duration::from_micros(at_us)),
+            at: (!self.delays_responses).then(|| Duration::from_micros(at_us)),
         });
         events.extend(is_temporary.then(|| change(expected)));
         events

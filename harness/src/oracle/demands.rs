@@ -12,7 +12,7 @@ use capacity_types::{Arithmetic, CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL,
 use serde_json::{Value, json};
 
 use super::Oracle;
-use crate::expectation::{Place, Row, Rows};
+use crate::expectation::{ExpectedNode, Row, Rows};
 use crate::journal::{Fact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
@@ -23,7 +23,7 @@ pub struct Demands {
     /// All objects of the publisher, as for `capacities`. None if they cannot be expressed as rows.
     pub capacities: Option<Rows>,
     /// Nodes of pods, as for `placement`; without pods whose volumes are still to be created.
-    pub placement: BTreeMap<String, Place>,
+    pub placement: BTreeMap<String, ExpectedNode>,
 }
 
 impl Demands {
@@ -38,7 +38,8 @@ impl Demands {
             list.push(json!({"capacities": classes, "why": "the driver reports this capacity"}));
         }
         if !self.placement.is_empty() {
-            let placement = |(pod, placement): (&String, &Place)| (pod.clone(), json_of_placement(placement));
+            let placement =
+                |(pod, placement): (&String, &ExpectedNode)| (pod.clone(), json_of_placement(placement));
             let pods: serde_json::Map<String, Value> = self.placement.iter().map(placement).collect();
             list.push(json!({"placement": pods, "why": "the specification allows this"}));
         }
@@ -62,11 +63,11 @@ fn json_of_row(row: Row) -> Value {
     }
 }
 
-fn json_of_placement(placement: &Place) -> Value {
+fn json_of_placement(placement: &ExpectedNode) -> Value {
     match placement {
-        Place::On(nodes) => json!(nodes),
-        Place::Anywhere => "any".into(),
-        Place::Refused => "none".into(),
+        ExpectedNode::OneOf(nodes) => json!(nodes),
+        ExpectedNode::Any => "any".into(),
+        ExpectedNode::Unschedulable => "none".into(),
     }
 }
 
@@ -126,7 +127,7 @@ impl Oracle<'_> {
         Some(rows)
     }
 
-    fn placements(&self) -> BTreeMap<String, Place> {
+    fn placements(&self) -> BTreeMap<String, ExpectedNode> {
         let world = self.seen_by_scheduler();
         let view = View::new(&world);
         let is_running = self.programs.runs(Role::Scheduler);
@@ -148,11 +149,11 @@ impl Oracle<'_> {
     }
 }
 
-fn placement_on(nodes: impl Iterator<Item = String>) -> Place {
+fn placement_on(nodes: impl Iterator<Item = String>) -> ExpectedNode {
     let nodes: Vec<String> = nodes.collect();
     match nodes.is_empty() {
-        true => Place::Refused,
-        false => Place::On(nodes),
+        true => ExpectedNode::Unschedulable,
+        false => ExpectedNode::OneOf(nodes),
     }
 }
 

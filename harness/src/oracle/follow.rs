@@ -87,7 +87,7 @@ impl<'p> Oracle<'p> {
         };
         self.is_harness_calling = matches!(action, Action::CsiCall(_));
         self.storage.act(action);
-        if let Action::Script { rule: script, .. } = action {
+        if let Action::DriverFault { rule: script, .. } = action {
             self.program_metrics.fault_added(script);
         }
         match self.programs.act(action) {

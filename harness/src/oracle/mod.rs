@@ -74,7 +74,7 @@ pub(crate) struct Oracle<'p> {
     /// Maximum duration of a CSI call, in journal time; the journal contains a call only once it ends.
     longest_delay_us: u64,
     /// Whether CSI calls may be delayed, so that their start is unknown.
-    has_late_answers: bool,
+    delays_responses: bool,
     /// Journal time of the last fact, and of the last fact that changes the requirements of the specification.
     now_us: u64,
     changed_us: u64,
@@ -111,7 +111,7 @@ impl<'p> Oracle<'p> {
             deselected: BTreeSet::new(),
             has_stale_reads: plan.actions().any(is_stale),
             longest_delay_us: micros(plan.longest_delay()),
-            has_late_answers: plan.has_late_answers(),
+            delays_responses: plan.delays_responses(),
             now_us: 0,
             changed_us: 0,
             is_settled: OnceLock::new(),

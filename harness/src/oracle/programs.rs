@@ -78,7 +78,7 @@ impl<'p> Programs<'p> {
         match action {
             Action::DriverUp(node, segment) => drop(self.plugins.insert(node.clone(), segment.clone())),
             Action::DriverDown(node) => drop(self.plugins.remove(node)),
-            Action::Reschedule(spec) => return Some(Change::Scheduler(scheduler(spec))),
+            Action::RestartScheduler(spec) => return Some(Change::Scheduler(scheduler(spec))),
             Action::Release(release, gates) => return Some(Change::Api(api(*release, gates))),
             _ => {}
         }

@@ -72,20 +72,20 @@ impl<'p> Storage<'p> {
     /// quiet.
     pub(super) fn act(&mut self, action: &'p Action) {
         match action {
-            Action::Pool(..) => self.earlier_pools.push(self.pools.clone()),
-            Action::Script { rule, .. } => {
+            Action::SetPool(..) => self.earlier_pools.push(self.pools.clone()),
+            Action::DriverFault { rule, .. } => {
                 self.loses_answers |= rule.effect.cuts_connection();
                 self.has_injected_capacity |= matches!(rule.effect, Effect::Capacity { .. });
             }
             _ => {}
         }
         match action {
-            Action::Pool(segment, Some(layout)) => {
+            Action::SetPool(segment, Some(layout)) => {
                 drop(self.pools.insert(segment.clone(), layout.clone()));
             }
-            Action::Pool(segment, None) => drop(self.pools.remove(segment)),
+            Action::SetPool(segment, None) => drop(self.pools.remove(segment)),
             // A delay does not change the response.
-            Action::Script { id, rule }
+            Action::DriverFault { id, rule }
                 if rule.times.is_none() && !matches!(rule.effect, Effect::Delay(_)) =>
             {
                 self.fault_rules.push((id.as_deref(), rule));
@@ -122,7 +122,9 @@ impl<'p> Storage<'p> {
 
     /// Whether any fault of the case affects calls about volumes.
     pub(super) fn has_volume_faults(&self) -> bool {
-        self.plan.scripts().any(|rule| rule.method != Method::GetCapacity)
+        self.plan
+            .driver_fault_rules()
+            .any(|rule| rule.method != Method::GetCapacity)
     }
 
     /// Processes the creation, deletion or expansion of a volume.

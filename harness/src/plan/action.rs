@@ -9,13 +9,13 @@ use fake_csi::{Method, Reservation, Storage};
 use serde_json::Value;
 
 use super::group_resource::GroupResource;
-use crate::scenario::{AnswerSpec, ApplySpec, Expression, PublisherSpec, ReplaceSpec, Role, SchedulerSpec};
+use crate::scenario::{ApplySpec, Expression, PublisherSpec, ReplaceSpec, ResponseSpec, Role, SchedulerSpec};
 
 /// One action of the harness. Objects are complete; only targets that are selected by content are resolved at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Change the pool of a topology segment; None removes it.
-    Pool(Segment, Option<Storage>),
+    SetPool(Segment, Option<Storage>),
     /// Create an object.
     Create(Value),
     /// Apply a JSON merge patch.
@@ -33,7 +33,7 @@ pub enum Action {
     /// Add the driver with these topology keys to `spec.drivers` of a CSINode; None removes it.
     Registration(String, Option<Vec<String>>),
     /// Inject a fault rule into the driver.
-    Script {
+    DriverFault {
         /// The fault's name in the case.
         id: Option<String>,
         /// The fault rule.
@@ -56,9 +56,9 @@ pub enum Action {
     /// Start a role again.
     Start(Role),
     /// Restart the publisher with these settings.
-    Republish(PublisherSpec),
+    RestartPublisher(PublisherSpec),
     /// Restart the scheduler with these settings.
-    Reschedule(SchedulerSpec),
+    RestartScheduler(SchedulerSpec),
     /// Inject a fault rule into the API server, optionally killing the client whose request matches.
     Fault {
         /// The fault's name in the case.
@@ -128,11 +128,11 @@ pub struct Labelled {
 
 impl Labelled {
     /// Whether the selection contains the object. `namespace`: the object's namespace; empty if cluster-scoped.
-    pub fn means(&self, namespace: &str, object: &Value) -> bool {
+    pub fn selects(&self, namespace: &str, object: &Value) -> bool {
         let own = &object["metadata"]["labels"];
         let mut labels = self.labels.iter();
-        let is_there = self.namespace.as_ref().is_none_or(|wanted| wanted == namespace);
-        is_there && labels.all(|(label, value)| own[label] == value.as_str())
+        let is_in_namespace = self.namespace.as_ref().is_none_or(|wanted| wanted == namespace);
+        is_in_namespace && labels.all(|(label, value)| own[label] == value.as_str())
     }
 }
 
@@ -158,7 +158,7 @@ pub struct CsiCall {
     /// The call.
     pub kind: CsiCallKind,
     /// Condition on the fields of the response until which the call is repeated.
-    pub until: AnswerSpec,
+    pub until: ResponseSpec,
 }
 
 /// A CSI call. Fields of earlier responses are filled in at run time.

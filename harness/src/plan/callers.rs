@@ -37,16 +37,18 @@ impl Callers {
     }
 
     /// Registers a method that an action of some step calls.
-    pub(super) fn called(&mut self, method: Method) {
+    pub(super) fn add_called_method(&mut self, method: Method) {
         self.by_actions.push(method);
     }
 
     /// Checks that the method (or, for None, any method) is called in the case.
     pub(super) fn check(&self, method: Option<Method>) -> Result<(), String> {
-        let is_publishers = |method| PUBLISHER.contains(&method) || method == RESIZER;
+        let is_called_by_publisher = |method| PUBLISHER.contains(&method) || method == RESIZER;
         let is_called = match method {
             None => self.has_publisher || !self.by_actions.is_empty(),
-            Some(method) => self.has_publisher && is_publishers(method) || self.by_actions.contains(&method),
+            Some(method) => {
+                self.has_publisher && is_called_by_publisher(method) || self.by_actions.contains(&method)
+            }
         };
         if is_called {
             return Ok(());
@@ -55,7 +57,7 @@ impl Callers {
             Some(method @ Method::NodePublishVolume) => {
                 format!("nothing calls {method}; add `mount: POD` to the actions")
             }
-            Some(method) if !is_publishers(method) => {
+            Some(method) if !is_called_by_publisher(method) => {
                 let methods = PUBLISHER.map(Method::as_str).join(", ");
                 format!(
                     "no role calls {method}; correct the method, or remove it; the publisher calls {methods}, and the harness {RESIZER}"

@@ -88,7 +88,7 @@ impl Case {
     }
 
     /// Marks the case as requiring more than the KEPs and the CSI spec, unless it is marked already.
-    pub fn go_beyond(&mut self, why: String) {
+    pub fn mark_beyond(&mut self, why: String) {
         self.beyond.get_or_insert(why);
         if self.level == Level::Core {
             self.level = Level::Extended;
@@ -134,7 +134,7 @@ pub struct DriverPlan {
     /// Variation of GetCapacity responses between calls, in bytes.
     pub varies_by: u64,
     /// Whether CreateVolume returns `capacity_bytes`.
-    pub tells_volume_size: bool,
+    pub returns_volume_size: bool,
     /// Raw bytes per volume byte, by class parameter.
     pub costs: Vec<(String, String, u64)>,
     /// Version of the CSI spec that the driver implements.

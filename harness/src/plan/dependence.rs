@@ -13,16 +13,19 @@ use crate::expectation::{Expect, Pattern, Predicate};
 
 impl Plan {
     /// Whether the driver delays calls: the journal contains a call only once it ends.
-    pub(crate) fn has_late_answers(&self) -> bool {
-        self.scripts().any(|rule| rule.effect.delays_response())
+    pub(crate) fn delays_responses(&self) -> bool {
+        self.driver_fault_rules()
+            .any(|rule| rule.effect.delays_response())
     }
 
     /// The longest delay of a driver call that succeeds.
     pub(crate) fn longest_delay(&self) -> Duration {
-        let delays = self.scripts().filter_map(|script| match script.effect {
-            Effect::Delay(delay) => Some(delay),
-            _ => None,
-        });
+        let delays = self
+            .driver_fault_rules()
+            .filter_map(|script| match script.effect {
+                Effect::Delay(delay) => Some(delay),
+                _ => None,
+            });
         delays.max().unwrap_or_default()
     }
 
@@ -51,7 +54,7 @@ impl Plan {
     }
 
     /// Whether the API server has its default release and gates throughout, so that the case is not about them.
-    pub fn has_usual_release(&self) -> bool {
+    pub fn has_default_release(&self) -> bool {
         self.release == Release::default()
             && self.gates.is_empty()
             && !self.actions().any(|action| matches!(action, Action::Release(..)))

@@ -76,22 +76,22 @@ pub fn edit(old: &Plan, new: &Plan) -> Edit {
 }
 
 fn pools(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
-    let find = |plan: &Plan, segment: &Segment| {
+    let find_pool = |plan: &Plan, segment: &Segment| {
         let mut pools = plan.driver.pools.iter();
         pools
             .find(|(other, _)| other == segment)
             .map(|(_, storage)| storage.clone())
     };
     for (segment, storage) in &new.driver.pools {
-        if find(old, segment).as_ref() != Some(storage) {
+        if find_pool(old, segment).as_ref() != Some(storage) {
             let note = format!("storage of {} changes", new.segments.format(segment));
-            actions.push((Action::Pool(segment.clone(), Some(storage.clone())), note));
+            actions.push((Action::SetPool(segment.clone(), Some(storage.clone())), note));
         }
     }
     for (segment, _) in &old.driver.pools {
-        if find(new, segment).is_none() {
+        if find_pool(new, segment).is_none() {
             let note = format!("storage of {} is gone", new.segments.format(segment));
-            actions.push((Action::Pool(segment.clone(), None), note));
+            actions.push((Action::SetPool(segment.clone(), None), note));
         }
     }
 }
@@ -110,7 +110,7 @@ fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
         .filter(|node| !new.driver_nodes.contains(node));
     let is_moved = |name: &String| new.driver_nodes.iter().any(|(other, _)| other == name);
     let down = |name: &String| (Action::DriverDown(name.clone()), format!("driver down on {name}"));
-    let (moved, gone): (Vec<_>, Vec<_>) = removed.partition(|(name, _)| is_moved(name));
+    let (moved, stopped): (Vec<_>, Vec<_>) = removed.partition(|(name, _)| is_moved(name));
     let ups = added.map(|(name, segment)| {
         let note = format!("driver up on {name}");
         (Action::DriverUp(name.clone(), segment.clone()), note)
@@ -118,7 +118,7 @@ fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
     let moved = moved.into_iter().map(|(name, _)| down(name));
     (
         moved.chain(ups).collect(),
-        gone.into_iter().map(|(name, _)| down(name)).collect(),
+        stopped.into_iter().map(|(name, _)| down(name)).collect(),
     )
 }
 
@@ -171,8 +171,8 @@ fn merge(old: &Value, new: &Value) -> Option<Value> {
     let (Value::Object(before), Value::Object(after)) = (old, new) else {
         return (old != new).then(|| new.clone());
     };
-    let gone = before.keys().filter(|key| !after.contains_key(*key));
-    let mut patch: Map<String, Value> = gone.map(|key| (key.clone(), Value::Null)).collect();
+    let removed = before.keys().filter(|key| !after.contains_key(*key));
+    let mut patch: Map<String, Value> = removed.map(|key| (key.clone(), Value::Null)).collect();
     for (key, value) in after {
         let change = match before.get(key) {
             Some(was) => merge(was, value),

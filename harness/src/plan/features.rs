@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Action, CsiCallKind, Plan, Step};
 use crate::alike::did_you_mean;
 use crate::renamed::{self, Context};
-use crate::scenario::{Mode, PublisherSpec, Role, SchedulerSpec, Speaker};
+use crate::scenario::{MetricsSource, Mode, PublisherSpec, Role, SchedulerSpec};
 use crate::settings::{Claim, SETTINGS, Settings};
 
 /// An optional capability of a role.
@@ -33,12 +33,12 @@ enum Needed {
 }
 
 /// The first release whose CSIStorageCapacity has `maximumVolumeSize` (minor version).
-const MAXIMUM: u8 = 21;
+const MAXIMUM_VOLUME_SIZE_SINCE: u8 = 21;
 /// The first release that serves `resource.k8s.io/v1` (minor version).
-const RESOURCE_CLAIMS: u8 = 34;
+const RESOURCE_V1_SINCE: u8 = 34;
 
 /// Features that are not about a single setting.
-const OTHERS: [Feature; 23] = [
+const GENERAL_FEATURES: [Feature; 23] = [
     beyond("publisher.beyond", |plan| goes_beyond(plan, Role::Publisher)),
     beyond("scheduler.beyond", |plan| goes_beyond(plan, Role::Scheduler)),
     beyond("cleaner.beyond", |plan| goes_beyond(plan, Role::Cleaner)),
@@ -46,22 +46,22 @@ const OTHERS: [Feature; 23] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes objects for all nodes",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.mode == Mode::Central),
+        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Central),
     },
     Feature {
         name: "publisher.distributed",
         text: "one instance per node publishes objects for its node (`--node-deployment`)",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.mode == Mode::Distributed),
+        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Distributed),
     },
     Feature {
         name: "publisher.provisioning",
         text: "it provisions volumes for PVCs, and deletes them",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && has_claims(plan)),
+        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && has_claims(plan)),
     },
     Feature {
         name: "publisher.reconnect",
         text: "it reconnects to the driver after the connection is lost, instead of exiting",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.actions().any(cuts_connection)),
+        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && plan.actions().any(cuts_connection)),
     },
     Feature {
         name: "publisher.volume-sources",
@@ -91,22 +91,30 @@ const OTHERS: [Feature; 23] = [
     Feature {
         name: "publisher.v1beta1",
         text: "it works with API servers 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::V1Beta1)),
+        needed: Needed::ByPlan(|plan| {
+            has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Beta1)
+        }),
     },
     Feature {
         name: "publisher.v1alpha1",
         text: "it works with API servers 1.19 and 1.20, which serve CSIStorageCapacity only as v1alpha1",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::V1Alpha1)),
+        needed: Needed::ByPlan(|plan| {
+            has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Alpha1)
+        }),
     },
     Feature {
         name: "publisher.wait-for-capacity-api",
         text: "it waits while the API server does not serve CSIStorageCapacity, instead of exiting",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets(plan, Served::Not)),
+        needed: Needed::ByPlan(|plan| {
+            has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::Not)
+        }),
     },
     Feature {
         name: "scheduler.old-releases",
         text: "it works with API servers older than 1.34, which lack resources that a current scheduler lists",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && meets_older(plan, RESOURCE_CLAIMS)),
+        needed: Needed::ByPlan(|plan| {
+            has_role(plan, Role::Scheduler) && runs_older_than(plan, RESOURCE_V1_SINCE)
+        }),
     },
     Feature {
         name: "driver.maximum",
@@ -116,7 +124,7 @@ const OTHERS: [Feature; 23] = [
     Feature {
         name: "scheduler.extenders",
         text: "it calls extenders (`KubeSchedulerConfiguration.extenders`)",
-        needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty()),
+        needed: Needed::ByPlan(|plan| has_role(plan, Role::Scheduler) && !plan.extenders.is_empty()),
     },
     Feature {
         name: "scheduler.log",
@@ -126,17 +134,17 @@ const OTHERS: [Feature; 23] = [
     Feature {
         name: "publisher.metrics",
         text: "it serves metrics at the URL in `metrics` of the manifest",
-        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Publisher)),
+        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(MetricsSource::Publisher)),
     },
     Feature {
         name: "scheduler.metrics",
         text: "it serves metrics at the URL in `metrics` of the manifest",
-        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Scheduler)),
+        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(MetricsSource::Scheduler)),
     },
     Feature {
         name: "cleaner.metrics",
         text: "it serves metrics at the URL in `metrics` of the manifest",
-        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(Speaker::Cleaner)),
+        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(MetricsSource::Cleaner)),
     },
 ];
 
@@ -150,10 +158,10 @@ const fn beyond(name: &'static str, needed: fn(&Plan) -> bool) -> Feature {
 }
 
 fn goes_beyond(plan: &Plan, role: Role) -> bool {
-    plan.beyond.is_some() && plays(plan, role)
+    plan.beyond.is_some() && has_role(plan, role)
 }
 
-/// All features: those of settings, and `OTHERS`.
+/// All features: those of settings, and `GENERAL_FEATURES`.
 pub fn features() -> impl Iterator<Item = Feature> {
     let of_settings = SETTINGS.iter().filter_map(|setting| match setting.claim {
         Claim::Feature {
@@ -167,7 +175,7 @@ pub fn features() -> impl Iterator<Item = Feature> {
         }),
         Claim::Nothing | Claim::Other(_) => None,
     });
-    OTHERS.into_iter().chain(of_settings)
+    GENERAL_FEATURES.into_iter().chain(of_settings)
 }
 
 /// The feature with this name, in its current or old spelling.
@@ -201,7 +209,9 @@ impl Feature {
             Needed::BySettings(Role::Publisher, needed) => {
                 publishers(plan).any(|spec| needed(&plan.settings_with_publisher(spec)))
             }
-            Needed::BySettings(role, needed) => plays(plan, role) && needed(&plan.settings(Duration::ZERO)),
+            Needed::BySettings(role, needed) => {
+                has_role(plan, role) && needed(&plan.settings(Duration::ZERO))
+            }
         }
     }
 }
@@ -223,73 +233,78 @@ impl Plan {
 
     /// Driver configuration of the case that an external driver cannot be given. None if there is none. Initial storage is ignored if the
     /// driver itself is under test, as it brings its own.
-    pub fn sets_the_driver(&self) -> Option<&'static str> {
+    pub fn unsupported_driver_settings(&self) -> Option<&'static str> {
         let storage = "its storage (`backend`)";
-        let changes = self.actions().any(|action| matches!(action, Action::Pool(..)));
-        let has_storage = !self.driver.pools.is_empty() && !plays(self, Role::Driver);
+        let changes = self.actions().any(|action| matches!(action, Action::SetPool(..)));
+        let has_storage = !self.driver.pools.is_empty() && !has_role(self, Role::Driver);
         let first = changes.then_some(storage);
         let last = has_storage.then_some(storage);
-        first.or_else(|| self.sets_more_than_storage()).or(last)
+        first
+            .or_else(|| self.unsupported_settings_besides_storage())
+            .or(last)
     }
 
     /// Same as above without storage, which some drivers can be configured with.
-    pub fn sets_more_than_storage(&self) -> Option<&'static str> {
+    pub fn unsupported_settings_besides_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
-            Action::Script { .. } | Action::RemoveDriverFault(_) => Some("driver responses (`driverFault`)"),
+            Action::DriverFault { .. } | Action::RemoveDriverFault(_) => {
+                Some("driver responses (`driverFault`)")
+            }
             Action::Reserve(_) | Action::Unreserve(_) => Some("reservations of an extender (`reserve`)"),
             _ => None,
         });
         let driver = &self.driver;
-        let is_usual = driver.get_capacity
+        let is_default = driver.get_capacity
             && driver.reports_reserved
             && driver.costs.is_empty()
             && !driver.clone_volume
             && driver.snapshots.is_empty()
             && driver.mutable_parameters.is_empty()
             && driver.version == fake_csi::SpecVersion::NEWEST;
-        let abilities = (!is_usual).then_some("capabilities of the driver (`driver`)");
-        let holds = self.extenders.iter().any(|extender| extender.reserves);
+        let capabilities = (!is_default).then_some("capabilities of the driver (`driver`)");
+        let reserves = self.extenders.iter().any(|extender| extender.reserves);
         changes
-            .or(holds.then_some("reservations of an extender (`extenders`)"))
-            .or(abilities)
+            .or(reserves.then_some("reservations of an extender (`extenders`)"))
+            .or(capabilities)
     }
 
     /// Whether the case defines storage at any time.
     pub fn has_storage(&self) -> bool {
-        !self.driver.pools.is_empty() || self.actions().any(|action| matches!(action, Action::Pool(..)))
+        !self.driver.pools.is_empty() || self.actions().any(|action| matches!(action, Action::SetPool(..)))
     }
 
     /// Whether the publisher calls GetCapacity only once for storage added later: a driver that learns of it by a watch may lag behind.
-    pub fn asks_once_for_new_storage(&self) -> bool {
-        let comes = |action: &Action| matches!(action, Action::Pool(..) | Action::DriverUp(..));
-        plays(self, Role::Publisher) && !self.publisher.polls && self.actions().any(comes)
+    pub fn calls_once_for_new_storage(&self) -> bool {
+        let adds_storage = |action: &Action| matches!(action, Action::SetPool(..) | Action::DriverUp(..));
+        has_role(self, Role::Publisher) && !self.publisher.polls && self.actions().any(adds_storage)
     }
 
     /// All storage that the case defines.
     pub fn storage(&self) -> impl Iterator<Item = &Storage> {
         let later = self.actions().filter_map(|action| match action {
-            Action::Pool(_, storage) => storage.as_ref(),
+            Action::SetPool(_, storage) => storage.as_ref(),
             _ => None,
         });
         self.driver.pools.iter().map(|(_, storage)| storage).chain(later)
     }
 
     /// Whether every API server of the case has the field `maximumVolumeSize`.
-    pub fn stores_maximum(&self) -> bool {
-        !meets_older(self, MAXIMUM)
+    pub fn serves_maximum_volume_size(&self) -> bool {
+        !runs_older_than(self, MAXIMUM_VOLUME_SIZE_SINCE)
     }
 
     /// Whether any storage has a maximum volume size.
-    pub fn has_largest(&self) -> bool {
+    pub fn has_maximum_volume_size(&self) -> bool {
         self.storage()
             .any(|storage| matches!(storage, Storage::Linear { largest: Some(_), .. }))
     }
 
     /// Whether the driver must create volumes: for a call of the case, or for a PVC through the publisher.
-    pub fn makes_volumes(&self) -> bool {
-        let asks = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
+    pub fn needs_create_volume(&self) -> bool {
+        let is_create_call = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
         let from_the_start = self.objects.iter().any(is_claim_or_pod);
-        self.actions().any(asks) || plays(self, Role::Publisher) && (from_the_start || has_claims(self))
+        self.actions().any(is_create_call)
+            || has_role(self, Role::Publisher) && (from_the_start || has_claims(self))
     }
 
     /// Names of all features that the case requires.
@@ -302,27 +317,27 @@ impl Plan {
     }
 }
 
-fn plays(plan: &Plan, role: Role) -> bool {
+fn has_role(plan: &Plan, role: Role) -> bool {
     plan.roles.contains(&role)
 }
 
 /// All publisher settings of the case, initial and later.
 fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
     let later = plan.actions().filter_map(|action| match action {
-        Action::Republish(spec) => Some(*spec),
+        Action::RestartPublisher(spec) => Some(*spec),
         _ => None,
     });
-    let first = plays(plan, Role::Publisher).then_some(plan.publisher);
+    let first = has_role(plan, Role::Publisher).then_some(plan.publisher);
     first.into_iter().chain(later)
 }
 
 /// All scheduler settings of the case, initial and later.
 fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
     let later = plan.actions().filter_map(|action| match action {
-        Action::Reschedule(spec) => Some(spec),
+        Action::RestartScheduler(spec) => Some(spec),
         _ => None,
     });
-    let first = plays(plan, Role::Scheduler).then_some(&plan.scheduler);
+    let first = has_role(plan, Role::Scheduler).then_some(&plan.scheduler);
     first.into_iter().chain(later)
 }
 
@@ -354,14 +369,14 @@ fn is_claim_or_pod(object: &Value) -> bool {
 
 pub(super) fn cuts_connection(action: &Action) -> bool {
     match action {
-        Action::Script { rule, .. } => rule.effect.cuts_connection(),
+        Action::DriverFault { rule, .. } => rule.effect.cuts_connection(),
         Action::Stop(role) => *role == Role::Driver,
         _ => false,
     }
 }
 
 /// Whether the API server is older than this release at any time.
-fn meets_older(plan: &Plan, minor: u8) -> bool {
+fn runs_older_than(plan: &Plan, minor: u8) -> bool {
     let becomes_older =
         |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < minor);
     plan.release.minor() < minor || plan.actions().any(becomes_older)
@@ -389,7 +404,7 @@ impl Served {
 }
 
 /// Whether the API server serves this version as the newest at any time.
-fn meets(plan: &Plan, wanted: Served) -> bool {
+fn serves_at_any_time(plan: &Plan, wanted: Served) -> bool {
     let later = plan.actions().filter_map(|action| match action {
         Action::Release(release, gates) => Some(Served::by(*release, gates)),
         _ => None,

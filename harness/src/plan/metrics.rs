@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Plan, Step};
 use crate::expectation::{Metric, Predicate};
-use crate::scenario::{ClusterSpec, Speaker};
+use crate::scenario::{ClusterSpec, MetricsSource};
 
 /// Metrics that the specification checks in a case.
 pub(super) fn specified(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
@@ -28,16 +28,21 @@ impl Plan {
     }
 
     /// Whether the case reads the metrics of this component.
-    pub fn reads_metrics_of(&self, speaker: Speaker) -> bool {
-        self.metrics_speakers().contains(&speaker)
+    pub fn reads_metrics_of(&self, source: MetricsSource) -> bool {
+        self.metrics_sources().contains(&source)
     }
 
     /// Components whose metrics the case reads.
-    pub(crate) fn metrics_speakers(&self) -> BTreeSet<Speaker> {
-        let is_specified = |speaker: &Speaker| {
-            !self.specified_metrics.is_empty() && speaker.role().is_none_or(|role| self.roles.contains(&role))
+    pub(crate) fn metrics_sources(&self) -> BTreeSet<MetricsSource> {
+        let is_specified = |source: &MetricsSource| {
+            !self.specified_metrics.is_empty() && source.role().is_none_or(|role| self.roles.contains(&role))
         };
-        let specified = [Speaker::Publisher, Speaker::Scheduler, Speaker::Server].into_iter();
+        let specified = [
+            MetricsSource::Publisher,
+            MetricsSource::Scheduler,
+            MetricsSource::Server,
+        ]
+        .into_iter();
         let named = self.metrics().map(|metric| metric.of);
         specified.filter(is_specified).chain(named).collect()
     }

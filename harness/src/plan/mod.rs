@@ -5,29 +5,29 @@
 
 mod action;
 mod actions;
-mod announced;
 mod api;
 mod backend;
 mod callers;
 mod case;
+mod cluster_names;
+mod default_maximum;
+mod defined_names;
 mod dependence;
+mod dry_run;
 mod edit;
 mod features;
 mod grants;
 mod group_resource;
-mod known;
+mod later_names;
 mod metrics;
 mod modelled;
 pub(crate) mod objects;
-mod places;
 mod pod_fields;
 mod resolve;
 mod scope;
 mod settings;
 mod steps;
-mod trial;
 mod vocabulary;
-mod whole_maximum;
 
 use std::ops::{Deref, DerefMut};
 
@@ -97,18 +97,18 @@ impl Plan {
     }
 
     /// Driver fault rules of all steps, in order.
-    pub(crate) fn scripts(&self) -> impl Iterator<Item = &fake_csi::Rule> {
+    pub(crate) fn driver_fault_rules(&self) -> impl Iterator<Item = &fake_csi::Rule> {
         self.actions().filter_map(|action| match action {
-            Action::Script { rule, .. } => Some(rule),
+            Action::DriverFault { rule, .. } => Some(rule),
             _ => None,
         })
     }
 
     /// How often API and driver faults with limited `times` can match, in total.
-    pub(crate) fn times_of_faults(&self) -> u32 {
+    pub(crate) fn fault_matches_max(&self) -> u32 {
         let times = self.actions().filter_map(|action| match action {
             Action::Fault { rule, .. } => rule.times,
-            Action::Script { rule, .. } => rule.times,
+            Action::DriverFault { rule, .. } => rule.times,
             _ => None,
         });
         times.fold(0, u32::saturating_add)

@@ -36,7 +36,9 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
             match action {
                 Action::Stop(Role::Publisher) => publisher_runs = false,
                 Action::Start(Role::Publisher) => publisher_runs = true,
-                Action::Delete(target) => deleted = deleted.or(of_deletion(plan, target, publisher_runs)),
+                Action::Delete(target) => {
+                    deleted = deleted.or(unsupported_deletion(plan, target, publisher_runs))
+                }
                 Action::Fault { id, rule, .. } if is_endless(rule) => faults.push(id),
                 Action::RemoveFault(id) => faults.retain(|fault| *fault != id),
                 _ => {}
@@ -47,8 +49,8 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
         }
         let fault = faults.first();
         let fault = fault.map(|id| format!("programs that meet a fault without an end (`{id}`)"));
-        let of_plan = || deleted.map(str::to_owned).or_else(|| beyond(plan));
-        if let Some(what) = fault.or_else(of_plan) {
+        let in_plan = || deleted.map(str::to_owned).or_else(|| unsupported_part(plan));
+        if let Some(what) = fault.or_else(in_plan) {
             let message = format!("the specification has no rule for {what}; write a list of expectations");
             return Err((at, message));
         }
@@ -57,24 +59,24 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
 }
 
 /// A part of the case that the specification does not model. None if it models everything.
-fn beyond(plan: &Plan) -> Option<String> {
-    let of_case = [
+fn unsupported_part(plan: &Plan) -> Option<String> {
+    let in_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
-        plan.extenders.iter().find_map(of_extender),
+        plan.extenders.iter().find_map(unsupported_extender),
         (!plan.grants.is_empty()).then_some("programs that may not do everything (`grants`)"),
-        of_scheduler(&plan.scheduler),
+        unsupported_scheduler(&plan.scheduler),
         plan.driver
             .pools
             .iter()
-            .find_map(|(_, storage)| of_storage(storage)),
+            .find_map(|(_, storage)| unsupported_storage(storage)),
     ];
-    let of_case = of_case.into_iter().flatten().next().map(str::to_owned);
-    of_case
-        .or_else(|| plan.objects.iter().find_map(of_object))
-        .or_else(|| plan.actions().find_map(of_action))
+    let in_case = in_case.into_iter().flatten().next().map(str::to_owned);
+    in_case
+        .or_else(|| plan.objects.iter().find_map(unsupported_object))
+        .or_else(|| plan.actions().find_map(unsupported_action))
 }
 
-fn of_extender(spec: &ExtenderSpec) -> Option<&'static str> {
+fn unsupported_extender(spec: &ExtenderSpec) -> Option<&'static str> {
     match spec {
         ExtenderSpec { reserves: true, .. } => Some("an extender with `reserves`"),
         ExtenderSpec {
@@ -85,7 +87,7 @@ fn of_extender(spec: &ExtenderSpec) -> Option<&'static str> {
     }
 }
 
-fn of_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
+fn unsupported_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
     match spec {
         SchedulerSpec { bug_compatible, .. } if !bug_compatible.is_empty() => {
             Some("a scheduler with `bugCompatible`")
@@ -94,7 +96,7 @@ fn of_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
     }
 }
 
-fn of_storage(storage: &Storage) -> Option<&'static str> {
+fn unsupported_storage(storage: &Storage) -> Option<&'static str> {
     let Storage::Devices(devices) = storage else {
         return None;
     };
@@ -102,13 +104,13 @@ fn of_storage(storage: &Storage) -> Option<&'static str> {
     has_group.then_some("devices from which several volumes are cut (`group`)")
 }
 
-fn of_action(action: &Action) -> Option<String> {
+fn unsupported_action(action: &Action) -> Option<String> {
     let what = match action {
-        Action::Create(object) => return of_object(object),
-        Action::Attempt(inner) => return of_action(inner),
-        Action::Pool(_, Some(storage)) => of_storage(storage),
-        Action::Reschedule(spec) => of_scheduler(spec),
-        Action::Republish(_) => Some("a publisher that starts with other settings"),
+        Action::Create(object) => return unsupported_object(object),
+        Action::Attempt(inner) => return unsupported_action(inner),
+        Action::SetPool(_, Some(storage)) => unsupported_storage(storage),
+        Action::RestartScheduler(spec) => unsupported_scheduler(spec),
+        Action::RestartPublisher(_) => Some("a publisher that starts with other settings"),
         Action::Reserve(_) | Action::Unreserve(_) => Some("devices that are reserved"),
         _ => None,
     };
@@ -116,7 +118,7 @@ fn of_action(action: &Action) -> Option<String> {
 }
 
 /// An effect of deleting an object of the publisher that the specification does not model. None if it models all.
-fn of_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'static str> {
+fn unsupported_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'static str> {
     let Target::Named {
         resource,
         namespace,
@@ -138,7 +140,7 @@ fn of_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'s
     }
 }
 
-fn of_object(object: &Value) -> Option<String> {
+fn unsupported_object(object: &Value) -> Option<String> {
     match object["kind"].as_str() {
         Some("Pod") => {
             let is_set = |field: &&&str| object["spec"].pointer(field).is_some();
@@ -162,13 +164,13 @@ fn of_object(object: &Value) -> Option<String> {
 
 /// Whether a fault blocks programs for as long as it is active, without an end.
 fn is_endless(rule: &Rule) -> bool {
-    let keeps = match rule.effect {
+    let blocks = match rule.effect {
         FaultEffect::Status { .. } | FaultEffect::Disconnect | FaultEffect::LoseAnswer => true,
         FaultEffect::HoldWatch { milliseconds } => milliseconds.is_none(),
         FaultEffect::Stale { consistent, .. } => consistent,
         FaultEffect::Delay { .. } | FaultEffect::EndWatch { .. } | FaultEffect::Compact { .. } => false,
     };
-    keeps && rule.times.is_none() && rule.chance.is_none()
+    blocks && rule.times.is_none() && rule.chance.is_none()
 }
 
 impl super::Step {

@@ -13,13 +13,13 @@ use fake_csi::{Snapshot, SpecVersion, Storage};
 use serde_json::Value;
 
 use super::callers::Callers;
-use super::known::Known;
-use super::places::Places;
+use super::cluster_names::ClusterNames;
+use super::defined_names::DefinedNames;
+use super::dry_run::DryRun;
 use super::scope::Scope;
-use super::trial::Trial;
 use super::{
-    Case, DriverPlan, Plan, Step, WORKLOADS, backend, feature, grants, metrics, modelled, objects, settings,
-    whole_maximum,
+    Case, DriverPlan, Plan, Step, WORKLOADS, backend, default_maximum, feature, grants, metrics, modelled,
+    objects, settings,
 };
 use crate::renamed::{self, Context};
 use crate::scenario::{ClusterSpec, NodeSpec, Role, Scenario, ScenarioError, Short, SnapshotSpec, Spanned};
@@ -46,13 +46,13 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let external = scenario.file.external_driver.as_ref();
     let mut roles = roles(&cluster, &scenario.id);
-    let mut stands_in_with_maximum = false;
+    let mut sets_maximum = false;
     if let Some(external) = external {
         if !roles.contains(&Role::Driver) {
-            let stands_in = external.stands_in(&cluster, &scenario.text);
-            stands_in.map_err(|message| ScenarioError::whole(Path::new(&scenario.source), message))?;
+            let checked = external.check_replacement(&cluster, &scenario.text);
+            checked.map_err(|message| ScenarioError::whole(Path::new(&scenario.source), message))?;
             roles.push(Role::Driver);
-            stands_in_with_maximum = external.tells_maximum;
+            sets_maximum = external.reports_maximum;
         }
         external.rename(&mut cluster);
     }
@@ -71,37 +71,37 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         cluster,
         roles: roles.clone(),
         callers: Callers::of(&roles),
-        places: Places::of(cluster, &segments),
+        cluster_names: ClusterNames::of(cluster, &segments),
         segments,
         classes: BTreeMap::new(),
         needed_parameters: external
             .map(|external| external.parameters.clone())
             .unwrap_or_default(),
         nodes: BTreeMap::new(),
-        by_hand: 0,
+        capacity_objects_created: 0,
         faults: BTreeSet::new(),
-        scripts: BTreeSet::new(),
+        driver_faults: BTreeSet::new(),
         reservations: BTreeSet::new(),
-        answers: BTreeSet::new(),
-        known: Known::of(cluster),
+        responses: BTreeSet::new(),
+        defined: DefinedNames::of(cluster),
         is_unregistered: false,
         release: cluster.release,
         gates: cluster.gates.clone(),
-        trial: Trial::default(),
+        dry_run: DryRun::default(),
         has_capacities: !cluster.capacity_objects.is_empty(),
     };
-    scope.announce(scenario);
+    scope.register_later_names(scenario);
     scope.serve(cluster.release, &cluster.gates);
-    scope.known.parameters(scope.needed_parameters.clone());
+    scope.defined.add_parameters(scope.needed_parameters.clone());
     let of = |path: &'static [&'static str]| move |message: String| scenario.error_in_cluster(path, message);
     let mut objects = scope.initial_objects().map_err(of(&[]))?;
     for object in &cluster.objects {
-        let taken = scope.would_take(&object.value);
-        taken.map_err(|message| scenario.error(object.defined, message))?;
+        let accepted = scope.check_accepted(&object.value);
+        accepted.map_err(|message| scenario.error(object.defined, message))?;
         objects.push(object.value.clone());
     }
     objects.extend(grants::objects(&cluster.grants));
-    objects.iter().for_each(|object| scope.known.object(object));
+    objects.iter().for_each(|object| scope.defined.add_object(object));
     let pools = scope.pools(scenario)?;
     let snapshots = scope.snapshots().map_err(of(&["driver", "snapshots"]))?;
     let driver_nodes = scope.driver_nodes();
@@ -171,7 +171,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             reports_reserved: cluster.driver.reports_reserved,
             exhausted: RESOURCE_EXHAUSTED,
             varies_by: 0,
-            tells_volume_size: true,
+            returns_volume_size: true,
             costs: cluster
                 .driver
                 .costs
@@ -188,17 +188,17 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     };
     let mut plan = Plan { case, steps };
     if let Some(beyond) = &scenario.file.beyond {
-        plan.go_beyond(beyond.clone());
+        plan.mark_beyond(beyond.clone());
     }
-    if stands_in_with_maximum && !plan.has_largest() {
-        whole_maximum::tell(&mut plan);
+    if sets_maximum && !plan.has_maximum_volume_size() {
+        default_maximum::set_maximum_to_capacity(&mut plan);
     }
     let checked = modelled::check(&plan);
     checked.map_err(|(step, message)| {
         let id = &plan.steps[step].id;
         let mut steps = scenario.file.steps.iter();
-        let place = steps.find(|step| step.value.id == *id).map(|step| step.defined);
-        scenario.error(place.unwrap_or(scenario.file.id.defined), message)
+        let position = steps.find(|step| step.value.id == *id).map(|step| step.defined);
+        scenario.error(position.unwrap_or(scenario.file.id.defined), message)
     })?;
     Ok(plan)
 }
@@ -294,10 +294,10 @@ impl Scope<'_> {
             let pool = pool.and_then(|segment| Ok((segment, backend::storage(&spec.value)?)));
             pools.push(pool.map_err(|message| scenario.error(spec.defined, message))?);
         }
-        match self.misplaced(&pools) {
+        match self.pool_without_nodes(&pools) {
             Some((at, message)) => {
-                let place = self.cluster.backend.values().nth(at).map(|spec| spec.defined);
-                Err(scenario.error(place.unwrap_or(scenario.file.id.defined), message))
+                let position = self.cluster.backend.values().nth(at).map(|spec| spec.defined);
+                Err(scenario.error(position.unwrap_or(scenario.file.id.defined), message))
             }
             None => Ok(pools),
         }
@@ -305,15 +305,15 @@ impl Scope<'_> {
 
     /// Finds a pool without nodes while some node lacks a pool: probably a typo in the segment. Returns its index and the error. Rows of
     /// one file share their pools, so a pool without nodes alone is no error.
-    fn misplaced(&self, pools: &[(Segment, Storage)]) -> Option<(usize, String)> {
-        let places: BTreeSet<Segment> = self
+    fn pool_without_nodes(&self, pools: &[(Segment, Storage)]) -> Option<(usize, String)> {
+        let node_segments: BTreeSet<Segment> = self
             .nodes
             .values()
             .filter_map(|labels| self.segments.of_node(labels))
             .collect();
         // Fast path: most pools belong to exactly one node.
         let is_reached = |pool: &Segment| {
-            places.contains(pool) || self.nodes.values().any(|labels| contains(labels, pool))
+            node_segments.contains(pool) || self.nodes.values().any(|labels| contains(labels, pool))
         };
         let (at, (pool, _)) = pools
             .iter()
@@ -336,7 +336,7 @@ impl Scope<'_> {
     fn snapshots(&self) -> Result<BTreeMap<String, Snapshot>, String> {
         let snapshot = |(handle, spec): (&String, &SnapshotSpec)| {
             let segment = self.segments.parse(&spec.segment)?;
-            self.places.segment(&segment, &self.segments)?;
+            self.cluster_names.check_segment(&segment, &self.segments)?;
             let bytes = spec.size.count();
             Ok((handle.clone(), Snapshot { segment, bytes }))
         };
@@ -644,7 +644,7 @@ mod tests {
     #[test]
     fn an_owner_level_above_the_topmost_owner_is_an_error() {
         let steps = expects(&json!({"capacities": {}, "why": "w"}));
-        for (mode, level, is_there) in [
+        for (mode, level, is_valid) in [
             ("central", 2, true),
             ("central", 3, false),
             ("distributed", 1, true),
@@ -654,10 +654,10 @@ mod tests {
             cluster["mode"] = mode.into();
             cluster["publisher"] = json!({"ownerLevel": level});
             let result = resolved("publisher/a/b", &cluster, &steps);
-            assert_eq!(result.is_ok(), is_there, "{mode} {level}");
+            assert_eq!(result.is_ok(), is_valid, "{mode} {level}");
             let message = result.err().unwrap_or_default();
-            let has_place = message.starts_with("case.yaml:1:") && message.contains("highest level");
-            assert!(is_there || has_place, "{message}");
+            let has_position = message.starts_with("case.yaml:1:") && message.contains("highest level");
+            assert!(is_valid || has_position, "{message}");
         }
     }
 

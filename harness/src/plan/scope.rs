@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::api::{GATE, api};
 use super::callers::Callers;
-use super::known::Known;
+use super::cluster_names::ClusterNames;
+use super::defined_names::DefinedNames;
+use super::dry_run::DryRun;
 use super::objects;
-use super::places::Places;
 use super::pod_fields;
-use super::trial::Trial;
 use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, PUBLISHED, Role};
 use crate::segment::Segments;
 
@@ -28,21 +28,21 @@ pub(super) struct Scope<'s> {
     /// Labels of all nodes so far.
     pub(super) nodes: BTreeMap<String, BTreeMap<String, String>>,
     /// Number of objects created by `capacity` so far, for unique names.
-    pub(super) by_hand: usize,
+    pub(super) capacity_objects_created: usize,
     /// Names of all API server faults so far.
     pub(super) faults: BTreeSet<String>,
     /// Names of all driver faults so far.
-    pub(super) scripts: BTreeSet<String>,
+    pub(super) driver_faults: BTreeSet<String>,
     /// Names of all reservations so far.
     pub(super) reservations: BTreeSet<String>,
     /// Names of all driver responses so far.
-    pub(super) answers: BTreeSet<String>,
+    pub(super) responses: BTreeSet<String>,
     /// Pods, PVCs and classes defined so far.
-    pub(super) known: Known,
+    pub(super) defined: DefinedNames,
     /// The CSI methods called in any step.
     pub(super) callers: Callers,
     /// Nodes, segments and resources of all steps.
-    pub(super) places: Places,
+    pub(super) cluster_names: ClusterNames,
     /// Whether the driver was unregistered from a node in an earlier step.
     pub(super) is_unregistered: bool,
     /// Current release of the API server.
@@ -50,7 +50,7 @@ pub(super) struct Scope<'s> {
     /// Current feature gates of the API server.
     pub(super) gates: BTreeMap<String, bool>,
     /// Validates objects with a dry run against an API server.
-    pub(super) trial: Trial,
+    pub(super) dry_run: DryRun,
     /// Whether CSIStorageCapacity objects may exist: the API server has served the resource at some time.
     pub(super) has_capacities: bool,
 }
@@ -64,10 +64,10 @@ impl Scope<'_> {
     }
 
     /// Checks that the current API server would accept the object.
-    pub(super) fn would_take(&mut self, object: &Value) -> Result<(), String> {
+    pub(super) fn check_accepted(&mut self, object: &Value) -> Result<(), String> {
         self.class_object(object);
         pod_fields::check(object, &self.roles)?;
-        self.trial.create(object, self.release, &self.gates)
+        self.dry_run.create(object, self.release, &self.gates)
     }
 
     /// Registers a StorageClass that the case defines as a plain object.
@@ -132,21 +132,21 @@ impl Scope<'_> {
             .as_deref()
             .map(|text| self.segments.parse(text))
             .transpose()?;
-        self.by_hand += 1;
+        self.capacity_objects_created += 1;
         Ok(objects::capacity(
             spec,
             self.driver(),
             segment.as_ref(),
-            self.by_hand,
+            self.capacity_objects_created,
         ))
     }
 
-    pub(super) fn known_answer(&self, name: &str) -> Result<(), String> {
-        match name == PUBLISHED || self.answers.contains(name) {
+    pub(super) fn known_response(&self, name: &str) -> Result<(), String> {
+        match name == PUBLISHED || self.responses.contains(name) {
             true => Ok(()),
             false => Err(format!(
                 "no earlier `callDriver` has the name `{name}`; names: {}",
-                self.answers.iter().cloned().collect::<Vec<_>>().join(", ")
+                self.responses.iter().cloned().collect::<Vec<_>>().join(", ")
             )),
         }
     }

@@ -7,11 +7,11 @@ use crate::scenario::{Mode, PublisherSpec, SchedulerSpec};
 use crate::settings::Settings;
 
 /// Poll interval that disables polling: no case runs that long.
-const UNPOLLED: Duration = Duration::from_secs(3600);
+const NO_POLLING: Duration = Duration::from_secs(3600);
 
 /// Poll interval of this publisher, if polling publishers use `refresh`.
 pub(crate) fn interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
-    if publisher.polls { refresh } else { UNPOLLED }
+    if publisher.polls { refresh } else { NO_POLLING }
 }
 
 /// Checks that `ownerLevel` is within the publisher's owner chain.

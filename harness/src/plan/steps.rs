@@ -24,9 +24,11 @@ impl Scope<'_> {
                 .map_err(|message| scenario.error(action.defined, message))?;
             resolved
                 .iter()
-                .try_for_each(|(resolved, _)| self.places.check_action(resolved))
+                .try_for_each(|(resolved, _)| self.cluster_names.check_action(resolved))
                 .map_err(|message| scenario.error(action.defined, message))?;
-            resolved.iter().for_each(|(action, _)| self.known.action(action));
+            resolved
+                .iter()
+                .for_each(|(action, _)| self.defined.add_action(action));
             match &action.value {
                 ActionSpec::Pod(_) => pods.extend(resolved.pop()),
                 _ => actions.append(&mut pods),
@@ -74,11 +76,11 @@ struct StepNames<'a> {
 
 impl Names for StepNames<'_> {
     fn pod(&self, name: &str) -> Result<(), String> {
-        self.scope.known.expected_pod(name)
+        self.scope.defined.check_expected_pod(name)
     }
 
     fn claim(&self, name: &str) -> Result<(), String> {
-        self.scope.known.expected_claim(name)
+        self.scope.defined.check_expected_claim(name)
     }
 
     fn class(&self, name: &str) -> Result<(), String> {
@@ -96,7 +98,7 @@ impl Names for StepNames<'_> {
             true => Ok(()),
             false => Err(format!(
                 "node `{name}` is not defined{}; nodes: {}",
-                meant(name),
+                hint_for_node_word(name),
                 names(&self.scope.nodes)
             )),
         }
@@ -105,16 +107,16 @@ impl Names for StepNames<'_> {
     fn segment(&self, text: &str) -> Result<String, String> {
         let segments = &self.scope.segments;
         let segment = segments.parse(text)?;
-        self.scope.places.segment(&segment, segments)?;
+        self.scope.cluster_names.check_segment(&segment, segments)?;
         Ok(segments.format(&segment))
     }
 
     fn resource(&self, text: &str) -> Result<(), String> {
-        self.scope.places.resource(text)
+        self.scope.cluster_names.check_resource(text)
     }
 
-    fn answer(&self, name: &str) -> Result<(), String> {
-        self.scope.known_answer(name)
+    fn response(&self, name: &str) -> Result<(), String> {
+        self.scope.known_response(name)
     }
 
     fn runs(&self, role: Role) -> Result<(), String> {
@@ -160,7 +162,7 @@ impl Names for StepNames<'_> {
         if let Some(parameters) = &mut pattern.parameters {
             parameters.extend(scope.needed_parameters.clone());
         }
-        scope.known.pattern(pattern)?;
+        scope.defined.check_pattern(pattern)?;
         if pattern.call.is_some() {
             scope.callers.check(method)?;
         }
@@ -168,7 +170,7 @@ impl Names for StepNames<'_> {
         for text in [&mut pattern.segment, &mut pattern.placed].into_iter().flatten() {
             *text = self.segment(text)?;
         }
-        scope.places.pattern(pattern)?;
+        scope.cluster_names.check_pattern(pattern)?;
         let is_of_node = matches!(pattern.resource(), Some("nodes" | "csinodes"));
         let named = pattern.name.as_ref().filter(|_| is_of_node);
         let mut nodes = pattern.node.iter().chain(named);
@@ -187,7 +189,7 @@ fn creates_pod(action: &Action, name: &str) -> bool {
 }
 
 /// Hint for a word that probably means a pod without a node.
-fn meant(node: &str) -> &'static str {
+fn hint_for_node_word(node: &str) -> &'static str {
     match node.to_ascii_lowercase().as_str() {
         "pending" | "refused" | "unschedulable" | "nowhere" | "null" => {
             "; write `none` for a pod that the scheduler refuses, and that stays Pending"

@@ -30,9 +30,9 @@ pub(super) struct Backend<'p> {
 }
 
 /// Free capacity of a pool, in volume bytes of a storage class.
-struct Left {
+struct FreeCapacity {
     free: i128,
-    largest: Option<i128>,
+    maximum: Option<i128>,
 }
 
 impl<'p> Backend<'p> {
@@ -64,19 +64,27 @@ impl<'p> Backend<'p> {
 
     /// Total free capacity of the pools accessible from the segment; `None` if there is no pool, or if it cannot be computed.
     pub(super) fn available(&self, segment: &Segment, parameters: &BTreeMap<String, String>) -> Option<i128> {
-        let pools = self.left(segment, parameters)?;
+        let pools = self.accessible_pools(segment, parameters)?;
         (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.free).sum())
     }
 
     /// Largest volume that fits into one of these pools; `None` if a pool does not limit volumes, or if it cannot be computed.
-    pub(super) fn largest(&self, segment: &Segment, parameters: &BTreeMap<String, String>) -> Option<i128> {
-        let pools = self.left(segment, parameters)?;
-        let largest: Vec<i128> = pools.iter().map(|pool| pool.largest).collect::<Option<_>>()?;
+    pub(super) fn maximum_volume_size(
+        &self,
+        segment: &Segment,
+        parameters: &BTreeMap<String, String>,
+    ) -> Option<i128> {
+        let pools = self.accessible_pools(segment, parameters)?;
+        let largest: Vec<i128> = pools.iter().map(|pool| pool.maximum).collect::<Option<_>>()?;
         largest.into_iter().max()
     }
 
     /// The pools accessible from the segment; `None` if one of them cannot be computed.
-    fn left(&self, segment: &Segment, parameters: &BTreeMap<String, String>) -> Option<Vec<Left>> {
+    fn accessible_pools(
+        &self,
+        segment: &Segment,
+        parameters: &BTreeMap<String, String>,
+    ) -> Option<Vec<FreeCapacity>> {
         let cost = self.cost(parameters).max(1);
         // A call without a segment refers to all pools.
         let serves = |pool: &Segment| {
@@ -84,30 +92,31 @@ impl<'p> Backend<'p> {
             segment.is_empty() || pool.iter().all(is_same)
         };
         let serving = self.pools.iter().filter(|(pool, _)| serves(pool));
-        let left = serving.map(|(pool, storage)| {
-            let taken = self.taken(pool);
+        let pools = serving.map(|(pool, storage)| {
+            let used_bytes = self.used_bytes(pool);
             let (free, largest) = match storage {
-                Storage::Linear { capacity, largest } => (capacity.saturating_sub(taken), *largest),
-                Storage::Filesystem { size, used } => {
-                    (size.saturating_sub(*used).saturating_sub(taken), Some(u64::MAX))
-                }
+                Storage::Linear { capacity, largest } => (capacity.saturating_sub(used_bytes), *largest),
+                Storage::Filesystem { size, used } => (
+                    size.saturating_sub(*used).saturating_sub(used_bytes),
+                    Some(u64::MAX),
+                ),
                 // No response contains the device of a volume.
                 Storage::Devices(_) => return None,
             };
-            Some(Left {
+            Some(FreeCapacity {
                 free: i128::from(free / cost),
-                largest: largest.map(|largest| i128::from(free.min(largest) / cost)),
+                maximum: largest.map(|largest| i128::from(free.min(largest) / cost)),
             })
         });
-        left.collect()
+        pools.collect()
     }
 
     fn act(&mut self, action: &Action) {
         match action {
-            Action::Pool(segment, Some(pool)) => {
+            Action::SetPool(segment, Some(pool)) => {
                 self.pools.insert(segment.clone(), pool.clone());
             }
-            Action::Pool(segment, None) => drop(self.pools.remove(segment)),
+            Action::SetPool(segment, None) => drop(self.pools.remove(segment)),
             Action::Attempt(action) => self.act(action),
             _ => {}
         }
@@ -135,7 +144,7 @@ impl<'p> Backend<'p> {
         }
     }
 
-    fn taken(&self, segment: &Segment) -> u64 {
+    fn used_bytes(&self, segment: &Segment) -> u64 {
         let volumes = self.volumes.values().filter(|volume| volume.segment == *segment);
         let raw = volumes.map(|volume| volume.bytes.saturating_mul(volume.cost));
         raw.fold(0, u64::saturating_add)

@@ -15,7 +15,7 @@ use capacity_types::CapacityValues;
 
 /// The compared field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quantity {
+pub enum CapacityField {
     /// `capacity`, from `available_capacity`.
     Capacity,
     /// `maximumVolumeSize`, from `maximum_volume_size`.
@@ -39,14 +39,14 @@ pub struct Series {
     /// Topology segment, as cases write it.
     pub segment: String,
     /// The compared field.
-    pub quantity: Quantity,
+    pub field: CapacityField,
     /// Capacity of the pools, in volume bytes of the class. `None` if it cannot be computed: for pools of devices the journal does not
     /// contain which device a volume uses.
     pub truth: Vec<Point>,
     /// Value in the API server: the maximum of several objects.
     pub published: Vec<Point>,
     /// Values of the driver's GetCapacity responses.
-    pub answered: Vec<Point>,
+    pub reported: Vec<Point>,
 }
 
 /// Class and segment.
@@ -62,13 +62,13 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
     let mut all: Vec<Series> = keys
         .iter()
         .flat_map(|(class, segment)| {
-            [Quantity::Capacity, Quantity::Maximum].map(|quantity| Series {
+            [CapacityField::Capacity, CapacityField::Maximum].map(|field| Series {
                 class: class.clone(),
                 segment: segment.clone(),
-                quantity,
+                field,
                 truth: Vec::new(),
                 published: Vec::new(),
-                answered: Vec::new(),
+                reported: Vec::new(),
             })
         })
         .collect();
@@ -82,7 +82,8 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
         };
         if has_effect {
             observed.apply(fact);
-            all.iter_mut().for_each(|series| observed.extend(series, fact));
+            all.iter_mut()
+                .for_each(|series| observed.append_points(series, fact));
         }
     }
     all.retain(Series::has_values);
@@ -96,7 +97,7 @@ fn is_capacity(commit: &CommitFact) -> bool {
 impl Series {
     fn has_values(&self) -> bool {
         let has_value = |points: &[Point]| points.iter().any(|point| point.bytes.is_some());
-        has_value(&self.truth) || has_value(&self.published) || has_value(&self.answered)
+        has_value(&self.truth) || has_value(&self.published) || has_value(&self.reported)
     }
 }
 
@@ -138,7 +139,7 @@ impl<'p> Observed<'p> {
     }
 
     /// Appends points for values that changed with a fact.
-    fn extend(&self, series: &mut Series, fact: &Fact) {
+    fn append_points(&self, series: &mut Series, fact: &Fact) {
         let truth = self.truth(series);
         let published = self.published_for(series);
         for (points, bytes) in [(&mut series.truth, truth), (&mut series.published, published)] {
@@ -152,11 +153,11 @@ impl<'p> Observed<'p> {
         if let What::Call(call) = &fact.what
             && self.is_about(call, series)
         {
-            let bytes = match series.quantity {
-                Quantity::Capacity => call.available,
-                Quantity::Maximum => call.maximum,
+            let bytes = match series.field {
+                CapacityField::Capacity => call.available,
+                CapacityField::Maximum => call.maximum,
             };
-            series.answered.push(Point {
+            series.reported.push(Point {
                 at_us: fact.at_us,
                 bytes: bytes.map(i128::from),
             });
@@ -173,11 +174,11 @@ impl<'p> Observed<'p> {
     }
 
     fn published_for(&self, series: &Series) -> Option<i128> {
-        let offers = self.published.values();
-        let own = offers.filter(|(key, _)| key.0 == series.class && key.1 == series.segment);
-        own.filter_map(|(_, offer)| match series.quantity {
-            Quantity::Capacity => offer.capacity,
-            Quantity::Maximum => offer.maximum,
+        let objects = self.published.values();
+        let own = objects.filter(|(key, _)| key.0 == series.class && key.1 == series.segment);
+        own.filter_map(|(_, values)| match series.field {
+            CapacityField::Capacity => values.capacity,
+            CapacityField::Maximum => values.maximum,
         })
         .max()
     }
@@ -186,9 +187,9 @@ impl<'p> Observed<'p> {
         let segment = self.plan.segments.parse(&series.segment).ok()?;
         self.plan.class_parameters.get(&series.class)?;
         let parameters = self.plan.driver_parameters(&series.class);
-        match series.quantity {
-            Quantity::Capacity => self.backend.available(&segment, &parameters),
-            Quantity::Maximum => self.backend.largest(&segment, &parameters),
+        match series.field {
+            CapacityField::Capacity => self.backend.available(&segment, &parameters),
+            CapacityField::Maximum => self.backend.maximum_volume_size(&segment, &parameters),
         }
     }
 }
@@ -321,7 +322,7 @@ steps:
         ]);
         let wanted = [(0, None), (2, Some(8)), (3, Some(1000)), (4, None)];
         assert_eq!(points(&series.published), wanted);
-        assert_eq!(points(&series.answered), [(1, Some(8))]);
+        assert_eq!(points(&series.reported), [(1, Some(8))]);
         assert_eq!(points(&series.truth), [(0, Some(10))]);
     }
 }

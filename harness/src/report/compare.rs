@@ -21,14 +21,14 @@ pub struct Comparison {
     /// Last step that both runs have started, from 0.
     pub step: usize,
     /// All values of either run at the end of that step.
-    pub rows: Vec<Side>,
+    pub rows: Vec<ValuePair>,
     /// Writes and CSI calls until then, with their number in each run.
-    pub efforts: Vec<(String, [usize; 2])>,
+    pub operations: Vec<(String, [usize; 2])>,
 }
 
 /// A value in both runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
+pub struct ValuePair {
     /// What the value is about, such as `capacity fast n1`.
     pub subject: String,
     /// The value in each run; `None` if absent.
@@ -41,12 +41,12 @@ pub struct Difference {
     /// Subject of the difference, such as `capacity fast n1`.
     pub subject: String,
     /// Next value in each run, with its step and time; `None` if there is none.
-    pub got: [Option<Turn>; 2],
+    pub got: [Option<ValueChange>; 2],
 }
 
 /// A value that a subject has from then on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
+pub struct ValueChange {
     /// Index of the step, from 0.
     pub step: usize,
     /// Seconds since the start of the step.
@@ -59,23 +59,23 @@ pub struct Turn {
 pub fn compare(plan: &Plan, one: &[Fact], other: &[Fact]) -> Comparison {
     let runs = [History::of(plan, one), History::of(plan, other)];
     let step = runs[0].steps.min(runs[1].steps).saturating_sub(1);
-    let subjects: BTreeSet<&String> = runs.iter().flat_map(|run| run.turns.keys()).collect();
+    let subjects: BTreeSet<&String> = runs.iter().flat_map(|run| run.changes.keys()).collect();
     let rows = subjects.iter().filter_map(|subject| {
         let got = [runs[0].at_end(subject, step), runs[1].at_end(subject, step)];
         let subject = (*subject).clone();
-        (got != [None, None]).then_some(Side { subject, got })
+        (got != [None, None]).then_some(ValuePair { subject, got })
     });
     let differences = subjects.iter().filter_map(|subject| difference(subject, &runs));
-    let kinds: BTreeSet<&String> = runs.iter().flat_map(|run| run.efforts.keys()).collect();
+    let kinds: BTreeSet<&String> = runs.iter().flat_map(|run| run.operations.keys()).collect();
     let count = |run: &History, kind: &str| {
-        let of_kind = run.efforts.get(kind).into_iter().flatten();
+        let of_kind = run.operations.get(kind).into_iter().flatten();
         of_kind.filter(|at| **at <= step).count()
     };
     Comparison {
         step,
         rows: rows.collect(),
-        first: differences.min_by(|a, b| a.when().total_cmp(&b.when())),
-        efforts: kinds
+        first: differences.min_by(|a, b| a.sort_key().total_cmp(&b.sort_key())),
+        operations: kinds
             .iter()
             .map(|kind| ((*kind).clone(), [count(&runs[0], kind), count(&runs[1], kind)]))
             .collect(),
@@ -84,22 +84,22 @@ pub fn compare(plan: &Plan, one: &[Fact], other: &[Fact]) -> Comparison {
 
 impl Difference {
     /// Sort key: steps before times, because runs may have different speeds.
-    fn when(&self) -> f64 {
+    fn sort_key(&self) -> f64 {
         /// Longer than any step, in seconds.
         const STEP: f64 = 1e6;
-        let whens = self.got.iter().flatten();
+        let keys = self.got.iter().flatten();
         #[expect(clippy::cast_precision_loss, reason = "the number of steps is small")]
-        let whens = whens.map(|turn| turn.step as f64 * STEP + turn.seconds);
-        whens.fold(f64::INFINITY, f64::min)
+        let keys = keys.map(|change| change.step as f64 * STEP + change.seconds);
+        keys.fold(f64::INFINITY, f64::min)
     }
 }
 
 /// First difference in the values of one subject.
 fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
-    let of = |run: &History| run.turns.get(subject).cloned().unwrap_or_default();
+    let of = |run: &History| run.changes.get(subject).cloned().unwrap_or_default();
     let (one, other) = (of(&runs[0]), of(&runs[1]));
     let at = (0..one.len().max(other.len())).find(|&at| {
-        let value = |turns: &[Turn]| turns.get(at).map(|turn| turn.value.clone());
+        let value = |changes: &[ValueChange]| changes.get(at).map(|change| change.value.clone());
         value(&one) != value(&other)
     })?;
     Some(Difference {
@@ -114,9 +114,9 @@ struct History {
     /// Number of started steps.
     steps: usize,
     /// All values of each subject, in order.
-    turns: BTreeMap<String, Vec<Turn>>,
+    changes: BTreeMap<String, Vec<ValueChange>>,
     /// The step of every write and call, by kind.
-    efforts: BTreeMap<String, Vec<usize>>,
+    operations: BTreeMap<String, Vec<usize>>,
 }
 
 /// Value of a subject that does not exist.
@@ -136,67 +136,69 @@ impl History {
                     began = at;
                 }
                 What::Commit(commit) => {
-                    let is_looked_at = LOOKED_AT.contains(&&*commit.resource);
-                    if is_looked_at || &*commit.resource == "events" {
-                        history.look(values(plan, &cluster), at - began);
+                    let is_compared = COMPARED_RESOURCES.contains(&&*commit.resource);
+                    if is_compared || &*commit.resource == "events" {
+                        history.record_values(values(plan, &cluster), at - began);
                     }
-                    if is_looked_at && !HARNESS_CLIENTS.contains(&&*commit.client) {
-                        history.effort(format!("{} {}", commit.change.verb(), commit.resource));
+                    if is_compared && !HARNESS_CLIENTS.contains(&&*commit.client) {
+                        history.count_operation(format!("{} {}", commit.change.verb(), commit.resource));
                     }
                 }
-                What::Call(call) => history.effort(call.method.as_str().to_owned()),
+                What::Call(call) => history.count_operation(call.method.as_str().to_owned()),
                 _ => {}
             }
         }
         history
     }
 
-    fn effort(&mut self, kind: String) {
+    fn count_operation(&mut self, operation: String) {
         let step = self.steps.saturating_sub(1);
-        self.efforts.entry(kind).or_default().push(step);
+        self.operations.entry(operation).or_default().push(step);
     }
 
     /// Records changed values.
-    fn look(&mut self, now: BTreeMap<String, String>, seconds: f64) {
+    fn record_values(&mut self, now: BTreeMap<String, String>, seconds: f64) {
         let step = self.steps.saturating_sub(1);
-        let gone: Vec<String> = self
-            .turns
+        let absent: Vec<String> = self
+            .changes
             .keys()
             .filter(|it| !now.contains_key(*it))
             .cloned()
             .collect();
-        let gone = gone.into_iter().map(|subject| (subject, NOTHING.to_owned()));
-        for (subject, value) in now.into_iter().chain(gone) {
-            let turns = self.turns.entry(subject).or_default();
-            if turns.last().is_none_or(|last| last.value != value) {
-                turns.push(Turn { step, seconds, value });
+        let absent = absent.into_iter().map(|subject| (subject, NOTHING.to_owned()));
+        for (subject, value) in now.into_iter().chain(absent) {
+            let changes = self.changes.entry(subject).or_default();
+            if changes.last().is_none_or(|last| last.value != value) {
+                changes.push(ValueChange { step, seconds, value });
             }
         }
     }
 
     fn at_end(&self, subject: &str, step: usize) -> Option<String> {
-        let turns = self.turns.get(subject)?;
-        let last = turns.iter().rfind(|turn| turn.step <= step)?;
+        let changes = self.changes.get(subject)?;
+        let last = changes.iter().rfind(|change| change.step <= step)?;
         (last.value != NOTHING).then(|| last.value.clone())
     }
 }
 
-const LOOKED_AT: [&str; 3] = [RESOURCE, "pods", "persistentvolumeclaims"];
+const COMPARED_RESOURCES: [&str; 3] = [RESOURCE, "pods", "persistentvolumeclaims"];
 
 /// Current values, without generated names.
 fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
     // Several objects for one segment are listed together.
-    let mut offers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut capacities: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (_, object) in cluster.objects(RESOURCE) {
         let class = object["storageClassName"].as_str().unwrap_or_default();
         let segment = plan.segments.format_topology(object.get("nodeTopology"));
-        let of_segment = offers.entry(format!("capacity {class} {segment}")).or_default();
+        let of_segment = capacities
+            .entry(format!("capacity {class} {segment}"))
+            .or_default();
         of_segment.push(values_of(object).to_string());
     }
-    values.extend(offers.into_iter().map(|(key, mut offers)| {
-        offers.sort_unstable();
-        (key, offers.join(" and "))
+    values.extend(capacities.into_iter().map(|(key, mut capacities)| {
+        capacities.sort_unstable();
+        (key, capacities.join(" and "))
     }));
     let mut of_namespace = |resource: &str, word: &str, show: &dyn Fn(&str, &Value) -> String| {
         for ((namespace, name), object) in cluster.objects(resource) {
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(compared.first, None);
         assert_eq!(compared.rows.len(), 1);
         assert_eq!(
-            compared.efforts,
+            compared.operations,
             [("create csistoragecapacities".to_owned(), [1, 1])]
         );
     }
@@ -288,13 +290,13 @@ mod tests {
         let compared = compare(&plan(), &run(&["1Gi", "2Gi"]), &run(&["1Gi", "3Gi", "2Gi"]));
         let first = compared.first.expect("the runs differ");
         assert_eq!(first.subject, "capacity fast n1");
-        let told: Vec<_> = first
+        let values: Vec<_> = first
             .got
             .iter()
             .flatten()
             .map(|it| (it.value.as_str(), it.seconds))
             .collect();
-        assert_eq!(told, [("2Gi", 2.0), ("3Gi", 2.0)]);
+        assert_eq!(values, [("2Gi", 2.0), ("3Gi", 2.0)]);
         let end = Some("2Gi".to_owned());
         assert_eq!(
             compared.rows[0].got,

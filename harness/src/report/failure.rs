@@ -13,9 +13,9 @@ pub struct Context {
     /// The requirements of the case, from the catalogue.
     pub requirements: Vec<Requirement>,
     /// Whether the harness itself was delayed, so that the result is inconclusive.
-    pub is_undecided: bool,
+    pub is_inconclusive: bool,
     /// Log lines of programs under test about errors.
-    pub said: Vec<String>,
+    pub logged_errors: Vec<String>,
     /// Command that reruns only this case.
     pub rerun: String,
     /// Further lines: files, other commands.
@@ -51,12 +51,12 @@ impl Requirement {
 }
 
 /// Maximum number of rows; equal ones are dropped first.
-const ROWS: usize = 10;
+const ROWS_MAX: usize = 10;
 
 /// Explains a failure in about forty lines at most.
 pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context, paint: Paint) -> String {
     let mut out = String::new();
-    let word = match context.is_undecided {
+    let word = match context.is_inconclusive {
         true => "UNDECIDED",
         false => "FAIL",
     };
@@ -73,18 +73,18 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
         line(&mut out, &format!("  beyond the documents: {beyond}"));
     }
     if let Some(step) = plan.steps.get(failure.step) {
-        let place = format!("{}:{}", plan.source, step.line);
+        let position = format!("{}:{}", plan.source, step.line);
         let number = format!("{} of {}", failure.step + 1, plan.steps.len());
         line(
             &mut out,
-            &format!("  step    {number} “{}” {}", step.id, paint.dim(&place)),
+            &format!("  step    {number} “{}” {}", step.id, paint.dim(&position)),
         );
         if let Some(expect) = failure.expect.and_then(|at| step.expect.get(at)) {
             line(&mut out, &format!("  why     {}", expect.why));
         }
     }
     line(&mut out, &format!("  verdict {}", failure.summary));
-    if context.is_undecided {
+    if context.is_inconclusive {
         line(
             &mut out,
             "          but the host was too busy: the harness itself stalled for a large part of that time",
@@ -98,10 +98,10 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
     }
     // If a program exited, the summary contains its last lines.
     if failure.exit.is_none() {
-        for (at, said) in context.said.iter().enumerate() {
+        for (at, logged) in context.logged_errors.iter().enumerate() {
             line(
                 &mut out,
-                &format!("  {:<7} {said}", if at == 0 { "log" } else { "" }),
+                &format!("  {:<7} {logged}", if at == 0 { "log" } else { "" }),
             );
         }
     }
@@ -134,7 +134,7 @@ fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
         out,
         &format!("      {:<subjects$}  {:<wants$}  {}", "", "want", "got"),
     );
-    for row in sorted.iter().take(ROWS) {
+    for row in sorted.iter().take(ROWS_MAX) {
         let (mark, note) = match row.state {
             RowState::Same => ("=", ""),
             RowState::Missing => ("-", "  missing"),
@@ -156,9 +156,9 @@ fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
             },
         );
     }
-    if sorted.len() > ROWS {
+    if sorted.len() > ROWS_MAX {
         let mut more = String::new();
-        let _ = write!(more, "    … and {} more rows", sorted.len() - ROWS);
+        let _ = write!(more, "    … and {} more rows", sorted.len() - ROWS_MAX);
         line(out, &more);
     }
 }

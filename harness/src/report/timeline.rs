@@ -10,10 +10,10 @@ use crate::journal::{Fact, ProcessEvent, What};
 use crate::judge::Failure;
 
 /// Maximum number of lines.
-const LINES: usize = 12;
+const LINES_MAX: usize = 12;
 
 /// Maximum number of lines for a whole case.
-const LINES_OF_CASE: usize = 1000;
+const CASE_LINES_MAX: usize = 1000;
 
 /// Minimum delay of the harness to report: shorter ones are frequent on a busy host and explain nothing.
 const STALL_MIN_US: u64 = 200_000;
@@ -21,14 +21,14 @@ const STALL_MIN_US: u64 = 200_000;
 /// The timeline of a failure: deciding facts are marked, insignificant ones are omitted.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
-    let chosen = choose(facts, failure, &deciding, LINES);
+    let chosen = choose(facts, failure, &deciding, LINES_MAX);
     lines(&chosen, in_step(facts, failure), &deciding, started)
 }
 
 /// The timeline of a whole case with any verdict: each new fact, from the start of the case.
 pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
-    let mut chosen = telling(facts.iter());
-    chosen.truncate(LINES_OF_CASE);
+    let mut chosen = significant(facts.iter());
+    chosen.truncate(CASE_LINES_MAX);
     let chosen: Vec<&Fact> = chosen.into_iter().map(|(_, fact)| fact).collect();
     lines(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
 }
@@ -42,16 +42,16 @@ fn lines<'f>(
 ) -> Vec<String> {
     let shown: BTreeSet<u64> = chosen.iter().map(|fact| fact.seq).collect();
     let texts: BTreeSet<String> = chosen.iter().map(|fact| fact_display::format(fact)).collect();
-    let mut left_out: Vec<u64> = telling(all.clone())
+    let mut omitted: Vec<u64> = significant(all.clone())
         .into_iter()
         .filter(|(_, fact)| !shown.contains(&fact.seq) && !texts.contains(&fact_display::format(fact)))
         .map(|(_, fact)| fact.seq)
         .collect();
     let mut lines = Vec::new();
     for fact in chosen {
-        let before = left_out.len();
-        left_out.retain(|seq| *seq > fact.seq);
-        lines.extend((left_out.len() < before).then(|| "  …".to_owned()));
+        let before = omitted.len();
+        omitted.retain(|seq| *seq > fact.seq);
+        lines.extend((omitted.len() < before).then(|| "  …".to_owned()));
         let mark = if deciding.contains(&fact.seq) { '*' } else { ' ' };
         let offset = fact.at().as_secs_f64() - started.as_secs_f64();
         lines.push(format!(
@@ -60,7 +60,7 @@ fn lines<'f>(
             clip(&fact_display::format(fact))
         ));
     }
-    lines.extend((!left_out.is_empty()).then(|| "  …".to_owned()));
+    lines.extend((!omitted.is_empty()).then(|| "  …".to_owned()));
     let stalls: Vec<u64> = all.filter_map(|fact| stall(&fact.what)).collect();
     if let Some(longest) = stalls.iter().max() {
         lines.push(format!(
@@ -102,9 +102,9 @@ pub(super) fn choose<'f>(
     limit: usize,
 ) -> Vec<&'f Fact> {
     let mut chosen: BTreeSet<u64> = deciding.iter().copied().take(limit).collect();
-    let mut telling = telling(in_step(facts, failure));
-    telling.sort_by_key(|(weight, _)| *weight);
-    for (_, fact) in telling {
+    let mut significant = significant(in_step(facts, failure));
+    significant.sort_by_key(|(weight, _)| *weight);
+    for (_, fact) in significant {
         if chosen.len() < limit {
             chosen.insert(fact.seq);
         }
@@ -118,7 +118,7 @@ fn in_step<'f>(facts: &'f [Fact], failure: &Failure) -> impl Iterator<Item = &'f
 }
 
 /// The significant facts, each text once.
-fn telling<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
+fn significant<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
     let mut seen = BTreeSet::new();
     facts
         .filter_map(|fact| Some((weight(&fact.what)?, fact)))

@@ -53,7 +53,7 @@ impl Axes {
     /// The row with this name, whether in the covering array or not. None if it does not exist.
     pub(super) fn row(&self, text: &str, name: &str) -> Result<Option<Row>, TableError> {
         let space = self.space()?;
-        match self.numbers(name).filter(|row| space.allows(row)) {
+        match self.value_indexes(name).filter(|row| space.allows(row)) {
             Some(row) => Ok(self.fill(text, &[row])?.pop()),
             None => Ok(None),
         }
@@ -62,7 +62,7 @@ impl Axes {
     /// Counts the covered pairs of values for every two axes in the rows with these names.
     pub(super) fn pairs(&self, names: &[&str]) -> Result<Vec<PairCoverage>, TableError> {
         let space = self.space()?;
-        let rows: Vec<Vec<usize>> = names.iter().filter_map(|name| self.numbers(name)).collect();
+        let rows: Vec<Vec<usize>> = names.iter().filter_map(|name| self.value_indexes(name)).collect();
         let name = |(axis, value): (usize, usize)| self.axes.value.0[axis].1.0[value].0.as_str();
         let of_axes = |axes: Vec<usize>| {
             let [first, second] = [axes[0], axes[1]].map(|axis| self.axes.value.0[axis].0.as_str());
@@ -79,12 +79,12 @@ impl Axes {
     }
 
     /// The value indexes of a row. None if `name` is not a row name.
-    fn numbers(&self, name: &str) -> Option<Vec<usize>> {
+    fn value_indexes(&self, name: &str) -> Option<Vec<usize>> {
         let words: Vec<&str> = name.split(JOIN).collect();
         let axes = Some(&self.axes.value.0).filter(|axes| axes.len() == words.len())?;
         let values = axes.iter().zip(words);
         values
-            .map(|((_, values), word)| values.place(word).ok())
+            .map(|((_, values), word)| values.index_of(word).ok())
             .collect()
     }
 
@@ -111,11 +111,11 @@ impl Axes {
         let mut exclusion = Exclusion::new();
         for (axis, values) in &constraint.value {
             let unknown = |names| table::at(constraint, format!("`{axis}` is no axis; axes: {names}"));
-            let at = self.axes.value.place(axis).map_err(unknown)?;
+            let at = self.axes.value.index_of(axis).map_err(unknown)?;
             let all = &self.axes.value.0[at].1;
             let numbered = values.list().iter().map(|value| {
                 let unknown = |names| format!("`{value}` is no value of `{axis}`; values: {names}");
-                all.place(value)
+                all.index_of(value)
                     .map_err(|names| table::at(constraint, unknown(names)))
             });
             exclusion.push((at, numbered.collect::<Result<_, _>>()?));
@@ -125,38 +125,38 @@ impl Axes {
 
     /// Checks that values are valid parts of an id, and that each cell is set by one axis only.
     fn check(&self) -> Result<(), TableError> {
-        let wrong = |message: String| Err(table::at(&self.axes, message));
+        let error = |message: String| Err(table::at(&self.axes, message));
         if self.axes.value.0.len() < 2 {
-            return wrong("there is only one axis; use a `table`, or add another axis".to_owned());
+            return error("there is only one axis; use a `table`, or add another axis".to_owned());
         }
         let values: usize = self.axes.value.0.iter().map(|(_, values)| values.0.len()).sum();
         if values > VALUES_MAX {
             let message = format!(
                 "the axes have {values} values, and {VALUES_MAX} are the most; make several files of them"
             );
-            return wrong(message);
+            return error(message);
         }
         let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
         for (axis, values) in &self.axes.value.0 {
             if values.0.is_empty() {
-                return wrong(format!("axis `{axis}` has no values; add one"));
+                return error(format!("axis `{axis}` has no values; add one"));
             }
             for (value, cells) in &values.0 {
                 let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b);
                 if value.is_empty() || !value.bytes().all(is_plain) {
-                    return wrong(format!(
+                    return error(format!(
                         "value `{value}` of `{axis}` is not lower-case-with-dashes"
                     ));
                 }
                 for cell in cells.keys() {
                     if !self.cells.contains_key(cell) {
-                        return wrong(format!(
+                        return error(format!(
                             "`{cell}` of {axis} {value} has no entry in `cells`; add one"
                         ));
                     }
                     let owner = owners.entry(cell).or_insert(axis);
                     if *owner != axis {
-                        return wrong(format!(
+                        return error(format!(
                             "`{cell}` is set by `{owner}` and by `{axis}`; use two cells"
                         ));
                     }
@@ -168,7 +168,7 @@ impl Axes {
 
     fn fill(&self, text: &str, rows: &[Vec<usize>]) -> Result<Vec<Row>, TableError> {
         let columns: Vec<String> = self.cells.keys().cloned().collect();
-        let (mut filled, mut left) = (Vec::new(), table::ROWS_BYTES_MAX);
+        let (mut filled, mut bytes_left) = (Vec::new(), table::ROWS_BYTES_MAX);
         for row in rows {
             let chosen = self.axes.value.0.iter().zip(row);
             let chosen: Vec<&(String, Cells)> = chosen.map(|((_, values), at)| &values.0[*at]).collect();
@@ -178,9 +178,9 @@ impl Axes {
             }
             let values: Vec<Value> = columns
                 .iter()
-                .map(|name| replaced(&cells[name], &cells, &mut left))
+                .map(|name| replaced(&cells[name], &cells, &mut bytes_left))
                 .collect();
-            if left == 0 {
+            if bytes_left == 0 {
                 let most = table::ROWS_BYTES_MAX >> 20;
                 let message = format!(
                     "the cells exceed {most} MiB after their `$name` references are replaced; use fewer references"
@@ -191,7 +191,7 @@ impl Axes {
             let mut used = vec![false; columns.len()];
             filled.push(Row {
                 name: names.join(&JOIN.to_string()),
-                text: table::fill(text, &columns, &values, &mut used, &mut left)?,
+                text: table::fill(text, &columns, &values, &mut used, &mut bytes_left)?,
             });
         }
         Ok(filled)
@@ -290,7 +290,7 @@ steps: [{id: s, expect: specification}]
 
     #[test]
     fn invalid_axes_are_errors_with_their_file_position() {
-        for (from, to, place, words) in [
+        for (from, to, position, words) in [
             ("class: two}", "class: three}", "f.yaml:7:15", "values: one, two"),
             (
                 "class: two}",
@@ -322,7 +322,7 @@ steps: [{id: s, expect: specification}]
         ] {
             let text = FILE.replace(from, to);
             let error = parse("f.yaml", &text).expect_err(words).to_string();
-            assert!(error.starts_with(place) && error.contains(words), "{error}");
+            assert!(error.starts_with(position) && error.contains(words), "{error}");
         }
         let alone = "id: a/b\ntitle: t\ncells: {a: 1}\nsteps: []\n";
         let error = parse("f.yaml", alone).expect_err("no axes").to_string();

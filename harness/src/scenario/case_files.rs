@@ -11,7 +11,7 @@ pub enum CaseFiles {
     /// All case files below a folder.
     Folder(PathBuf),
     /// Case files embedded in the program: (id, text).
-    Carried(&'static [(&'static str, &'static str)]),
+    Embedded(&'static [(&'static str, &'static str)]),
 }
 
 /// One case file.
@@ -29,11 +29,11 @@ impl CaseFiles {
         match self {
             CaseFiles::Folder(root) => {
                 let files = files_in(root)?;
-                Ok(files.iter().map(|path| CaseFile::below(root, path)).collect())
+                Ok(files.iter().map(|path| CaseFile::in_folder(root, path)).collect())
             }
-            CaseFiles::Carried(files) => Ok(files
+            CaseFiles::Embedded(files) => Ok(files
                 .iter()
-                .map(|(id, text)| CaseFile::carried(id, text))
+                .map(|(id, text)| CaseFile::embedded(id, text))
                 .collect()),
         }
     }
@@ -43,18 +43,18 @@ impl CaseFiles {
         match self {
             CaseFiles::Folder(root) => {
                 let path = root.join(format!("{id}.yaml"));
-                path.is_file().then(|| CaseFile::below(root, &path))
+                path.is_file().then(|| CaseFile::in_folder(root, &path))
             }
-            CaseFiles::Carried(files) => {
+            CaseFiles::Embedded(files) => {
                 let found = files.iter().find(|(known, _)| *known == id);
-                found.map(|(id, text)| CaseFile::carried(id, text))
+                found.map(|(id, text)| CaseFile::embedded(id, text))
             }
         }
     }
 }
 
 impl CaseFile {
-    fn below(root: &Path, path: &Path) -> Self {
+    fn in_folder(root: &Path, path: &Path) -> Self {
         let id = path.strip_prefix(root).unwrap_or(path).with_extension("");
         CaseFile {
             id: id.display().to_string(),
@@ -63,7 +63,7 @@ impl CaseFile {
         }
     }
 
-    fn carried(id: &str, text: &'static str) -> Self {
+    fn embedded(id: &str, text: &'static str) -> Self {
         CaseFile {
             id: id.to_owned(),
             source: format!("built-in/{id}.yaml"),

@@ -10,15 +10,15 @@ pub(super) type Cells = BTreeMap<String, Value>;
 /// Maximum depth of references between cells.
 const DEPTH_MAX: usize = 4;
 
-/// A cell with its `$name` references replaced, as a whole value or inside a string. `left`: bytes that the result may still use; 0 after
+/// A cell with its `$name` references replaced, as a whole value or inside a string. `bytes_left`: bytes that the result may still use; 0 after
 /// the call means that the limit was exceeded and the result is incomplete.
-pub(super) fn replaced(cell: &Value, cells: &Cells, left: &mut usize) -> Value {
-    replaced_at(cell, cells, 0, left)
+pub(super) fn replaced(cell: &Value, cells: &Cells, bytes_left: &mut usize) -> Value {
+    replaced_at(cell, cells, 0, bytes_left)
 }
 
-fn replaced_at(cell: &Value, cells: &Cells, depth: usize, left: &mut usize) -> Value {
-    *left = left.saturating_sub(1);
-    if *left == 0 {
+fn replaced_at(cell: &Value, cells: &Cells, depth: usize, bytes_left: &mut usize) -> Value {
+    *bytes_left = bytes_left.saturating_sub(1);
+    if *bytes_left == 0 {
         return Value::Null;
     }
     if depth > DEPTH_MAX {
@@ -26,18 +26,18 @@ fn replaced_at(cell: &Value, cells: &Cells, depth: usize, left: &mut usize) -> V
     }
     match cell {
         Value::String(text) => match text.strip_prefix('$').and_then(|name| cells.get(name)) {
-            Some(other) => replaced_at(other, cells, depth + 1, left),
-            None => text_with(text, cells, depth, left).into(),
+            Some(other) => replaced_at(other, cells, depth + 1, bytes_left),
+            None => text_with(text, cells, depth, bytes_left).into(),
         },
         Value::Array(list) => list
             .iter()
-            .map(|item| replaced_at(item, cells, depth, left))
+            .map(|item| replaced_at(item, cells, depth, bytes_left))
             .collect(),
         Value::Object(map) => {
             let entry = |(key, value): (&String, &Value)| {
                 (
-                    text_with(key, cells, depth, left),
-                    replaced_at(value, cells, depth, left),
+                    text_with(key, cells, depth, bytes_left),
+                    replaced_at(value, cells, depth, bytes_left),
                 )
             };
             Value::Object(map.iter().map(entry).collect())
@@ -46,9 +46,9 @@ fn replaced_at(cell: &Value, cells: &Cells, depth: usize, left: &mut usize) -> V
     }
 }
 
-fn text_with(text: &str, cells: &Cells, depth: usize, left: &mut usize) -> String {
-    *left = left.saturating_sub(text.len());
-    if *left == 0 {
+fn text_with(text: &str, cells: &Cells, depth: usize, bytes_left: &mut usize) -> String {
+    *bytes_left = bytes_left.saturating_sub(text.len());
+    if *bytes_left == 0 {
         return String::new();
     }
     let mut text = text.to_owned();
@@ -56,11 +56,11 @@ fn text_with(text: &str, cells: &Cells, depth: usize, left: &mut usize) -> Strin
     for (name, value) in cells.iter().rev() {
         let word = format!("${name}");
         if text.contains(&word)
-            && let Value::String(value) = replaced_at(value, cells, depth + 1, left)
+            && let Value::String(value) = replaced_at(value, cells, depth + 1, bytes_left)
         {
             let added = value.len().saturating_mul(text.matches(&word).count());
-            *left = left.saturating_sub(added);
-            if *left == 0 {
+            *bytes_left = bytes_left.saturating_sub(added);
+            if *bytes_left == 0 {
                 return text;
             }
             text = text.replace(&word, &value);

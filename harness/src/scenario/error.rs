@@ -11,7 +11,7 @@ pub struct ScenarioError {
     /// The file name as given.
     pub source: String,
     /// Line and column, from 1. None if the error is about the whole file.
-    pub place: Option<(u64, u64)>,
+    pub position: Option<(u64, u64)>,
     /// What is wrong and how to fix it.
     pub message: String,
     /// The source line, if known.
@@ -20,13 +20,13 @@ pub struct ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((line, column)) = self.place else {
+        let Some((line, column)) = self.position else {
             return write!(f, "{}: {}", self.source, self.message);
         };
         write!(f, "{}:{line}:{column}: {}", self.source, self.message)?;
         if let Some(text) = &self.line {
             let number = line.to_string();
-            let (text, caret) = around(text, usize::try_from(column).unwrap_or(usize::MAX));
+            let (text, caret) = shorten_around(text, usize::try_from(column).unwrap_or(usize::MAX));
             write!(
                 f,
                 "\n {number} | {text}\n {:width$} | {:caret$}^",
@@ -40,7 +40,7 @@ impl fmt::Display for ScenarioError {
 }
 
 /// Shortens a line to screen width. Also returns the number of characters before the column, which counts from 1.
-fn around(line: &str, column: usize) -> (String, usize) {
+fn shorten_around(line: &str, column: usize) -> (String, usize) {
     /// Maximum number of characters of a line in an error.
     const SHOWN: usize = 160;
     let length = line.chars().count();
@@ -73,13 +73,13 @@ impl ScenarioError {
         )
     }
 
-    pub(super) fn in_text(source: &str, text: &str, place: Option<(u64, u64)>, message: String) -> Self {
-        let place = place.filter(|(line, _)| *line > 0);
+    pub(super) fn in_text(source: &str, text: &str, position: Option<(u64, u64)>, message: String) -> Self {
+        let position = position.filter(|(line, _)| *line > 0);
         let nth = |line: u64| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?);
-        let line = place.and_then(|(line, _)| nth(line)).map(str::to_owned);
+        let line = position.and_then(|(line, _)| nth(line)).map(str::to_owned);
         ScenarioError {
             source: source.to_owned(),
-            place,
+            position,
             message,
             line,
         }
@@ -90,7 +90,7 @@ impl ScenarioError {
         let source = source.display().to_string();
         ScenarioError {
             source,
-            place: None,
+            position: None,
             message: message.into(),
             line: None,
         }

@@ -26,20 +26,20 @@ pub struct ExternalDriver {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Whether its storage can be configured from `backend` of a case.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub takes_backend: bool,
+    #[serde(default, rename = "takesBackend", skip_serializing_if = "std::ops::Not::not")]
+    pub accepts_backend: bool,
     /// Whether it reports maximum_volume_size although the case has none; it then equals the capacity.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub tells_maximum: bool,
+    #[serde(default, rename = "tellsMaximum", skip_serializing_if = "std::ops::Not::not")]
+    pub reports_maximum: bool,
 }
 
 impl ExternalDriver {
     /// Checks the topology. Returns the error, if any.
-    pub(crate) fn wrong_topology(&self) -> Option<String> {
+    pub(crate) fn topology_error(&self) -> Option<String> {
         let keys = &self.topology_keys;
-        if let Some(stranger) = self.topology.keys().find(|key| !keys.contains(key)) {
+        if let Some(unknown) = self.topology.keys().find(|key| !keys.contains(key)) {
             return Some(format!(
-                "`topology` has `{stranger}`, which `topologyKeys` does not contain"
+                "`topology` has `{unknown}`, which `topologyKeys` does not contain"
             ));
         }
         if keys.len() > 1 && self.topology.is_empty() {
@@ -48,8 +48,8 @@ impl ExternalDriver {
                 keys[0]
             ));
         }
-        let tells_the_node = |key: &String| self.topology.get(key).is_none_or(|value| value.contains(NODE));
-        if !keys.is_empty() && !keys.iter().any(tells_the_node) {
+        let contains_node = |key: &String| self.topology.get(key).is_none_or(|value| value.contains(NODE));
+        if !keys.is_empty() && !keys.iter().any(contains_node) {
             return Some(format!(
                 "no key of `topology` distinguishes the nodes; use {NODE} in one"
             ));
@@ -58,7 +58,7 @@ impl ExternalDriver {
     }
 
     /// Checks that it can replace the built-in driver in a case that is not about drivers. The error names the obstacle.
-    pub(crate) fn stands_in(&self, cluster: &ClusterSpec, text: &str) -> Result<(), String> {
+    pub(crate) fn check_replacement(&self, cluster: &ClusterSpec, text: &str) -> Result<(), String> {
         let built_in = &cluster.driver.name;
         if self.mode.is_some_and(|mode| mode != cluster.mode) {
             let way = match cluster.mode {
@@ -80,7 +80,7 @@ impl ExternalDriver {
     pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);
         cluster.driver.topology_keys = Some(self.topology_keys.clone());
-        if !self.takes_backend {
+        if !self.accepts_backend {
             // Only the driver knows its storage.
             cluster.backend.clear();
         }

@@ -4,13 +4,13 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::answer::Comparison;
+use super::response::Comparison;
 use super::{FromShort, Role};
 
 /// A component with metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Speaker {
+pub enum MetricsSource {
     /// All instances of the publisher.
     Publisher,
     /// The scheduler.
@@ -21,7 +21,7 @@ pub enum Speaker {
     Server,
 }
 
-impl Speaker {
+impl MetricsSource {
     /// The component's name in case files and journals.
     pub fn as_str(self) -> &'static str {
         self.role().map_or("server", Role::as_str)
@@ -30,10 +30,10 @@ impl Speaker {
     /// The role of the component. None for the API server.
     pub fn role(self) -> Option<Role> {
         match self {
-            Speaker::Publisher => Some(Role::Publisher),
-            Speaker::Scheduler => Some(Role::Scheduler),
-            Speaker::Cleaner => Some(Role::Cleaner),
-            Speaker::Server => None,
+            MetricsSource::Publisher => Some(Role::Publisher),
+            MetricsSource::Scheduler => Some(Role::Scheduler),
+            MetricsSource::Cleaner => Some(Role::Cleaner),
+            MetricsSource::Server => None,
         }
     }
 }
@@ -41,47 +41,47 @@ impl Speaker {
 /// Conditions on a sum of series, of which one must hold.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Amounts {
+pub struct SumConditions {
     /// The alternatives.
     #[serde(rename = "oneOf")]
-    pub any: Vec<Amount>,
+    pub any: Vec<SumCondition>,
 }
 
-impl FromShort for Amounts {
+impl FromShort for SumConditions {
     const EXPECTING: &'static str =
         "a number, a comparison such as `>= 6` or `< 0.5`, `absent`, or a list of which one is enough";
     fn from_short(text: &str) -> Result<Self, String> {
-        Ok(Amounts {
-            any: vec![Amount::parse(text)?],
+        Ok(SumConditions {
+            any: vec![SumCondition::parse(text)?],
         })
     }
 
     fn from_list(list: Vec<String>) -> Result<Self, String> {
-        let any = list.iter().map(|text| Amount::parse(text));
-        Ok(Amounts {
+        let any = list.iter().map(|text| SumCondition::parse(text));
+        Ok(SumConditions {
             any: any.collect::<Result<_, _>>()?,
         })
     }
 }
 
-impl Amounts {
+impl SumConditions {
     /// Whether a sum satisfies one of the conditions. None: no series matches.
     pub fn hold(&self, sum: Option<f64>) -> bool {
-        self.any.iter().any(|amount| amount.holds(sum))
+        self.any.iter().any(|condition| condition.holds(sum))
     }
 
     /// Whether the conditions, once satisfied, stay satisfied while counters only grow.
-    pub fn only_grow(&self) -> bool {
-        self.any.iter().all(|amount| {
+    pub fn stay_satisfied(&self) -> bool {
+        self.any.iter().all(|condition| {
             matches!(
-                amount,
-                Amount::Compared(Comparison::AtLeast | Comparison::More, _)
+                condition,
+                SumCondition::Compared(Comparison::AtLeast | Comparison::More, _)
             )
         })
     }
 }
 
-impl fmt::Display for Amounts {
+impl fmt::Display for SumConditions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<String> = self.any.iter().map(ToString::to_string).collect();
         f.write_str(&words.join(" or "))
@@ -91,17 +91,17 @@ impl fmt::Display for Amounts {
 /// A condition on a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Amount {
+pub enum SumCondition {
     /// No series matches.
     Absent,
     /// A number that compares in this way.
     Compared(Comparison, f64),
 }
 
-impl Amount {
+impl SumCondition {
     fn parse(text: &str) -> Result<Self, String> {
         if text == "absent" {
-            return Ok(Amount::Absent);
+            return Ok(SumCondition::Absent);
         }
         let (comparison, number) = Comparison::split(text).unwrap_or((Comparison::Equal, text));
         let number: f64 = number
@@ -109,32 +109,32 @@ impl Amount {
             .parse()
             .ok()
             .filter(|number: &f64| number.is_finite())
-            .ok_or_else(|| format!("`{text}` is no amount; write {}", Amounts::EXPECTING))?;
-        Ok(Amount::Compared(comparison, number))
+            .ok_or_else(|| format!("`{text}` is no amount; write {}", SumConditions::EXPECTING))?;
+        Ok(SumCondition::Compared(comparison, number))
     }
 
     fn holds(self, sum: Option<f64>) -> bool {
         match (self, sum) {
-            (Amount::Absent, sum) => sum.is_none(),
-            (Amount::Compared(..), None) => false,
-            (Amount::Compared(comparison, right), Some(left)) => comparison.holds(left, right),
+            (SumCondition::Absent, sum) => sum.is_none(),
+            (SumCondition::Compared(..), None) => false,
+            (SumCondition::Compared(comparison, right), Some(left)) => comparison.holds(left, right),
         }
     }
 }
 
-impl TryFrom<String> for Amount {
+impl TryFrom<String> for SumCondition {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        Amount::parse(&text)
+        SumCondition::parse(&text)
     }
 }
 
-impl fmt::Display for Amount {
+impl fmt::Display for SumCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Amount::Absent => f.write_str("absent"),
-            Amount::Compared(Comparison::Equal, number) => write!(f, "{number}"),
-            Amount::Compared(comparison, number) => write!(f, "{comparison} {number}"),
+            SumCondition::Absent => f.write_str("absent"),
+            SumCondition::Compared(Comparison::Equal, number) => write!(f, "{number}"),
+            SumCondition::Compared(comparison, number) => write!(f, "{comparison} {number}"),
         }
     }
 }
@@ -151,17 +151,17 @@ mod tests {
             ("< 6", true, false, false),
             ("absent", false, false, true),
         ] {
-            let amounts = Amounts::from_short(text).unwrap();
-            let held = [Some(5.5), Some(6.0), None].map(|sum| amounts.hold(sum));
+            let conditions = SumConditions::from_short(text).unwrap();
+            let held = [Some(5.5), Some(6.0), None].map(|sum| conditions.hold(sum));
             assert_eq!(held, [below, equal, none], "{text}");
-            assert_eq!(amounts.to_string(), text);
+            assert_eq!(conditions.to_string(), text);
         }
-        let either = Amounts::from_list(vec!["0".to_owned(), "absent".to_owned()]).unwrap();
+        let either = SumConditions::from_list(vec!["0".to_owned(), "absent".to_owned()]).unwrap();
         assert!(either.hold(None) && either.hold(Some(0.0)) && !either.hold(Some(1.0)));
         assert_eq!(either.to_string(), "0 or absent");
         for wrong in ["", "many", ">= lots", "NaN"] {
             assert!(
-                Amounts::from_short(wrong).unwrap_err().contains("`absent`"),
+                SumConditions::from_short(wrong).unwrap_err().contains("`absent`"),
                 "{wrong}"
             );
         }

@@ -3,7 +3,6 @@
 //! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see `table`).
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
-mod answer;
 mod axes;
 mod backend;
 mod bound;
@@ -23,6 +22,7 @@ mod metrics;
 mod ordered;
 mod outline;
 mod parse;
+mod response;
 mod role;
 mod server;
 mod short;
@@ -30,8 +30,8 @@ mod size;
 mod step;
 mod systems;
 mod table;
-mod yaml_place;
-mod yaml_words;
+mod yaml_errors;
+mod yaml_position;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,8 +39,6 @@ use serde_saphyr::Location;
 
 pub use serde_saphyr::Spanned;
 
-pub(crate) use answer::PUBLISHED;
-pub use answer::{AnswerSpec, Comparison, Expression, Relation, Relations};
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use bound::{Bound, duration};
 pub use case_files::CaseFiles;
@@ -56,16 +54,18 @@ pub(crate) use from_text::parsed;
 pub(crate) use gates::gates;
 pub use grant::GrantSpec;
 pub use load::{coverage, load_cluster, load_file, load_row, load_tree, load_tree_where};
-pub use metrics::{Amount, Amounts, Speaker};
+pub use metrics::{MetricsSource, SumCondition, SumConditions};
 pub(crate) use parse::read;
 pub use parse::{parse, parse_one, parse_plain};
+pub(crate) use response::PUBLISHED;
+pub use response::{Comparison, Expression, Relation, Relations, ResponseSpec};
 pub use role::{Level, Role};
 pub use server::{ApplySpec, ReplaceSpec};
 pub use short::{FromShort, Short};
 pub use size::{Bytes, Size};
 pub use step::StepSpec;
 pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
-pub(crate) use yaml_words::complaint;
+pub(crate) use yaml_errors::yaml_error;
 
 /// A runnable case: a file without a table, or one row of a table.
 #[derive(Debug, Clone)]
@@ -89,8 +89,8 @@ impl Scenario {
     /// An error at the value of a key of `cluster`; `path`: the keys below `cluster`.
     pub(crate) fn error_in_cluster(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
         let path: Vec<&str> = std::iter::once("cluster").chain(path.iter().copied()).collect();
-        let place = yaml_place::place_of(&self.text, &path);
-        ScenarioError::in_text(&self.source, &self.text, place, message.into())
+        let position = yaml_position::position_of(&self.text, &path);
+        ScenarioError::in_text(&self.source, &self.text, position, message.into())
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Ordered<T>(pub(super) Vec<(String, T)>);
 
 impl<T> Ordered<T> {
     /// Index of an entry. Error: the valid names.
-    pub(super) fn place(&self, name: &str) -> Result<usize, String> {
+    pub(super) fn index_of(&self, name: &str) -> Result<usize, String> {
         let names = || self.0.iter().map(|(known, _)| known.as_str());
         names()
             .position(|known| known == name)

@@ -11,12 +11,12 @@ use super::cover::Strength;
 use super::coverage::PairCoverage;
 use super::outline::{Outline, offset};
 use super::table::{self, Table, TableError};
-use super::yaml_words::complaint;
+use super::yaml_errors::yaml_error;
 use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
 
 /// Only the keys that expand a file to several cases: other values may still contain `$names`.
 #[derive(Deserialize)]
-struct Multiplier {
+struct Expansion {
     table: Option<Table>,
     axes: Option<IgnoredAny>,
 }
@@ -46,7 +46,8 @@ pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, S
 
 /// Same as `parse`, with this strength of covering arrays.
 pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
-    let by: Multiplier = read(source, text).map_err(|error| ill_formed(source, text).unwrap_or(error))?;
+    let by: Expansion =
+        read(source, text).map_err(|error| table_notation_error(source, text).unwrap_or(error))?;
     let rows = match (by.table, by.axes) {
         (None, None) => return Ok(vec![scenario(source, text.to_owned(), None)?]),
         (Some(table), None) => table::expand(&without(source, text, &["table"])?, &table),
@@ -56,7 +57,7 @@ pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<V
             return Err(ScenarioError::whole(Path::new(source), message));
         }
     };
-    let rows = rows.map_err(|error| placed(source, text, error))?;
+    let rows = rows.map_err(|error| at_position(source, text, error))?;
     rows.into_iter()
         .map(|row| scenario(source, row.text, Some(&row.name)))
         .collect()
@@ -64,12 +65,12 @@ pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<V
 
 /// The row with this name, in the covering array or not. None if it does not exist or the text has no axes.
 pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<Scenario>, ScenarioError> {
-    if read::<Multiplier>(source, text)?.axes.is_none() {
+    if read::<Expansion>(source, text)?.axes.is_none() {
         return Ok(None);
     }
     let axes: Axes = read(source, text)?;
     let row = axes.row(&without(source, text, &AXES)?, name);
-    let row = row.map_err(|error| placed(source, text, error))?;
+    let row = row.map_err(|error| at_position(source, text, error))?;
     row.map(|row| scenario(source, row.text, Some(&row.name)))
         .transpose()
 }
@@ -80,11 +81,11 @@ pub(super) fn pairs(
     text: &str,
     rows: &[&str],
 ) -> Result<Option<Vec<PairCoverage>>, ScenarioError> {
-    if read::<Multiplier>(source, text)?.axes.is_none() {
+    if read::<Expansion>(source, text)?.axes.is_none() {
         return Ok(None);
     }
     let pairs = read::<Axes>(source, text)?.pairs(rows);
-    pairs.map(Some).map_err(|error| placed(source, text, error))
+    pairs.map(Some).map_err(|error| at_position(source, text, error))
 }
 
 /// Keys that belong to axes.
@@ -99,7 +100,7 @@ fn without(source: &str, text: &str, keys: &[&str]) -> Result<String, ScenarioEr
     Ok(left)
 }
 
-fn placed(source: &str, text: &str, error: TableError) -> ScenarioError {
+fn at_position(source: &str, text: &str, error: TableError) -> ScenarioError {
     ScenarioError::in_text(source, text, Some((error.line, error.column)), error.message)
 }
 
@@ -121,7 +122,7 @@ pub fn parse_plain(source: &str, text: &str) -> Result<Scenario, ScenarioError> 
 }
 
 /// Explains a table in another notation, such as rows written as maps. None if that is not the error.
-fn ill_formed(source: &str, text: &str) -> Option<ScenarioError> {
+fn table_notation_error(source: &str, text: &str) -> Option<ScenarioError> {
     #[derive(Deserialize)]
     struct AnyTable {
         table: Spanned<Value>,
@@ -170,9 +171,9 @@ fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, S
 }
 
 /// Replaces the id in the text.
-fn with_id(mut text: String, read: &Spanned<String>, id: &str) -> String {
-    let span = read.defined.span();
-    if read.value != id
+fn with_id(mut text: String, current: &Spanned<String>, id: &str) -> String {
+    let span = current.defined.span();
+    if current.value != id
         && let (Some(start), Some(length)) = (offset(span.byte_offset()), offset(span.byte_len()))
     {
         text.replace_range(start..start + length, id);
@@ -201,11 +202,11 @@ fn is_row_id(id: &str) -> bool {
 }
 
 pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
-    let budget = serde_saphyr::budget! { max_depth: super::yaml_place::DEPTH_MAX };
+    let budget = serde_saphyr::budget! { max_depth: super::yaml_position::DEPTH_MAX };
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true, budget: budget };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let (place, message) = complaint(text, &error);
-        ScenarioError::in_text(source, text, place, message)
+        let (position, message) = yaml_error(text, &error);
+        ScenarioError::in_text(source, text, position, message)
     })
 }
 
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn unknown_keys_are_errors_with_key_and_line() {
         let error = parse("f.yaml", &format!("{MINIMAL}colour: red\n")).unwrap_err();
-        assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
+        assert_eq!(error.position.map(|position| position.0), Some(4), "{error}");
         assert!(error.message.contains("colour"), "{error}");
     }
 
@@ -226,7 +227,7 @@ mod tests {
     fn unknown_keys_in_nested_maps_are_errors_with_key_and_line() {
         let text = MINIMAL.replace("steps: []", "cluster:\n  nodes: [{nome: n1}]\nsteps: []");
         let error = parse("f.yaml", &text).unwrap_err();
-        assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
+        assert_eq!(error.position.map(|position| position.0), Some(4), "{error}");
         assert!(error.message.contains("nome"), "{error}");
     }
 
@@ -240,14 +241,14 @@ mod tests {
         .unwrap_err();
         assert!(
             error
-                .place
+                .position
                 .is_some_and(|(line, column)| line == 4 && column > 65_535),
             "{:?}",
-            error.place
+            error.position
         );
-        let told = error.to_string();
-        assert!(told.contains("colour: red"), "{told}");
-        assert!(told.len() < 1000, "{}", told.len());
+        let formatted = error.to_string();
+        assert!(formatted.contains("colour: red"), "{formatted}");
+        assert!(formatted.len() < 1000, "{}", formatted.len());
         let wide = parse("f.yaml", &format!("{MINIMAL}{}: red\n", "é".repeat(70_000))).unwrap_err();
         assert!(
             wide.to_string()
@@ -311,7 +312,7 @@ mod tests {
         ] {
             let error = parse("f.yaml", &format!("{head}{rest}")).unwrap_err();
             assert!(error.message.contains(words), "no “{words}” in {error}");
-            assert_eq!(error.place.map(|place| place.0), Some(3), "{error}");
+            assert_eq!(error.position.map(|position| position.0), Some(3), "{error}");
         }
         let row = "steps: [{id: s, expect: [{capacities: {fast: {n1: none}}, why: w}]}]\n";
         let error = parse("f.yaml", &format!("{head}{row}")).unwrap_err();
@@ -324,7 +325,7 @@ mod tests {
                     cluster:\n  backend: {n1: $size}\nsteps: []\n";
         let error = parse("f.yaml", text).unwrap_err();
         assert!(error.message.contains("in row `bad`"), "{error}");
-        assert_eq!(error.place.map(|place| place.0), Some(9), "{error}");
+        assert_eq!(error.position.map(|position| position.0), Some(9), "{error}");
     }
 
     #[test]

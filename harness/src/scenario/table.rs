@@ -37,9 +37,9 @@ pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> 
     check(table)?;
     let columns = &table.columns.value;
     let mut used = vec![false; columns.len()];
-    let (mut rows, mut left) = (Vec::with_capacity(table.rows.len()), ROWS_BYTES_MAX);
+    let (mut rows, mut bytes_left) = (Vec::with_capacity(table.rows.len()), ROWS_BYTES_MAX);
     for row in &table.rows {
-        let text = fill(text, columns, &row.value, &mut used, &mut left)?;
+        let text = fill(text, columns, &row.value, &mut used, &mut bytes_left)?;
         rows.push(Row {
             name: name(&row.value[0]),
             text,
@@ -97,21 +97,21 @@ fn check(table: &Table) -> Result<(), TableError> {
     Ok(())
 }
 
-pub(super) fn at<T>(place: &Spanned<T>, message: String) -> TableError {
+pub(super) fn at<T>(value: &Spanned<T>, message: String) -> TableError {
     TableError {
-        line: place.defined.line(),
-        column: place.defined.column(),
+        line: value.defined.line(),
+        column: value.defined.column(),
         message,
     }
 }
 
-/// Replaces each `$name` by the row's cell. `left`: bytes that the result may still use.
+/// Replaces each `$name` by the row's cell. `bytes_left`: bytes that the result may still use.
 pub(super) fn fill(
     text: &str,
     columns: &[String],
     cells: &[Value],
     used: &mut [bool],
-    left: &mut usize,
+    bytes_left: &mut usize,
 ) -> Result<String, TableError> {
     let too_large = |line: usize| TableError {
         line: line as u64 + 1,
@@ -147,13 +147,13 @@ pub(super) fn fill(
             out.push_str(&rest[..start]);
             out.push_str(&render(&cells[index]));
             rest = &rest[start + 1 + name.len()..];
-            if out.len() > *left {
+            if out.len() > *bytes_left {
                 return Err(too_large(number));
             }
         }
         out.push_str(rest);
     }
-    *left = left.checked_sub(out.len()).ok_or_else(|| too_large(0))?;
+    *bytes_left = bytes_left.checked_sub(out.len()).ok_or_else(|| too_large(0))?;
     Ok(out)
 }
 

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     };
     let mut systems = Systems::default();
     systems.by_role.insert(Role::Cleaner, system);
-    suites::libtest_main(&CaseFiles::Carried(built_in_files::CASES), systems)
+    suites::libtest_main(&CaseFiles::Embedded(built_in_files::CASES), systems)
 }
 
 /// Starts the program with the API server address and token of a case.

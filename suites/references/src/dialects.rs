@@ -255,7 +255,7 @@ pub const CHOICES: &[Choice] = &[
         value: "left-out",
         source: "CSI, Volume.capacity_bytes is optional: 0 means that it is unknown",
         change: Change::Driver(|it| {
-            it.driver.tells_volume_size = false;
+            it.driver.returns_volume_size = false;
         }),
     },
     Choice {
@@ -297,7 +297,10 @@ fn reject_get_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BT
         times: None,
         effect: CsiEffect::Code(CsiCode::InvalidArgument, "scripted by the case".to_owned()),
     };
-    plan.begin_with([Action::Script { id: None, rule }], "a choice of the dialect");
+    plan.begin_with(
+        [Action::DriverFault { id: None, rule }],
+        "a choice of the dialect",
+    );
 }
 
 impl Choice {

@@ -106,7 +106,7 @@ impl Catalogue {
             Some(format!("{id}: {beyond}"))
         });
         if let Some(beyond) = beyond.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty()) {
-            plan.go_beyond(beyond.join(" "));
+            plan.mark_beyond(beyond.join(" "));
         }
     }
 

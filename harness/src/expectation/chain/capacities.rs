@@ -14,7 +14,7 @@ use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::scenario::Role;
 
 /// CSI methods that change the driver's available capacity.
-const CHANGES: [Method; 3] = [
+const STORAGE_CHANGES: [Method; 3] = [
     Method::CreateVolume,
     Method::DeleteVolume,
     Method::ControllerExpandVolume,
@@ -43,7 +43,7 @@ impl<'a> Window<'a> {
             return chain;
         }
         let parameters = self.case.driver_parameters(class);
-        let changed = self.last_change_of_truth(segment);
+        let changed = self.last_storage_change(segment);
         let since = changed.map_or(0, |(fact, _)| fact.seq).max(self.relevant_since());
         let is_meant = |call: &CallFact| {
             call.method == Method::GetCapacity
@@ -56,41 +56,41 @@ impl<'a> Window<'a> {
         });
         let last = calls.next_back();
         let call = format!("GetCapacity for class {class} at {segment}");
-        if self.is_taken_away(&mut chain, class, segment) {
+        if self.was_deleted(&mut chain, class, segment) {
             return chain;
         }
         let otherwise = match changed.filter(|(fact, _)| fact.seq == since) {
             Some((_, call)) => format!("never since {} changed what is left", call.method),
-            None => format!("never since the step began{}", self.instead(class, since)),
+            None => format!("never since the step began{}", self.calls_instead(class, since)),
         };
         if !chain.link(call, last.map(|(fact, _)| fact), otherwise) {
             return chain;
         }
         if let Some((fact, call)) = last {
-            self.answer_links(&mut chain, (fact, call), (class, segment), want);
+            self.response_links(&mut chain, (fact, call), (class, segment), want);
         }
         chain
     }
 
     /// Whether a system under test deleted the object in this step. If so, adds the links for that.
-    fn is_taken_away(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
+    fn was_deleted(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
         let key = (class.to_owned(), segment.to_owned());
-        let last = self.last_commit(|commit| self.is_row(commit, &key));
-        let taken = last.filter(|(fact, commit)| {
+        let last = self.last_commit(|commit| self.is_object_of(commit, &key));
+        let deletion = last.filter(|(fact, commit)| {
             fact.seq >= self.from
                 && commit.change == Change::Deleted
                 && Role::of_client(&commit.client).is_some()
         });
-        if let Some((fact, commit)) = taken {
+        if let Some((fact, commit)) = deletion {
             let note = format!("{} was deleted by {}", commit.name, commit.client);
             chain.found(note.clone(), fact);
             chain.missing(format!("the object of class {class} at {segment} stays"), note);
         }
-        taken.is_some()
+        deletion.is_some()
     }
 
     /// The segments of the GetCapacity calls for a class, and the publisher's last failed API request.
-    fn instead(&self, class: &str, since: u64) -> String {
+    fn calls_instead(&self, class: &str, since: u64) -> String {
         let parameters = self.case.driver_parameters(class);
         let segments: BTreeSet<&str> = self
             .facts
@@ -144,10 +144,10 @@ impl<'a> Window<'a> {
                 volumes.insert(name.clone(), placed.bytes);
             }
         }
-        let spelt = volumes
+        let texts = volumes
             .into_iter()
             .map(|(name, bytes)| format!("{name} of {}", format_bytes(bytes.into())));
-        match Vec::from_iter(spelt) {
+        match Vec::from_iter(texts) {
             none if none.is_empty() => String::new(),
             all => format!(", which holds {}", all.join(" and ")),
         }
@@ -155,11 +155,13 @@ impl<'a> Window<'a> {
 
     /// The last CreateVolume, DeleteVolume or ControllerExpandVolume call that affected the segment: GetCapacity responses before it are
     /// outdated. Repeated calls for the same volume are ignored.
-    fn last_change_of_truth(&self, segment: &str) -> Option<(&'a Fact, &'a CallFact)> {
+    fn last_storage_change(&self, segment: &str) -> Option<(&'a Fact, &'a CallFact)> {
         let mut seen = BTreeSet::new();
         let changes = || {
             self.facts.iter().filter_map(|fact| match &fact.what {
-                What::Call(call) if call.code == "OK" && CHANGES.contains(&call.method) => Some((fact, call)),
+                What::Call(call) if call.code == "OK" && STORAGE_CHANGES.contains(&call.method) => {
+                    Some((fact, call))
+                }
                 _ => None,
             })
         };
@@ -167,33 +169,33 @@ impl<'a> Window<'a> {
         let made = |call: &CallFact| {
             changes().find(|(_, made)| made.placed.is_some() && made.volume_id == call.volume_id)
         };
-        let is_here = |call: &CallFact| {
+        let affects_segment = |call: &CallFact| {
             let made = made(call).and_then(|(_, made)| made.placed.as_ref()?.segment.as_deref());
             made.is_none_or(|made| made == segment)
         };
         changes()
-            .filter(|(_, call)| seen.insert((&call.method, &call.volume)) && is_here(call))
+            .filter(|(_, call)| seen.insert((&call.method, &call.volume)) && affects_segment(call))
             .last()
     }
 
     /// Links from the driver's GetCapacity response to the published object.
-    fn answer_links(&self, chain: &mut Chain, answered: (&Fact, &CallFact), row: (&str, &str), want: Row) {
-        let (fact, call) = answered;
-        let answer = format_answer(call);
-        if !answers(call, want) {
+    fn response_links(&self, chain: &mut Chain, call_fact: (&Fact, &CallFact), row: (&str, &str), want: Row) {
+        let (fact, call) = call_fact;
+        let response = format_response(call);
+        if !is_returned(call, want) {
             chain.missing(
                 format!("the driver answers {want}"),
-                format!("it answered {answer}{}", self.volumes_at(row.1)),
+                format!("it answered {response}{}", self.volumes_at(row.1)),
             );
             return;
         }
-        chain.found(format!("the driver answered {answer}"), fact);
+        chain.found(format!("the driver answered {response}"), fact);
         let (class, segment) = row;
         let key = (class.to_owned(), segment.to_owned());
         let written =
-            self.last_commit(|commit| self.is_row(commit, &key) && commit.change != Change::Deleted);
+            self.last_commit(|commit| self.is_object_of(commit, &key) && commit.change != Change::Deleted);
         let Some((fact, commit)) = written.filter(|(written, _)| written.seq >= self.relevant_since()) else {
-            let note = match self.refused_request(Role::Publisher, RESOURCE) {
+            let note = match self.failed_request(Role::Publisher, RESOURCE) {
                 Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
@@ -205,7 +207,7 @@ impl<'a> Window<'a> {
         };
         if Role::of_client(&commit.client) != Some(Role::Publisher) && commit.change == Change::Modified {
             chain.found(format!("{} was changed by {}", commit.name, commit.client), fact);
-            let note = match self.refused_request(Role::Publisher, RESOURCE) {
+            let note = match self.failed_request(Role::Publisher, RESOURCE) {
                 Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
@@ -228,7 +230,7 @@ impl<'a> Window<'a> {
     fn extra_chain(&self, class: &str, segment: &str) -> Chain {
         let mut chain = Chain::default();
         let key = (class.to_owned(), segment.to_owned());
-        let written = self.last_commit(|commit| self.is_row(commit, &key));
+        let written = self.last_commit(|commit| self.is_object_of(commit, &key));
         let cause = self.last_commit(|commit| {
             commit.change == Change::Deleted
                 && match &*commit.resource {
@@ -244,7 +246,7 @@ impl<'a> Window<'a> {
                     cause.resource, cause.name
                 );
                 if chain.link(text, self.delivery(Role::Publisher, cause), "never") {
-                    let note = match self.refused_request(Role::Publisher, RESOURCE) {
+                    let note = match self.failed_request(Role::Publisher, RESOURCE) {
                         Some(request) => format_refusal(request),
                         None => "no delete was attempted".to_owned(),
                     };
@@ -260,7 +262,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    fn is_row(&self, commit: &CommitFact, key: &(String, String)) -> bool {
+    fn is_object_of(&self, commit: &CommitFact, key: &(String, String)) -> bool {
         &*commit.resource == RESOURCE
             && is_managed(self.case, self.cluster, &commit.object)
             && row_key(self.case, &commit.object) == *key
@@ -330,9 +332,9 @@ impl<'a> Window<'a> {
     }
 }
 
-fn answers(call: &CallFact, want: Row) -> bool {
+fn is_returned(call: &CallFact, want: Row) -> bool {
     match want {
-        Row::Values(values) => call.code == "OK" && values == answered(call),
+        Row::Values(values) => call.code == "OK" && values == response_capacity(call),
         Row::Nothing => true,
     }
 }
@@ -343,16 +345,16 @@ fn format_refusal(request: &RequestFact) -> String {
 }
 
 /// `available_capacity` and `maximum_volume_size` of a GetCapacity response.
-fn answered(call: &CallFact) -> CapacityValues {
+fn response_capacity(call: &CallFact) -> CapacityValues {
     CapacityValues {
         capacity: call.available.map(i128::from),
         maximum: call.maximum.map(i128::from),
     }
 }
 
-pub(super) fn format_answer(call: &CallFact) -> String {
+pub(super) fn format_response(call: &CallFact) -> String {
     match call.available {
-        Some(_) => answered(call).to_string(),
+        Some(_) => response_capacity(call).to_string(),
         None => format!("{} {}", call.code, call.message.as_deref().unwrap_or_default()),
     }
 }

@@ -39,13 +39,13 @@ impl<'a> Window<'a> {
 
     /// The fact that set the selected-node annotation of a PVC, and the node. None if the annotation was removed.
     pub(super) fn selected_node(&self, claim: &str) -> Option<(&'a Fact, String)> {
-        let is_choice = |commit: &CommitFact| {
+        let is_write_of_claim = |commit: &CommitFact| {
             &*commit.resource == "persistentvolumeclaims"
                 && commit.name == claim
                 && commit.change != Change::Deleted
         };
         let (fact, commit) = self.last_commit(|commit| {
-            is_choice(commit) && Role::of_client(&commit.client) == Some(Role::Scheduler)
+            is_write_of_claim(commit) && Role::of_client(&commit.client) == Some(Role::Scheduler)
         })?;
         let current = self
             .cluster
@@ -83,8 +83,8 @@ impl<'a> Window<'a> {
             return true;
         }
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-        let last = self.creations(uid).next_back();
-        let otherwise = || match (self.warning(uid), self.refused_pod(claim)) {
+        let last = self.create_volume_calls(uid).next_back();
+        let otherwise = || match (self.warning(uid), self.rejected_pod(claim)) {
             (Some(warning), _) => format!("never; the publisher reports: {warning}"),
             (None, Some((pod, why))) => format!("never; pod {pod} is refused: {why}"),
             (None, None) => "never".to_owned(),
@@ -108,7 +108,10 @@ impl<'a> Window<'a> {
     }
 
     /// CreateVolume calls for a PVC, found by the PVC's uid in the volume name.
-    pub(super) fn creations(&self, uid: &str) -> impl DoubleEndedIterator<Item = (&'a Fact, &'a CallFact)> {
+    pub(super) fn create_volume_calls(
+        &self,
+        uid: &str,
+    ) -> impl DoubleEndedIterator<Item = (&'a Fact, &'a CallFact)> {
         self.facts.iter().filter_map(move |fact| match &fact.what {
             What::Call(call) if call.method == Method::CreateVolume => {
                 let is_own = call.volume.as_ref().is_some_and(|name| name.contains(uid));
@@ -119,7 +122,7 @@ impl<'a> Window<'a> {
     }
 
     /// A pod that uses a PVC without selected node, and the scheduler's reason for rejecting the pod.
-    fn refused_pod(&self, claim: &str) -> Option<(&'a str, &'a str)> {
+    fn rejected_pod(&self, claim: &str) -> Option<(&'a str, &'a str)> {
         if self.selected_node(claim).is_some() {
             return None;
         }
@@ -145,7 +148,7 @@ impl<'a> Window<'a> {
     }
 
     /// Requested size and storage class of a PVC.
-    pub(super) fn requested(&self, claim: &str) -> Option<(String, String)> {
+    pub(super) fn requested_size_and_class(&self, claim: &str) -> Option<(String, String)> {
         let object = self
             .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;

@@ -7,7 +7,7 @@
 mod capacities;
 mod claims;
 pub(super) mod placement;
-mod room;
+mod sufficient_capacity;
 
 use capacity_types::{Labels, Segment};
 use fake_apiserver::Verb;
@@ -79,7 +79,7 @@ impl Chain {
 pub(crate) struct Window<'a> {
     pub(crate) case: &'a Case,
     /// Whether API server and scheduler run their default versions and feature gates in all steps, so that the scheduler checks capacity.
-    pub(crate) is_usual: bool,
+    pub(crate) is_default_release: bool,
     /// Segments whose pool a later step adds.
     pub(crate) later_pools: Vec<&'a Segment>,
     pub(crate) cluster: &'a ClusterState,
@@ -90,7 +90,7 @@ pub(crate) struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// If the driver's socket rejected requests and never answered a call, no later link can have evidence: puts that link first.
-    pub(crate) fn put_refused_calls_first(&self, chain: &mut Chain) {
+    pub(crate) fn put_rejected_calls_first(&self, chain: &mut Chain) {
         let is_answered = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.code == "OK");
         let mut refused = self
             .facts
@@ -140,16 +140,17 @@ impl<'a> Window<'a> {
                     && delivery.name == committed.name
                     && delivery.revision >= committed.revision
             }
-            What::Request(request) => self.is_state(request, role, committed),
+            What::Request(request) => self.is_snapshot_of(request, role, committed),
             _ => false,
         })
     }
 
     /// Whether the response reflects the commit: a list, or for a deletion the start of a watch (a new watch sends existing objects only).
-    fn is_state(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
-        let is_gone = committed.change == Change::Deleted;
+    fn is_snapshot_of(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
+        let is_deletion = committed.change == Change::Deleted;
         Role::of_client(&request.client) == Some(role)
-            && (request.verb == Verb::List || (is_gone && request.verb == Verb::Watch && request.code == 200))
+            && (request.verb == Verb::List
+                || (is_deletion && request.verb == Verb::Watch && request.code == 200))
             && *request.resource == *committed.resource
             && request
                 .revision
@@ -157,7 +158,7 @@ impl<'a> Window<'a> {
     }
 
     /// The last failed request (HTTP status 400 or above) of a role for the resource in this step.
-    fn refused_request(&self, role: Role, resource: &str) -> Option<&'a RequestFact> {
+    fn failed_request(&self, role: Role, resource: &str) -> Option<&'a RequestFact> {
         let of_role = |request: &RequestFact| {
             Role::of_client(&request.client) == Some(role)
                 && request.resource == resource
@@ -171,7 +172,7 @@ impl<'a> Window<'a> {
     }
 
     /// Chain for a forbidden event: the link is the rule, its note is the fact that broke it.
-    pub(crate) fn offence_chain(&self, rule: &str, decided_by: u64) -> Chain {
+    pub(crate) fn violation_chain(&self, rule: &str, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
         let note = offender.map_or_else(|| "never seen".to_owned(), crate::fact_display::format);

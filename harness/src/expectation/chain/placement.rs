@@ -9,7 +9,7 @@ use super::claims::SELECTED_NODE;
 use super::{Chain, Window};
 use crate::client_name::HARNESS;
 use crate::cluster_state::Refusal;
-use crate::expectation::placement::{Place, format_place, node_of};
+use crate::expectation::placement::{ExpectedNode, format_expected_node, node_of};
 use crate::expectation::rows::{row_key, values_of};
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::plan::WORKLOADS;
@@ -17,10 +17,10 @@ use crate::scenario::Role;
 use capacity_types::pod::claims_of;
 
 /// Limit of capacity objects listed in one link.
-const OFFERS: usize = 6;
+const CAPACITIES_MAX: usize = 6;
 
 /// Resources whose events make the scheduler requeue a rejected pod. Deleted pods do so as well.
-pub(crate) const NEWS: [&str; 7] = [
+pub(crate) const REQUEUE_RESOURCES: [&str; 7] = [
     "csidrivers",
     "csinodes",
     RESOURCE,
@@ -32,20 +32,20 @@ pub(crate) const NEWS: [&str; 7] = [
 
 impl<'a> Window<'a> {
     /// Explains why a pod is not on the expected node.
-    pub(in crate::expectation) fn placement_chain(&self, pod: &str, want: &Place) -> Chain {
+    pub(in crate::expectation) fn placement_chain(&self, pod: &str, want: &ExpectedNode) -> Chain {
         let mut chain = Chain::default();
         if !self.seen_by_scheduler(&mut chain, pod) {
             return chain;
         }
-        self.offer_links(&mut chain, pod);
-        if *want == Place::Refused {
+        self.published_capacity_links(&mut chain, pod);
+        if *want == ExpectedNode::Unschedulable {
             let note = match node_of(self.cluster, pod) {
                 Some(node) => format!("it was placed on {node}"),
                 None => "it was neither refused nor placed".to_owned(),
             };
             chain.missing(
                 format!("pod {pod} is refused"),
-                format!("{note}{}", self.without_tracking()),
+                format!("{note}{}", self.note_if_untracked()),
             );
             return chain;
         }
@@ -59,14 +59,14 @@ impl<'a> Window<'a> {
         if self.seen_by_scheduler(&mut chain, pod) {
             chain.missing(
                 format!("an unschedulable condition of pod {pod} with the text “{want}”"),
-                format!("got: {got}{}", self.without_tracking()),
+                format!("got: {got}{}", self.note_if_untracked()),
             );
         }
         chain
     }
 
     /// A note that the scheduler ignores capacity, if the driver's CSIDriver object is missing or lacks `storageCapacity: true`.
-    fn without_tracking(&self) -> String {
+    fn note_if_untracked(&self) -> String {
         let driver = &self.case.driver.name;
         match self.storage_capacity() {
             None => format!("; CSIDriver {driver} does not exist, so the scheduler ignores its capacity"),
@@ -108,18 +108,18 @@ impl<'a> Window<'a> {
     }
 
     /// Lists the published capacity objects for the classes of the pod's PVCs, if a class has more than one.
-    fn offer_links(&self, chain: &mut Chain, pod: &str) {
+    fn published_capacity_links(&self, chain: &mut Chain, pod: &str) {
         let classes: BTreeSet<String> = self
             .claims_of(pod)
             .iter()
-            .filter_map(|it| self.requested(it))
+            .filter_map(|it| self.requested_size_and_class(it))
             .map(|(_, class)| class)
             .collect();
         for class in classes {
             let is_of_class = |object: &Value| object["storageClassName"] == class.as_str();
             let newest =
                 self.last_commit(|commit| &*commit.resource == RESOURCE && is_of_class(&commit.object));
-            let offers: Vec<String> = self
+            let capacities: Vec<String> = self
                 .cluster
                 .objects(RESOURCE)
                 .filter(|(_, object)| is_of_class(object))
@@ -128,11 +128,11 @@ impl<'a> Window<'a> {
                     format!("{} at {segment}", values_of(object))
                 })
                 .collect();
-            if let (Some((fact, _)), 2..) = (newest, offers.len()) {
-                let more = offers.len().saturating_sub(OFFERS);
+            if let (Some((fact, _)), 2..) = (newest, capacities.len()) {
+                let more = capacities.len().saturating_sub(CAPACITIES_MAX);
                 let mut text = format!(
                     "published for {class}: {}",
-                    offers[..offers.len() - more].join(", ")
+                    capacities[..capacities.len() - more].join(", ")
                 );
                 if more > 0 {
                     text.push_str(&format!(", and {more} more"));
@@ -143,14 +143,14 @@ impl<'a> Window<'a> {
     }
 
     /// Changes made by the case that can requeue the pod and that the scheduler had not seen when it rejected it. Last of each kind only.
-    fn news(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
+    fn requeueing_changes(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
         let mut kinds = BTreeSet::new();
         let mut written_later = BTreeSet::new();
         let all = self.facts.iter().rev().filter_map(|fact| match &fact.what {
             What::Commit(commit) => Some(commit),
             _ => None,
         });
-        let mut news: Vec<&CommitFact> = all
+        let mut changes: Vec<&CommitFact> = all
             .map(|commit| {
                 let object = (
                     &*commit.resource,
@@ -162,7 +162,7 @@ impl<'a> Window<'a> {
             .filter(|(commit, _)| &*commit.client == HARNESS)
             .filter(|(commit, _)| match &*commit.resource {
                 "pods" => commit.name != pod,
-                resource => NEWS.contains(&resource),
+                resource => REQUEUE_RESOURCES.contains(&resource),
             })
             // A change that was not delivered matters only if no later change of the same object follows.
             .filter(|(commit, is_last)| {
@@ -172,21 +172,21 @@ impl<'a> Window<'a> {
             .map(|(commit, _)| commit)
             .filter(|commit| kinds.insert((commit.change.verb(), &*commit.resource)))
             .collect();
-        news.reverse();
-        news
+        changes.reverse();
+        changes
     }
 
     /// Link for another scheduling attempt of a rejected pod.
     fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
         let mut since = Vec::new();
-        for commit in self.news(pod, refusal) {
+        for commit in self.requeueing_changes(pod, refusal) {
             let (verb, resource, name) = (commit.change.verb(), &commit.resource, &commit.name);
-            let news = format!("the {verb} of {resource} {name}");
-            let text = format!("{news} delivered to the scheduler");
+            let change = format!("the {verb} of {resource} {name}");
+            let text = format!("{change} delivered to the scheduler");
             if !chain.link(text, self.delivery(Role::Scheduler, commit), "never") {
                 return;
             }
-            since.push(news);
+            since.push(change);
         }
         if since.is_empty() {
             since.push("the step began".to_owned());
@@ -195,12 +195,12 @@ impl<'a> Window<'a> {
             "not since {}; last refusal: {}{}",
             since.join(" and "),
             refusal.text,
-            self.given_back(claims, None)
+            self.format_earlier_selection(claims, None)
         );
         chain.missing(format!("pod {pod} is tried again"), note);
     }
 
-    fn decision_links(&self, chain: &mut Chain, pod: &str, want: &Place) {
+    fn decision_links(&self, chain: &mut Chain, pod: &str, want: &ExpectedNode) {
         let claims = self.claims_of(pod);
         let placed = node_of(self.cluster, pod);
         let selected = self.chosen_node(pod, &claims);
@@ -208,26 +208,31 @@ impl<'a> Window<'a> {
             .clone()
             .or_else(|| selected.as_ref().map(|(_, node)| node.clone()));
         let Some(decided) = decided else {
-            if let Place::On(nodes) = want
-                && !self.has_room(chain, pod, nodes)
+            if let ExpectedNode::OneOf(nodes) = want
+                && !self.has_sufficient_capacity(chain, pod, nodes)
             {
                 return;
             }
             let note = match self.cluster.refusal(pod) {
-                Some(refusal) if refusal.seq < self.from || !self.news(pod, refusal).is_empty() => {
+                Some(refusal)
+                    if refusal.seq < self.from || !self.requeueing_changes(pod, refusal).is_empty() =>
+                {
                     return self.retry_link(chain, pod, refusal, &claims);
                 }
                 Some(refusal) => format!("refused: {}", refusal.text),
                 None => "the scheduler neither placed nor refused it".to_owned(),
             };
-            let note = format!("{note}{}", self.given_back(&claims, None));
+            let note = format!("{note}{}", self.format_earlier_selection(&claims, None));
             chain.missing(format!("a node is chosen for pod {pod}"), note);
             return;
         };
         if !want.allows(&decided) {
             self.volume_links(chain, pod, selected.as_ref(), &claims);
-            let fate = self.fate(pod, &decided, &claims, placed.is_some());
-            chain.missing(format!("{} is chosen for pod {pod}", format_place(want)), fate);
+            let outcome = self.selection_outcome(pod, &decided, &claims, placed.is_some());
+            chain.missing(
+                format!("{} is chosen for pod {pod}", format_expected_node(want)),
+                outcome,
+            );
             return;
         }
         if let Some((fact, node)) = &selected {
@@ -261,7 +266,7 @@ impl<'a> Window<'a> {
         }
         for claim in claims {
             let Some(uid) = self.uid_of(claim) else { continue };
-            let made = self.creations(&uid).rev().find_map(|(fact, call)| {
+            let made = self.create_volume_calls(&uid).rev().find_map(|(fact, call)| {
                 let placed = call.placed.as_ref().filter(|_| call.code == "OK")?;
                 Some((fact, placed.segment.as_deref().unwrap_or("*")))
             });
@@ -269,14 +274,16 @@ impl<'a> Window<'a> {
                 chain.found(format!("the volume of claim {claim} is made at {segment}"), fact);
             }
         }
-        let refusal = self.refusal_since(pod, claims).map(|refusal| refusal.seq);
+        let refusal = self
+            .rejection_after_selection(pod, claims)
+            .map(|refusal| refusal.seq);
         if let Some(fact) = self.facts.iter().find(|fact| Some(fact.seq) == refusal) {
             chain.found(format!("pod {pod} refused by the scheduler"), fact);
         }
     }
 
     /// The scheduler's rejection of a pod, if it came after a node was selected for the pod's PVCs.
-    fn refusal_since(&self, pod: &str, claims: &[String]) -> Option<&'a Refusal> {
+    fn rejection_after_selection(&self, pod: &str, claims: &[String]) -> Option<&'a Refusal> {
         let chosen = claims.iter().filter_map(|claim| self.selected_node(claim));
         let chosen = chosen.map(|(fact, _)| fact.seq).max();
         self.cluster
@@ -285,10 +292,10 @@ impl<'a> Window<'a> {
     }
 
     /// Describes what happened after an unexpected node was selected, and which node was selected before it.
-    fn fate(&self, pod: &str, node: &str, claims: &[String], is_placed: bool) -> String {
+    fn selection_outcome(&self, pod: &str, node: &str, claims: &[String], is_placed: bool) -> String {
         let now = match claims.iter().find(|claim| !self.is_bound(claim)) {
             _ if is_placed => "the pod is bound there".to_owned(),
-            None => match self.refusal_since(pod, claims) {
+            None => match self.rejection_after_selection(pod, claims) {
                 Some(refusal) => format!("the pod is refused: {}", refusal.text),
                 None => "the pod is not bound yet".to_owned(),
             },
@@ -303,12 +310,12 @@ impl<'a> Window<'a> {
         };
         format!(
             "{node} was chosen, and {now}{}",
-            self.given_back(claims, Some(node))
+            self.format_earlier_selection(claims, Some(node))
         )
     }
 
     /// Describes the node selected for a PVC earlier in this step, if any, and why its selected-node annotation was removed.
-    fn given_back(&self, claims: &[String], now: Option<&str>) -> String {
+    fn format_earlier_selection(&self, claims: &[String], now: Option<&str>) -> String {
         let chosen = |fact: &'a Fact| match &fact.what {
             What::Commit(commit)
                 if &*commit.resource == "persistentvolumeclaims"
@@ -316,11 +323,11 @@ impl<'a> Window<'a> {
                     && fact.seq >= self.from =>
             {
                 let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;
-                let is_kept = || {
+                let is_current = || {
                     self.selected_node(&commit.name)
-                        .is_some_and(|(_, kept)| kept == node)
+                        .is_some_and(|(_, current)| current == node)
                 };
-                (Some(node) != now && !is_kept()).then_some((&commit.name, node))
+                (Some(node) != now && !is_current()).then_some((&commit.name, node))
             }
             _ => None,
         };
@@ -330,7 +337,10 @@ impl<'a> Window<'a> {
         let Some(uid) = self.uid_of(claim) else {
             return String::new();
         };
-        let refused = self.creations(&uid).rev().find(|(_, call)| call.code != "OK");
+        let refused = self
+            .create_volume_calls(&uid)
+            .rev()
+            .find(|(_, call)| call.code != "OK");
         match refused {
             Some((_, call)) => format!(
                 "; {node} was chosen before, and given back after CreateVolume answered {}",
@@ -351,7 +361,7 @@ impl<'a> Window<'a> {
         let requests = self
             .claims_of(pod)
             .into_iter()
-            .filter_map(|claim| self.requested(&claim));
+            .filter_map(|claim| self.requested_size_and_class(&claim));
         let requests: Vec<String> = requests
             .map(|(size, class)| format!("{size} of {class}"))
             .collect();
@@ -364,10 +374,10 @@ impl<'a> Window<'a> {
     /// Formats the capacity in the last write of an object.
     fn format_capacity(&self, commit: &CommitFact) -> String {
         let (class, segment) = row_key(self.case, &commit.object);
-        let offer = values_of(&commit.object);
+        let values = values_of(&commit.object);
         match commit.change {
             Change::Deleted => format!("none any more for {class} at {segment}"),
-            Change::Added | Change::Modified => format!("{offer} for {class} at {segment}"),
+            Change::Added | Change::Modified => format!("{values} for {class} at {segment}"),
         }
     }
 }

@@ -11,35 +11,35 @@ fn placement(within: Option<&str>) -> Value {
 }
 
 /// The publisher has called GetCapacity and the scheduler has decided, without delay.
-fn settled(expect: &Value) -> Story {
-    let mut story = story(expect);
-    story.refuse("full");
-    story.ask(3);
-    story
+fn settled(expect: &Value) -> TestJournal {
+    let mut journal = journal(expect);
+    journal.reject_pod("full");
+    journal.get_capacity(3);
+    journal
 }
 
 /// Milliseconds from the last action to the next bound, which is that of the expectation.
-fn wait(story: &Story) -> u128 {
-    let acted = story.judge.acted.as_ref().expect("actions done").at_us;
-    let (at, bound) = story.judge.next_bound().expect("pending bound");
+fn wait(journal: &TestJournal) -> u128 {
+    let actions_done = journal.judge.actions_done.as_ref().expect("actions done").at_us;
+    let (at, bound) = journal.judge.next_bound().expect("pending bound");
     assert_eq!(bound.bound, BoundKind::Within);
-    (at - Duration::from_micros(acted)).as_millis()
+    (at - Duration::from_micros(actions_done)).as_millis()
 }
 
 /// The verdict and its summary at the bound.
-fn verdict(mut story: Story) -> (Verdict, String) {
-    assert_eq!(story.next_bound(), BoundKind::Within);
-    let verdict = story.judge.verdict();
+fn verdict(mut journal: TestJournal) -> (Verdict, String) {
+    assert_eq!(journal.next_bound(), BoundKind::Within);
+    let verdict = journal.judge.verdict();
     let summary = verdict.failure().map(|failure| failure.summary.clone());
     (verdict, summary.unwrap_or_default())
 }
 
 #[test]
 fn a_missed_expectation_fails_one_second_after_the_last_change() {
-    let story = settled(&placement(None));
+    let journal = settled(&placement(None));
     // The rejection is the first fact after the last action.
-    assert_eq!(wait(&story), 1_001);
-    let (verdict, summary) = verdict(story);
+    assert_eq!(wait(&journal), 1_001);
+    let (verdict, summary) = verdict(journal);
     assert!(matches!(verdict, Verdict::Fail(_)));
     assert_eq!(
         summary,
@@ -49,63 +49,64 @@ fn a_missed_expectation_fails_one_second_after_the_last_change() {
 
 #[test]
 fn an_unbound_pvc_extends_the_wait_beyond_the_publishers_retry_interval() {
-    let mut story = settled(&placement(None));
+    let mut journal = settled(&placement(None));
     let mut claim =
         json!({"metadata": {"name": "c", "namespace": "default"}, "spec": {"storageClassName": "fast"}});
-    story.workload("harness", "added", "persistentvolumeclaims", &claim);
-    let unbound = wait(&story);
+    journal.commit_workload("harness", "added", "persistentvolumeclaims", &claim);
+    let unbound = wait(&journal);
     claim["spec"]["volumeName"] = "v".into();
-    story.workload("controllers", "modified", "persistentvolumeclaims", &claim);
-    let bound = wait(&story);
+    journal.commit_workload("controllers", "modified", "persistentvolumeclaims", &claim);
+    let bound = wait(&journal);
     assert!(1_200 < unbound && unbound < 1_210, "{unbound}");
     assert!(1_000 < bound && bound < 1_010, "{bound}");
 }
 
 #[test]
 fn a_longer_timeout_applies_in_full() {
-    let story = settled(&placement(Some("20s")));
-    assert_eq!(wait(&story), 20_000);
-    assert_eq!(verdict(story).1, "timed out after 20 s");
-    let story = settled(&placement(Some("30 refreshes")));
-    assert_eq!(wait(&story), 3_000);
-    assert_eq!(verdict(story).1, "timed out after 3 s (30 refreshes of 100 ms)");
+    let journal = settled(&placement(Some("20s")));
+    assert_eq!(wait(&journal), 20_000);
+    assert_eq!(verdict(journal).1, "timed out after 20 s");
+    let journal = settled(&placement(Some("30 refreshes")));
+    assert_eq!(wait(&journal), 3_000);
+    assert_eq!(verdict(journal).1, "timed out after 3 s (30 refreshes of 100 ms)");
 }
 
 #[test]
 fn a_starting_program_has_thirty_seconds_for_its_first_request() {
     for (within, has_more) in [(None, true), (Some("20s"), true), (Some("40s"), false)] {
-        let mut story = settled(&placement(within));
-        story.tell(json!({"fact": "process", "client": "cleaner", "role": "cleaner", "event": "started"}));
-        let acted = story.judge.acted.as_ref().expect("actions done").at_us;
-        let started = u128::from(story.at_us - acted) / 1_000;
+        let mut journal = settled(&placement(within));
+        journal
+            .record(json!({"fact": "process", "client": "cleaner", "role": "cleaner", "event": "started"}));
+        let actions_done = journal.judge.actions_done.as_ref().expect("actions done").at_us;
+        let started = u128::from(journal.at_us - actions_done) / 1_000;
         assert_eq!(
-            wait(&story),
+            wait(&journal),
             if has_more { started + 30_000 } else { 40_000 },
             "{within:?}"
         );
-        story.first_request("cleaner");
-        assert!(has_more == (wait(&story) < 30_000), "{within:?}");
+        journal.first_request("cleaner");
+        assert!(has_more == (wait(&journal) < 30_000), "{within:?}");
     }
 }
 
 #[test]
 fn idle_systems_have_time_to_react() {
-    let mut silent = story(&placement(None));
+    let mut silent = journal(&placement(None));
     assert_eq!(wait(&silent), 3_000, "the scheduler has not decided");
-    silent.refuse("full");
+    silent.reject_pod("full");
     assert_eq!(
         wait(&silent),
         1_200,
         "no GetCapacity call yet; the limit exceeds the publisher's retry interval"
     );
-    silent.ask(1);
+    silent.get_capacity(1);
     assert_eq!(wait(&silent), 1_202, "it keeps calling");
     let (_, summary) = verdict(silent);
     assert!(
         summary.ends_with("then no GetCapacity call was made for 1.2 s)"),
         "{summary}"
     );
-    let (_, summary) = verdict(story(&placement(None)));
+    let (_, summary) = verdict(journal(&placement(None)));
     assert!(
         summary.ends_with("then the scheduler did nothing for 3 s)"),
         "{summary}"
@@ -114,20 +115,20 @@ fn idle_systems_have_time_to_react() {
 
 #[test]
 fn a_scheduler_in_back_off_has_time_to_retry_the_pod() {
-    let mut story = settled(&placement(None));
-    story.give_back("the volume was made elsewhere");
-    assert_eq!(wait(&story), 3_005, "the back-off ends within 3 s");
-    story.refuse("full");
-    assert_eq!(wait(&story), 1_006, "now it waits for events");
+    let mut journal = settled(&placement(None));
+    journal.fail_binding("the volume was made elsewhere");
+    assert_eq!(wait(&journal), 3_005, "the back-off ends within 3 s");
+    journal.reject_pod("full");
+    assert_eq!(wait(&journal), 1_006, "now it waits for events");
 }
 
 #[test]
 fn a_changed_capacity_extends_the_wait() {
-    let mut story = settled(&placement(None));
-    story.ask(1);
-    assert_eq!(wait(&story), 1_001, "the capacity is unchanged");
-    story.hear(6);
-    assert_eq!(wait(&story), 1_006);
+    let mut journal = settled(&placement(None));
+    journal.get_capacity(1);
+    assert_eq!(wait(&journal), 1_001, "the capacity is unchanged");
+    journal.get_capacity_returning(6);
+    assert_eq!(wait(&journal), 1_006);
 }
 
 #[test]
@@ -135,11 +136,11 @@ fn active_systems_extend_the_wait_up_to_ten_seconds() {
     let mut busy = settled(&placement(None));
     for second in 1..30 {
         busy.at_us = second * 900_000;
-        busy.refuse("full");
+        busy.reject_pod("full");
         assert!(wait(&busy) <= 10_000);
         if second == 5 {
-            let acted = busy.judge.acted.as_ref().expect("actions done").at_us;
-            assert_eq!(wait(&busy), u128::from(busy.at_us - acted) / 1_000 + 1_000);
+            let actions_done = busy.judge.actions_done.as_ref().expect("actions done").at_us;
+            assert_eq!(wait(&busy), u128::from(busy.at_us - actions_done) / 1_000 + 1_000);
         }
     }
     assert_eq!(wait(&busy), 10_000);
@@ -168,7 +169,7 @@ fn constant_harness_lag_does_not_extend_the_wait_forever() {
     let refused = json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"status": {"code": 500}}, "verb": "create",
         "resource": "csistoragecapacities",
         "legal": true});
-    slow.tell(refused);
+    slow.record(refused);
     let patient = wait(&slow);
     for _ in 0..100 {
         slow.lag(1_000);
@@ -202,22 +203,22 @@ fn lag_during_the_actions_excuses_a_failure_as_it_extends_no_bound() {
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let step =
         json!({"id": "a", "do": [pod], "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]});
-    let mut story = steps(&json!([step, {"id": "b", "expect": [placement(None)]}]));
-    story.ask(3);
-    assert!(story.is_done_when_quiet());
-    story.tell(json!({"fact": "stepStarted", "step": 1}));
-    story.lag(600);
-    story.tell(json!({"fact": "stepActed", "step": 1}));
-    story.refuse("full");
-    story.ask(3);
-    assert!(matches!(verdict(story).0, Verdict::Inconclusive(_)));
+    let mut journal = steps(&json!([step, {"id": "b", "expect": [placement(None)]}]));
+    journal.get_capacity(3);
+    assert!(journal.is_done_when_quiet());
+    journal.record(json!({"fact": "stepStarted", "step": 1}));
+    journal.lag(600);
+    journal.record(json!({"fact": "stepActed", "step": 1}));
+    journal.reject_pod("full");
+    journal.get_capacity(3);
+    assert!(matches!(verdict(journal).0, Verdict::Inconclusive(_)));
 }
 
 #[test]
 fn patience_scales_all_waits() {
     let text = json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 3.0, "format": 1});
     let mut patient = settled(&placement(None));
-    patient.tell(text);
+    patient.record(text);
     assert_eq!(wait(&patient), 3_001);
     let (_, summary) = verdict(patient);
     assert!(
@@ -267,7 +268,7 @@ fn delays_and_recovered_errors_do_not_extend_the_wait() {
         vec![call("RESOURCE_EXHAUSTED"), call("OK")],
     ] {
         let mut after = settled(&placement(None));
-        facts.iter().for_each(|fact| after.tell(fact.clone()));
+        facts.iter().for_each(|fact| after.record(fact.clone()));
         assert!(wait(&after) < 2_000, "{facts:?}");
     }
 }
@@ -276,13 +277,13 @@ fn delays_and_recovered_errors_do_not_extend_the_wait() {
 fn an_expired_watch_has_not_recovered() {
     let mut after = settled(&placement(None));
     for effect in [end_of_watch(), refusal(410)] {
-        after.tell(fault(&effect, "watch", "nodes"));
+        after.record(fault(&effect, "watch", "nodes"));
     }
     let mut expired = watch_of_nodes(200);
     expired["revision"] = Value::Null;
-    after.tell(expired);
+    after.record(expired);
     assert!(wait(&after) > 9_000, "the error is sent as a watch event");
-    after.tell(watch_of_nodes(200));
+    after.record(watch_of_nodes(200));
     assert!(wait(&after) < 2_000);
 }
 
@@ -290,11 +291,11 @@ fn an_expired_watch_has_not_recovered() {
 fn each_of_several_ended_watches_must_restart() {
     let mut after = settled(&placement(None));
     let ended = fault(&end_of_watch(), "watch", "nodes");
-    after.tell(ended.clone());
-    after.tell(ended);
-    after.tell(watch_of_nodes(200));
+    after.record(ended.clone());
+    after.record(ended);
+    after.record(watch_of_nodes(200));
     assert!(wait(&after) > 9_000, "one of two watches has restarted");
-    after.tell(watch_of_nodes(200));
+    after.record(watch_of_nodes(200));
     assert!(wait(&after) < 2_000);
 }
 
@@ -303,7 +304,7 @@ fn held_watch_events_are_awaited_until_delivery() {
     let held = |milliseconds: Option<u64>| {
         let mut after = settled(&placement(None));
         let effect = json!({"holdWatch": {"milliseconds": milliseconds}});
-        after.tell(fault(&effect, "watch", "nodes"));
+        after.record(fault(&effect, "watch", "nodes"));
         wait(&after)
     };
     assert!((4_000..4_100).contains(&held(Some(3_000))));
@@ -313,24 +314,24 @@ fn held_watch_events_are_awaited_until_delivery() {
 #[test]
 fn success_of_another_attempt_does_not_end_an_error() {
     let mut after = settled(&placement(None));
-    after.tell(json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"status": {"code": 500}}, "verb": "create",
+    after.record(json!({"fact": "fault", "rule": 1, "client": "publisher", "effect": {"status": {"code": 500}}, "verb": "create",
         "resource": "csistoragecapacities", "legal": true}));
-    after.tell(
+    after.record(
         json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
         "namespace": "csi", "name": "csisc-1", "code": 201, "message": null, "revision": 7}),
     );
-    after.tell(watch_of_nodes(200));
+    after.record(watch_of_nodes(200));
     assert_eq!(wait(&after), 10_000);
 }
 
 #[test]
 fn the_wait_after_an_error_covers_the_systems_longest_back_off() {
     let mut after = settled(&placement(None));
-    after.tell(
+    after.record(
         json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "retryIntervalMaxUs": 60_000_000, "patience": 1.0,
             "format": 1}),
     );
-    after.tell(watch_of_nodes(503));
+    after.record(watch_of_nodes(503));
     assert_eq!(wait(&after), 60_000);
     let (_, summary) = verdict(after);
     assert!(
@@ -342,22 +343,22 @@ fn the_wait_after_an_error_covers_the_systems_longest_back_off() {
 #[test]
 fn a_system_that_recovers_after_ten_seconds_still_has_time_to_act() {
     let mut after = settled(&placement(None));
-    after.tell(
+    after.record(
         json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "retryIntervalMaxUs": 60_000_000, "patience": 1.0,
             "format": 1}),
     );
-    after.tell(watch_of_nodes(503));
+    after.record(watch_of_nodes(503));
     after.at_us += 12_000_000;
-    after.tell(watch_of_nodes(200));
+    after.record(watch_of_nodes(200));
     let until = wait(&after);
     assert!((13_000..13_100).contains(&until), "{until}");
     // Further requests extend the wait, up to the three seconds after which a scheduler counts as idle.
     after.at_us += 900_000;
-    after.tell(watch_of_nodes(200));
+    after.record(watch_of_nodes(200));
     after.at_us += 900_000;
-    after.tell(watch_of_nodes(200));
+    after.record(watch_of_nodes(200));
     after.at_us += 900_000;
-    after.tell(watch_of_nodes(200));
+    after.record(watch_of_nodes(200));
     let until = wait(&after);
     assert!((15_000..15_100).contains(&until), "{until}");
 }
@@ -377,7 +378,7 @@ fn a_system_has_ten_seconds_to_retry_after_an_error() {
     ];
     for trouble in trouble {
         let mut after = settled(&placement(None));
-        after.tell(trouble.clone());
+        after.record(trouble.clone());
         assert_eq!(wait(&after), 10_000, "{trouble}");
         let (_, summary) = verdict(after);
         assert!(
@@ -390,14 +391,14 @@ fn a_system_has_ten_seconds_to_retry_after_an_error() {
             "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]},
         {"id": "b", "expect": [placement(None)]},
     ]));
-    before.ask(3);
-    before.tell(fault(&refusal(503), "watch", "pods"));
+    before.get_capacity(3);
+    before.record(fault(&refusal(503), "watch", "pods"));
     assert!(before.is_done_when_quiet());
     before.at_us += 6_000_000;
-    before.tell(json!({"fact": "stepStarted", "step": 1}));
-    before.tell(json!({"fact": "stepActed", "step": 1}));
-    before.refuse("full");
-    before.ask(3);
+    before.record(json!({"fact": "stepStarted", "step": 1}));
+    before.record(json!({"fact": "stepActed", "step": 1}));
+    before.reject_pod("full");
+    before.get_capacity(3);
     assert!((3_900..4_000).contains(&wait(&before)), "{}", wait(&before));
     let (_, summary) = verdict(before);
     assert!(
@@ -410,14 +411,14 @@ fn a_system_has_ten_seconds_to_retry_after_an_error() {
 fn each_match_of_a_fault_adds_a_back_off() {
     let met = fault(&end_of_watch(), "watch", "pods");
     for (times, milliseconds) in [(json!(2), 16_000), (Value::Null, 10_000)] {
-        let mut story = steps(&json!([{"id": "a", "do": [
+        let mut journal = steps(&json!([{"id": "a", "do": [
             {"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}},
             {"fault": {"api": "watch pods", "endAfter": 0, "times": times}},
         ], "expect": [placement(None)]}]));
-        story.ask(3);
-        story.at_us += 6_000_000;
-        story.tell(met.clone());
-        let bound = story.judge.next_bound().unwrap().0.as_millis();
+        journal.get_capacity(3);
+        journal.at_us += 6_000_000;
+        journal.record(met.clone());
+        let bound = journal.judge.next_bound().unwrap().0.as_millis();
         assert!(
             (milliseconds..milliseconds + 100).contains(&bound),
             "{times}: {bound}"
@@ -432,12 +433,12 @@ fn unrecorded_calls_to_a_stopped_driver_count_as_errors() {
         {"id": "a", "do": [{"stop": "driver"}, pod], "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]},
         {"id": "b", "do": [{"start": "driver"}], "expect": [placement(None)]},
     ]));
-    before.ask(3);
+    before.get_capacity(3);
     assert!(before.is_done_when_quiet());
-    before.tell(json!({"fact": "stepStarted", "step": 1}));
-    before.tell(json!({"fact": "stepActed", "step": 1}));
-    before.refuse("full");
-    before.ask(3);
+    before.record(json!({"fact": "stepStarted", "step": 1}));
+    before.record(json!({"fact": "stepActed", "step": 1}));
+    before.reject_pod("full");
+    before.get_capacity(3);
     assert_eq!(wait(&before), 10_000);
 }
 
@@ -450,9 +451,9 @@ fn a_delayed_call_extends_the_wait_as_it_may_block_others() {
     ] {
         let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
         let step = json!({"id": "a", "do": [{"driverFault": script}, pod], "expect": [placement(None)]});
-        let mut story = steps(&json!([step]));
-        story.refuse("full");
-        story.ask(3);
-        assert_eq!(wait(&story), milliseconds, "{script}");
+        let mut journal = steps(&json!([step]));
+        journal.reject_pod("full");
+        journal.get_capacity(3);
+        assert_eq!(wait(&journal), milliseconds, "{script}");
     }
 }

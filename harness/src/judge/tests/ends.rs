@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Story, steps};
+use super::{TestJournal, steps};
 use crate::judge::Verdict;
 
 /// A step in which the publisher must exit, and a second step.
-fn story() -> Story {
+fn journal() -> TestJournal {
     let end = json!({"ends": {"publisher": "NAMESPACE"}, "why": "w"});
     let write = json!({"never": {"write": "delete nodes"}, "why": "w"});
     steps(&json!([{"id": "a", "expect": [end]}, {"id": "b", "expect": [write]}]))
@@ -18,8 +18,8 @@ fn exited(lines: &[&str]) -> Value {
         "event": {"exited": {"how": "exit status: 1", "lastWords": words}}})
 }
 
-fn summary(story: &Story) -> String {
-    match story.judge.verdict() {
+fn summary(journal: &TestJournal) -> String {
+    match journal.judge.verdict() {
         Verdict::Fail(failure) => {
             let missing = failure.chain.first_missing();
             let missing = missing.map(|link| format!("{}: {}", link.text, link.note));
@@ -31,45 +31,45 @@ fn summary(story: &Story) -> String {
 
 #[test]
 fn an_exit_with_the_expected_text_passes() {
-    let mut story = story();
-    story.tell(exited(&["starting", "error: NAMESPACE is not set"]));
-    assert!(story.is_done_when_quiet());
+    let mut journal = journal();
+    journal.record(exited(&["starting", "error: NAMESPACE is not set"]));
+    assert!(journal.is_done_when_quiet());
 }
 
 #[test]
 fn an_exit_with_another_text_fails() {
-    let mut story = story();
-    story.tell(exited(&["no such file"]));
-    let told = summary(&story);
+    let mut journal = journal();
+    journal.record(exited(&["no such file"]));
+    let text = summary(&journal);
     assert!(
-        told.starts_with(
+        text.starts_with(
             "it exited with a different message; the publisher exits with “NAMESPACE”: publisher ended by itself"
         ),
-        "{told}"
+        "{text}"
     );
 }
 
 #[test]
 fn a_program_that_keeps_running_fails() {
-    let mut story = story();
-    story.next_bound();
-    let told = summary(&story);
+    let mut journal = journal();
+    journal.next_bound();
+    let text = summary(&journal);
     assert!(
-        told.ends_with("the publisher exits: it is still running"),
-        "{told}"
+        text.ends_with("the publisher exits: it is still running"),
+        "{text}"
     );
 }
 
 #[test]
 fn an_exit_in_another_step_fails() {
-    let mut story = story();
-    story.tell(exited(&["NAMESPACE"]));
-    assert!(story.is_done_when_quiet());
-    story.tell(json!({"fact": "stepStarted", "step": 1}));
-    story.tell(exited(&["NAMESPACE"]));
-    let told = summary(&story);
+    let mut journal = journal();
+    journal.record(exited(&["NAMESPACE"]));
+    assert!(journal.is_done_when_quiet());
+    journal.record(json!({"fact": "stepStarted", "step": 1}));
+    journal.record(exited(&["NAMESPACE"]));
+    let text = summary(&journal);
     assert!(
-        told.starts_with("publisher ended by itself: exit status: 1"),
-        "{told}"
+        text.starts_with("publisher ended by itself: exit status: 1"),
+        "{text}"
     );
 }

@@ -9,10 +9,10 @@ fn a_request_cut_off_by_the_end_of_its_program_is_no_finding() {
     let stopped = json!({"fact": "process", "client": "publisher", "role": "publisher", "event": "stopped"});
     let started = json!({"fact": "process", "client": "publisher", "role": "publisher", "event": "started"});
     for (next, count) in [(stopped, 0), (started, 1), (request.clone(), 2)] {
-        let mut story = story(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
-        story.tell(request.clone());
-        story.tell(next);
-        let found = findings(story.judge.plan, story.judge.facts());
+        let mut journal = journal(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
+        journal.record(request.clone());
+        journal.record(next);
+        let found = findings(journal.judge.plan, journal.judge.facts());
         let invalid = found.iter().find(|it| it.rule == "api-invalid");
         assert_eq!(invalid.map_or(0, |it| it.count), count);
     }
@@ -27,15 +27,15 @@ fn receiving_the_same_watch_events_twice_is_a_finding() {
             "namespace": null, "name": "fast", "revision": revision})
     };
     let count = |again: bool| {
-        let mut story = story(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
-        story.tell(watch.clone());
-        (2..8).for_each(|revision| story.tell(event(revision)));
+        let mut journal = journal(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
+        journal.record(watch.clone());
+        (2..8).for_each(|revision| journal.record(event(revision)));
         if again {
             // A restarted watch may repeat events of the previous one.
-            story.tell(watch.clone());
+            journal.record(watch.clone());
         }
-        (2..8).for_each(|revision| story.tell(event(revision)));
-        let found = findings(story.judge.plan, story.judge.facts());
+        (2..8).for_each(|revision| journal.record(event(revision)));
+        let found = findings(journal.judge.plan, journal.judge.facts());
         found.iter().filter(|it| it.rule == "watch-twice").count()
     };
     assert_eq!((count(false), count(true)), (1, 0));
@@ -49,9 +49,9 @@ fn a_patch_rejected_by_its_uid_precondition_is_no_finding() {
             "message": format!("Pod \"app\" is invalid: {field}: Invalid value: \"a\": field is immutable")})
     };
     let count = |field: &str| {
-        let mut story = story(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
-        story.tell(patch(field));
-        let found = findings(story.judge.plan, story.judge.facts());
+        let mut journal = journal(&json!({"claims": {"app-0": "pending"}, "why": "because"}));
+        journal.record(patch(field));
+        let found = findings(journal.judge.plan, journal.judge.facts());
         found.iter().filter(|it| it.rule == "api-invalid").count()
     };
     assert_eq!((count("metadata.uid"), count("metadata.name")), (0, 1));

@@ -17,19 +17,19 @@ use crate::scenario::Mode;
 use crate::scenario::parse;
 
 /// Facts of a case with a publisher and a scheduler, judged as they arrive.
-struct Story {
+struct TestJournal {
     judge: Judge<'static>,
     seq: u64,
     at_us: u64,
 }
 
 /// The step's actions are done: a pod of 10Gi exists, and one expectation is pending.
-fn story(expect: &Value) -> Story {
+fn journal(expect: &Value) -> TestJournal {
     let step = json!({"id": "a", "do": [{"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}}], "expect": [expect]});
     steps(&json!([step]))
 }
 
-fn steps(steps: &Value) -> Story {
+fn steps(steps: &Value) -> TestJournal {
     let text = json!({
         "id": "story/unit/test",
         "title": "a case of a test",
@@ -38,20 +38,20 @@ fn steps(steps: &Value) -> Story {
     });
     let scenarios = parse("test.yaml", &text.to_string()).expect("well-formed case");
     let plan = resolve(&scenarios[0]).expect("valid case");
-    let mut story = Story {
+    let mut journal = TestJournal {
         judge: Judge::new(Box::leak(Box::new(plan))),
         seq: 0,
         at_us: 0,
     };
-    story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
-    story.tell(json!({"fact": "stepStarted", "step": 0}));
+    journal.record(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
+    journal.record(json!({"fact": "stepStarted", "step": 0}));
     for role in ["publisher", "scheduler"] {
-        story.tell(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
-        story.first_request(role);
+        journal.record(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
+        journal.first_request(role);
     }
-    story.commit("harness", "added", "pods", "app", &pod(None, &json!({})));
-    story.tell(json!({"fact": "stepActed", "step": 0}));
-    story
+    journal.commit("harness", "added", "pods", "app", &pod(None, &json!({})));
+    journal.record(json!({"fact": "stepActed", "step": 0}));
+    journal
 }
 
 fn pod(node: Option<&str>, status: &Value) -> Value {
@@ -59,16 +59,16 @@ fn pod(node: Option<&str>, status: &Value) -> Value {
     json!({"metadata": {"name": "app"}, "spec": {"nodeName": node, "volumes": [volume]}, "status": status})
 }
 
-impl Story {
+impl TestJournal {
     /// A program makes its first request, which ends its start.
     fn first_request(&mut self, client: &str) {
-        self.tell(
+        self.record(
             json!({"fact": "request", "client": client, "verb": "list", "resource": "leases", "namespace": null,
             "name": null, "code": 200, "message": null, "revision": 1}),
         );
     }
 
-    fn tell(&mut self, what: Value) {
+    fn record(&mut self, what: Value) {
         let what: What = serde_json::from_value(what).expect("valid fact");
         self.at_us += 1_000;
         let fact = Fact {
@@ -82,18 +82,18 @@ impl Story {
 
     fn commit(&mut self, client: &str, change: &str, resource: &str, name: &str, object: &Value) {
         let is_spaced = ["pods", "persistentvolumeclaims"].contains(&resource);
-        self.tell(
+        self.record(
             json!({"fact": "commit", "client": client, "change": change, "resource": resource,
             "namespace": is_spaced.then_some("default"), "name": name, "revision": self.seq, "object": object}),
         );
     }
 
-    fn refuse(&mut self, text: &str) {
+    fn reject_pod(&mut self, text: &str) {
         self.condition("Unschedulable", text);
     }
 
     /// The scheduler fails to bind the pod to the node that it selected.
-    fn give_back(&mut self, text: &str) {
+    fn fail_binding(&mut self, text: &str) {
         self.condition("SchedulerError", text);
     }
 
@@ -103,21 +103,21 @@ impl Story {
         self.commit("scheduler", "modified", "pods", "app", &pod);
     }
 
-    fn place(&mut self) {
+    fn bind_pod(&mut self) {
         let pod = pod(Some("n1"), &json!({}));
         self.commit("scheduler", "modified", "pods", "app", &pod);
     }
 
     /// The publisher calls GetCapacity this many times for the same class and segment.
-    fn ask(&mut self, times: usize) {
+    fn get_capacity(&mut self, times: usize) {
         for _ in 0..times {
-            self.hear(5);
+            self.get_capacity_returning(5);
         }
     }
 
     /// The publisher calls GetCapacity, which returns this capacity.
-    fn hear(&mut self, available: i64) {
-        self.tell(
+    fn get_capacity_returning(&mut self, available: i64) {
+        self.record(
             json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {},
             "volume": null, "requiredBytes": null, "code": "OK", "message": null, "available": available,
             "maximum": null}),
@@ -125,8 +125,8 @@ impl Story {
     }
 
     /// The scheduler receives a watch event for a capacity object.
-    fn news(&mut self) {
-        self.tell(
+    fn deliver_capacity(&mut self) {
+        self.record(
             json!({"fact": "delivery", "client": "scheduler", "change": "modified",
             "resource": "csistoragecapacities", "namespace": "csi", "name": "csisc-1", "revision": self.seq}),
         );
@@ -134,7 +134,7 @@ impl Story {
 
     fn lag(&mut self, milliseconds: u64) {
         self.at_us += milliseconds * 1_000;
-        self.tell(json!({"fact": "lag", "late_us": milliseconds * 1_000}));
+        self.record(json!({"fact": "lag", "late_us": milliseconds * 1_000}));
     }
 
     /// The harness reaches the judge's next bound.
@@ -142,14 +142,14 @@ impl Story {
         let (at, bound) = self.judge.next_bound().expect("pending bound");
         self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("near bound"));
         let (step, expect) = (bound.step, bound.expect);
-        self.tell(json!({"fact": "bound", "step": step, "expect": expect, "bound": bound.bound}));
+        self.record(json!({"fact": "bound", "step": step, "expect": expect, "bound": bound.bound}));
         bound.bound
     }
 
     /// Whether the step is done if everything becomes quiet now.
     fn is_done_when_quiet(&mut self) -> bool {
         if self.judge.progress() == (Progress::Running { quiet: true }) {
-            self.tell(json!({"fact": "quiet"}));
+            self.record(json!({"fact": "quiet"}));
         }
         self.judge.progress() == Progress::StepDone
     }
@@ -158,18 +158,19 @@ impl Story {
 #[test]
 fn rejected_calls_are_the_first_missing_link_unless_the_driver_answered_one() {
     for is_answered in [false, true] {
-        let mut story = story(&json!({"capacities": {"fast": {"n1": "5Gi"}}, "why": "w"}));
+        let mut journal = journal(&json!({"capacities": {"fast": {"n1": "5Gi"}}, "why": "w"}));
         let path = "/csi.v1.Identity/Probe";
-        story.tell(
+        journal.record(
             json!({"fact": "refused", "node": null, "program": "python3", "pid": 7, "path": path,
             "reason": "stream reset with PROTOCOL_ERROR"}),
         );
         if is_answered {
-            story.ask(1);
+            journal.get_capacity(1);
         }
         let event = json!({"exited": {"how": "exit status 1"}});
-        story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": event}));
-        let verdict = story.judge.verdict();
+        journal
+            .record(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": event}));
+        let verdict = journal.judge.verdict();
         let chain = &verdict.failure().expect("failure by exit").chain;
         let note = chain.first_missing().map(|link| link.note.as_str());
         let words = "never, 1 × refused: the driver's socket refused /csi.v1.Identity/Probe of python3: stream reset with PROTOCOL_ERROR";
@@ -178,7 +179,7 @@ fn rejected_calls_are_the_first_missing_link_unless_the_driver_answered_one() {
 }
 
 /// Adds the fact that decides a case.
-type Decide = fn(&mut Story, &Value);
+type Decide = fn(&mut TestJournal, &Value);
 
 /// All negative expectations of the case format.
 fn negatives() -> Vec<Value> {
@@ -204,66 +205,66 @@ fn negatives() -> Vec<Value> {
 #[test]
 fn negative_expectations_wait_for_further_get_capacity_calls() {
     for form in negatives() {
-        let mut story = story(&form);
-        story.refuse("full");
-        assert!(!story.is_done_when_quiet(), "{form}");
-        story.ask(2);
+        let mut journal = journal(&form);
+        journal.reject_pod("full");
+        assert!(!journal.is_done_when_quiet(), "{form}");
+        journal.get_capacity(2);
         assert!(
-            !story.is_done_when_quiet(),
+            !journal.is_done_when_quiet(),
             "the first call may have started earlier: {form}"
         );
-        story.ask(1);
-        assert!(story.is_done_when_quiet(), "{form}");
+        journal.get_capacity(1);
+        assert!(journal.is_done_when_quiet(), "{form}");
     }
 }
 
 #[test]
 fn negative_expectations_wait_for_a_decision_after_the_last_watch_event() {
     for form in negatives() {
-        let mut story = story(&form);
-        story.refuse("full");
-        story.ask(3);
-        story.news();
-        assert!(!story.is_done_when_quiet(), "{form}");
-        story.refuse("still full");
-        assert!(story.is_done_when_quiet(), "{form}");
+        let mut journal = journal(&form);
+        journal.reject_pod("full");
+        journal.get_capacity(3);
+        journal.deliver_capacity();
+        assert!(!journal.is_done_when_quiet(), "{form}");
+        journal.reject_pod("still full");
+        assert!(journal.is_done_when_quiet(), "{form}");
     }
 }
 
 #[test]
 fn watch_events_before_quiet_restart_the_wait() {
-    let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
-    story.refuse("full");
-    story.ask(3);
-    assert_eq!(story.judge.progress(), Progress::Running { quiet: true });
-    story.news();
-    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
-    story.place();
-    assert!(!story.is_done_when_quiet());
-    assert_eq!(story.next_bound(), BoundKind::Within);
-    assert!(matches!(story.judge.verdict(), Verdict::Fail(_)));
+    let mut journal = journal(&json!({"placement": {"app": "none"}, "why": "because"}));
+    journal.reject_pod("full");
+    journal.get_capacity(3);
+    assert_eq!(journal.judge.progress(), Progress::Running { quiet: true });
+    journal.deliver_capacity();
+    assert_eq!(journal.judge.progress(), Progress::Running { quiet: false });
+    journal.bind_pod();
+    assert!(!journal.is_done_when_quiet());
+    assert_eq!(journal.next_bound(), BoundKind::Within);
+    assert!(matches!(journal.judge.verdict(), Verdict::Fail(_)));
 }
 
 #[test]
 fn bounds_limit_the_wait_for_idle_systems() {
-    let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
-    story.refuse("full");
-    story.news();
-    assert_eq!(story.next_bound(), BoundKind::Unasked);
-    assert!(!story.is_done_when_quiet());
-    assert_eq!(story.next_bound(), BoundKind::Undecided);
-    assert!(story.is_done_when_quiet());
+    let mut journal = journal(&json!({"placement": {"app": "none"}, "why": "because"}));
+    journal.reject_pod("full");
+    journal.deliver_capacity();
+    assert_eq!(journal.next_bound(), BoundKind::Unasked);
+    assert!(!journal.is_done_when_quiet());
+    assert_eq!(journal.next_bound(), BoundKind::Undecided);
+    assert!(journal.is_done_when_quiet());
 }
 
 #[test]
 fn the_wait_for_a_publisher_starts_at_its_last_call_and_grows_with_lag() {
     let expect = json!({"never": {"call": "CreateVolume"}, "why": "because"});
-    let wait = |story: &Story| story.judge.next_bound().map(|(at, _)| at).unwrap_or_default();
-    let mut quick = story(&expect);
+    let wait = |journal: &TestJournal| journal.judge.next_bound().map(|(at, _)| at).unwrap_or_default();
+    let mut quick = journal(&expect);
     let first = wait(&quick);
-    quick.ask(1);
+    quick.get_capacity(1);
     assert!(wait(&quick) > first);
-    let mut slow = story(&expect);
+    let mut slow = journal(&expect);
     slow.lag(500);
     assert!(wait(&slow) > first);
     slow.lag(500_000);
@@ -275,78 +276,78 @@ fn a_rejection_in_an_earlier_step_does_not_count() {
     let none = json!({"placement": {"app": "none"}, "why": "because"});
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let grow = json!({"backend": {"n1": "20Gi"}});
-    let mut story = steps(
+    let mut journal = steps(
         &json!([{"id": "a", "do": [pod], "expect": [none]}, {"id": "b", "do": [grow], "expect": [none]}]),
     );
-    story.refuse("full");
-    story.ask(3);
-    assert!(story.is_done_when_quiet());
-    story.tell(json!({"fact": "stepStarted", "step": 1}));
-    story.tell(json!({"fact": "stepActed", "step": 1}));
-    story.ask(3);
-    assert!(!story.is_done_when_quiet(), "no decision in this step");
-    story.refuse("fuller");
-    assert!(story.is_done_when_quiet());
+    journal.reject_pod("full");
+    journal.get_capacity(3);
+    assert!(journal.is_done_when_quiet());
+    journal.record(json!({"fact": "stepStarted", "step": 1}));
+    journal.record(json!({"fact": "stepActed", "step": 1}));
+    journal.get_capacity(3);
+    assert!(!journal.is_done_when_quiet(), "no decision in this step");
+    journal.reject_pod("fuller");
+    assert!(journal.is_done_when_quiet());
 }
 
 #[test]
 fn an_earlier_rejection_of_a_placed_pod_does_not_count() {
-    let mut story = story(&json!({"refusal": {"app": "full"}, "why": "because"}));
-    story.refuse("full");
-    story.place();
-    story.ask(3);
-    assert!(!story.is_done_when_quiet());
+    let mut journal = journal(&json!({"refusal": {"app": "full"}, "why": "because"}));
+    journal.reject_pod("full");
+    journal.bind_pod();
+    journal.get_capacity(3);
+    assert!(!journal.is_done_when_quiet());
 }
 
 #[test]
 fn events_about_other_pvcs_and_pods_do_not_restart_the_wait() {
-    let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
-    story.commit(
+    let mut journal = journal(&json!({"placement": {"app": "none"}, "why": "because"}));
+    journal.commit(
         "publisher",
         "added",
         "persistentvolumes",
         "pv",
         &json!({"spec": {"claimRef": {"name": "other"}}}),
     );
-    story.refuse("full");
+    journal.reject_pod("full");
     for (resource, name) in [
         ("persistentvolumes", "pv"),
         ("persistentvolumeclaims", "other"),
         ("pods", "other"),
     ] {
-        story.tell(
+        journal.record(
             json!({"fact": "delivery", "client": "scheduler", "change": "modified",
             "resource": resource, "namespace": null, "name": name, "revision": 9}),
         );
     }
-    story.ask(3);
-    assert!(story.is_done_when_quiet());
+    journal.get_capacity(3);
+    assert!(journal.is_done_when_quiet());
 }
 
 #[test]
 fn only_get_capacity_calls_count_as_refreshes() {
-    let mut story = story(
+    let mut journal = journal(
         &json!({"objects": [{"resource": "pods", "name": "app"}], "stays": "1 refresh", "why": "because"}),
     );
-    story.refuse("full");
-    story.refuse("fuller");
-    story.refuse("fullest");
+    journal.reject_pod("full");
+    journal.reject_pod("fuller");
+    journal.reject_pod("fullest");
     assert!(
-        !story.is_done_when_quiet(),
+        !journal.is_done_when_quiet(),
         "scheduling attempts, but no GetCapacity call"
     );
-    story.ask(2);
-    assert!(story.is_done_when_quiet());
+    journal.get_capacity(2);
+    assert!(journal.is_done_when_quiet());
 }
 
 #[test]
 fn only_lag_above_half_of_the_time_excuses_a_timeout() {
     let expect = json!({"placement": {"app": "n1"}, "why": "because"});
     let verdict = |lags: &[u64]| {
-        let mut story = story(&expect);
-        lags.iter().for_each(|lag| story.lag(*lag));
-        assert_eq!(story.next_bound(), BoundKind::Within);
-        story.judge.verdict()
+        let mut journal = journal(&expect);
+        lags.iter().for_each(|lag| journal.lag(*lag));
+        assert_eq!(journal.next_bound(), BoundKind::Within);
+        journal.judge.verdict()
     };
     assert!(matches!(verdict(&[]), Verdict::Fail(_)));
     assert!(
@@ -361,19 +362,19 @@ fn lag_recorded_after_the_deciding_fact_counts_as_far_as_it_occurred_before() {
     let ended = json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": {"exited": {"how": "exit status: 1"}}});
     let never = json!({"never": {"write": "update pods"}, "why": "because"});
     let decide: [(&str, Decide); 2] = [
-        ("crash", |story, ended| story.tell(ended.clone())),
-        ("violation", |story, _| story.place()),
+        ("crash", |journal, ended| journal.record(ended.clone())),
+        ("violation", |journal, _| journal.bind_pod()),
     ];
     for (what, decide) in decide {
-        let mut calm = story(&never);
+        let mut calm = journal(&never);
         decide(&mut calm, &ended);
         assert!(matches!(calm.judge.verdict(), Verdict::Fail(_)), "{what}");
-        let mut late = story(&never);
+        let mut late = journal(&never);
         late.at_us += 500_000;
         decide(&mut late, &ended);
-        late.tell(json!({"fact": "lag", "late_us": 400_000}));
+        late.record(json!({"fact": "lag", "late_us": 400_000}));
         assert!(matches!(late.judge.verdict(), Verdict::Inconclusive(_)), "{what}");
-        let mut after = story(&never);
+        let mut after = journal(&never);
         decide(&mut after, &ended);
         after.lag(400);
         assert!(matches!(after.judge.verdict(), Verdict::Fail(_)), "{what}");
@@ -382,17 +383,17 @@ fn lag_recorded_after_the_deciding_fact_counts_as_far_as_it_occurred_before() {
 
 #[test]
 fn lag_does_not_excuse_excessive_activity() {
-    let mut story = story(&json!({"never": {"call": "CreateVolume"}, "why": "because"}));
-    story.lag(500);
-    story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
-    assert!(matches!(story.judge.verdict(), Verdict::Fail(_)));
+    let mut journal = journal(&json!({"never": {"call": "CreateVolume"}, "why": "because"}));
+    journal.lag(500);
+    journal.record(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
+    assert!(matches!(journal.judge.verdict(), Verdict::Fail(_)));
 }
 
 #[test]
 fn excessive_activity_is_explained_by_an_unmet_expectation() {
-    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
-    story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
-    let verdict = story.judge.verdict();
+    let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    journal.record(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
+    let verdict = journal.judge.verdict();
     let failure = verdict.failure().unwrap();
     assert_eq!(failure.summary, "publisher exceeds a limit: too much in one case");
     assert_eq!(failure.expect, Some(0));
@@ -403,7 +404,7 @@ fn excessive_activity_is_explained_by_an_unmet_expectation() {
 
 #[test]
 fn findings_are_counted_once_per_cause() {
-    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
     let call = json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
         "requiredBytes": null, "code": "OK", "message": null, "available": 5, "maximum": null,
         "violations": ["a volume capability has no access_mode"]});
@@ -412,43 +413,43 @@ fn findings_are_counted_once_per_cause() {
             "version": version, "namespace": "csi", "name": "c", "code": code, "message": message, "revision": null})
     };
     for _ in 0..30 {
-        story.tell(call.clone());
+        journal.record(call.clone());
     }
-    story.tell(request(201, Value::Null, "storage.k8s.io/v1"));
-    story.tell(request(201, Value::Null, "storage.k8s.io/v1beta1"));
-    story.tell(request(422, "is invalid".into(), "storage.k8s.io/v1"));
-    story.tell(request(404, "not found".into(), "storage.k8s.io/v1alpha1"));
+    journal.record(request(201, Value::Null, "storage.k8s.io/v1"));
+    journal.record(request(201, Value::Null, "storage.k8s.io/v1beta1"));
+    journal.record(request(422, "is invalid".into(), "storage.k8s.io/v1"));
+    journal.record(request(404, "not found".into(), "storage.k8s.io/v1alpha1"));
     let mut injected = request(
         422,
         "refused by a fault rule with status 422".into(),
         "storage.k8s.io/v1",
     );
     injected["injected"] = true.into();
-    story.tell(injected);
+    journal.record(injected);
     let labels =
         json!({"csi.storage.k8s.io/drivername": "disk.example.com", "csi.storage.k8s.io/managed-by": "me"});
-    story.commit(
+    journal.commit(
         "publisher",
         "added",
         "csistoragecapacities",
         "good",
         &json!({"metadata": {"labels": labels}}),
     );
-    story.commit(
+    journal.commit(
         "publisher",
         "added",
         "csistoragecapacities",
         "bad",
         &json!({"metadata": {}, "storageClassName": "fast"}),
     );
-    story.commit(
+    journal.commit(
         "harness",
         "added",
         "csistoragecapacities",
         "by-hand",
         &json!({"metadata": {}}),
     );
-    let found = findings(story.judge.plan, story.judge.facts());
+    let found = findings(journal.judge.plan, journal.judge.facts());
     let found: Vec<(&str, u64)> = found
         .iter()
         .map(|finding| (finding.rule, finding.count))
@@ -468,18 +469,18 @@ fn findings_are_counted_once_per_cause() {
 #[test]
 fn each_volume_allows_another_get_capacity_call() {
     let found = |volumes: usize| {
-        let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+        let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
         let call = |method: &str, volume: Value| {
             json!({"fact": "call", "method": method, "node": null, "segment": "n1", "parameters": {}, "volume": volume,
                 "requiredBytes": 1, "code": "OK", "message": null, "available": 5, "maximum": null})
         };
         for _ in 0..volumes {
-            story.tell(call("CreateVolume", "v".into()));
+            journal.record(call("CreateVolume", "v".into()));
         }
         for _ in 0..25 {
-            story.tell(call("GetCapacity", Value::Null));
+            journal.record(call("GetCapacity", Value::Null));
         }
-        findings(story.judge.plan, story.judge.facts()).len()
+        findings(journal.judge.plan, journal.judge.facts()).len()
     };
     assert_eq!((found(0), found(5)), (2, 0));
 }
@@ -487,14 +488,14 @@ fn each_volume_allows_another_get_capacity_call() {
 #[test]
 fn a_rejected_write_allows_repeated_calls_at_the_start() {
     let found = |code: u16| {
-        let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
-        story.ask(1);
-        story.tell(
+        let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
+        journal.get_capacity(1);
+        journal.record(
             json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
             "namespace": "csi", "name": null, "code": code, "message": null, "revision": 7}),
         );
-        story.ask(4);
-        findings(story.judge.plan, story.judge.facts()).len()
+        journal.get_capacity(4);
+        findings(journal.judge.plan, journal.judge.facts()).len()
     };
     assert_eq!((found(201), found(403)), (1, 0));
 }
@@ -502,18 +503,20 @@ fn a_rejected_write_allows_repeated_calls_at_the_start() {
 #[test]
 fn the_call_limit_counts_each_class_with_the_same_parameters() {
     let is_too_often = |plan: &'static Plan, calls: usize| {
-        let mut story = Story {
+        let mut journal = TestJournal {
             judge: Judge::new(plan),
             seq: 0,
             at_us: 0,
         };
-        story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
-        story.ask(calls);
-        findings(plan, story.judge.facts())
+        journal.record(
+            json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}),
+        );
+        journal.get_capacity(calls);
+        findings(plan, journal.judge.facts())
             .iter()
             .any(|it| it.rule == "csi-calls")
     };
-    let one = story(&json!({"placement": {"app": "n1"}, "why": "because"}))
+    let one = journal(&json!({"placement": {"app": "n1"}, "why": "because"}))
         .judge
         .plan;
     let mut two = one.clone();
@@ -534,28 +537,30 @@ fn the_call_limit_counts_each_class_with_the_same_parameters() {
 
 #[test]
 fn distributed_publishers_may_call_for_each_pvc_with_immediate_binding() {
-    let plan = story(&json!({"placement": {"app": "n1"}, "why": "because"}))
+    let plan = journal(&json!({"placement": {"app": "n1"}, "why": "because"}))
         .judge
         .plan;
     let is_too_often = |mode: Mode, binding: &str| {
         let mut plan = plan.clone();
         plan.mode = mode;
         let plan: &Plan = Box::leak(Box::new(plan));
-        let mut story = Story {
+        let mut journal = TestJournal {
             judge: Judge::new(plan),
             seq: 0,
             at_us: 0,
         };
-        story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
-        story.commit(
+        journal.record(
+            json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}),
+        );
+        journal.commit(
             "harness",
             "added",
             "storageclasses",
             "fast",
             &json!({"volumeBindingMode": binding}),
         );
-        story.ask(30);
-        findings(plan, story.judge.facts())
+        journal.get_capacity(30);
+        findings(plan, journal.judge.facts())
             .iter()
             .any(|it| it.rule == "csi-calls")
     };

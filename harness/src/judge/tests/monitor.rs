@@ -3,8 +3,8 @@
 use super::*;
 use crate::judge::Reason;
 
-fn reason(story: &Story) -> Option<Reason> {
-    story
+fn reason(journal: &TestJournal) -> Option<Reason> {
+    journal
         .judge
         .monitors
         .iter()
@@ -15,30 +15,30 @@ fn reason(story: &Story) -> Option<Reason> {
 }
 
 /// The publisher creates an object for another class.
-fn write(story: &mut Story) {
-    let object = json!({"metadata": {}, "storageClassName": format!("class-{}", story.seq)});
-    story.commit("publisher", "added", "csistoragecapacities", "c", &object);
+fn write(journal: &mut TestJournal) {
+    let object = json!({"metadata": {}, "storageClassName": format!("class-{}", journal.seq)});
+    journal.commit("publisher", "added", "csistoragecapacities", "c", &object);
 }
 
 #[test]
 fn a_state_that_is_lost_must_become_true_again() {
-    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
-    story.place();
-    assert_eq!(story.judge.progress(), Progress::Running { quiet: true });
+    let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    journal.bind_pod();
+    assert_eq!(journal.judge.progress(), Progress::Running { quiet: true });
     let gone = pod(None, &json!({}));
-    story.commit("scheduler", "modified", "pods", "app", &gone);
-    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
-    assert_eq!(reason(&story), None);
-    story.place();
-    assert!(story.is_done_when_quiet());
-    assert!(matches!(story.judge.verdict(), Verdict::Pass));
+    journal.commit("scheduler", "modified", "pods", "app", &gone);
+    assert_eq!(journal.judge.progress(), Progress::Running { quiet: false });
+    assert_eq!(reason(&journal), None);
+    journal.bind_pod();
+    assert!(journal.is_done_when_quiet());
+    assert!(matches!(journal.judge.verdict(), Verdict::Pass));
 }
 
 #[test]
 fn always_requires_the_state_once_the_actions_are_done() {
     let always = json!({"claims": {"app-0": "bound"}, "always": true, "stays": "1s", "why": "because"});
-    let mut late = story(&always);
-    late.place();
+    let mut late = journal(&always);
+    late.bind_pod();
     assert_eq!(
         reason(&late),
         Some(Reason::Violated),
@@ -49,67 +49,67 @@ fn always_requires_the_state_once_the_actions_are_done() {
 #[test]
 fn a_hold_ends_after_its_rounds_or_time() {
     let rounds = json!({"placement": {"app": "n1"}, "stays": "2 rounds", "why": "because"});
-    let mut story = story(&rounds);
-    story.place();
-    story.ask(2);
-    assert!(!story.is_done_when_quiet(), "the first call does not count");
-    story.ask(1);
-    assert!(story.is_done_when_quiet());
+    let mut journal = journal(&rounds);
+    journal.bind_pod();
+    journal.get_capacity(2);
+    assert!(!journal.is_done_when_quiet(), "the first call does not count");
+    journal.get_capacity(1);
+    assert!(journal.is_done_when_quiet());
     let time = json!({"placement": {"app": "n1"}, "stays": "700ms", "why": "because"});
-    let mut story = super::story(&time);
-    story.place();
-    let (at, bound) = story.judge.next_bound().expect("pending hold");
+    let mut journal = super::journal(&time);
+    journal.bind_pod();
+    let (at, bound) = journal.judge.next_bound().expect("pending hold");
     assert_eq!(bound.bound, BoundKind::Hold);
-    assert_eq!(at.as_micros(), u128::from(story.at_us + 700_000));
-    assert!(!story.is_done_when_quiet());
-    story.next_bound();
-    assert!(story.is_done_when_quiet());
+    assert_eq!(at.as_micros(), u128::from(journal.at_us + 700_000));
+    assert!(!journal.is_done_when_quiet());
+    journal.next_bound();
+    assert!(journal.is_done_when_quiet());
 }
 
 #[test]
 fn a_count_fails_at_the_first_fact_above_its_maximum() {
     let expect = json!({"count": {"of": {"write": "create csistoragecapacities"}, "min": 1, "max": 2}, "why": "because"});
-    let mut story = story(&expect);
-    write(&mut story);
-    write(&mut story);
-    assert_eq!(reason(&story), None);
-    write(&mut story);
-    assert_eq!(reason(&story), Some(Reason::Violated));
-    let verdict = story.judge.verdict();
+    let mut journal = journal(&expect);
+    write(&mut journal);
+    write(&mut journal);
+    assert_eq!(reason(&journal), None);
+    write(&mut journal);
+    assert_eq!(reason(&journal), Some(Reason::Violated));
+    let verdict = journal.judge.verdict();
     let failure = verdict.failure().expect("failure above the maximum");
     assert!(
         failure.summary.ends_with("was seen 3 times; at most 2 allowed"),
         "{}",
         failure.summary
     );
-    assert_eq!(failure.decided_by, story.seq - 1);
+    assert_eq!(failure.decided_by, journal.seq - 1);
 }
 
 #[test]
 fn an_order_requires_its_facts_in_sequence() {
     let order = json!({"order": [{"write": "create csistoragecapacities"}, {"write": "update pods"}], "why": "because"});
-    let mut story = story(&order);
-    story.place();
-    write(&mut story);
+    let mut journal = journal(&order);
+    journal.bind_pod();
+    write(&mut journal);
     assert_eq!(
-        story.judge.progress(),
+        journal.judge.progress(),
         Progress::Running { quiet: false },
         "the facts occurred in the wrong order"
     );
-    story.place();
-    assert!(story.is_done_when_quiet());
+    journal.bind_pod();
+    assert!(journal.is_done_when_quiet());
 }
 
 #[test]
 fn never_without_its_after_fact_fails_for_lack_of_evidence() {
     let never =
         json!({"never": {"call": "CreateVolume", "after": {"write": "delete csinodes"}}, "why": "because"});
-    let mut story = story(&never);
-    story.refuse("full");
-    story.ask(3);
-    assert_eq!(story.next_bound(), BoundKind::Within);
-    assert_eq!(reason(&story), Some(Reason::NoEvidence));
-    let verdict = story.judge.verdict();
+    let mut journal = journal(&never);
+    journal.reject_pod("full");
+    journal.get_capacity(3);
+    assert_eq!(journal.next_bound(), BoundKind::Within);
+    assert_eq!(reason(&journal), Some(Reason::NoEvidence));
+    let verdict = journal.judge.verdict();
     let failure = verdict.failure().expect("failure for lack of evidence");
     let summary = &failure.summary;
     assert!(
@@ -125,18 +125,18 @@ fn never_without_its_after_fact_fails_for_lack_of_evidence() {
 
 #[test]
 fn bounds_of_other_steps_and_expectations_are_ignored() {
-    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
-    story.tell(json!({"fact": "bound", "step": 1, "expect": 0, "bound": "within"}));
-    story.tell(json!({"fact": "bound", "step": 0, "expect": 1, "bound": "within"}));
-    assert_eq!(reason(&story), None);
-    story.tell(json!({"fact": "bound", "step": 0, "expect": 0, "bound": "within"}));
-    assert_eq!(reason(&story), Some(Reason::Late));
+    let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    journal.record(json!({"fact": "bound", "step": 1, "expect": 0, "bound": "within"}));
+    journal.record(json!({"fact": "bound", "step": 0, "expect": 1, "bound": "within"}));
+    assert_eq!(reason(&journal), None);
+    journal.record(json!({"fact": "bound", "step": 0, "expect": 0, "bound": "within"}));
+    assert_eq!(reason(&journal), Some(Reason::Timeout));
 }
 
 #[test]
 fn an_incomplete_journal_fails() {
-    let story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
-    let Verdict::Fail(failure) = story.judge.verdict() else {
+    let journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    let Verdict::Fail(failure) = journal.judge.verdict() else {
         panic!("no failure");
     };
     assert_eq!(failure.summary, "the journal ends before the case was decided");
@@ -144,12 +144,12 @@ fn an_incomplete_journal_fails() {
 
 #[test]
 fn a_stored_journal_has_the_same_verdict_as_the_run() {
-    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
-    story.refuse("full");
-    story.ask(3);
-    story.next_bound();
-    let live = story.judge.verdict();
-    let again = verdict(story.judge.plan, story.judge.facts().to_vec());
+    let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    journal.reject_pod("full");
+    journal.get_capacity(3);
+    journal.next_bound();
+    let live = journal.judge.verdict();
+    let again = verdict(journal.judge.plan, journal.judge.facts().to_vec());
     let summary = |verdict: &Verdict| verdict.failure().map(|failure| failure.summary.clone());
     assert_eq!(summary(&live), summary(&again));
     assert!(summary(&live).is_some());

@@ -5,16 +5,16 @@ use serde_json::json;
 use super::*;
 
 /// A rejected pod that the case expects to be placed.
-fn refused() -> Story {
-    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "w"}));
-    story.refuse("no room");
-    story.deliver("pods", "app", "modified");
-    story
+fn rejected() -> TestJournal {
+    let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "w"}));
+    journal.reject_pod("no room");
+    journal.deliver("pods", "app", "modified");
+    journal
 }
 
-impl Story {
+impl TestJournal {
     fn deliver(&mut self, resource: &str, name: &str, change: &str) {
-        self.tell(
+        self.record(
             json!({"fact": "delivery", "client": "scheduler", "change": change, "resource": resource,
             "namespace": null, "name": name, "revision": self.seq}),
         );
@@ -27,7 +27,7 @@ impl Story {
 
     /// The scheduler starts a watch at the current revision.
     fn begin_watch(&mut self, code: u16) {
-        self.tell(
+        self.record(
             json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "csidrivers",
             "namespace": null, "name": null, "code": code, "message": null, "revision": self.seq}),
         );
@@ -70,7 +70,7 @@ impl Story {
         let object = json!({"metadata": {"name": "csisc-1", "namespace": "csi"}, "storageClassName": "fast",
             "nodeTopology": {"matchLabels": {"disk.example.com/node": "n1"}}, "capacity": capacity});
         self.commit("publisher", "added", "csistoragecapacities", "csisc-1", &object);
-        self.news();
+        self.deliver_capacity();
     }
 
     /// The first missing link if nothing else happens.
@@ -87,83 +87,83 @@ impl Story {
 
 #[test]
 fn a_delivered_change_after_the_rejection_requires_a_retry() {
-    let mut story = refused();
-    story.change("modified");
-    story.deliver("csidrivers", "disk.example.com", "modified");
+    let mut journal = rejected();
+    journal.change("modified");
+    journal.deliver("csidrivers", "disk.example.com", "modified");
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
     );
 }
 
 #[test]
 fn the_selected_node_of_a_shared_pvc_does_not_count_for_a_rejected_pod() {
-    let mut story = refused();
+    let mut journal = rejected();
     let volume = |claim: &str| json!({"name": claim, "persistentVolumeClaim": {"claimName": claim}});
     let condition =
         json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"});
     let pod = json!({"metadata": {"name": "app"}, "spec": {"volumes": [volume("shared"), volume("own")]},
         "status": {"conditions": [condition]}});
-    story.commit("scheduler", "modified", "pods", "app", &pod);
-    story.deliver("pods", "app", "modified");
+    journal.commit("scheduler", "modified", "pods", "app", &pod);
+    journal.deliver("pods", "app", "modified");
     let annotations = json!({"volume.kubernetes.io/selected-node": "n1"});
     let shared = json!({"metadata": {"annotations": annotations}});
-    story.commit(
+    journal.commit(
         "scheduler",
         "modified",
         "persistentvolumeclaims",
         "shared",
         &shared,
     );
-    story.change("modified");
-    story.deliver("csidrivers", "disk.example.com", "modified");
+    journal.change("modified");
+    journal.deliver("csidrivers", "disk.example.com", "modified");
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
     );
 }
 
 #[test]
 fn all_changes_since_the_rejection_are_listed() {
-    let mut story = refused();
-    story.change("modified");
-    story.deliver("csidrivers", "disk.example.com", "modified");
-    story.commit("harness", "modified", "nodes", "n1", &json!({}));
-    story.deliver("nodes", "n1", "modified");
+    let mut journal = rejected();
+    journal.change("modified");
+    journal.deliver("csidrivers", "disk.example.com", "modified");
+    journal.commit("harness", "modified", "nodes", "n1", &json!({}));
+    journal.deliver("nodes", "n1", "modified");
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "pod app is tried again: not since the update of csidrivers disk.example.com and the update of nodes n1; last refusal: no room"
     );
 }
 
 #[test]
 fn undelivered_changes_followed_by_a_later_one_are_ignored() {
-    let mut story = refused();
-    story.commit("harness", "added", "csidrivers", "other.example.com", &json!({}));
-    story.commit(
+    let mut journal = rejected();
+    journal.commit("harness", "added", "csidrivers", "other.example.com", &json!({}));
+    journal.commit(
         "operator",
         "deleted",
         "csidrivers",
         "other.example.com",
         &json!({}),
     );
-    story.change("modified");
-    story.deliver("csidrivers", "disk.example.com", "modified");
+    journal.change("modified");
+    journal.deliver("csidrivers", "disk.example.com", "modified");
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
     );
 }
 
 #[test]
 fn changes_delivered_before_the_rejection_require_no_retry() {
-    let mut story = refused();
-    story.change("modified");
-    story.deliver("csidrivers", "disk.example.com", "modified");
-    story.refuse("still no room");
-    story.deliver("pods", "app", "modified");
+    let mut journal = rejected();
+    journal.change("modified");
+    journal.deliver("csidrivers", "disk.example.com", "modified");
+    journal.reject_pod("still no room");
+    journal.deliver("pods", "app", "modified");
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "a node is chosen for pod app: refused: still no room"
     );
 }
@@ -180,17 +180,17 @@ fn a_new_watch_informs_about_deletions() {
             "pod app is tried again: not since the delete of csidrivers disk.example.com; last refusal: no room",
         ),
     ] {
-        let mut story = refused();
-        story.change("deleted");
-        story.begin_watch(code);
-        assert_eq!(story.missing(), missing);
+        let mut journal = rejected();
+        journal.change("deleted");
+        journal.begin_watch(code);
+        assert_eq!(journal.missing(), missing);
     }
     // A new watch informs about an existing object by an event.
-    let mut story = refused();
-    story.change("modified");
-    story.begin_watch(200);
+    let mut journal = rejected();
+    journal.change("modified");
+    journal.begin_watch(200);
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "the update of csidrivers disk.example.com delivered to the scheduler: never"
     );
 }
@@ -217,32 +217,32 @@ fn insufficient_reported_capacity_is_the_missing_link() {
             "pod app is tried again: not since the create of csidrivers disk.example.com".to_owned(),
         ),
     ] {
-        let mut story = refused();
-        story.cluster();
+        let mut journal = rejected();
+        journal.cluster();
         if let Some(reported) = reported {
-            story.hear(reported);
+            journal.get_capacity_returning(reported);
         }
-        story.publish_capacity(published);
-        let link = story.missing();
+        journal.publish_capacity(published);
+        let link = journal.missing();
         assert!(link.starts_with(&missing), "{link}");
     }
 }
 
 #[test]
 fn a_missing_topology_label_of_the_node_is_the_missing_link() {
-    let mut story = refused();
-    story.cluster();
-    story.hear(5 << 30);
-    story.commit(
+    let mut journal = rejected();
+    journal.cluster();
+    journal.get_capacity_returning(5 << 30);
+    journal.commit(
         "harness",
         "modified",
         "nodes",
         "n1",
         &json!({"metadata": {"labels": {}}}),
     );
-    story.deliver("nodes", "n1", "modified");
+    journal.deliver("nodes", "n1", "modified");
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "room for 10Gi of fast published where n1 is: node n1 lacks the label disk.example.com/node, a topology key \
          of disk.example.com in CSINode n1"
     );
@@ -250,24 +250,24 @@ fn a_missing_topology_label_of_the_node_is_the_missing_link() {
 
 #[test]
 fn a_volume_created_elsewhere_and_the_following_rejection_are_links() {
-    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "w"}));
-    story.deliver("pods", "app", "modified");
-    story.cluster();
+    let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "w"}));
+    journal.deliver("pods", "app", "modified");
+    journal.cluster();
     let bound = json!({"metadata": {"uid": "u", "annotations": {"volume.kubernetes.io/selected-node": "n2"}},
         "status": {"phase": "Bound"}});
-    story.commit("scheduler", "modified", "persistentvolumeclaims", "app-0", &bound);
-    story.tell(
+    journal.commit("scheduler", "modified", "persistentvolumeclaims", "app-0", &bound);
+    journal.record(
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": "n2", "parameters": {}, "volume": "pvc-u",
             "requiredBytes": 1, "code": "OK", "message": null, "available": null, "maximum": null,
             "volumeId": "v1", "placed": {"segment": "n2", "bytes": 1}}),
     );
-    story.refuse("node(s) didn't match PersistentVolume's node affinity");
-    story.deliver("pods", "app", "modified");
+    journal.reject_pod("node(s) didn't match PersistentVolume's node affinity");
+    journal.deliver("pods", "app", "modified");
     assert_eq!(
-        story.missing(),
+        journal.missing(),
         "n1 is chosen for pod app: n2 was chosen, and the pod is refused: node(s) didn't match PersistentVolume's node affinity"
     );
-    let verdict = story.judge.verdict();
+    let verdict = journal.judge.verdict();
     let links = &verdict.failure().expect("failure").chain.links;
     let links: Vec<&str> = links.iter().map(|link| link.text.as_str()).collect();
     let [.., chosen, made, refused, _] = links.as_slice() else {

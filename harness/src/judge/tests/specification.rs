@@ -6,49 +6,49 @@ use super::*;
 use crate::expectation::Row;
 
 /// A case with one class, 5Gi on n1, and a pod of 1Gi; its step expects the specification.
-fn begun() -> Story {
-    begun_with(&[])
+fn started() -> TestJournal {
+    started_with(&[])
 }
 
 /// Same as above with further actions after the pod.
-fn begun_with(more: &[Value]) -> Story {
+fn started_with(more: &[Value]) -> TestJournal {
     let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
     actions.extend_from_slice(more);
     let steps = json!([{"id": "a", "do": actions, "expect": "specification"}]);
-    begun_in(&json!({}), &steps)
+    started_in(&json!({}), &steps)
 }
 
 /// The same cluster with other publisher settings and steps.
-fn begun_in(publisher: &Value, steps: &Value) -> Story {
-    let mut story = begun_of(&json!({
+fn started_in(publisher: &Value, steps: &Value) -> TestJournal {
+    let mut journal = started_from(&json!({
         "id": "story/unit/specification", "title": "a case of a test",
         "cluster": {"nodes": ["n1", "n2"], "classes": ["fast"], "backend": {"n1": "5Gi"}, "publisher": publisher},
         "steps": steps,
     }));
     for role in ["publisher", "scheduler"] {
-        story.program(role, "started");
-        story.first_request(role);
+        journal.record_process(role, "started");
+        journal.first_request(role);
     }
-    story
+    journal
 }
 
 /// A journal with the initial objects, before any program runs.
-fn begun_of(text: &Value) -> Story {
+fn started_from(text: &Value) -> TestJournal {
     let scenarios = parse("test.yaml", &text.to_string()).expect("well-formed case");
     let plan: &'static Plan = Box::leak(Box::new(resolve(&scenarios[0]).expect("valid case")));
-    let mut story = Story {
+    let mut journal = TestJournal {
         judge: Judge::new(plan),
         seq: 0,
         at_us: 0,
     };
-    story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
+    journal.record(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
     for object in &plan.objects {
         let resource = fake_apiserver::ResourceRef::plural_of(object).expect("known kind");
         let name = object["metadata"]["name"].as_str().expect("named object");
-        story.commit("harness", "added", resource, name, object);
+        journal.commit("harness", "added", resource, name, object);
     }
-    story.tell(json!({"fact": "stepStarted", "step": 0}));
-    story
+    journal.record(json!({"fact": "stepStarted", "step": 0}));
+    journal
 }
 
 fn key() -> &'static str {
@@ -68,35 +68,35 @@ fn published(node: &str, bytes: u64) -> Value {
 
 const GI: u64 = 1 << 30;
 
-impl Story {
-    fn publish(&mut self, client: &str, change: &str, object: &Value) {
+impl TestJournal {
+    fn commit_capacity(&mut self, client: &str, change: &str, object: &Value) {
         let name = &object["metadata"]["name"];
-        self.tell(
+        self.record(
             json!({"fact": "commit", "client": client, "change": change, "resource": "csistoragecapacities",
             "namespace": "csi", "name": name, "revision": self.seq, "object": object}),
         );
     }
 
     /// Starts or stops the only program of a role.
-    fn program(&mut self, role: &str, event: &str) {
-        self.tell(json!({"fact": "process", "client": role, "role": role, "event": event}));
+    fn record_process(&mut self, role: &str, event: &str) {
+        self.record(json!({"fact": "process", "client": role, "role": role, "event": event}));
     }
 
     /// Records an action by its timeline text.
-    fn act(&mut self, text: &str) {
-        self.tell(json!({"fact": "action", "text": text}));
+    fn record_action(&mut self, text: &str) {
+        self.record(json!({"fact": "action", "text": text}));
     }
 
     /// The publisher calls GetCapacity for a node and gets the true capacity.
-    fn inquire(&mut self, node: &str) {
+    fn get_capacity_for(&mut self, node: &str) {
         let bytes = if node == "n1" { 5 * GI } else { 0 };
-        self.tell(json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": node, "parameters": {},
+        self.record(json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": node, "parameters": {},
             "volume": null, "requiredBytes": null, "code": "OK", "message": null, "available": bytes, "maximum": null}));
     }
 
-    pub(super) fn workload(&mut self, client: &str, change: &str, resource: &str, object: &Value) {
+    pub(super) fn commit_workload(&mut self, client: &str, change: &str, resource: &str, object: &Value) {
         let name = &object["metadata"]["name"];
-        self.tell(
+        self.record(
             json!({"fact": "commit", "client": client, "change": change, "resource": resource,
             "namespace": "default", "name": name, "revision": self.seq, "object": object}),
         );
@@ -105,8 +105,8 @@ impl Story {
     /// A pod waits, and the capacity of n1 is published.
     fn begin_with_a_pod(&mut self) {
         self.create_pod();
-        self.inquire("n1");
-        self.publish("publisher", "added", &published("n1", 5 * GI));
+        self.get_capacity_for("n1");
+        self.commit_capacity("publisher", "added", &published("n1", 5 * GI));
     }
 
     /// Creates the pod and its PVC.
@@ -117,33 +117,33 @@ impl Story {
     /// Same as above, followed by further actions.
     fn create_pod_and(&mut self, more: &[&str]) {
         for action in ["create claim app-0", "create pod app"] {
-            self.act(action);
+            self.record_action(action);
         }
-        self.workload("harness", "added", "persistentvolumeclaims", &claim(None));
-        self.workload("harness", "added", "pods", &waiting());
+        self.commit_workload("harness", "added", "persistentvolumeclaims", &claim(None));
+        self.commit_workload("harness", "added", "pods", &waiting());
         for action in more {
-            self.act(action);
+            self.record_action(action);
         }
-        self.tell(json!({"fact": "stepActed", "step": 0}));
+        self.record(json!({"fact": "stepActed", "step": 0}));
     }
 
     /// The scheduler rejects the pod.
-    fn refuse_pod(&mut self) {
+    fn reject_created_pod(&mut self) {
         let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
         let mut refused = waiting();
         refused["status"] = json!({"conditions": [condition]});
-        self.workload("scheduler", "modified", "pods", &refused);
+        self.commit_workload("scheduler", "modified", "pods", &refused);
     }
 
     /// Whether the specification reports a pod that could be placed.
-    fn is_needlessly_refused(&self) -> bool {
+    fn reports_wrong_refusal(&self) -> bool {
         let oracle = self.judge.oracle.as_ref().expect("oracle");
         let mut unsettled = oracle.unsettled().into_iter();
         unsettled.any(|it| it.rule.id == "placement/wrongly-refused")
     }
 
     /// Advances bounds until the expectation fails.
-    fn give_up(&mut self) {
+    fn advance_until_failure(&mut self) {
         while self.judge.failure.is_none() {
             self.next_bound();
         }
@@ -180,7 +180,7 @@ fn waiting() -> Value {
 }
 
 #[track_caller]
-fn assert_told(failure: &Failure, rule: &str, words: &[&str]) {
+fn assert_failure(failure: &Failure, rule: &str, words: &[&str]) {
     let rows = failure
         .rows
         .iter()
@@ -202,12 +202,12 @@ fn assert_told(failure: &Failure, rule: &str, words: &[&str]) {
 
 #[test]
 fn a_correct_run_passes_once_everything_is_quiet() {
-    let mut story = begun();
-    story.inquire("n1");
-    story.publish("publisher", "added", &published("n1", 5 * GI));
-    story.create_pod();
-    assert!(!story.is_done_when_quiet(), "pending pod");
-    story.workload(
+    let mut journal = started();
+    journal.get_capacity_for("n1");
+    journal.commit_capacity("publisher", "added", &published("n1", 5 * GI));
+    journal.create_pod();
+    assert!(!journal.is_done_when_quiet(), "pending pod");
+    journal.commit_workload(
         "scheduler",
         "modified",
         "persistentvolumeclaims",
@@ -215,38 +215,38 @@ fn a_correct_run_passes_once_everything_is_quiet() {
     );
     let mut bound = claim(Some("n1"));
     bound["spec"]["volumeName"] = "v".into();
-    story.workload("harness", "modified", "persistentvolumeclaims", &bound);
+    journal.commit_workload("harness", "modified", "persistentvolumeclaims", &bound);
     let mut placed = waiting();
     placed["spec"]["nodeName"] = "n1".into();
-    story.workload("scheduler", "modified", "pods", &placed);
+    journal.commit_workload("scheduler", "modified", "pods", &placed);
     assert!(
-        !story.is_done_when_quiet(),
+        !journal.is_done_when_quiet(),
         "the publisher may not have reacted yet"
     );
     for _ in 0..3 {
-        story.inquire("n1");
+        journal.get_capacity_for("n1");
     }
-    assert!(story.is_done_when_quiet());
-    assert!(matches!(story.judge.verdict(), Verdict::Pass));
+    assert!(journal.is_done_when_quiet());
+    assert!(matches!(journal.judge.verdict(), Verdict::Pass));
 }
 
 #[test]
 fn a_missing_object_has_a_row() {
-    let mut story = begun();
-    story.create_pod();
-    story.give_up();
+    let mut journal = started();
+    journal.create_pod();
+    journal.advance_until_failure();
     let words = ["PUB-14", "5Gi → -", "StorageClass fast"];
-    assert_told(&story.failure(), "objects/missing", &words);
+    assert_failure(&journal.failure(), "objects/missing", &words);
 }
 
 #[test]
 fn an_object_for_a_segment_without_nodes_is_extra() {
-    let mut story = begun();
-    story.publish("kubectl", "added", &published("n3", GI));
-    story.begin_with_a_pod();
-    story.give_up();
-    assert_told(
-        &story.failure(),
+    let mut journal = started();
+    journal.commit_capacity("kubectl", "added", &published("n3", GI));
+    journal.begin_with_a_pod();
+    journal.advance_until_failure();
+    assert_failure(
+        &journal.failure(),
         "objects/obsolete",
         &["\"n3\" } - → 1Gi", "no object for class fast at n3"],
     );
@@ -254,16 +254,16 @@ fn an_object_for_a_segment_without_nodes_is_extra() {
 
 #[test]
 fn an_object_that_no_client_requested_fails_at_once() {
-    let mut story = begun();
-    story.publish("harness", "added", &published("n3", GI));
+    let mut journal = started();
+    journal.commit_capacity("harness", "added", &published("n3", GI));
     let words = ["API-07", "no request preceded the change"];
-    assert_told(&story.failure(), "server/unrequested-change", &words);
+    assert_failure(&journal.failure(), "server/unrequested-change", &words);
 }
 
 #[test]
 fn a_request_beyond_the_documented_rbac_rules_fails_at_once() {
-    let mut story = begun();
-    story.tell(
+    let mut journal = started();
+    journal.record(
         json!({"fact": "request", "client": "publisher", "verb": "list", "resource": "csistoragecapacities",
         "namespace": null, "name": null, "code": 200, "message": null, "revision": 9}),
     );
@@ -271,17 +271,17 @@ fn a_request_beyond_the_documented_rbac_rules_fails_at_once() {
         "RBAC-08",
         "publisher sent list csistoragecapacities in all namespaces",
     ];
-    assert_told(&story.failure(), "always/not-granted", &words);
+    assert_failure(&journal.failure(), "always/not-granted", &words);
 }
 
 #[test]
 fn a_capacity_that_does_not_match_the_storage_fails_at_once() {
-    let mut story = begun();
-    story.tell(
+    let mut journal = started();
+    journal.record(
         json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
         "requiredBytes": null, "code": "OK", "message": null, "available": GI, "maximum": null}),
     );
-    assert_told(&story.failure(), "driver/wrong-answer", &["CSI-26"]);
+    assert_failure(&journal.failure(), "driver/wrong-answer", &["CSI-26"]);
 }
 
 #[test]
@@ -290,35 +290,35 @@ fn wrong_metrics_fail_after_the_timeout() {
         "id": "story/unit/metrics", "title": "a case of a test", "cluster": {"roles": ["publisher"], "metrics": true},
         "steps": [{"id": "a", "expect": "specification"}],
     });
-    let mut story = begun_of(&text);
-    story.program("publisher", "started");
-    story.tell(json!({"fact": "stepActed", "step": 0}));
-    let read = |story: &mut Story, goal: u32| {
+    let mut journal = started_from(&text);
+    journal.record_process("publisher", "started");
+    journal.record(json!({"fact": "stepActed", "step": 0}));
+    let read = |journal: &mut TestJournal, goal: u32| {
         let series = |name: &str, value: u32| json!({"series": format!("{name}{{driver_name=\"disk.example.com\"}}"), "value": value});
         let samples = json!([
             series("csistoragecapacities_desired_goal", goal), series("csistoragecapacities_desired_current", 0),
             series("csistoragecapacities_obsolete", 0), {"series": "workqueue_depth{name=\"csistoragecapacity\"}", "value": 0},
         ]);
-        story.tell(
+        journal.record(
             json!({"fact": "metrics", "readings": [{"client": "publisher", "told": 4, "samples": samples}]}),
         );
     };
-    read(&mut story, 1);
-    story.give_up();
+    read(&mut journal, 1);
+    journal.advance_until_failure();
     let words = ["MET-01", "csistoragecapacities_desired_goal is 1"];
-    assert_told(&story.failure(), "metrics/goal", &words);
+    assert_failure(&journal.failure(), "metrics/goal", &words);
 }
 
 #[test]
 fn writing_an_object_of_another_client_fails_at_once() {
-    let mut story = begun();
+    let mut journal = started();
     let mut foreign = published("n1", GI);
     foreign["metadata"]["labels"] = json!({});
-    story.publish("kubectl", "added", &foreign);
-    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
-    story.publish("publisher", "deleted", &foreign);
-    assert_told(
-        &story.failure(),
+    journal.commit_capacity("kubectl", "added", &foreign);
+    assert_eq!(journal.judge.progress(), Progress::Running { quiet: false });
+    journal.commit_capacity("publisher", "deleted", &foreign);
+    assert_failure(
+        &journal.failure(),
         "always/foreign-write",
         &["PUB-34", "delete by publisher"],
     );
@@ -326,11 +326,11 @@ fn writing_an_object_of_another_client_fails_at_once() {
 
 #[test]
 fn publishing_more_than_the_driver_reported_fails_at_once() {
-    let mut story = begun();
-    story.inquire("n1");
-    story.publish("publisher", "added", &published("n1", 6 * GI));
-    assert_told(
-        &story.failure(),
+    let mut journal = started();
+    journal.get_capacity_for("n1");
+    journal.commit_capacity("publisher", "added", &published("n1", 6 * GI));
+    assert_failure(
+        &journal.failure(),
         "always/capacity-too-high",
         &["SCHED-47", "more than the driver ever returned"],
     );
@@ -338,10 +338,10 @@ fn publishing_more_than_the_driver_reported_fails_at_once() {
 
 #[test]
 fn a_get_capacity_call_for_an_unknown_segment_fails_at_once() {
-    let mut story = begun();
-    story.inquire("n3");
-    assert_told(
-        &story.failure(),
+    let mut journal = started();
+    journal.get_capacity_for("n3");
+    assert_failure(
+        &journal.failure(),
         "always/unexpected-get-capacity",
         &["does not belong to the publisher's nodes", "GetCapacity"],
     );
@@ -357,34 +357,34 @@ fn delayed_calls_may_have_started_before_the_last_change() {
             {"id": "b", "do": [{"class": {"delete": "fast"}}], "expect": "specification"},
             {"id": "c", "expect": "specification"},
         ]);
-        let mut story = begun_in(&json!({}), &steps);
+        let mut journal = started_in(&json!({}), &steps);
         if is_late {
-            story.act("the driver is told: GetCapacity is answered 500ms later, 1×");
+            journal.record_action("the driver is told: GetCapacity is answered 500ms later, 1×");
         }
         let objects = ["n1", "n2"].map(|node| (node, published(node, if node == "n1" { 5 * GI } else { 0 })));
         for (node, object) in &objects {
-            story.inquire(node);
-            story.publish("publisher", "added", object);
+            journal.get_capacity_for(node);
+            journal.commit_capacity("publisher", "added", object);
         }
-        story.tell(json!({"fact": "stepActed", "step": 0}));
+        journal.record(json!({"fact": "stepActed", "step": 0}));
         for _ in 0..3 {
-            story.inquire("n1");
-            story.inquire("n2");
+            journal.get_capacity_for("n1");
+            journal.get_capacity_for("n2");
         }
-        assert!(story.is_done_when_quiet());
-        story.tell(json!({"fact": "stepStarted", "step": 1}));
+        assert!(journal.is_done_when_quiet());
+        journal.record(json!({"fact": "stepStarted", "step": 1}));
         let class = json!({"metadata": {"name": "fast"}, "provisioner": "disk.example.com"});
-        story.commit("harness", "deleted", "storageclasses", "fast", &class);
+        journal.commit("harness", "deleted", "storageclasses", "fast", &class);
         for (_, object) in &objects {
-            story.publish("publisher", "deleted", object);
+            journal.commit_capacity("publisher", "deleted", object);
         }
-        story.tell(json!({"fact": "stepActed", "step": 1}));
-        story.next_bound();
-        assert!(story.is_done_when_quiet());
-        story.tell(json!({"fact": "stepStarted", "step": 2}));
-        story.inquire("n1");
+        journal.record(json!({"fact": "stepActed", "step": 1}));
+        journal.next_bound();
+        assert!(journal.is_done_when_quiet());
+        journal.record(json!({"fact": "stepStarted", "step": 2}));
+        journal.get_capacity_for("n1");
         assert_eq!(
-            story.judge.failure.is_none(),
+            journal.judge.failure.is_none(),
             is_late,
             "delayed responses: {is_late}"
         );
@@ -393,26 +393,26 @@ fn delayed_calls_may_have_started_before_the_last_change() {
 
 #[test]
 fn selecting_a_node_without_capacity_fails_at_once() {
-    let mut story = begun();
-    story.begin_with_a_pod();
-    story.workload(
+    let mut journal = started();
+    journal.begin_with_a_pod();
+    journal.commit_workload(
         "scheduler",
         "modified",
         "persistentvolumeclaims",
         &claim(Some("n2")),
     );
     let words = ["it was placed on n2", "no capacity object has enough capacity"];
-    assert_told(&story.failure(), "placement/no-capacity", &words);
+    assert_failure(&journal.failure(), "placement/no-capacity", &words);
 }
 
 #[test]
 fn a_pod_that_waits_although_a_node_fits_has_a_row_with_the_node() {
-    let mut story = begun();
-    story.begin_with_a_pod();
-    story.refuse_pod();
-    story.give_up();
-    assert_told(
-        &story.failure(),
+    let mut journal = started();
+    journal.begin_with_a_pod();
+    journal.reject_created_pod();
+    journal.advance_until_failure();
+    assert_failure(
+        &journal.failure(),
         "placement/wrongly-refused",
         &["n1 → refused", "delivered to the scheduler"],
     );
@@ -421,18 +421,18 @@ fn a_pod_that_waits_although_a_node_fits_has_a_row_with_the_node() {
 #[test]
 fn a_scheduler_that_never_listed_capacity_before_it_became_unserved_may_reject() {
     for has_read in [true, false] {
-        let mut story = begun_with(&[json!({"release": {"to": "1.20"}})]);
-        story.inquire("n1");
-        story.publish("publisher", "added", &published("n1", 5 * GI));
+        let mut journal = started_with(&[json!({"release": {"to": "1.20"}})]);
+        journal.get_capacity_for("n1");
+        journal.commit_capacity("publisher", "added", &published("n1", 5 * GI));
         if has_read {
-            let revision = story.seq;
-            story.tell(json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": "csistoragecapacities",
+            let revision = journal.seq;
+            journal.record(json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": "csistoragecapacities",
                 "version": "storage.k8s.io/v1", "namespace": null, "name": null, "code": 200, "message": null,
                 "revision": revision}));
         }
-        story.create_pod_and(&["the API server is now 1.20"]);
-        story.refuse_pod();
-        let oracle = story.judge.oracle.as_ref().expect("oracle");
+        journal.create_pod_and(&["the API server is now 1.20"]);
+        journal.reject_created_pod();
+        let oracle = journal.judge.oracle.as_ref().expect("oracle");
         let wrong = oracle.unsettled().into_iter();
         let refused = wrong.filter(|it| it.rule.id == "placement/wrongly-refused");
         assert_eq!(refused.count(), usize::from(has_read));
@@ -441,21 +441,21 @@ fn a_scheduler_that_never_listed_capacity_before_it_became_unserved_may_reject()
 
 #[test]
 fn a_scheduler_may_use_a_storage_capacity_flag_that_is_no_longer_served() {
-    for begins_anew in [false, true] {
+    for restarts_again in [false, true] {
         let releases = ["1.19", "1.18"].map(|release| json!({"release": {"to": release}}));
-        let mut story = begun_with(&releases);
-        let restart = |story: &mut Story| {
-            story.program("scheduler", "stopped");
-            story.program("scheduler", "started");
+        let mut journal = started_with(&releases);
+        let restart = |journal: &mut TestJournal| {
+            journal.record_process("scheduler", "stopped");
+            journal.record_process("scheduler", "started");
         };
-        story.create_pod_and(&["the API server is now 1.19"]);
-        restart(&mut story);
-        story.act("the API server is now 1.18");
-        if begins_anew {
-            restart(&mut story);
+        journal.create_pod_and(&["the API server is now 1.19"]);
+        restart(&mut journal);
+        journal.record_action("the API server is now 1.18");
+        if restarts_again {
+            restart(&mut journal);
         }
-        story.refuse_pod();
-        assert_eq!(story.is_needlessly_refused(), begins_anew);
+        journal.reject_created_pod();
+        assert_eq!(journal.reports_wrong_refusal(), restarts_again);
     }
 }
 
@@ -467,22 +467,22 @@ fn a_scheduler_uses_the_maximum_volume_sizes_that_it_was_served() {
             json!({"release": {"to": release, "gates": gate}}),
             json!({"release": {"to": "1.19"}}),
         ];
-        let mut story = begun_with(&releases);
+        let mut journal = started_with(&releases);
         let mut object = published("n1", 0);
         object["maximumVolumeSize"] = "5Gi".into();
         object.as_object_mut().expect("object").remove("capacity");
-        story.publish("publisher", "added", &object);
-        story.create_pod_and(&[&format!(
+        journal.commit_capacity("publisher", "added", &object);
+        journal.create_pod_and(&[&format!(
             "the API server is now {release}, CSIStorageCapacity=true"
         )]);
         let version = if is_shown { "v1beta1" } else { "v1alpha1" };
-        let revision = story.seq;
-        story.tell(json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": "csistoragecapacities",
+        let revision = journal.seq;
+        journal.record(json!({"fact": "request", "client": "scheduler", "verb": "list", "resource": "csistoragecapacities",
             "version": format!("storage.k8s.io/{version}"), "namespace": null, "name": null, "code": 200, "message": null,
             "revision": revision}));
-        story.act("the API server is now 1.19");
-        story.refuse_pod();
-        assert_eq!(story.is_needlessly_refused(), is_shown, "{release}");
+        journal.record_action("the API server is now 1.19");
+        journal.reject_created_pod();
+        assert_eq!(journal.reports_wrong_refusal(), is_shown, "{release}");
     }
 }
 
@@ -494,28 +494,29 @@ fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
         {"id": "b", "do": [cut, {"start": "publisher"}], "expect": "specification"},
     ]);
     for is_cut in [true, false] {
-        let mut story = begun_in(&json!({"deleteUnknownCapacity": true}), &steps);
+        let mut journal = started_in(&json!({"deleteUnknownCapacity": true}), &steps);
         for node in ["n1", "n2"] {
-            story.inquire(node);
-            story.publish(
+            journal.get_capacity_for(node);
+            journal.commit_capacity(
                 "publisher",
                 "added",
                 &published(node, if node == "n1" { 5 * GI } else { 0 }),
             );
         }
-        story.act("stop the publisher");
-        story.program("publisher", "stopped");
-        story.tell(json!({"fact": "stepActed", "step": 0}));
-        assert!(story.is_done_when_quiet());
-        story.tell(json!({"fact": "stepStarted", "step": 1}));
+        journal.record_action("stop the publisher");
+        journal.record_process("publisher", "stopped");
+        journal.record(json!({"fact": "stepActed", "step": 0}));
+        assert!(journal.is_done_when_quiet());
+        journal.record(json!({"fact": "stepStarted", "step": 1}));
         if is_cut {
-            story.act("the driver is told: GetCapacity is carried out, and cuts the connection, 3×");
+            journal
+                .record_action("the driver is told: GetCapacity is carried out, and cuts the connection, 3×");
         }
-        story.act("start the publisher");
-        story.program("publisher", "started");
-        story.publish("publisher", "deleted", &published("n1", 5 * GI));
+        journal.record_action("start the publisher");
+        journal.record_process("publisher", "started");
+        journal.commit_capacity("publisher", "deleted", &published("n1", 5 * GI));
         assert_eq!(
-            story.judge.failure.is_none(),
+            journal.judge.failure.is_none(),
             is_cut,
             "the driver received no call"
         );
@@ -524,17 +525,17 @@ fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
 
 #[test]
 fn an_unprovisioned_pvc_with_sufficient_capacity_has_a_row() {
-    let mut story = begun();
-    story.begin_with_a_pod();
-    story.workload(
+    let mut journal = started();
+    journal.begin_with_a_pod();
+    journal.commit_workload(
         "scheduler",
         "modified",
         "persistentvolumeclaims",
         &claim(Some("n1")),
     );
-    story.give_up();
-    assert_told(
-        &story.failure(),
+    journal.advance_until_failure();
+    assert_failure(
+        &journal.failure(),
         "volumes/not-provisioned",
         &["Claim(\"app-0\")", "bytes are available at"],
     );
@@ -542,14 +543,14 @@ fn an_unprovisioned_pvc_with_sufficient_capacity_has_a_row() {
 
 #[test]
 fn a_volume_uses_capacity_until_it_is_deleted() {
-    let mut story = begun();
+    let mut journal = started();
     let volume = |method: &str| {
         json!({"fact": "call", "method": method, "node": null, "segment": "n1", "parameters": {}, "volume": "v",
             "volumeId": "1", "placed": (method == "CreateVolume").then(|| json!({"segment": "n1", "bytes": 2 * GI})),
             "requiredBytes": null, "code": "OK", "message": null, "available": null, "maximum": null})
     };
-    let capacity = |story: &Story| {
-        let oracle = story.judge.oracle.as_ref().expect("oracle");
+    let capacity = |journal: &TestJournal| {
+        let oracle = journal.judge.oracle.as_ref().expect("oracle");
         let rows = oracle.demands().capacities.expect("expressible rows");
         rows[&("fast".to_owned(), "n1".to_owned())]
     };
@@ -559,9 +560,9 @@ fn a_volume_uses_capacity_until_it_is_deleted() {
             maximum: None,
         })
     };
-    assert_eq!(capacity(&story), gigabytes(5));
-    story.tell(volume("CreateVolume"));
-    assert_eq!(capacity(&story), gigabytes(3));
-    story.tell(volume("DeleteVolume"));
-    assert_eq!(capacity(&story), gigabytes(5));
+    assert_eq!(capacity(&journal), gigabytes(5));
+    journal.record(volume("CreateVolume"));
+    assert_eq!(capacity(&journal), gigabytes(3));
+    journal.record(volume("DeleteVolume"));
+    assert_eq!(capacity(&journal), gigabytes(5));
 }

@@ -6,7 +6,7 @@ use fake_csi::CutText;
 use serde::{Deserialize, Serialize};
 
 use super::Resolved;
-use super::driver_fault::which;
+use super::driver_fault::format_affected;
 use crate::plan::Action;
 use crate::plan::scope::Scope;
 use crate::scenario::{Role, duration};
@@ -103,28 +103,31 @@ fn is_zero(number: &u32) -> bool {
 
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &FaultSpec) -> Resolved {
     let rule = rule(spec)?;
-    let nameless = scope.faults.len() + 1;
-    let id = spec.id.clone().unwrap_or_else(|| format!("fault {nameless}"));
+    let number = scope.faults.len() + 1;
+    let id = spec.id.clone().unwrap_or_else(|| format!("fault {number}"));
     if !scope.faults.insert(id.clone()) {
         return Err(format!("an earlier fault has the id `{id}`; choose another `id`"));
     }
     let kills = spec.kill;
-    let then = if kills {
+    let kill_note = if kills {
         ", and whoever meets it is killed"
     } else {
         ""
     };
-    let of = [
+    let target = [
         spec.name.as_ref().map(|name| format!(" {name}")),
         spec.by.map(|role| format!(" by the {}", role.as_str())),
     ];
-    let of: String = of.into_iter().flatten().collect();
-    let which = which(spec.skip, spec.times);
+    let target: String = target.into_iter().flatten().collect();
+    let affected = format_affected(spec.skip, spec.times);
     let chance = spec
         .chance
         .map(|chance| format!(", with probability {}", chance.probability));
     let chance = chance.unwrap_or_default();
-    let note = format!("fault: {}{of}: {}{which}{chance}{then}", spec.api, rule.effect);
+    let note = format!(
+        "fault: {}{target}: {}{affected}{chance}{kill_note}",
+        spec.api, rule.effect
+    );
     Ok(vec![(Action::Fault { id, rule, kills }, note)])
 }
 
@@ -143,7 +146,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
 /// Parses the fault of a case into a fault rule.
 fn rule(spec: &FaultSpec) -> Result<Rule, String> {
     let rule = Rule {
-        on: on(spec)?,
+        on: request_match(spec)?,
         skip: spec.skip,
         times: spec.times,
         chance: spec.chance.map(|chance| Chance {
@@ -161,25 +164,25 @@ fn rule(spec: &FaultSpec) -> Result<Rule, String> {
     }
 }
 
-fn on(spec: &FaultSpec) -> Result<Match, String> {
-    let wrong = || {
+fn request_match(spec: &FaultSpec) -> Result<Match, String> {
+    let error = || {
         let verbs = Verb::ALL.map(Verb::as_str).join(", ");
         format!(
             "`{}` is not `<verb> <resource>` with verbs of {verbs}, joined by `|`, or `*`",
             spec.api
         )
     };
-    let (verbs, resource) = spec.api.split_once(' ').ok_or_else(wrong)?;
+    let (verbs, resource) = spec.api.split_once(' ').ok_or_else(error)?;
     let known = |word: &str| Verb::ALL.into_iter().find(|known| known.as_str() == word);
     let verbs = match verbs {
         "*" => Vec::new(),
         words => words
             .split('|')
-            .map(|word| known(word).ok_or_else(wrong))
+            .map(|word| known(word).ok_or_else(error))
             .collect::<Result<_, _>>()?,
     };
     Ok(Match {
-        client: spec.by.map(clients),
+        client: spec.by.map(client_pattern),
         verbs,
         resource: Some(resource.to_owned()).filter(|resource| resource != "*"),
         name: spec.name.clone(),
@@ -187,7 +190,7 @@ fn on(spec: &FaultSpec) -> Result<Match, String> {
 }
 
 /// Client name pattern of a role: the publisher on node n1 is named `publisher@n1`.
-fn clients(role: Role) -> String {
+fn client_pattern(role: Role) -> String {
     format!("{}*", role.as_str())
 }
 

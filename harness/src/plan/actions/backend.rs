@@ -10,7 +10,7 @@ use crate::scenario::{PoolSpec, Short};
 pub(super) fn resolve(scope: &Scope<'_>, pools: &BTreeMap<String, Option<Short<PoolSpec>>>) -> Resolved {
     let change = |(text, spec): (&String, &Option<Short<PoolSpec>>)| {
         let segment = scope.segments.parse(text)?;
-        scope.places.segment(&segment, &scope.segments)?;
+        scope.cluster_names.check_segment(&segment, &scope.segments)?;
         let (plan, note) = match spec {
             Some(spec) => (
                 Some(backend::storage(spec)?),
@@ -18,7 +18,7 @@ pub(super) fn resolve(scope: &Scope<'_>, pools: &BTreeMap<String, Option<Short<P
             ),
             None => (None, format!("backend {text} is gone")),
         };
-        Ok((Action::Pool(segment, plan), note))
+        Ok((Action::SetPool(segment, plan), note))
     };
     pools.iter().map(change).collect()
 }

@@ -6,11 +6,11 @@ use fake_csi::Method;
 use serde::Deserialize;
 
 use super::Resolved;
-use crate::expectation::names_of;
+use crate::expectation::response_names;
 use crate::plan::scope::Scope;
 use crate::plan::vocabulary::names;
 use crate::plan::{Action, CsiCall, CsiCallKind};
-use crate::scenario::{AnswerSpec, Expression, Short};
+use crate::scenario::{Expression, ResponseSpec, Short};
 
 /// A CSI call by the harness, through the socket that publishers use.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,11 +36,11 @@ pub struct CsiCallSpec {
     pub of: Option<String>,
     /// GetCapacity: repeats the call until the response matches, for up to 10 s, as drivers may update late; stores the last response.
     #[serde(default)]
-    pub until: AnswerSpec,
+    pub until: ResponseSpec,
 }
 
 /// Calls without arguments.
-const PLAIN: [Method; 5] = [
+const WITHOUT_ARGUMENTS: [Method; 5] = [
     Method::GetPluginInfo,
     Method::GetPluginCapabilities,
     Method::Probe,
@@ -50,15 +50,17 @@ const PLAIN: [Method; 5] = [
 
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &CsiCallSpec) -> Resolved {
     let kind = kind(scope, spec)?;
-    let figures = BTreeMap::from([(spec.name.clone(), spec.until.clone())]);
-    let mut others = names_of(&figures).into_iter().filter(|name| *name != spec.name);
-    others.try_for_each(|name| scope.known_answer(name))?;
+    let expected = BTreeMap::from([(spec.name.clone(), spec.until.clone())]);
+    let mut others = response_names(&expected)
+        .into_iter()
+        .filter(|name| *name != spec.name);
+    others.try_for_each(|name| scope.known_response(name))?;
     let segment = spec
         .segment
         .as_deref()
         .map(|text| scope.segments.parse(text))
         .transpose()?;
-    if !scope.answers.insert(spec.name.clone()) {
+    if !scope.responses.insert(spec.name.clone()) {
         return Err(format!(
             "another `callDriver` has the name `{}` already; choose another name",
             spec.name
@@ -83,8 +85,8 @@ fn kind(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
         Some(Method::GetCapacity) => CsiCallKind::Capacity(parameters(scope, spec)?),
         Some(Method::CreateVolume) => {
             let size = spec.size.as_ref().ok_or_else(|| needs("size"))?.0.clone();
-            for name in size.answers() {
-                scope.known_answer(name)?;
+            for name in size.responses() {
+                scope.known_response(name)?;
             }
             CsiCallKind::Create {
                 volume: spec.volume.clone().ok_or_else(|| needs("volume"))?,
@@ -94,12 +96,12 @@ fn kind(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
         }
         Some(Method::DeleteVolume) => {
             let of = spec.of.clone().ok_or_else(|| needs("of"))?;
-            scope.known_answer(&of)?;
+            scope.known_response(&of)?;
             CsiCallKind::Delete(of)
         }
-        Some(plain) if PLAIN.contains(&plain) => CsiCallKind::Plain(plain),
+        Some(plain) if WITHOUT_ARGUMENTS.contains(&plain) => CsiCallKind::Plain(plain),
         _ => {
-            let (call, calls) = (&spec.call, PLAIN.map(Method::as_str).join(", "));
+            let (call, calls) = (&spec.call, WITHOUT_ARGUMENTS.map(Method::as_str).join(", "));
             return Err(format!(
                 "`{call}` is not supported; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
             ));
@@ -125,11 +127,11 @@ fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, 
 /// Rejects keys that the method does not have, as they would be ignored silently.
 fn check_keys(spec: &CsiCallSpec, method: Option<Method>) -> Result<(), String> {
     let is = |wanted| method == Some(wanted);
-    let is_about_room = is(Method::GetCapacity) || is(Method::CreateVolume);
+    let is_about_storage = is(Method::GetCapacity) || is(Method::CreateVolume);
     let keys = [
-        ("class", spec.class.is_some(), is_about_room),
-        ("parameters", !spec.parameters.is_empty(), is_about_room),
-        ("segment", spec.segment.is_some(), is_about_room),
+        ("class", spec.class.is_some(), is_about_storage),
+        ("parameters", !spec.parameters.is_empty(), is_about_storage),
+        ("segment", spec.segment.is_some(), is_about_storage),
         ("volume", spec.volume.is_some(), is(Method::CreateVolume)),
         ("size", spec.size.is_some(), is(Method::CreateVolume)),
         ("of", spec.of.is_some(), is(Method::DeleteVolume)),

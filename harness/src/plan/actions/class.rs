@@ -21,7 +21,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, action: &ClassAction) -> Resolved {
     Ok(vec![match action {
         ClassAction::Create(spec) => create(scope.class(spec), "class", &spec.name),
         ClassAction::Delete(name) => {
-            scope.known.deleted_class(name)?;
+            scope.defined.check_deleted_class(name)?;
             let target = cluster_wide("storageclasses", name);
             (Action::Delete(target), format!("delete class {name}"))
         }

@@ -28,20 +28,23 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
             .get_or_insert_with(|| "scripted by the case".to_owned());
     }
     let id = spec.id.take();
-    let rule = spec.resolve(|text| scope.segments.parse(&text), |size| figure(&size))?;
+    let rule = spec.resolve(|text| scope.segments.parse(&text), |size| to_int64(&size))?;
     if let Some(id) = &id
-        && !scope.scripts.insert(id.clone())
+        && !scope.driver_faults.insert(id.clone())
     {
         return Err(format!(
             "an earlier `driverFault` has the id `{id}`; choose another `id`"
         ));
     }
-    let note = format!("the driver is told: {rule}{}", which(rule.skip, rule.times));
-    Ok(vec![(Action::Script { id, rule }, note)])
+    let note = format!(
+        "the driver is told: {rule}{}",
+        format_affected(rule.skip, rule.times)
+    );
+    Ok(vec![(Action::DriverFault { id, rule }, note)])
 }
 
 pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
-    if !scope.scripts.contains(id) {
+    if !scope.driver_faults.contains(id) {
         return Err(format!(
             "no earlier `driverFault` has the id `{id}`; use the `id` of one"
         ));
@@ -51,7 +54,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
 }
 
 /// Formats which of the matching calls or requests a fault affects.
-pub(super) fn which(skip: u32, times: Option<u32>) -> String {
+pub(super) fn format_affected(skip: u32, times: Option<u32>) -> String {
     let skip = match skip {
         0 => String::new(),
         skip => format!(", after {skip} more"),
@@ -61,7 +64,7 @@ pub(super) fn which(skip: u32, times: Option<u32>) -> String {
 }
 
 /// Converts a size to int64, the type of CSI capacity fields.
-fn figure(size: &Size) -> Result<i64, String> {
+fn to_int64(size: &Size) -> Result<i64, String> {
     let out_of_range = |_| {
         format!(
             "`{size}` does not fit into an int64, the type of CSI capacity fields; write a size such as 30Gi"

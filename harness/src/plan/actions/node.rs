@@ -122,9 +122,9 @@ fn register(scope: &Scope<'_>, spec: &RegisterSpec) -> Resolved {
     if let Some(order) = spec.labels {
         let labels: BTreeMap<String, String> = scope.segments.usual(name).into_iter().collect();
         let merge = json!({"metadata": {"labels": labels}});
-        let place = if order == LabelOrder::First { 0 } else { 1 };
+        let index = if order == LabelOrder::First { 0 } else { 1 };
         let note = format!("label node {name} with its segment");
-        list.insert(place, (Action::Merge(cluster_wide("nodes", name), merge), note));
+        list.insert(index, (Action::Merge(cluster_wide("nodes", name), merge), note));
     }
     Ok(list)
 }

@@ -61,11 +61,11 @@ pub(super) fn resolve_delete(scope: &mut Scope<'_>, action: &DeleteAction) -> Re
             labels,
         } => return delete_all(resource, namespace.as_deref(), labels),
         DeleteAction::Pod(name) => {
-            scope.known.deleted_pod(name)?;
+            scope.defined.check_deleted_pod(name)?;
             ("pods", Some(WORKLOADS), name)
         }
         DeleteAction::Claim(name) => {
-            scope.known.deleted_claim(name)?;
+            scope.defined.check_deleted_claim(name)?;
             ("persistentvolumeclaims", Some(WORKLOADS), name)
         }
         DeleteAction::Object {
@@ -106,18 +106,18 @@ pub(super) fn resolve_merge(_: &mut Scope<'_>, spec: &MergeSpec) -> Resolved {
 
 pub(super) fn resolve_replace(scope: &mut Scope<'_>, spec: &ReplaceSpec) -> Resolved {
     scope.class_object(&spec.object);
-    scope.trial.kind(&spec.object)?;
+    scope.dry_run.check_kind(&spec.object)?;
     Ok(vec![replace(spec)])
 }
 
 pub(super) fn resolve_apply(scope: &mut Scope<'_>, spec: &ApplySpec) -> Resolved {
     scope.class_object(&spec.object);
-    scope.trial.kind(&spec.object)?;
+    scope.dry_run.check_kind(&spec.object)?;
     Ok(vec![apply(spec)])
 }
 
 pub(super) fn resolve_object(scope: &mut Scope<'_>, object: &Value) -> Resolved {
-    scope.would_take(object)?;
+    scope.check_accepted(object)?;
     Ok(vec![create_object(object)])
 }
 

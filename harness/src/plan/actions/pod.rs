@@ -77,24 +77,28 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
     let mut list = Vec::new();
     let mut mounted = Vec::new();
     for (index, claim) in spec.claims.iter().enumerate() {
-        only_mounted(claim)?;
+        reject_unused_settings(claim)?;
         let name = claim
             .name
             .clone()
             .unwrap_or_else(|| format!("{}-{index}", spec.name));
         if claim.class.is_some() || claim.size.is_some() {
-            list.push(create(claim_object(&name, complete(claim)?), "claim", &name));
+            list.push(create(
+                claim_object(&name, require_class_and_size(claim)?),
+                "claim",
+                &name,
+            ));
         } else if claim.name.is_none() {
             return Err("a claim of a pod has either a `name` that exists, or `class` and `size`".to_owned());
         }
         mounted.push(name);
     }
     for (index, claim) in spec.ephemeral.iter().enumerate() {
-        complete(claim)?;
+        require_class_and_size(claim)?;
         if let Some(name) = &claim.name {
-            let made = ephemeral_claim_name(&spec.name, &ephemeral_volume(index));
+            let claim_name = ephemeral_claim_name(&spec.name, &ephemeral_volume(index));
             return Err(format!(
-                "`name: {name}` of an ephemeral volume has no effect: its claim is called after pod and volume, `{made}`; remove it"
+                "`name: {name}` of an ephemeral volume has no effect: its claim is called after pod and volume, `{claim_name}`; remove it"
             ));
         }
     }
@@ -106,13 +110,13 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
 fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
     // An empty name means a PVC without class.
     if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
-        scope.known.claimed_class(class)?;
+        scope.defined.check_claimed_class(class)?;
     }
     if let Some(snapshot) = &claim.snapshot {
         if claim.copy_of.is_some() {
             return Err("a claim has either `copyOf` or `snapshot`; remove one".to_owned());
         }
-        scope.known.snapshot(snapshot)?;
+        scope.defined.check_snapshot(snapshot)?;
     }
     match &claim.size {
         Some(size) if size.bytes() < 1 => Err(format!(
@@ -123,7 +127,7 @@ fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
 }
 
 /// Rejects settings of an existing PVC that a pod only mounts (no class, no size), as they would have no effect.
-fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
+fn reject_unused_settings(claim: &ClaimSpec) -> Result<(), String> {
     let ClaimSpec {
         name: Some(name),
         class: None,
@@ -151,7 +155,7 @@ fn only_mounted(claim: &ClaimSpec) -> Result<(), String> {
 }
 
 /// Checks that a PVC created with a pod has class and size.
-fn complete(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
+fn require_class_and_size(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
     match (&spec.class, &spec.size) {
         (Some(_), Some(_)) => Ok(spec),
         _ => Err("a claim needs `class` and `size`".to_owned()),
@@ -173,8 +177,8 @@ fn claim_spec(spec: &ClaimSpec) -> Value {
             VolumeMode::Block => "Block".into(),
         };
     }
-    if let Some(original) = &spec.copy_of {
-        claim["dataSource"] = json!({"kind": "PersistentVolumeClaim", "name": original});
+    if let Some(source) = &spec.copy_of {
+        claim["dataSource"] = json!({"kind": "PersistentVolumeClaim", "name": source});
     }
     if let Some(snapshot) = &spec.snapshot {
         claim["dataSource"] = json!({"apiGroup": SNAPSHOT_GROUP, "kind": "VolumeSnapshot", "name": snapshot});

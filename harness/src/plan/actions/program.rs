@@ -20,34 +20,34 @@ pub(super) fn resolve_start(_: &mut Scope<'_>, role: &Role) -> Resolved {
 
 pub(super) fn resolve_publisher(scope: &mut Scope<'_>, spec: &PublisherSpec) -> Resolved {
     settings::owner_level(*spec, scope.cluster.mode)?;
-    let note = format!("start the publisher anew{}", of_publisher(*spec));
-    Ok(vec![(Action::Republish(*spec), note)])
+    let note = format!("start the publisher anew{}", format_publisher(*spec));
+    Ok(vec![(Action::RestartPublisher(*spec), note)])
 }
 
 pub(super) fn resolve_scheduler(_: &mut Scope<'_>, spec: &SchedulerSpec) -> Resolved {
-    let note = format!("start the scheduler anew{}", of_scheduler(spec));
-    Ok(vec![(Action::Reschedule(spec.clone()), note)])
+    let note = format!("start the scheduler anew{}", format_scheduler(spec));
+    Ok(vec![(Action::RestartScheduler(spec.clone()), note)])
 }
 
 /// Formats the publisher's non-default settings.
-fn of_publisher(spec: PublisherSpec) -> String {
+fn format_publisher(spec: PublisherSpec) -> String {
     let settings = Settings {
         publisher: spec,
         ..Settings::default()
     };
-    unusual(Role::Publisher, &settings)
+    format_non_defaults(Role::Publisher, &settings)
 }
 
 /// Formats the scheduler's non-default settings.
-fn of_scheduler(spec: &SchedulerSpec) -> String {
+fn format_scheduler(spec: &SchedulerSpec) -> String {
     let settings = Settings {
         scheduler: spec.clone(),
         ..Settings::default()
     };
-    unusual(Role::Scheduler, &settings)
+    format_non_defaults(Role::Scheduler, &settings)
 }
 
-fn unusual(role: Role, settings: &Settings) -> String {
+fn format_non_defaults(role: Role, settings: &Settings) -> String {
     // Actions of stored journals are found by their text, which has the old names.
     let name = |setting: &Setting| old_of(setting.name).unwrap_or(setting.name);
     let values = of_role(role).map(|setting| (name(setting), setting.value(settings)));

@@ -1,6 +1,6 @@
 //! SVG sequence diagram: one column per participant, time downwards, one arrow per fact. The harness selects the facts.
 
-use harness::report::{Lane, Moment, Scene, scene};
+use harness::report::{Message, Participant, SequenceDiagram, sequence_diagram};
 use maud::{Markup, html};
 
 use super::super::CaseRecord;
@@ -24,9 +24,9 @@ const LINES: usize = 3;
 
 /// The diagram with its caption; empty without facts.
 pub(super) fn figure(story: &Story, case: &CaseRecord) -> Markup {
-    let scene = scene(&story.facts, &story.failure);
+    let diagram = sequence_diagram(&story.facts, &story.failure);
     html! {
-        @if !scene.moments.is_empty() {
+        @if !diagram.messages.is_empty() {
             figure {
                 figcaption {
                     h4 { "Requests, events and calls between programs" }
@@ -35,25 +35,25 @@ pub(super) fn figure(story: &Story, case: &CaseRecord) -> Markup {
                          full dot."
                     }
                 }
-                div.wide { (drawing(&scene, &anchor(case))) }
+                div.wide { (drawing(&diagram, &anchor(case))) }
             }
         }
     }
 }
 
-fn drawing(scene: &Scene, id: &str) -> Markup {
+fn drawing(diagram: &SequenceDiagram, id: &str) -> Markup {
     let mut y = HEAD + SPACE;
-    let rows: Vec<(&Moment, Vec<String>, usize)> = scene
-        .moments
+    let rows: Vec<(&Message, Vec<String>, usize)> = diagram
+        .messages
         .iter()
-        .map(|moment| {
-            let (lines, at) = (wrap(&plain(&moment.text)), y);
+        .map(|message| {
+            let (lines, at) = (wrap(&plain(&message.text)), y);
             y += lines.len() * LINE + SPACE;
-            (moment, lines, at)
+            (message, lines, at)
         })
         .collect();
     let height = y;
-    let width = TIMES + scene.lanes.len() * COLUMN + LETTERS * LETTER;
+    let width = TIMES + diagram.participants.len() * COLUMN + LETTERS * LETTER;
     html! {
         svg.diagram viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
             aria-label={ "Space-time diagram of " (id) "; the text below contains the same facts" } {
@@ -61,24 +61,24 @@ fn drawing(scene: &Scene, id: &str) -> Markup {
                 marker id={ "tip-" (id) } viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9"
                     markerUnits="userSpaceOnUse" orient="auto" { path.tip d="M0 0L8 4L0 8z" {} }
             }
-            @for (at, lane) in scene.lanes.iter().enumerate() {
+            @for (at, participant) in diagram.participants.iter().enumerate() {
                 @let x = middle(at);
                 line.lane x1=(x) y1=(HEAD) x2=(x) y2=(height) {}
-                text.lane-name x=(x) y="18" { (name(lane)) }
+                text.lane-name x=(x) y="18" { (name(participant)) }
             }
-            @for (moment, lines, y) in &rows { (row(moment, lines, &scene.lanes, *y, id)) }
+            @for (message, lines, y) in &rows { (row(message, lines, &diagram.participants, *y, id)) }
         }
     }
 }
 
-fn middle(lane: usize) -> usize {
-    TIMES + lane * COLUMN + COLUMN / 2
+fn middle(participant: usize) -> usize {
+    TIMES + participant * COLUMN + COLUMN / 2
 }
 
 /// Clips the name to the column; a tooltip shows it in full.
-fn name(lane: &Lane) -> Markup {
+fn name(participant: &Participant) -> Markup {
     const FITTING: usize = 13;
-    let name = lane.name();
+    let name = participant.name();
     html! {
         @match name.char_indices().nth(FITTING) {
             Some((end, _)) => { title { (name) } (name[..end]) "…" }
@@ -87,15 +87,22 @@ fn name(lane: &Lane) -> Markup {
     }
 }
 
-fn row(moment: &Moment, lines: &[String], lanes: &[Lane], y: usize, id: &str) -> Markup {
-    let place = |lane: &Lane| middle(lanes.iter().position(|other| other == lane).unwrap_or_default());
-    let (from, to) = (place(&moment.from), place(&moment.to));
+fn row(message: &Message, lines: &[String], participants: &[Participant], y: usize, id: &str) -> Markup {
+    let place = |participant: &Participant| {
+        middle(
+            participants
+                .iter()
+                .position(|other| other == participant)
+                .unwrap_or_default(),
+        )
+    };
+    let (from, to) = (place(&message.from), place(&message.to));
     let (base, line) = (y + LINE - 4, y + LINE / 2);
     let end = if from < to { to - 2 } else { to + 2 };
-    let text_from = TIMES + lanes.len() * COLUMN;
+    let text_from = TIMES + participants.len() * COLUMN;
     html! {
-        g.fact.decides[moment.decides] {
-            text.time x=(TIMES - 12) y=(base) { (format_args!("{:+.3}", moment.seconds)) }
+        g.fact.decides[message.decides] {
+            text.time x=(TIMES - 12) y=(base) { (format_args!("{:+.3}", message.seconds)) }
             circle cx=(from) cy=(line) r="4" {}
             @if from != to {
                 line x1=(from) y1=(line) x2=(end) y2=(line) marker-end={ "url(#tip-" (id) ")" } {}

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use harness::journal::What;
 use harness::judge::{RowState, Subject};
-use harness::report::{Point, Quantity, Series, format_bytes, series};
+use harness::report::{CapacityField, Point, Series, format_bytes, series};
 use maud::{Markup, html};
 
 use super::super::CaseRecord;
@@ -80,7 +80,7 @@ struct Scale {
 
 impl Scale {
     fn of(series: &Series, end_us: u64) -> Self {
-        let points = [&series.truth, &series.published, &series.answered];
+        let points = [&series.truth, &series.published, &series.reported];
         let values = points.into_iter().flatten().filter_map(|point| point.bytes);
         Scale {
             end_us: (end_us as f64).max(1.0),
@@ -107,9 +107,9 @@ fn px(pixels: f64) -> String {
 fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseRecord) -> Markup {
     let end_us = story.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
-    let what = match series.quantity {
-        Quantity::Capacity => "capacity",
-        Quantity::Maximum => "maximum volume size",
+    let what = match series.field {
+        CapacityField::Capacity => "capacity",
+        CapacityField::Maximum => "maximum volume size",
     };
     let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     let wanted = match want {
@@ -127,7 +127,7 @@ fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseR
                 (frame(series, story, &scale))
                 path.truth d=(steps(&series.truth, &scale, end_us)) {}
                 path.published d=(steps(&series.published, &scale, end_us)) {}
-                (answers(&series.answered, &scale))
+                (answers(&series.reported, &scale))
             }
         }
     }
@@ -214,7 +214,7 @@ fn ticks(series: &Series, scale: &Scale) -> Vec<i128> {
         .truth
         .iter()
         .chain(&series.published)
-        .chain(&series.answered);
+        .chain(&series.reported);
     let mut values: Vec<i128> = points.filter_map(|point| point.bytes).chain([0]).collect();
     values.sort_unstable();
     values.dedup();

@@ -19,7 +19,7 @@ use super::walk::Walk;
 impl Walk<'_> {
     pub(crate) async fn act(&mut self, action: &Action) {
         match action {
-            Action::Pool(segment, storage) => self.plugin.set_pool(segment, storage.as_ref()),
+            Action::SetPool(segment, storage) => self.plugin.set_pool(segment, storage.as_ref()),
             Action::Create(object) => self.create(object),
             Action::Merge(target, patch) => {
                 for (resource, namespace, name) in self.cluster.targets(self.plan, target) {
@@ -50,7 +50,7 @@ impl Walk<'_> {
                 let patch = json!({"spec": {"drivers": drivers}});
                 self.cluster.merge("csinodes", "", node, &patch);
             }
-            Action::Script { id, rule } => self.plugin.script(id.as_ref(), rule),
+            Action::DriverFault { id, rule } => self.plugin.script(id.as_ref(), rule),
             Action::RemoveDriverFault(name) => self.plugin.unscript(name),
             Action::CsiCall(call) => {
                 if matches!(call.kind, CsiCallKind::Create { .. } | CsiCallKind::Delete(_)) {
@@ -63,8 +63,8 @@ impl Walk<'_> {
             Action::Start(Role::Driver) => self.plugin.is_down = false,
             Action::Stop(role) => drop(self.active.remove(role)),
             Action::Start(role) => drop(self.active.insert(*role)),
-            Action::Reschedule(spec) => self.cluster.world.scheduler = scheduler(spec),
-            Action::Republish(_) => self.lose(LeftOut::Settings),
+            Action::RestartScheduler(spec) => self.cluster.world.scheduler = scheduler(spec),
+            Action::RestartPublisher(_) => self.lose(LeftOut::Settings),
             Action::Fault { id, rule, kills } => {
                 if *kills {
                     self.lose(LeftOut::Killed);

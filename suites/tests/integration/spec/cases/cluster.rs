@@ -120,7 +120,7 @@ impl Cluster {
             )],
             Target::Labelled(labelled) => {
                 let of_kind = self.objects.iter().filter(|((resource, namespace, _), object)| {
-                    *resource == labelled.resource && labelled.means(namespace, object)
+                    *resource == labelled.resource && labelled.selects(namespace, object)
                 });
                 of_kind.map(|(key, _)| key.clone()).collect()
             }

@@ -7,7 +7,7 @@ use capacity_spec::objects::{self, Demand};
 use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Question, World};
 use capacity_types::{CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Segment};
-use suites::harness::expectation::{Place, Row, Rows};
+use suites::harness::expectation::{ExpectedNode, Row, Rows};
 use suites::harness::plan::{NAMESPACE, Plan};
 
 /// Result of a comparison.
@@ -193,13 +193,15 @@ fn new(
 }
 
 /// The difference between the expected placement of a pod and the allowed nodes.
-pub(crate) fn placement(best: &BTreeSet<String>, place: &Place) -> Option<String> {
+pub(crate) fn placement(best: &BTreeSet<String>, place: &ExpectedNode) -> Option<String> {
     match place {
-        Place::Refused => (!best.is_empty()).then(|| format!("wanted nowhere, allowed on {best:?}")),
-        Place::Anywhere => best
+        ExpectedNode::Unschedulable => {
+            (!best.is_empty()).then(|| format!("wanted nowhere, allowed on {best:?}"))
+        }
+        ExpectedNode::Any => best
             .is_empty()
             .then(|| "wanted anywhere, allowed nowhere".to_owned()),
-        Place::On(nodes) => {
+        ExpectedNode::OneOf(nodes) => {
             let nodes: BTreeSet<String> = nodes.iter().cloned().collect();
             (nodes != *best).then(|| format!("wanted on {nodes:?}, allowed on {best:?}"))
         }

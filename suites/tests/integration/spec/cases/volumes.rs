@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capacity_spec::world::{Binding, Claim, NamespacedName, PodVolume, StorageClass, Volume};
 use capacity_types::{Arithmetic, Segment, segment};
 use serde_json::{Value, json};
-use suites::harness::expectation::{Place, Predicate};
+use suites::harness::expectation::{ExpectedNode, Predicate};
 use suites::harness::plan::Step;
 use suites::harness::scenario::Role;
 
@@ -233,7 +233,7 @@ impl Walk<'_> {
 fn is_wanted(step: &Step, pod: &NamespacedName, node: &str) -> bool {
     step.expect.iter().all(|expect| match &expect.predicate {
         Predicate::Placement(pods) => match pods.0.get(&pod.name) {
-            Some(Place::On(nodes)) => nodes.iter().any(|it| it == node),
+            Some(ExpectedNode::OneOf(nodes)) => nodes.iter().any(|it| it == node),
             _ => true,
         },
         _ => true,

@@ -6,7 +6,7 @@ use capacity_spec::placement::{Decision, View};
 use capacity_spec::world::{Api, NamespacedName, Release};
 use capacity_types::Segment;
 use serde_json::Value;
-use suites::harness::expectation::{Expect, Place, Predicate};
+use suites::harness::expectation::{Expect, ExpectedNode, Predicate};
 use suites::harness::plan::{Action, NAMESPACE, Plan, Step};
 use suites::harness::scenario::Role;
 
@@ -160,14 +160,14 @@ impl<'p> Walk<'p> {
                 None => compare::capacities(self.plan, &self.cluster.world, &capacities.0),
             }],
             Predicate::Placement(pods) => {
-                let of_pod = |(pod, place): (&String, &Place)| self.compare_pod(pod, place);
+                let of_pod = |(pod, place): (&String, &ExpectedNode)| self.compare_pod(pod, place);
                 pods.0.iter().map(of_pod).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn compare_pod(&self, pod: &str, place: &Place) -> Compared {
+    fn compare_pod(&self, pod: &str, place: &ExpectedNode) -> Compared {
         if !self.plan.scheduler.bug_compatible.is_empty() {
             return Compared::LeftOut(LeftOut::Deviation);
         }

@@ -11,17 +11,17 @@ use crate::journal::{CallFact, RequestFact, What, micros};
 
 /// Errors without a later success of the same attempt.
 #[derive(Debug, Default)]
-pub(super) struct Troubles {
-    open: HashMap<Attempt, Open>,
+pub(super) struct UnrecoveredErrors {
+    open: HashMap<Attempt, OpenError>,
     /// Journal time of the last recovery.
-    ended_us: u64,
+    recovered_us: u64,
     /// Journal time at which the last delay ends.
-    late_us: u64,
+    delay_ends_us: u64,
 }
 
 /// One or several errors of the same attempt.
 #[derive(Debug)]
-struct Open {
+struct OpenError {
     /// Journal time of the last error.
     at_us: u64,
     /// Number of successes needed. A program may have several watches of a resource, each of which must restart.
@@ -41,71 +41,77 @@ enum Attempt {
     /// A CSI call about a volume: method and name.
     Call(Method, String),
     /// An extender call: verb and pod.
-    Question(String, String),
+    Extender(String, String),
     /// An attempt that may have been carried out, or cannot be identified: a later success may belong to another attempt.
-    Lasting,
+    Unidentified,
 }
 
 /// Outcome of an attempt.
 #[derive(Clone, Copy)]
-enum Ending {
-    Done,
+enum Outcome {
+    Succeeded,
     /// Rejected because of its content: neither an error nor a recovery.
-    Refused,
+    Rejected,
     Failed,
 }
 
-impl Ending {
-    fn of(is_well: bool) -> Self {
-        if is_well { Ending::Done } else { Ending::Failed }
+impl Outcome {
+    fn of(is_success: bool) -> Self {
+        if is_success {
+            Outcome::Succeeded
+        } else {
+            Outcome::Failed
+        }
     }
 }
 
-impl Troubles {
+impl UnrecoveredErrors {
     /// Processes a fact.
     pub(super) fn apply(&mut self, what: &What, at_us: u64) {
         match what {
-            What::Fault(fault) => match of_fault(fault) {
-                Stopped::For(microseconds) => self.late_us = self.late_us.max(at_us + microseconds),
-                Stopped::Wholly(attempt) => self.fail(attempt, at_us),
-                Stopped::Ended(watch) => {
-                    let open = self.open.entry(watch).or_insert(Open { at_us, times: 0 });
+            What::Fault(fault) => match fault_impact(fault) {
+                FaultImpact::Delayed(microseconds) => {
+                    self.delay_ends_us = self.delay_ends_us.max(at_us + microseconds)
+                }
+                FaultImpact::Failed(attempt) => self.fail(attempt, at_us),
+                FaultImpact::WatchEnded(watch) => {
+                    let open = self.open.entry(watch).or_insert(OpenError { at_us, times: 0 });
                     open.at_us = at_us;
                     open.times += 1;
                 }
             },
             What::Request(request) => {
-                let ending = match request.code {
-                    429 | 500.. => Ending::Failed,
-                    400.. => Ending::Refused,
+                let outcome = match request.code {
+                    429 | 500.. => Outcome::Failed,
+                    400.. => Outcome::Rejected,
                     // A watch from an expired revision starts with status 200, and its first event is the error.
-                    _ if request.verb == Verb::Watch && request.revision.is_none() => Ending::Refused,
-                    _ => Ending::Done,
+                    _ if request.verb == Verb::Watch && request.revision.is_none() => Outcome::Rejected,
+                    _ => Outcome::Succeeded,
                 };
-                self.note(ending, at_us, || of_request(request));
+                self.record(outcome, at_us, || request_attempt(request));
             }
             What::Call(call) => {
                 // A negative capacity is unusable: a publisher retries as after an error.
-                let is_sound = call.available.is_none_or(|bytes| bytes >= 0);
-                self.note(Ending::of(call.is_answered() && is_sound), at_us, || {
-                    of_call(call)
+                let is_usable = call.available.is_none_or(|bytes| bytes >= 0);
+                self.record(Outcome::of(call.is_answered() && is_usable), at_us, || {
+                    call_attempt(call)
                 });
             }
-            What::Extender(question) => {
-                let attempt = || Attempt::Question(question.verb.clone(), question.pod.clone());
-                self.note(Ending::of(question.error.is_none()), at_us, attempt);
+            What::Extender(call) => {
+                let attempt = || Attempt::Extender(call.verb.clone(), call.pod.clone());
+                self.record(Outcome::of(call.error.is_none()), at_us, attempt);
             }
             _ => {}
         }
     }
 
     /// Records unseen errors of calls: a stopped driver records none.
-    pub(super) fn unseen(&mut self, at_us: u64) {
-        self.fail(Attempt::Lasting, at_us);
+    pub(super) fn add_unrecorded(&mut self, at_us: u64) {
+        self.fail(Attempt::Unidentified, at_us);
     }
 
     fn fail(&mut self, attempt: Attempt, at_us: u64) {
-        let open = self.open.entry(attempt).or_insert(Open { at_us, times: 1 });
+        let open = self.open.entry(attempt).or_insert(OpenError { at_us, times: 1 });
         open.at_us = at_us;
     }
 
@@ -114,52 +120,52 @@ impl Troubles {
             open.times -= 1;
             if open.times == 0 {
                 self.open.remove(attempt);
-                self.ended_us = at_us;
+                self.recovered_us = at_us;
             }
         }
     }
 
     /// Without previous errors most attempts succeed, so the attempt is built only if needed.
-    fn note(&mut self, ending: Ending, at_us: u64, attempt: impl FnOnce() -> Attempt) {
-        match ending {
-            Ending::Failed => self.fail(attempt(), at_us),
-            Ending::Done if !self.open.is_empty() => match attempt() {
-                Attempt::Lasting => {}
+    fn record(&mut self, outcome: Outcome, at_us: u64, attempt: impl FnOnce() -> Attempt) {
+        match outcome {
+            Outcome::Failed => self.fail(attempt(), at_us),
+            Outcome::Succeeded if !self.open.is_empty() => match attempt() {
+                Attempt::Unidentified => {}
                 attempt => self.succeed(&attempt, at_us),
             },
-            Ending::Done | Ending::Refused => {}
+            Outcome::Succeeded | Outcome::Rejected => {}
         }
     }
 
     /// Journal time at which the last delay ends.
-    pub(super) fn late_us(&self) -> u64 {
-        self.late_us
+    pub(super) fn delay_ends_us(&self) -> u64 {
+        self.delay_ends_us
     }
 
     /// Journal time of the last recovery.
-    pub(super) fn ended_us(&self) -> u64 {
-        self.ended_us
+    pub(super) fn recovered_us(&self) -> u64 {
+        self.recovered_us
     }
 
     /// Journal time of the last unrecovered error.
-    pub(super) fn last_us(&self) -> Option<u64> {
+    pub(super) fn last_error_us(&self) -> Option<u64> {
         self.open.values().map(|open| open.at_us).max()
     }
 }
 
 /// Effect of a fault on an attempt.
-enum Stopped {
+enum FaultImpact {
     /// Delays it by this many microseconds.
-    For(u64),
+    Delayed(u64),
     /// Fails it, so that it must be retried.
-    Wholly(Attempt),
+    Failed(Attempt),
     /// Ends this watch, so that it must restart.
-    Ended(Attempt),
+    WatchEnded(Attempt),
 }
 
-fn of_fault(fault: &AppliedFault) -> Stopped {
+fn fault_impact(fault: &AppliedFault) -> FaultImpact {
     if let Some(delay) = fault.delay() {
-        return Stopped::For(micros(delay));
+        return FaultImpact::Delayed(micros(delay));
     }
     let request = fault
         .verb
@@ -171,15 +177,15 @@ fn of_fault(fault: &AppliedFault) -> Stopped {
             name: fault.name.clone(),
         });
     match (&fault.effect, request) {
-        (Effect::EndWatch { after_events: 0 }, Some(watch)) => Stopped::Ended(watch),
-        (Effect::Status { .. } | Effect::Disconnect, Some(request)) => Stopped::Wholly(request),
-        _ => Stopped::Wholly(Attempt::Lasting),
+        (Effect::EndWatch { after_events: 0 }, Some(watch)) => FaultImpact::WatchEnded(watch),
+        (Effect::Status { .. } | Effect::Disconnect, Some(request)) => FaultImpact::Failed(request),
+        _ => FaultImpact::Failed(Attempt::Unidentified),
     }
 }
 
-fn of_request(request: &RequestFact) -> Attempt {
+fn request_attempt(request: &RequestFact) -> Attempt {
     match (request.verb, &request.name) {
-        (Verb::Create, None) => Attempt::Lasting,
+        (Verb::Create, None) => Attempt::Unidentified,
         (verb, name) => Attempt::Request {
             client: Some(request.client.clone()),
             verb,
@@ -190,9 +196,9 @@ fn of_request(request: &RequestFact) -> Attempt {
 }
 
 /// GetCapacity calls cannot be distinguished: classes with equal parameters cause the same call.
-fn of_call(call: &CallFact) -> Attempt {
+fn call_attempt(call: &CallFact) -> Attempt {
     match &call.volume {
         Some(volume) => Attempt::Call(call.method, volume.clone()),
-        None => Attempt::Lasting,
+        None => Attempt::Unidentified,
     }
 }

@@ -10,11 +10,11 @@ use crate::judge::Failure;
 use crate::scenario::Role;
 
 /// Maximum number of facts.
-const MOMENTS: usize = 28;
+const MESSAGES_MAX: usize = 28;
 
 /// A participant of the diagram, in display order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lane {
+pub enum Participant {
     /// The harness, with the cluster's controllers that it runs.
     Harness,
     /// The API server.
@@ -25,52 +25,52 @@ pub enum Lane {
     Driver,
 }
 
-impl Lane {
+impl Participant {
     /// Displayed name.
     pub fn name(&self) -> &str {
         match self {
-            Lane::Harness => "harness",
-            Lane::ApiServer => "API server",
-            Lane::Process(client) => client,
-            Lane::Driver => "CSI driver",
+            Participant::Harness => "harness",
+            Participant::ApiServer => "API server",
+            Participant::Process(client) => client,
+            Participant::Driver => "CSI driver",
         }
     }
 }
 
 /// A fact of the diagram.
 #[derive(Debug, Clone)]
-pub struct Moment {
+pub struct Message {
     /// Seconds since the start of the step; negative: before it.
     pub seconds: f64,
     /// Whether the verdict depends on it.
     pub decides: bool,
     /// Participant that caused it.
-    pub from: Lane,
+    pub from: Participant,
     /// Participant that received it; equal to `from` if there is none.
-    pub to: Lane,
+    pub to: Participant,
     /// The fact as text.
     pub text: String,
 }
 
 /// A sequence diagram.
 #[derive(Debug, Clone)]
-pub struct Scene {
+pub struct SequenceDiagram {
     /// The participants, from left to right.
-    pub lanes: Vec<Lane>,
+    pub participants: Vec<Participant>,
     /// The facts, in order.
-    pub moments: Vec<Moment>,
+    pub messages: Vec<Message>,
 }
 
 /// The facts that decided a failure, and facts around them.
-pub fn scene(facts: &[Fact], failure: &Failure) -> Scene {
+pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
-    let chosen = choose(facts, failure, &deciding, MOMENTS);
+    let chosen = choose(facts, failure, &deciding, MESSAGES_MAX);
     let processes = processes(facts);
-    let moments: Vec<Moment> = chosen
+    let messages: Vec<Message> = chosen
         .into_iter()
         .map(|fact| {
-            let (from, to) = ends(fact, &processes);
-            Moment {
+            let (from, to) = sender_and_receiver(fact, &processes);
+            Message {
                 seconds: fact.at().as_secs_f64() - started.as_secs_f64(),
                 decides: deciding.contains(&fact.seq),
                 from,
@@ -79,20 +79,21 @@ pub fn scene(facts: &[Fact], failure: &Failure) -> Scene {
             }
         })
         .collect();
-    let mut lanes = BTreeSet::from([Lane::Harness, Lane::ApiServer, Lane::Driver]);
-    for moment in &moments {
-        lanes.extend([moment.from.clone(), moment.to.clone()]);
+    let mut participants =
+        BTreeSet::from([Participant::Harness, Participant::ApiServer, Participant::Driver]);
+    for message in &messages {
+        participants.extend([message.from.clone(), message.to.clone()]);
     }
     // A program that did nothing is shown as well, because its inactivity may be the failure.
-    const CROWD: usize = 8;
+    const PARTICIPANTS_MAX: usize = 8;
     for client in processes {
-        if lanes.len() < CROWD {
-            lanes.insert(Lane::Process(client.to_owned()));
+        if participants.len() < PARTICIPANTS_MAX {
+            participants.insert(Participant::Process(client.to_owned()));
         }
     }
-    Scene {
-        lanes: lanes.into_iter().collect(),
-        moments,
+    SequenceDiagram {
+        participants: participants.into_iter().collect(),
+        messages,
     }
 }
 
@@ -105,25 +106,26 @@ fn processes(facts: &[Fact]) -> BTreeSet<&str> {
     started.collect()
 }
 
-fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
-    let lane = |client: &str| match processes.contains(client) {
-        true => Lane::Process(client.to_owned()),
-        false => Lane::Harness,
+fn sender_and_receiver(fact: &Fact, processes: &BTreeSet<&str>) -> (Participant, Participant) {
+    let participant = |client: &str| match processes.contains(client) {
+        true => Participant::Process(client.to_owned()),
+        false => Participant::Harness,
     };
     match &fact.what {
-        What::Request(request) => (lane(&request.client), Lane::ApiServer),
-        What::Commit(commit) => (lane(&commit.client), Lane::ApiServer),
-        What::Delivery(delivery) => (Lane::ApiServer, lane(&delivery.client)),
+        What::Request(request) => (participant(&request.client), Participant::ApiServer),
+        What::Commit(commit) => (participant(&commit.client), Participant::ApiServer),
+        What::Delivery(delivery) => (Participant::ApiServer, participant(&delivery.client)),
         What::Fault(fault) => match fault.client.as_deref() {
-            Some(client) => (Lane::ApiServer, lane(client)),
-            None => (Lane::ApiServer, Lane::ApiServer),
+            Some(client) => (Participant::ApiServer, participant(client)),
+            None => (Participant::ApiServer, Participant::ApiServer),
         },
-        What::Call(CallFact { node, .. }) | What::Refused(RefusalFact { node, .. }) => {
-            (lane(&caller(node.as_deref(), processes)), Lane::Driver)
-        }
-        What::Process(process) => (lane(&process.client), lane(&process.client)),
-        What::Extender(_) => (lane("scheduler"), Lane::Harness),
-        _ => (Lane::Harness, Lane::Harness),
+        What::Call(CallFact { node, .. }) | What::Refused(RefusalFact { node, .. }) => (
+            participant(&caller(node.as_deref(), processes)),
+            Participant::Driver,
+        ),
+        What::Process(process) => (participant(&process.client), participant(&process.client)),
+        What::Extender(_) => (participant("scheduler"), Participant::Harness),
+        _ => (Participant::Harness, Participant::Harness),
     }
 }
 
@@ -215,8 +217,8 @@ mod tests {
             decided_by: 5,
             step_started: 1,
         };
-        let scene = scene(&facts, &failure);
-        let names: Vec<&str> = scene.lanes.iter().map(Lane::name).collect();
+        let diagram = sequence_diagram(&facts, &failure);
+        let names: Vec<&str> = diagram.participants.iter().map(Participant::name).collect();
         let wanted = [
             "harness",
             "API server",
@@ -225,15 +227,15 @@ mod tests {
             "CSI driver",
         ];
         assert_eq!(names, wanted);
-        let arrows: Vec<_> = scene
-            .moments
+        let arrows: Vec<_> = diagram
+            .messages
             .iter()
-            .map(|moment| {
+            .map(|message| {
                 (
-                    moment.seconds,
-                    moment.from.name(),
-                    moment.to.name(),
-                    moment.decides,
+                    message.seconds,
+                    message.from.name(),
+                    message.to.name(),
+                    message.decides,
                 )
             })
             .collect();

@@ -15,19 +15,19 @@ use crate::segment::Segments;
 
 /// Names that may exist in the cluster in any step.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct ClusterNames {
     /// Values of node labels by key, of all nodes and steps.
-    values: BTreeMap<String, BTreeSet<String>>,
+    label_values: BTreeMap<String, BTreeSet<String>>,
     /// Resources defined by CustomResourceDefinitions of the case.
-    custom: BTreeSet<String>,
+    custom_resources: BTreeSet<String>,
 }
 
-impl Places {
+impl ClusterNames {
     /// Names in the initial cluster.
     pub(super) fn of(cluster: &ClusterSpec, segments: &Segments) -> Self {
-        let mut places = Places::default();
+        let mut names = ClusterNames::default();
         for node in &cluster.nodes {
-            places.labels(node_labels(node, segments));
+            names.add_labels(node_labels(node, segments));
         }
         // All rows of a file share its pools, even if their nodes differ.
         let stored = cluster.capacity_objects.iter();
@@ -37,33 +37,34 @@ impl Places {
             .keys()
             .chain(stored)
             .filter_map(|text| segments.parse(text).ok())
-            .for_each(|segment| places.labels(segment));
+            .for_each(|segment| names.add_labels(segment));
         let objects = cluster.objects.iter();
-        objects.for_each(|object| places.object(&object.value));
-        places
+        objects.for_each(|object| names.add_object(&object.value));
+        names
     }
 
     /// Adds labels of a node in any step.
-    pub(super) fn labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+    pub(super) fn add_labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in labels {
-            self.values.entry(key).or_default().insert(value);
+            self.label_values.entry(key).or_default().insert(value);
         }
     }
 
     /// Adds the labels of an object, and the resource if the object is a CustomResourceDefinition.
-    pub(super) fn object(&mut self, object: &Value) {
+    pub(super) fn add_object(&mut self, object: &Value) {
         if let Some(plural) = object["spec"]["names"]["plural"].as_str() {
-            self.custom.insert(plural.to_owned());
+            self.custom_resources.insert(plural.to_owned());
         }
         let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
         let texts = labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-        self.labels(texts.collect::<Vec<_>>());
+        self.add_labels(texts.collect::<Vec<_>>());
     }
 
     /// Checks a resource, with or without subresource, or `*`.
-    pub(super) fn resource(&self, text: &str) -> Result<(), String> {
+    pub(super) fn check_resource(&self, text: &str) -> Result<(), String> {
         let plural = text.split('/').next().unwrap_or(text);
-        if plural == "*" || self.custom.contains(plural) || ResourceRef::by_plural(plural).is_some() {
+        if plural == "*" || self.custom_resources.contains(plural) || ResourceRef::by_plural(plural).is_some()
+        {
             return Ok(());
         }
         Err(format!(
@@ -72,12 +73,13 @@ impl Places {
     }
 
     /// Checks that an initial pool or object has the segment, or that its label values occur on a node at any time.
-    pub(super) fn segment(&self, segment: &Segment, segments: &Segments) -> Result<(), String> {
-        let has = |key: &String, value: &String| self.values.get(key).is_some_and(|it| it.contains(value));
+    pub(super) fn check_segment(&self, segment: &Segment, segments: &Segments) -> Result<(), String> {
+        let has =
+            |key: &String, value: &String| self.label_values.get(key).is_some_and(|it| it.contains(value));
         let Some((key, _)) = segment.iter().find(|(key, value)| !has(key, value)) else {
             return Ok(());
         };
-        let values = match self.values.get(key) {
+        let values = match self.label_values.get(key) {
             Some(values) => values.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
             None => "none".to_owned(),
         };
@@ -88,11 +90,11 @@ impl Places {
     }
 
     /// Checks the resource of a fact pattern, and the fields of its objects.
-    pub(super) fn pattern(&self, pattern: &Pattern) -> Result<(), String> {
+    pub(super) fn check_pattern(&self, pattern: &Pattern) -> Result<(), String> {
         match pattern.resource() {
             Some(resource) => {
                 check_fields(resource, "having", &pattern.having)?;
-                self.resource(resource)
+                self.check_resource(resource)
             }
             None => Ok(()),
         }
@@ -102,7 +104,7 @@ impl Places {
     pub(super) fn check_action(&self, action: &Action) -> Result<(), String> {
         match action {
             Action::Fault { rule, .. } => match &rule.on.resource {
-                Some(resource) => self.resource(resource),
+                Some(resource) => self.check_resource(resource),
                 None => Ok(()),
             },
             Action::Attempt(inner) => self.check_action(inner),

@@ -5,20 +5,20 @@
 use std::time::Duration;
 
 use super::Failure;
-use super::deadline::LONGEST;
+use super::deadline::ACTIVE_MAX;
 use crate::journal::{Fact, ProcessEvent, What};
 
 /// Lag below this does not change the order of events.
-const NOTICEABLE: Duration = Duration::from_millis(100);
+const LAG_MIN: Duration = Duration::from_millis(100);
 
 /// Lag of more than one in this many parts of the time excuses a failure.
-const SHARE: u32 = 4;
+const LAG_DIVISOR: u32 = 4;
 
 /// Same as above for long bounds, which leave more time than systems need.
-const SHARE_OF_LONG_BOUND: u32 = 2;
+const LAG_DIVISOR_LONG: u32 = 2;
 
 /// Whether the host was too busy to blame a system for the failure.
-pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
+pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
     let at = |seq: u64| facts.iter().find(|fact| fact.seq == seq);
     let (Some(first), Some(decided)) = (at(failure.step_started), at(failure.decided_by)) else {
         return false;
@@ -27,30 +27,30 @@ pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
     if matches!(&decided.what, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))) {
         return false;
     }
-    let late = facts
+    let lag = facts
         .iter()
         .filter(|fact| fact.seq > first.seq)
-        .map(|fact| late_before(fact, decided.at()))
+        .map(|fact| lag_before(fact, decided.at()))
         .sum::<Duration>();
     let took = decided.at().saturating_sub(first.at());
-    late > NOTICEABLE.max(took / share(&decided.what, took))
+    lag > LAG_MIN.max(took / lag_divisor(&decided.what, took))
 }
 
-fn share(decided: &What, took: Duration) -> u32 {
+fn lag_divisor(decided: &What, took: Duration) -> u32 {
     match decided {
         // Shorter bounds were already extended by the lag.
-        What::Bound(_) if took >= LONGEST => SHARE_OF_LONG_BOUND,
-        What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => SHARE_OF_LONG_BOUND,
-        _ => SHARE,
+        What::Bound(_) if took >= ACTIVE_MAX => LAG_DIVISOR_LONG,
+        What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => LAG_DIVISOR_LONG,
+        _ => LAG_DIVISOR,
     }
 }
 
 /// Lag that occurred before `moment`. A lag fact is recorded when the lag ends, possibly later.
-fn late_before(fact: &Fact, moment: Duration) -> Duration {
-    let What::Lag(lag) = fact.what else {
+fn lag_before(fact: &Fact, moment: Duration) -> Duration {
+    let What::Lag(fact_lag) = fact.what else {
         return Duration::ZERO;
     };
-    let late = Duration::from_micros(lag.late_us);
-    let began = fact.at().saturating_sub(late);
-    moment.saturating_sub(began).min(late)
+    let lag = Duration::from_micros(fact_lag.late_us);
+    let began = fact.at().saturating_sub(lag);
+    moment.saturating_sub(began).min(lag)
 }

@@ -3,16 +3,16 @@
 
 use serde_saphyr::Error;
 
-use super::yaml_place::Surroundings;
+use super::yaml_position::PositionContext;
 use crate::alike::nearest;
 use crate::renamed::old_of;
 
 /// Line and column, from 1.
-type Place = (u64, u64);
+type Position = (u64, u64);
 
 /// Position and message of a YAML error.
-pub(crate) fn complaint(text: &str, error: &Error) -> (Option<Place>, String) {
-    let place = error.location().map(|at| (at.line(), at.column()));
+pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String) {
+    let position = error.location().map(|at| (at.line(), at.column()));
     let message = error.without_snippet().to_string();
     // The position is reported separately.
     let message = message
@@ -20,55 +20,55 @@ pub(crate) fn complaint(text: &str, error: &Error) -> (Option<Place>, String) {
         .map_or(message.as_str(), |end| &message[..end])
         .trim()
         .to_owned();
-    let around = place.and_then(|place| Surroundings::of(text, place));
-    around
-        .and_then(|around| in_surroundings(&around, &message, place))
-        .unwrap_or_else(|| (place, plain_words(message)))
+    let context = position.and_then(|position| PositionContext::of(text, position));
+    context
+        .and_then(|context| message_with_context(&context, &message, position))
+        .unwrap_or_else(|| (position, plain_words(message)))
 }
 
 /// A better message that uses the context of the position. None if there is none.
-fn in_surroundings(
-    around: &Surroundings,
+fn message_with_context(
+    context: &PositionContext,
     message: &str,
-    place: Option<Place>,
-) -> Option<(Option<Place>, String)> {
+    position: Option<Position>,
+) -> Option<(Option<Position>, String)> {
     let lacks_value = message == "unexpected end of input"
         || message == "unexpected mapping end"
         || message == "unexpected sequence end"
-        || message.starts_with("expected ") && around.key.is_some();
+        || message.starts_with("expected ") && context.key.is_some();
     if message == "expected end of mapping after enum variant value" {
-        return Some((place, second_key(around)?));
+        return Some((position, second_key(context)?));
     }
     if lacks_value {
-        let (place, word) = around.word_before.as_ref()?;
+        let (position, word) = context.word_before.as_ref()?;
         let message = format!("`{word}` needs a value; write `{word}: …`");
-        return Some((Some(*place), message));
+        return Some((Some(*position), message));
     }
     let message = match message {
         "expected string scalar" => format!(
             "{} a string, and no list or map: put it in quotes if it is a string",
-            around.takes()
+            context.sentence_start()
         ),
         "expected sequence start" => format!(
             "{} a list: write its entries in brackets (`[…, …]`), or on lines that begin with `- `",
-            around.takes()
+            context.sentence_start()
         ),
         "expected mapping start" => format!(
             "{} a map: write its keys in braces (`{{key: value}}`), or on lines of their own, with a space after each `:`",
-            around.takes()
+            context.sentence_start()
         ),
         "cannot deserialize null into string; use Option<String>" => {
-            let key = around.value_of.as_deref()?;
+            let key = context.value_of.as_deref()?;
             format!("`{key}` has no value; write one, or leave the key out")
         }
         _ => return None,
     };
-    Some((place, message))
+    Some((position, message))
 }
 
 /// Explains a second key in a map that allows only one.
-fn second_key(around: &Surroundings) -> Option<String> {
-    let key = around.key.as_ref()?;
+fn second_key(context: &PositionContext) -> Option<String> {
+    let key = context.key.as_ref()?;
     let what = match (&key.map_of, &key.list_of) {
         (Some(of), _) => format!("`{of}`"),
         (None, Some(of)) => format!("an entry of `{of}`"),
@@ -93,10 +93,10 @@ const RENAMED: [(&str, &str); 6] = [
 
 /// The unknown word of an error, and the valid words.
 fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
-    let told = message
+    let rest = message
         .strip_prefix("unknown field `")
         .or_else(|| message.strip_prefix("unknown variant `"))?;
-    let (word, expected) = told.split_once("`, expected ")?;
+    let (word, expected) = rest.split_once("`, expected ")?;
     let expected = expected.split(|letter: char| !letter.is_ascii_alphanumeric());
     Some((word, expected.filter(|word| !word.is_empty())))
 }
@@ -130,7 +130,7 @@ fn renamed(message: &str) -> Option<String> {
 }
 
 /// Adds a suggestion to an error about an unknown word.
-fn guessed(message: String) -> String {
+fn with_suggestion(message: String) -> String {
     let meant = unknown(&message).and_then(|(word, expected)| nearest(word, expected));
     match meant {
         Some(meant) => format!("{message}; did you mean `{meant}`?"),
@@ -139,7 +139,7 @@ fn guessed(message: String) -> String {
 }
 
 /// Describes the expected number instead of a Rust type.
-fn number(message: &str) -> Option<String> {
+fn explain_number(message: &str) -> Option<String> {
     let kind = message.strip_prefix("invalid ")?;
     let expected = match kind {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
@@ -151,7 +151,7 @@ fn number(message: &str) -> Option<String> {
 }
 
 /// Explains a character that cannot start an unquoted string.
-fn character(message: &str) -> Option<String> {
+fn explain_character(message: &str) -> Option<String> {
     let character = message
         .strip_prefix("unexpected character: `")?
         .strip_suffix('\'')?;
@@ -180,10 +180,10 @@ fn plain_words(message: String) -> String {
     if let Some(renamed) = renamed(&message) {
         return renamed;
     }
-    if let Some(told) = number(&message).or_else(|| character(&message)) {
-        return told;
+    if let Some(explained) = explain_number(&message).or_else(|| explain_character(&message)) {
+        return explained;
     }
-    let message = guessed(message);
+    let message = with_suggestion(message);
     if message.starts_with("budget breached")
         || message.starts_with("alias ") && message.contains("exceeded")
         || message == "recursion limit exceeded"

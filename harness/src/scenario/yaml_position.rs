@@ -1,4 +1,4 @@
-//! The keys and words around a position of a syntactically valid YAML document. Does not know any key.
+//! The keys and words context a position of a syntactically valid YAML document. Does not know any key.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use serde_saphyr::Spanned;
 use crate::renamed::old_of;
 
 /// Line and column, from 1.
-type Place = (u64, u64);
+type Position = (u64, u64);
 
 /// The key, list or word at a position, and the word before it.
 #[derive(Default)]
-pub(super) struct Surroundings {
+pub(super) struct PositionContext {
     /// The key that starts at the position, unless a map starts there.
     pub(super) key: Option<Key>,
     /// The key whose value starts at the position.
@@ -20,7 +20,7 @@ pub(super) struct Surroundings {
     /// The key whose list has an entry that starts at the position.
     pub(super) entry_of: Option<String>,
     /// The last word before the position, and its own position.
-    pub(super) word_before: Option<(Place, String)>,
+    pub(super) word_before: Option<(Position, String)>,
 }
 
 /// A key and the map that contains it.
@@ -36,7 +36,7 @@ pub(super) struct Key {
 }
 
 /// Position of the value at this path of keys. None if a key is missing or the text is no valid YAML.
-pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
+pub(super) fn position_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
     let document = Node::read(text)?;
     let found = path.iter().try_fold(&document, |node, key| match &node.0.value {
         Content::Map(entries) => entries
@@ -45,20 +45,20 @@ pub(super) fn place_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
             .map(|(_, value)| value),
         _ => None,
     });
-    found.map(Node::place)
+    found.map(Node::position)
 }
 
-impl Surroundings {
+impl PositionContext {
     /// The context of a position. None if the text is no valid YAML.
-    pub(super) fn of(text: &str, place: Place) -> Option<Self> {
+    pub(super) fn of(text: &str, position: Position) -> Option<Self> {
         let document = Node::read(text)?;
-        let mut around = Surroundings::default();
-        around.look(&document, place, None, None);
-        Some(around)
+        let mut context = PositionContext::default();
+        context.visit(&document, position, None, None);
+        Some(context)
     }
 
     /// Start of an error sentence: the key or list and its verb.
-    pub(super) fn takes(&self) -> String {
+    pub(super) fn sentence_start(&self) -> String {
         match (&self.value_of, &self.entry_of) {
             (Some(key), _) => format!("`{key}` takes"),
             (None, Some(key)) => format!("an entry of `{key}` is"),
@@ -67,24 +67,24 @@ impl Surroundings {
     }
 
     /// Visits a value: `key` is set if it is a key's value, `list` if it is a list entry.
-    fn look(&mut self, node: &Node, place: Place, key: Option<&str>, list: Option<&str>) {
-        let at = node.place();
-        if at == place {
+    fn visit(&mut self, node: &Node, position: Position, key: Option<&str>, list: Option<&str>) {
+        let at = node.position();
+        if at == position {
             self.value_of = key.map(str::to_owned);
             self.entry_of = list.map(str::to_owned);
         }
         match &node.0.value {
-            Content::Word(word) => self.pass(at, word, place),
+            Content::Word(word) => self.record_word(at, word, position),
             Content::List(entries) => {
                 for entry in entries {
-                    self.look(entry, place, None, key);
+                    self.visit(entry, position, None, key);
                 }
             }
             Content::Map(entries) => {
                 let first = entries.first().map_or("", |(name, _)| name.value.as_str());
                 for (name, value) in entries {
                     let at = (name.referenced.line(), name.referenced.column());
-                    if at == place && at != node.place() {
+                    if at == position && at != node.position() {
                         self.key = Some(Key {
                             name: name.value.clone(),
                             first: first.to_owned(),
@@ -92,15 +92,15 @@ impl Surroundings {
                             list_of: list.map(str::to_owned),
                         });
                     }
-                    self.pass(at, &name.value, place);
-                    self.look(value, place, Some(&name.value), None);
+                    self.record_word(at, &name.value, position);
+                    self.visit(value, position, Some(&name.value), None);
                 }
             }
         }
     }
 
-    fn pass(&mut self, at: Place, word: &str, place: Place) {
-        if at < place && !word.is_empty() {
+    fn record_word(&mut self, at: Position, word: &str, position: Position) {
+        if at < position && !word.is_empty() {
             self.word_before = Some((at, word.to_owned()));
         }
     }
@@ -135,7 +135,7 @@ impl Node {
         })
     }
 
-    fn place(&self) -> Place {
+    fn position(&self) -> Position {
         (self.0.referenced.line(), self.0.referenced.column())
     }
 }

@@ -8,38 +8,39 @@ use crate::scenario::Scenario;
 
 impl Scope<'_> {
     /// Registers the classes, labels, resources and CSI calls of all steps.
-    pub(super) fn announce(&mut self, scenario: &Scenario) {
+    pub(super) fn register_later_names(&mut self, scenario: &Scenario) {
         let actions = scenario.file.steps.iter().flat_map(|step| &step.value.actions);
-        actions.for_each(|action| self.announced(&action.value));
+        actions.for_each(|action| self.register_names(&action.value));
     }
 
-    fn announced(&mut self, action: &ActionSpec) {
+    fn register_names(&mut self, action: &ActionSpec) {
         match action {
-            ActionSpec::Class(ClassAction::Create(spec)) => self.known.class(spec),
+            ActionSpec::Class(ClassAction::Create(spec)) => self.defined.add_class(spec),
             ActionSpec::Object(object) => {
-                self.known.class_object(object);
-                self.places.object(object);
+                self.defined.add_class_object(object);
+                self.cluster_names.add_object(object);
             }
-            ActionSpec::Merge(spec) => self.places.object(&spec.merge),
+            ActionSpec::Merge(spec) => self.cluster_names.add_object(&spec.merge),
             ActionSpec::Node(NodeAction::Join(spec)) => {
-                self.places.labels(objects::node_labels(spec, &self.segments));
+                self.cluster_names
+                    .add_labels(objects::node_labels(spec, &self.segments));
             }
             ActionSpec::Node(NodeAction::Relabel { labels, .. }) => {
                 let set = labels
                     .iter()
                     .filter_map(|(key, value)| Some((key.clone(), value.clone()?)));
-                self.places.labels(set);
+                self.cluster_names.add_labels(set);
             }
             ActionSpec::Node(NodeAction::Register(spec)) => {
-                self.places.labels(self.segments.usual(&spec.name));
+                self.cluster_names.add_labels(self.segments.usual(&spec.name));
             }
             ActionSpec::CallDriver(call) => call
                 .call
                 .parse()
                 .into_iter()
-                .for_each(|it| self.callers.called(it)),
-            ActionSpec::Mount(_) => self.callers.called(Method::NodePublishVolume),
-            ActionSpec::Attempt(inner) => self.announced(inner),
+                .for_each(|it| self.callers.add_called_method(it)),
+            ActionSpec::Mount(_) => self.callers.add_called_method(Method::NodePublishVolume),
+            ActionSpec::Attempt(inner) => self.register_names(inner),
             _ => {}
         }
     }

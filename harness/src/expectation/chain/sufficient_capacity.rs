@@ -8,14 +8,14 @@ use capacity_types::quantity::{Arithmetic, Quantity};
 use fake_csi::Method;
 use serde_json::Value;
 
-use super::capacities::format_answer;
+use super::capacities::format_response;
 use super::{Chain, Window, labels};
 use crate::journal::{Fact, What};
 use crate::plan::WORKLOADS;
 use capacity_types::pod::class_of;
 
 /// Storage class and size of a PVC that needs a new volume.
-struct Wanted {
+struct RequestedVolume {
     class: String,
     /// The requested quantity as spelled in the PVC.
     size: String,
@@ -24,7 +24,7 @@ struct Wanted {
 
 impl<'a> Window<'a> {
     /// Whether one of the nodes has enough published capacity for every PVC of the pod. If not, adds links for the cause.
-    pub(super) fn has_room(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
+    pub(super) fn has_sufficient_capacity(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
         let known: Vec<(&String, Labels)> = nodes
             .iter()
             .filter_map(|node| {
@@ -36,9 +36,16 @@ impl<'a> Window<'a> {
             return true;
         };
         let claims = self.claims_of(pod);
-        let wanted: Vec<Wanted> = claims.iter().filter_map(|claim| self.wanted(claim)).collect();
-        let no_room = |claim: &&Wanted| !known.iter().any(|(_, labels)| self.is_offered(claim, labels));
-        let Some(claim) = wanted.iter().find(no_room) else {
+        let wanted: Vec<RequestedVolume> = claims
+            .iter()
+            .filter_map(|claim| self.requested_volume(claim))
+            .collect();
+        let is_insufficient = |claim: &&RequestedVolume| {
+            !known
+                .iter()
+                .any(|(_, labels)| self.is_published_for(claim, labels))
+        };
+        let Some(claim) = wanted.iter().find(is_insufficient) else {
             return true;
         };
         let text = format!(
@@ -55,23 +62,23 @@ impl<'a> Window<'a> {
     fn is_tracked(&self) -> bool {
         let is_call =
             |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == Method::GetCapacity);
-        if !self.is_usual || !self.facts.iter().any(is_call) {
+        if !self.is_default_release || !self.facts.iter().any(is_call) {
             return false;
         }
         self.storage_capacity() == Some(true)
     }
 
     /// Class and size of a PVC that waits for a node. None if it is bound, has a selected node, or belongs to another driver.
-    fn wanted(&self, claim: &str) -> Option<Wanted> {
+    fn requested_volume(&self, claim: &str) -> Option<RequestedVolume> {
         if self.is_bound(claim) || self.selected_node(claim).is_some() {
             return None;
         }
         let object = self
             .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
-        let (size, class) = self.requested(claim)?;
+        let (size, class) = self.requested_size_and_class(claim)?;
         let of_class = self.cluster.object("storageclasses", None, &class)?;
-        let is_meant = of_class["provisioner"] == self.case.driver.name.as_str()
+        let is_own_class = of_class["provisioner"] == self.case.driver.name.as_str()
             && of_class["volumeBindingMode"] == "WaitForFirstConsumer"
             && object["spec"]["volumeName"].as_str().is_none_or(str::is_empty);
         let bytes = size.parse::<Quantity>().ok()?.bytes(Arithmetic::Exact);
@@ -84,11 +91,11 @@ impl<'a> Window<'a> {
         };
         let mut volumes = self.cluster.objects("persistentvolumes");
         let may_be_bound = volumes.any(|(_, volume)| is_free(volume));
-        (is_meant && !may_be_bound).then_some(Wanted { class, size, bytes })
+        (is_own_class && !may_be_bound).then_some(RequestedVolume { class, size, bytes })
     }
 
     /// Whether a capacity object for a node with these labels is large enough for the PVC.
-    fn is_offered(&self, claim: &Wanted, labels: &Labels) -> bool {
+    fn is_published_for(&self, claim: &RequestedVolume, labels: &Labels) -> bool {
         self.cluster.objects(RESOURCE).any(|(_, object)| {
             CapacityObject::read(&**object).is_ok_and(|(_, object)| {
                 object.class == claim.class
@@ -99,7 +106,7 @@ impl<'a> Window<'a> {
     }
 
     /// Explains why no object for a node is large enough, and adds a link for the GetCapacity call that shows it.
-    fn cause(&self, chain: &mut Chain, claim: &Wanted, node: &str, labels: &Labels) -> String {
+    fn cause(&self, chain: &mut Chain, claim: &RequestedVolume, node: &str, labels: &Labels) -> String {
         let driver = &self.case.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
         let registered = csi_node.and_then(|object| match Change::set("csinodes", &**object).ok()?? {
@@ -125,32 +132,32 @@ impl<'a> Window<'a> {
                     && call.parameters == parameters
                     && call.segment.as_deref().unwrap_or("*") == name =>
             {
-                Some((fact, format_answer(call)))
+                Some((fact, format_response(call)))
             }
             _ => None,
         });
-        let mut answers: Vec<(&Fact, String)> = calls.collect();
+        let mut responses: Vec<(&Fact, String)> = calls.collect();
         // Uses the first of the last equal responses: the driver reported this value from that call on.
-        answers.dedup_by(|later, earlier| later.1 == earlier.1);
-        let Some((fact, answer)) = answers.pop() else {
+        responses.dedup_by(|later, earlier| later.1 == earlier.1);
+        let Some((fact, response)) = responses.pop() else {
             return format!(
                 "nothing that large is published for {name}, and GetCapacity was never called for it"
             );
         };
         chain.found(
             format!(
-                "GetCapacity for class {} at {name} answered {answer}",
+                "GetCapacity for class {} at {name} answered {response}",
                 claim.class
             ),
             fact,
         );
         let first = self.case.driver.pools.iter().map(|(of, _)| of);
         let mut pools = first.chain(self.later_pools.iter().copied());
-        let is_without_pool = !pools.any(|of| *of == segment) && answer == "0";
+        let is_without_pool = !pools.any(|of| *of == segment) && response == "0";
         let pool = match is_without_pool {
             true => "; `backend` of the case has no storage there",
             false => "",
         };
-        format!("the driver reported {answer} for {name}{pool}")
+        format!("the driver reported {response} for {name}{pool}")
     }
 }

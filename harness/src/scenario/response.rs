@@ -12,7 +12,7 @@ use super::{FromShort, Short, Size};
 pub(crate) const PUBLISHED: &str = "published";
 
 /// Conditions on one response: field → relation, or several relations of which one must hold.
-pub type AnswerSpec = BTreeMap<String, Short<Relations>>;
+pub type ResponseSpec = BTreeMap<String, Short<Relations>>;
 
 /// Relations of which at least one must hold for a field.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -55,18 +55,18 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether a field satisfies the relation. `figure` looks up numbers by response and field. The caller compares strings.
-    pub fn holds(&self, got: Option<&Value>, figure: &impl Fn(&str, &str) -> Option<i128>) -> bool {
+    /// Whether a field satisfies the relation. `field` looks up numbers by response and field. The caller compares strings.
+    pub fn holds(&self, got: Option<&Value>, field: &impl Fn(&str, &str) -> Option<i128>) -> bool {
         match (self, got) {
             (Relation::Absent, got) => got.is_none(),
             (_, None) => false,
             (Relation::DnsSubdomain, Some(got)) => got.as_str().is_some_and(is_subdomain),
             (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
             (Relation::Compared(comparison, right), Some(got)) => {
-                let pair = (got.as_i64(), right.value(figure));
+                let pair = (got.as_i64(), right.value(field));
                 // Within one response, inequalities are exact.
-                let compares_answers = *comparison == Comparison::Equal || right.terms.len() > 1;
-                let tolerance = match compares_answers && right.has_free_space() {
+                let compares_responses = *comparison == Comparison::Equal || right.terms.len() > 1;
+                let tolerance = match compares_responses && right.has_free_space() {
                     true => TOLERANCE,
                     false => 0,
                 };
@@ -155,8 +155,8 @@ impl Relation {
             (None, "dns-subdomain") => Relation::DnsSubdomain,
             // A bare size means equality.
             (None, text) => match Expression::parse(text) {
-                Ok(figure) if text.starts_with(|c: char| c.is_ascii_digit()) => {
-                    Relation::Compared(Comparison::Equal, figure)
+                Ok(field) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                    Relation::Compared(Comparison::Equal, field)
                 }
                 _ => Relation::Text(text.to_owned()),
             },
@@ -202,7 +202,7 @@ pub struct Expression {
 enum Term {
     Bytes(i128),
     /// A field of a response: (response, field).
-    Figure(String, String),
+    Field(String, String),
 }
 
 impl FromShort for Expression {
@@ -245,14 +245,14 @@ impl Expression {
         })
     }
 
-    /// Evaluates the sum. `figure` looks up numbers by response and field. Error: a message with the missing field.
-    pub fn value(&self, figure: impl Fn(&str, &str) -> Option<i128>) -> Result<i128, String> {
+    /// Evaluates the sum. `field` looks up numbers by response and field. Error: a message with the missing field.
+    pub fn value(&self, field: impl Fn(&str, &str) -> Option<i128>) -> Result<i128, String> {
         let mut sum: i128 = 0;
         for (sign, term) in &self.terms {
             let value = match term {
                 Term::Bytes(bytes) => *bytes,
-                Term::Figure(answer, name) => {
-                    figure(answer, name).ok_or_else(|| format!("response {answer} has no field {name}"))?
+                Term::Field(response, name) => {
+                    field(response, name).ok_or_else(|| format!("response {response} has no field {name}"))?
                 }
             };
             let wide = || format!("{} has no sum in 128 bits", self.text);
@@ -262,9 +262,9 @@ impl Expression {
     }
 
     /// The field, if the expression is nothing else.
-    pub fn figure(&self) -> Option<(&str, &str)> {
+    pub fn field(&self) -> Option<(&str, &str)> {
         match self.terms.as_slice() {
-            [(1, Term::Figure(answer, name))] => Some((answer, name)),
+            [(1, Term::Field(response, name))] => Some((response, name)),
             _ => None,
         }
     }
@@ -272,13 +272,13 @@ impl Expression {
     /// Whether it contains a free space field, which changes while other processes write.
     fn has_free_space(&self) -> bool {
         let mut terms = self.terms.iter();
-        terms.any(|(_, term)| matches!(term, Term::Figure(_, name) if FREE_SPACE.contains(&name.as_str())))
+        terms.any(|(_, term)| matches!(term, Term::Field(_, name) if FREE_SPACE.contains(&name.as_str())))
     }
 
     /// The responses that it refers to.
-    pub fn answers(&self) -> impl Iterator<Item = &str> {
+    pub fn responses(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().filter_map(|(_, term)| match term {
-            Term::Figure(answer, _) => Some(answer.as_str()),
+            Term::Field(response, _) => Some(response.as_str()),
             Term::Bytes(_) => None,
         })
     }
@@ -292,8 +292,8 @@ impl fmt::Display for Expression {
 
 fn term(word: &str) -> Result<Term, String> {
     match word.split_once('.') {
-        Some((answer, name)) if answer.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-            Ok(Term::Figure(answer.to_owned(), name.to_owned()))
+        Some((response, name)) if response.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            Ok(Term::Field(response.to_owned(), name.to_owned()))
         }
         _ => Ok(Term::Bytes(Size::parse(word)?.bytes())),
     }
@@ -304,8 +304,8 @@ mod tests {
     use super::*;
 
     fn value(text: &str) -> Result<i128, String> {
-        let figure = |answer: &str, name: &str| (answer == "a" && name == "room").then_some(10);
-        Expression::parse(text)?.value(figure)
+        let field = |response: &str, name: &str| (response == "a" && name == "room").then_some(10);
+        Expression::parse(text)?.value(field)
     }
 
     #[test]
@@ -337,10 +337,10 @@ mod tests {
 
     #[test]
     fn free_space_of_two_responses_may_differ_by_some_blocks() {
-        let figure = |_: &str, _: &str| Some(10 << 30);
+        let field = |_: &str, _: &str| Some(10 << 30);
         let holds = |text: &str, left: i64| {
             let relation = Relation::parse(text).unwrap();
-            relation.holds(Some(&left.into()), &figure)
+            relation.holds(Some(&left.into()), &field)
         };
         assert!(holds("= a.available", (10 << 30) - 8192));
         assert!(holds(">= a.available - 1Gi", (9 << 30) - 8192));

@@ -4,28 +4,28 @@ use crate::exit_reason::{error_lines, readable};
 use crate::process_log::OMITTED;
 
 /// Maximum number of lines of all programs.
-const LINES: usize = 4;
+const LINES_MAX: usize = 4;
 
 /// Maximum length of a line, in characters.
-const WIDTH: usize = 200;
+const WIDTH_MAX: usize = 200;
 
 /// The last error lines of each program, prefixed with its name. `logs`: output by client name.
-pub fn said(logs: &[(String, Vec<u8>)]) -> Vec<String> {
-    let count = (LINES / logs.len().max(1)).max(1);
+pub fn logged_errors(logs: &[(String, Vec<u8>)]) -> Vec<String> {
+    let count = (LINES_MAX / logs.len().max(1)).max(1);
     let of_program = |(client, log): &(String, Vec<u8>)| {
         let mut lines = error_lines(log, count);
-        lines.extend(left_out(log));
+        lines.extend(omission_note(log));
         lines
             .into_iter()
-            .map(|line| format!("{client}: {}", short(&line)))
+            .map(|line| format!("{client}: {}", shorten(&line)))
             .collect::<Vec<_>>()
     };
     logs.iter().flat_map(of_program).collect()
 }
 
-/// Like [`said`]; without error lines, the last lines of each program.
+/// Like [`logged_errors`]; without error lines, the last lines of each program.
 pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
-    let lines = said(logs);
+    let lines = logged_errors(logs);
     if !lines.is_empty() {
         return lines;
     }
@@ -35,20 +35,20 @@ pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
             .lines()
             .rev()
             .filter(|line| !line.trim().is_empty())
-            .take(LINES)
+            .take(LINES_MAX)
             .map(readable)
             .collect();
         lines.reverse();
         lines
             .into_iter()
-            .map(|line| format!("{client}: {}", short(&line)))
+            .map(|line| format!("{client}: {}", shorten(&line)))
             .collect::<Vec<_>>()
     };
     logs.iter().flat_map(of_program).collect()
 }
 
 /// Note about output that was not stored.
-fn left_out(log: &[u8]) -> Option<String> {
+fn omission_note(log: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(log);
     let lines = text
         .lines()
@@ -57,8 +57,8 @@ fn left_out(log: &[u8]) -> Option<String> {
     (bytes > 0).then(|| format!("[{bytes} bytes of its log were not stored: the log exceeds the limit]"))
 }
 
-fn short(line: &str) -> String {
-    match line.char_indices().nth(WIDTH) {
+fn shorten(line: &str) -> String {
+    match line.char_indices().nth(WIDTH_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }

@@ -8,29 +8,29 @@ use super::{Action, Plan};
 use crate::expectation::{Predicate, Row};
 
 /// Sets the maximum in expected capacities, initial objects and created objects.
-pub(super) fn tell(plan: &mut Plan) {
-    plan.objects.iter_mut().for_each(object);
+pub(super) fn set_maximum_to_capacity(plan: &mut Plan) {
+    plan.objects.iter_mut().for_each(set_in_object);
     for step in &mut plan.steps {
         for (action, _) in &mut step.actions {
-            if let Action::Create(made) = action {
-                object(made);
+            if let Action::Create(created) = action {
+                set_in_object(created);
             }
         }
         for expected in &mut step.expect {
             if let Predicate::Capacities(capacities) = &mut expected.predicate {
-                capacities.0.values_mut().for_each(row);
+                capacities.0.values_mut().for_each(set_in_row);
             }
         }
     }
 }
 
-fn row(row: &mut Row) {
+fn set_in_row(row: &mut Row) {
     if let Row::Values(values) = row {
         values.maximum = values.largest_volume();
     }
 }
 
-fn object(object: &mut Value) {
+fn set_in_object(object: &mut Value) {
     if object["kind"] == "CSIStorageCapacity"
         && let Some(capacity) = object.get("capacity").cloned()
         && object.get("maximumVolumeSize").is_none()

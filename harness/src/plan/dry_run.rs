@@ -17,27 +17,27 @@ static SERVERS: Mutex<BTreeMap<(Release, Gates), LocalClient>> = Mutex::new(BTre
 
 /// State for dry runs of a case's objects.
 #[derive(Default)]
-pub(super) struct Trial {
+pub(super) struct DryRun {
     /// CustomResourceDefinitions of the case.
     definitions: Vec<Value>,
 }
 
-impl Trial {
+impl DryRun {
     /// Checks that a server of this release and these gates would accept the object.
     pub(super) fn create(&mut self, object: &Value, release: Release, gates: &Gates) -> Result<(), String> {
-        self.kind(object)?;
+        self.check_kind(object)?;
         if !self.is_known(object) {
             return Ok(());
         }
         // Dry runs store nothing, so objects cannot conflict with each other.
-        let refused = self.server(release, gates).dry_run_create(object.clone()).err();
+        let rejection = self.server(release, gates).dry_run_create(object.clone()).err();
         if object["kind"] == "CustomResourceDefinition" {
             self.definitions.push(object.clone());
         }
-        match refused.filter(is_of_object_alone) {
+        match rejection.filter(is_object_error) {
             Some(status) => Err(format!(
                 "the API server refuses {}: {}; correct it, or write `attempt: {{object: …}}` if that is what the case is about",
-                told(object),
+                kind_and_name(object),
                 status.message
             )),
             None => Ok(()),
@@ -72,7 +72,7 @@ impl Trial {
     }
 
     /// Checks that the kind exists. Kinds of built-in groups must be known; other groups may be unknown.
-    pub(super) fn kind(&self, object: &Value) -> Result<(), String> {
+    pub(super) fn check_kind(&self, object: &Value) -> Result<(), String> {
         let (version, kind) = (text(object, "apiVersion"), text(object, "kind"));
         if version.is_empty() || kind.is_empty() {
             return Err(
@@ -107,14 +107,14 @@ fn group(version: &str) -> &str {
 }
 
 /// Whether the error is about the object itself: unreadable (400) or invalid (422).
-fn is_of_object_alone(status: &Status) -> bool {
+fn is_object_error(status: &Status) -> bool {
     const UNREADABLE: u16 = 400;
     const INVALID: u16 = 422;
     matches!(status.code, UNREADABLE | INVALID)
 }
 
 /// Formats an object by kind and name.
-fn told(object: &Value) -> String {
+fn kind_and_name(object: &Value) -> String {
     let kind = text(object, "kind");
     match object["metadata"]["name"].as_str() {
         Some(name) => format!("{kind} {name}"),

@@ -14,7 +14,7 @@ use crate::scenario::{ClassSpec, ClusterSpec};
 
 /// Names of objects in the workload namespace that expectations may use, and of storage classes.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct DefinedNames {
     pods: BTreeSet<String>,
     /// In all namespaces.
     all_pods: BTreeSet<String>,
@@ -29,51 +29,51 @@ pub(super) struct Known {
     faults: Vec<String>,
 }
 
-impl Known {
+impl DefinedNames {
     /// Names of the initial cluster that PVCs and fact patterns may use.
     pub(super) fn of(cluster: &ClusterSpec) -> Self {
-        let mut known = Known::default();
-        cluster.classes.iter().for_each(|class| known.class(class));
-        known.classes.extend(cluster.missing_classes.iter().cloned());
-        known.snapshots.extend(cluster.driver.snapshots.keys().cloned());
+        let mut names = DefinedNames::default();
+        cluster.classes.iter().for_each(|class| names.add_class(class));
+        names.classes.extend(cluster.missing_classes.iter().cloned());
+        names.snapshots.extend(cluster.driver.snapshots.keys().cloned());
         let objects = cluster.objects.iter();
-        objects.for_each(|object| known.class_object(&object.value));
-        known
+        objects.for_each(|object| names.add_class_object(&object.value));
+        names
     }
 
     /// Adds a class of any step.
-    pub(super) fn class(&mut self, spec: &ClassSpec) {
+    pub(super) fn add_class(&mut self, spec: &ClassSpec) {
         self.classes.insert(spec.name.clone());
-        self.parameters(spec.parameters.clone());
+        self.add_parameters(spec.parameters.clone());
     }
 
     /// Adds an object of any step if it is a StorageClass.
-    pub(super) fn class_object(&mut self, object: &Value) {
+    pub(super) fn add_class_object(&mut self, object: &Value) {
         if object["kind"] == "StorageClass" {
             self.classes.extend(name_of(object));
-            self.parameters(class_parameters(object));
+            self.add_parameters(class_parameters(object));
         }
     }
 
     /// Adds parameters of a class.
-    pub(super) fn parameters(&mut self, parameters: impl IntoIterator<Item = (String, String)>) {
+    pub(super) fn add_parameters(&mut self, parameters: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in parameters {
             self.parameters.entry(key).or_default().insert(value);
         }
     }
 
     /// Adds the names that an action creates.
-    pub(super) fn action(&mut self, action: &Action) {
+    pub(super) fn add_action(&mut self, action: &Action) {
         match action {
-            Action::Create(object) => self.object(object),
+            Action::Create(object) => self.add_object(object),
             Action::Fault { rule, .. } => self.faults.push(rule.effect.to_string()),
-            Action::Attempt(inner) => self.action(inner),
+            Action::Attempt(inner) => self.add_action(inner),
             _ => {}
         }
     }
 
     /// Adds an object.
-    pub(super) fn object(&mut self, object: &Value) {
+    pub(super) fn add_object(&mut self, object: &Value) {
         if object["kind"] == "Pod" {
             self.all_pods.extend(name_of(object));
         }
@@ -96,25 +96,25 @@ impl Known {
     }
 
     /// Checks that a PVC's class is defined, or missing on purpose.
-    pub(super) fn claimed_class(&self, name: &str) -> Result<(), String> {
+    pub(super) fn check_claimed_class(&self, name: &str) -> Result<(), String> {
         let remedy = "put it into `missingClasses` if that is meant";
-        defined("class", name, &self.classes, "classes", remedy)
+        check_defined("class", name, &self.classes, "classes", remedy)
     }
 
     /// Checks that a PVC's snapshot is defined.
-    pub(super) fn snapshot(&self, name: &str) -> Result<(), String> {
+    pub(super) fn check_snapshot(&self, name: &str) -> Result<(), String> {
         let remedy = "add it to `driver.snapshots`";
-        defined("snapshot", name, &self.snapshots, "snapshots", remedy)
+        check_defined("snapshot", name, &self.snapshots, "snapshots", remedy)
     }
 
     /// Checks that the pod of an expectation is defined.
-    pub(super) fn expected_pod(&self, name: &str) -> Result<(), String> {
-        defined("pod", name, &self.pods, "pods", "create it in a step before")
+    pub(super) fn check_expected_pod(&self, name: &str) -> Result<(), String> {
+        check_defined("pod", name, &self.pods, "pods", "create it in a step before")
     }
 
     /// Checks that the PVC of an expectation is defined.
-    pub(super) fn expected_claim(&self, name: &str) -> Result<(), String> {
-        defined(
+    pub(super) fn check_expected_claim(&self, name: &str) -> Result<(), String> {
+        check_defined(
             "claim",
             name,
             &self.claims,
@@ -124,27 +124,30 @@ impl Known {
     }
 
     /// Checks that all names in a fact pattern are defined.
-    pub(super) fn pattern(&self, pattern: &Pattern) -> Result<(), String> {
-        self.named(pattern)?;
-        pattern.fault.as_deref().map_or(Ok(()), |text| self.fault(text))?;
+    pub(super) fn check_pattern(&self, pattern: &Pattern) -> Result<(), String> {
+        self.check_object_name(pattern)?;
+        pattern
+            .fault
+            .as_deref()
+            .map_or(Ok(()), |text| self.check_fault(text))?;
         let mut parameters = pattern.parameters.iter().flatten();
-        parameters.try_for_each(|parameter| self.parameter(parameter))
+        parameters.try_for_each(|parameter| self.check_parameter(parameter))
     }
 
     /// Checks that the pod or class of a fact pattern can exist. Names of other objects are not known to the case.
-    fn named(&self, pattern: &Pattern) -> Result<(), String> {
+    fn check_object_name(&self, pattern: &Pattern) -> Result<(), String> {
         let Some(name) = &pattern.name else {
             return Ok(());
         };
         match pattern.resource() {
-            Some("pods") => defined("pod", name, &self.all_pods, "pods", "create it by then"),
-            Some("storageclasses") => defined("class", name, &self.classes, "classes", "create it"),
+            Some("pods") => check_defined("pod", name, &self.all_pods, "pods", "create it by then"),
+            Some("storageclasses") => check_defined("class", name, &self.classes, "classes", "create it"),
             _ => Ok(()),
         }
     }
 
     /// Checks that a fault can have this text: its effect and its target, as in `status 503: create pods`.
-    fn fault(&self, text: &str) -> Result<(), String> {
+    fn check_fault(&self, text: &str) -> Result<(), String> {
         let (effect, _) = text.split_once(": ").unwrap_or((text, ""));
         let mut words = text.split(' ');
         let is_request = words
@@ -160,7 +163,7 @@ impl Known {
     }
 
     /// Checks that a class has the parameter, or that a publisher adds it.
-    fn parameter(&self, (key, value): (&String, &String)) -> Result<(), String> {
+    fn check_parameter(&self, (key, value): (&String, &String)) -> Result<(), String> {
         let values = self.parameters.get(key);
         if key.starts_with(SIDECAR_PREFIX) || values.is_some_and(|values| values.contains(value)) {
             return Ok(());
@@ -176,22 +179,22 @@ impl Known {
     }
 
     /// Checks that a pod to delete exists by this step.
-    pub(super) fn deleted_pod(&self, name: &str) -> Result<(), String> {
-        defined("pod", name, &self.pods, "pods", "create it before")
+    pub(super) fn check_deleted_pod(&self, name: &str) -> Result<(), String> {
+        check_defined("pod", name, &self.pods, "pods", "create it before")
     }
 
     /// Checks that a PVC to delete exists by this step.
-    pub(super) fn deleted_claim(&self, name: &str) -> Result<(), String> {
-        defined("claim", name, &self.claims, "claims", "create it before")
+    pub(super) fn check_deleted_claim(&self, name: &str) -> Result<(), String> {
+        check_defined("claim", name, &self.claims, "claims", "create it before")
     }
 
     /// Checks that a class to delete exists by this step.
-    pub(super) fn deleted_class(&self, name: &str) -> Result<(), String> {
-        defined("class", name, &self.classes, "classes", "create it before")
+    pub(super) fn check_deleted_class(&self, name: &str) -> Result<(), String> {
+        check_defined("class", name, &self.classes, "classes", "create it before")
     }
 }
 
-fn defined(
+fn check_defined(
     what: &str,
     name: &str,
     known: &BTreeSet<String>,
