@@ -43,7 +43,7 @@ impl Expectation for Count {
         if let Some(max) = self.max.filter(|max| *max < self.min) {
             let min = self.min;
             return Err(format!(
-                "`min` {min} is above `max` {max}, so it could not hold; swap or correct them"
+                "`min` {min} is above `max` {max}, so the expectation could not hold; swap or correct them"
             ));
         }
         if let Some(rate) = self.per_refresh {

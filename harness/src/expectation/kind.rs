@@ -24,12 +24,13 @@ pub(crate) trait Expectation: Debug {
         true
     }
 
-    /// How long it must stay true if the case sets no `stays`. `polls`: whether the publisher polls GetCapacity.
+    /// How long the condition must stay true if the case sets no `stays`. `polls`: whether the publisher polls GetCapacity.
     fn default_hold(&self, _polls: bool) -> Option<Bound> {
         None
     }
 
-    /// Whether it expects that something does not happen (any more). It can hold only once the systems have processed the step's changes.
+    /// Whether the expectation is negative: something must not happen (any more). It can hold only once the systems have processed the
+    /// step's changes.
     fn is_negative(&self, has_hold: bool) -> bool;
 
     /// The fact patterns of this expectation.
@@ -37,7 +38,7 @@ pub(crate) trait Expectation: Debug {
         Vec::new()
     }
 
-    /// Whether its verdict depends on objects of this resource.
+    /// Whether the result of the expectation depends on objects of this resource.
     fn depends_on(&self, resource: &str) -> bool {
         let mut resources = self.patterns().into_iter().filter_map(Pattern::resource);
         resources.any(|of| [resource, "*"].contains(&of))
@@ -123,7 +124,7 @@ pub(crate) fn affects_state(what: &What) -> bool {
 /// Why an expectation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It did not become true before the timeout.
+    /// The condition did not become true before the timeout.
     Timeout,
     /// A forbidden fact occurred.
     Violated,
@@ -149,7 +150,7 @@ pub(crate) struct Seen {
 /// Effect of a fact on an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Observed {
-    /// None.
+    /// The fact does not concern the expectation.
     Nothing,
     /// The fact matches.
     Counted,

@@ -123,7 +123,7 @@ macro_rules! registry {
                     (Some(only), None) => Ok(only),
                     (None, _) => Err(format!("an expectation needs one of {one_of}")),
                     (Some(_), Some(_)) => {
-                        Err(format!("an expectation has exactly one of {one_of}; make it two"))
+                        Err(format!("an expectation has exactly one of {one_of}; write two expectations"))
                     }
                 }
             }
@@ -154,9 +154,9 @@ pub struct Expect {
     pub predicate: Predicate,
     /// Timeout for becoming true.
     pub within: Bound,
-    /// How long it must stay true. None: until nothing is in flight.
+    /// How long the condition must stay true. None: until all activity has ended.
     pub hold: Option<Bound>,
-    /// State kinds only: must hold at every moment of the step.
+    /// State kinds only: the condition must be true at every moment of the step.
     pub always: bool,
     /// Reason given by the case, for reports.
     pub why: String,
@@ -215,7 +215,7 @@ impl Expect {
         }
     }
 
-    /// Whether it expects that something does not happen (any more).
+    /// Whether the expectation is negative: something must not happen (any more).
     pub fn is_negative(&self) -> bool {
         match self.always {
             // An explicit hold limits `always`, so the step may stay short.

@@ -293,10 +293,10 @@ impl Pattern {
         } else if let Some(verb) = &self.extender {
             let answer = match self.code.as_deref() {
                 None => "",
-                Some("OK") => " answered well",
+                Some("OK") => " answered OK",
                 Some(_) => " answered with an error",
             };
-            format!("question to an extender to {verb}{answer}")
+            format!("extender call {verb}{answer}")
         } else {
             self.format_call()
         };

@@ -12,11 +12,11 @@ use crate::scenario::MetricsSource;
 pub enum RowState {
     /// As expected.
     Same,
-    /// Expected, but it does not exist.
+    /// The object or value is expected, but does not exist.
     Missing,
-    /// It exists, but is not expected.
+    /// The object or value exists, but is not expected.
     Extra,
-    /// It exists with another value.
+    /// The object exists with another value.
     Differs,
 }
 

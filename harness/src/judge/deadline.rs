@@ -22,12 +22,12 @@ const PUBLISHER_RETRY: Duration = Duration::from_millis(1_200);
 /// Limit for extending a timeout while systems are active, unless the expectation has a longer one.
 pub(super) const ACTIVE_MAX: Duration = Duration::from_secs(10);
 
-/// Factor for harness lag in the timeout, as lag delays each of many hops from cause to effect. The extension is limited to [`ACTIVE_MAX`], or
-/// a host that lags a quarter of the time would extend it forever.
+/// Factor for harness lag in the timeout, as lag delays each of many hops from cause to effect. The extension is limited to
+/// [`ACTIVE_MAX`]: a host that lags a quarter of the time would otherwise extend the timeout forever.
 const LAG_FACTOR: u32 = 4;
 
-/// A publisher without a GetCapacity call for this long and for [`NO_CALLS_REFRESHES`] refreshes is considered idle. Applies to short refresh
-/// intervals.
+/// A publisher without a GetCapacity call for this long and for [`NO_CALLS_REFRESHES`] refreshes is considered idle. Applies to short
+/// refresh intervals.
 const NO_CALLS_MIN: Duration = PUBLISHER_RETRY;
 const NO_CALLS_REFRESHES: u32 = 10;
 
@@ -41,9 +41,9 @@ const SCHEDULER_IDLE: Duration = Duration::from_secs(3);
 /// A system without a call for this long counts as idle when something must hold for some rounds. Applies to short refresh intervals.
 const IDLE_MIN: Duration = Duration::from_secs(3);
 
-/// Harness lag makes silence less conclusive: the required silence grows by this multiple of the lag, ...
+/// Harness lag makes inactivity less conclusive: the time until a system counts as idle grows by this multiple of the lag.
 const IDLE_LAG_FACTOR: u32 = 2;
-/// ... but at most by this multiple of itself.
+/// Limit of that extension, as a multiple of the time without lag.
 const IDLE_LAG_FACTOR_MAX: u32 = 2;
 
 /// Settings of the run from which bounds are computed.
@@ -75,7 +75,7 @@ pub(super) struct ActionsDone {
 /// What a missed expectation waits for in addition to its own timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Nothing: its own timeout counts.
+    /// Nothing else: the timeout of the expectation decides.
     OwnTimeout,
     /// Nothing has changed for this long.
     NoChanges(Duration),
@@ -126,7 +126,7 @@ impl Timeouts {
             waits.push((last_call + limit, Wait::NoCalls(limit)));
         }
         let limit = self.wait_limit(expect, BoundKind::Undecided) + lag;
-        // Last, as it checks every waiting pod.
+        // Checked last, because it looks at every waiting pod.
         if waits.iter().all(|(at, _)| *at <= last_activity + limit) && !activity.has_decided_all(view.cluster)
         {
             waits.push((last_activity + limit, Wait::SchedulerIdle(limit)));
@@ -202,7 +202,7 @@ impl Timeouts {
         };
         let at = Duration::from_micros(from) + limit + extension;
         match bound {
-            // Silence of a program that has not started yet proves nothing.
+            // A program that has not started yet makes no requests; that it is inactive proves nothing.
             BoundKind::Unasked | BoundKind::Undecided => {
                 at.max(self.starts_until(activity).unwrap_or_default())
             }

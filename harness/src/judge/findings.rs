@@ -116,7 +116,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Findings::default();
     let (mut calls, mut start) = (Calls::default(), Start::default());
     let limits = CallLimits::of(plan, facts);
-    // A case about releases judges versions itself.
+    // Cases that set a release check API versions with their own expectations.
     let release = plan.has_default_release().then_some(plan.release);
     // An incomplete request may be caused by a fault that cuts the connection or kills the client.
     let mut cut: BTreeSet<&str> = BTreeSet::new();

@@ -8,13 +8,13 @@ use super::Failure;
 use super::deadline::ACTIVE_MAX;
 use crate::journal::{Fact, ProcessEvent, What};
 
-/// Lag below this does not change the order of events.
+/// Minimum lag that excuses a failure: shorter lag does not change the order of events.
 const LAG_MIN: Duration = Duration::from_millis(100);
 
-/// Lag of more than one in this many parts of the time excuses a failure.
+/// Lag excuses a failure if it exceeds the elapsed time divided by this.
 const LAG_DIVISOR: u32 = 4;
 
-/// Same as above for long bounds, which leave more time than systems need.
+/// `LAG_DIVISOR` for bounds of at least [`ACTIVE_MAX`], which leave more time than systems need.
 const LAG_DIVISOR_LONG: u32 = 2;
 
 /// Whether the host was too busy to blame a system for the failure.

@@ -42,7 +42,7 @@ pub struct Judge<'p> {
     oracle: Option<Oracle<'p>>,
     duplicates: Duplicates,
     facts: Vec<Fact>,
-    /// Retain the last fact only.
+    /// Whether only the last fact is stored.
     drops_facts: bool,
     timeouts: Timeouts,
     step: usize,
@@ -237,7 +237,7 @@ impl<'p> Judge<'p> {
             .collect();
     }
 
-    /// Ends a step. If it expected the specification, everything is quiet.
+    /// Informs the oracle that everything is quiet, at the end of a step that expects the specification.
     fn settle_oracle(&mut self) {
         let step = self.plan.steps.get(self.step);
         if let Some(oracle) = &mut self.oracle
@@ -247,7 +247,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// What is needed to continue.
+    /// Whether the step needs more facts, is done, or has failed.
     pub fn progress(&self) -> Progress {
         if self.failure.is_some() {
             return Progress::Failed;

@@ -16,13 +16,13 @@ use crate::plan::{Bound, Plan};
 pub(super) enum Phase {
     /// The condition is not true yet.
     Waiting,
-    /// True; must stay so for its hold time, and until the systems have reacted.
+    /// The condition is true. It must remain true for its hold time, and until the systems have reacted.
     Holding,
-    /// True for long enough; only quiet is missing.
+    /// The condition held long enough. The expectation is met at the next `quiet` fact.
     AwaitingQuiet,
-    /// Met.
+    /// The expectation is met.
     Met,
-    /// Can no longer hold.
+    /// The expectation can no longer be met.
     Failed(Reason),
 }
 
@@ -48,11 +48,11 @@ pub(super) struct Since {
     pub(super) at_us: u64,
     /// Total harness lag before that.
     pub(super) lag: Duration,
-    /// Its hold time is over.
+    /// Whether the hold time has elapsed.
     hold_elapsed: bool,
-    /// The publisher made no GetCapacity call until its bound: it makes none.
+    /// Whether the publisher counts as idle: it made no GetCapacity call until the bound.
     publisher_idle: bool,
-    /// The scheduler did not retry any pod until its bound: it does not.
+    /// Whether the scheduler counts as idle: it retried no pod until the bound.
     scheduler_idle: bool,
 }
 
@@ -116,7 +116,7 @@ impl<'p> Monitor<'p> {
         self.advance(view, fact);
     }
 
-    /// Moves from holding to ripe and from ripe to met, or back to holding if a system must react to a change first.
+    /// Moves to the next phase after `Holding`, or back to `Holding` if a system must first react to a change.
     fn advance(&mut self, view: View<'_>, fact: &Fact) {
         let has_acted = matches!(fact.what, What::StepActed(_));
         if has_acted && self.phase == Phase::Holding && self.expect.is_negative() {

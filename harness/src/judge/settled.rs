@@ -21,8 +21,8 @@ use crate::plan::Plan;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
 
-/// The first call may have started before the change, and the second belongs to the refresh that sees it. The third starts only after all
-/// calls of that refresh.
+/// Number of GetCapacity calls for the same class and segment after which a publisher has seen a change. The first call may have started
+/// before the change, and the second belongs to the refresh that sees it. The third starts only after all calls of that refresh.
 const CALLS_MIN: u64 = 3;
 
 /// Identity service calls, with which a publisher starts.
@@ -38,7 +38,7 @@ pub(super) struct Activity {
     running: BTreeMap<Arc<str>, Role>,
     /// Programs without a request since their start, with the journal time of the start.
     starting: BTreeMap<Arc<str>, u64>,
-    /// In journal order.
+    /// Events that schedulers have observed, in journal order.
     events: Vec<SchedulerEvent>,
     /// Journal time of the last GetCapacity call.
     pub(super) last_call_us: u64,

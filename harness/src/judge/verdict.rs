@@ -52,7 +52,7 @@ pub struct Failure {
 pub enum Progress {
     /// Needs more facts.
     Running {
-        /// Whether only quiet is missing.
+        /// Whether all expectations hold, and only the end of all activity is awaited.
         quiet: bool,
     },
     /// The next step, or the end of the case, may follow.

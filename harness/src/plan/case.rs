@@ -53,7 +53,7 @@ pub struct Case {
     pub scheduler: SchedulerSpec,
     /// Scheduler extenders.
     pub extenders: Vec<ExtenderSpec>,
-    /// RBAC rules by role.
+    /// RBAC rules by role; empty if RBAC is off.
     pub grants: Grants,
     /// Metrics that the specification checks; empty if it checks none.
     pub specified_metrics: BTreeSet<&'static str>,

@@ -84,7 +84,7 @@ impl ClusterNames {
             None => "none".to_owned(),
         };
         Err(format!(
-            "there is no segment `{}`: no node is ever there, and neither backend nor object names it from the start; values of `{key}`: {values}",
+            "there is no segment `{}`: no node has its labels in any step, and no pool or object of the initial cluster has it; values of `{key}`: {values}",
             segments.format(segment)
         ))
     }

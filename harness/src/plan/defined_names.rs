@@ -97,7 +97,7 @@ impl DefinedNames {
 
     /// Checks that a PVC's class is defined, or missing on purpose.
     pub(super) fn check_claimed_class(&self, name: &str) -> Result<(), String> {
-        let remedy = "put it into `missingClasses` if that is meant";
+        let remedy = "add it to `missingClasses` if the class is missing on purpose";
         check_defined("class", name, &self.classes, "classes", remedy)
     }
 

@@ -76,7 +76,8 @@ impl DryRun {
         let (version, kind) = (text(object, "apiVersion"), text(object, "kind"));
         if version.is_empty() || kind.is_empty() {
             return Err(
-                "an object has `apiVersion`, `kind` and `metadata`; write it as kubectl takes it".to_owned(),
+                "an object needs `apiVersion`, `kind` and `metadata`; write it as a manifest for kubectl"
+                    .to_owned(),
             );
         }
         let group = group(version);

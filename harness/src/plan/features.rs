@@ -244,7 +244,8 @@ impl Plan {
             .or(last)
     }
 
-    /// Same as above without storage, which some drivers can be configured with.
+    /// Driver configuration of the case, except storage, that an external driver cannot be given. None if there is none. Some external
+    /// drivers can be configured with storage.
     pub fn unsupported_settings_besides_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
             Action::DriverFault { .. } | Action::RemoveDriverFault(_) => {
@@ -273,7 +274,8 @@ impl Plan {
         !self.driver.pools.is_empty() || self.actions().any(|action| matches!(action, Action::SetPool(..)))
     }
 
-    /// Whether the publisher calls GetCapacity only once for storage added later: a driver that learns of it by a watch may lag behind.
+    /// Whether the publisher calls GetCapacity only once for storage added later: a driver that observes the storage through a watch may
+    /// still return the old capacity.
     pub fn calls_once_for_new_storage(&self) -> bool {
         let adds_storage = |action: &Action| matches!(action, Action::SetPool(..) | Action::DriverUp(..));
         has_role(self, Role::Publisher) && !self.publisher.polls && self.actions().any(adds_storage)

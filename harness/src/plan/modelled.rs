@@ -48,7 +48,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
             continue;
         }
         let fault = faults.first();
-        let fault = fault.map(|id| format!("programs that meet a fault without an end (`{id}`)"));
+        let fault = fault.map(|id| format!("programs affected by a fault without an end (`{id}`)"));
         let in_plan = || deleted.map(str::to_owned).or_else(|| unsupported_part(plan));
         if let Some(what) = fault.or_else(in_plan) {
             let message = format!("the specification has no rule for {what}; write a list of expectations");
@@ -63,7 +63,7 @@ fn unsupported_part(plan: &Plan) -> Option<String> {
     let in_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
         plan.extenders.iter().find_map(unsupported_extender),
-        (!plan.grants.is_empty()).then_some("programs that may not do everything (`grants`)"),
+        (!plan.grants.is_empty()).then_some("programs with restricted permissions (`grants`)"),
         unsupported_scheduler(&plan.scheduler),
         plan.driver
             .pools
@@ -101,7 +101,7 @@ fn unsupported_storage(storage: &Storage) -> Option<&'static str> {
         return None;
     };
     let has_group = devices.values().any(|device| device.group);
-    has_group.then_some("devices from which several volumes are cut (`group`)")
+    has_group.then_some("devices that are divided into several volumes (`group`)")
 }
 
 fn unsupported_action(action: &Action) -> Option<String> {
@@ -111,7 +111,7 @@ fn unsupported_action(action: &Action) -> Option<String> {
         Action::SetPool(_, Some(storage)) => unsupported_storage(storage),
         Action::RestartScheduler(spec) => unsupported_scheduler(spec),
         Action::RestartPublisher(_) => Some("a publisher that starts with other settings"),
-        Action::Reserve(_) | Action::Unreserve(_) => Some("devices that are reserved"),
+        Action::Reserve(_) | Action::Unreserve(_) => Some("reserved devices"),
         _ => None,
     };
     what.map(str::to_owned)
@@ -156,7 +156,7 @@ fn unsupported_object(object: &Value) -> Option<String> {
             Some("a volume from a snapshot".to_owned())
         }
         Some("Node") if object["status"]["allocatable"]["pods"] != "110" => {
-            Some("how many pods a node takes (`allocatable`)".to_owned())
+            Some("the pod limit of a node (`allocatable`)".to_owned())
         }
         _ => None,
     }

@@ -113,8 +113,8 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let polls = roles.contains(&Role::Publisher) && cluster.publisher.polls;
     if let Some(cost) = cluster.driver.costs.iter().find(|cost| cost.factor == 0) {
         return Err(of(&["driver", "costs"])(format!(
-            "`costs`: the factor of {}={} is 0, so that its volumes would take no storage; write 1 or more, or let a pool promise more than \
-             it has with `backend: {{SEGMENT: {{capacity: 10Gi, overcommit: 2}}}}`",
+            "`costs`: the factor of {}={} is 0, so that its volumes would take no storage; write 1 or more, or overcommit \
+             a pool with `backend: {{SEGMENT: {{capacity: 10Gi, overcommit: 2}}}}`",
             cost.parameter, cost.value
         )));
     }
@@ -239,7 +239,7 @@ fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
             && !managed.insert(resource)
         {
             return Err(format!(
-                "extender `{}`: another one has `{resource}` already, and kube-scheduler takes a resource for one extender only",
+                "extender `{}`: another extender manages `{resource}` already, and kube-scheduler accepts a resource for one extender only",
                 extender.name
             ));
         }
@@ -557,7 +557,7 @@ mod tests {
         for (action, words) in [
             (
                 json!({"pod": {"name": "p", "ephemeral": [{"name": "own", "class": "fast", "size": "1Gi"}]}}),
-                "`name: own` of an ephemeral volume has no effect: its claim is called after pod and volume, `p-scratch-0`",
+                "`name: own` of an ephemeral volume has no effect: its claim is named after the pod and the volume, `p-scratch-0`",
             ),
             (
                 claim(&json!({"name": "data", "mode": "Block"})),
@@ -631,7 +631,7 @@ mod tests {
                 2,
                 "`overcommit` belongs to `capacity`",
             ),
-            (json!("1Gi"), 0, "or let a pool promise more than it has"),
+            (json!("1Gi"), 0, "or overcommit a pool"),
         ] {
             let error = resolved(pool, factor).expect_err("invalid case");
             assert!(
@@ -761,7 +761,7 @@ mod tests {
             (json!([{"name": "e", "weight": 0}]), "`weight` must be at least 1"),
             (
                 json!([{"name": "e", "resource": "a/b"}, {"name": "f", "resource": "a/b"}]),
-                "another one has `a/b` already",
+                "another extender manages `a/b` already",
             ),
             (
                 json!([{"name": "e", "binds": true}, {"name": "f", "binds": true}]),

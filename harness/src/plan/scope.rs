@@ -88,11 +88,11 @@ impl Scope<'_> {
         let with_gate = api(release, &[(GATE.to_owned(), true)].into());
         Err(match with_gate.version().is_some() {
             true => format!(
-                "no CSIStorageCapacity object can be there: in release {release} the feature gate is off unless it is set; add \
+                "no CSIStorageCapacity object can exist: in release {release} the feature gate is off unless it is set; add \
                  `gates: {{{GATE}: true}}` to `cluster`, or expect `nothing`"
             ),
             false => format!(
-                "no CSIStorageCapacity object can be there: release {release} does not have them; take 1.19 with \
+                "no CSIStorageCapacity object can exist: release {release} does not serve them; use 1.19 with \
                  `gates: {{{GATE}: true}}`, or 1.21 or newer, or expect `nothing`"
             ),
         })

@@ -131,9 +131,7 @@ impl Axes {
         }
         let values: usize = self.axes.value.0.iter().map(|(_, values)| values.0.len()).sum();
         if values > VALUES_MAX {
-            let message = format!(
-                "the axes have {values} values, and {VALUES_MAX} are the most; make several files of them"
-            );
+            let message = format!("the axes have {values} values; the limit is {VALUES_MAX}; split the file");
             return error(message);
         }
         let mut owners: BTreeMap<&str, &str> = BTreeMap::new();

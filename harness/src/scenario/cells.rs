@@ -10,8 +10,8 @@ pub(super) type Cells = BTreeMap<String, Value>;
 /// Maximum depth of references between cells.
 const DEPTH_MAX: usize = 4;
 
-/// A cell with its `$name` references replaced, as a whole value or inside a string. `bytes_left`: bytes that the result may still use; 0 after
-/// the call means that the limit was exceeded and the result is incomplete.
+/// A cell with its `$name` references replaced, as a whole value or inside a string. `bytes_left`: bytes that the result may still use; 0
+/// after the call means that the limit was exceeded and the result is incomplete.
 pub(super) fn replaced(cell: &Value, cells: &Cells, bytes_left: &mut usize) -> Value {
     replaced_at(cell, cells, 0, bytes_left)
 }

@@ -68,10 +68,10 @@ impl ExternalDriver {
             return Err(format!("its driver and publisher run {way}"));
         }
         if cluster.driver.topology_keys.is_some() {
-            return Err("it chooses the driver's `topologyKeys`".to_owned());
+            return Err("it sets the driver's `topologyKeys`".to_owned());
         }
         if text.contains(built_in.as_str()) {
-            return Err(format!("it speaks of `{built_in}` by name"));
+            return Err(format!("it contains the driver name `{built_in}`"));
         }
         Ok(())
     }

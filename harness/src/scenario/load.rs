@@ -25,7 +25,7 @@ pub fn load_tree(files: &CaseFiles) -> Result<Vec<Scenario>, ScenarioError> {
     load_tree_where(files, Strength::default(), &|_| true)
 }
 
-/// Same as above, with this strength of covering arrays, and only for files whose id `is_wanted`.
+/// Loads the cases of files whose id `is_wanted`, with this strength of covering arrays, sorted by id.
 pub fn load_tree_where(
     files: &CaseFiles,
     strength: Strength,

@@ -162,12 +162,12 @@ fn unsupported_backend_features_are_reported() {
         (
             &with_maximum,
             "publisher/objects/shape",
-            "it speaks of `disk.example.com` by name",
+            "it contains the driver name `disk.example.com`",
         ),
         (
             &with_maximum,
             "publisher/topology/granularity",
-            "it chooses the driver's `topologyKeys`",
+            "it sets the driver's `topologyKeys`",
         ),
         (
             &with_maximum,

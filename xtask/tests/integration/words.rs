@@ -125,12 +125,12 @@ fn typos_are_reported_with_position_and_suggestion() {
         ),
         (
             cluster("release: \"1.20\""),
-            ":9:9: no CSIStorageCapacity object can be there: in release 1.20 the feature gate is off unless it is set; add \
+            ":9:9: no CSIStorageCapacity object can exist: in release 1.20 the feature gate is off unless it is set; add \
              `gates: {CSIStorageCapacity: true}` to `cluster`, or expect `nothing`",
         ),
         (
             cluster("release: \"1.18\""),
-            ":9:9: no CSIStorageCapacity object can be there: release 1.18 does not have them; take 1.19 ",
+            ":9:9: no CSIStorageCapacity object can exist: release 1.18 does not serve them; use 1.19 ",
         ),
         (
             text.replacen("steps:\n", "foreignDriver: {}\nsteps:\n", 1),
@@ -180,7 +180,7 @@ fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
         ),
         (
             step("object: pod"),
-            ":13:9: an object has `apiVersion`, `kind` and `metadata`; ",
+            ":13:9: an object needs `apiVersion`, `kind` and `metadata`; ",
         ),
         (
             cluster("objects: [{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default}}]"),

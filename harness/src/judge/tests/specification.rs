@@ -10,7 +10,7 @@ fn started() -> TestJournal {
     started_with(&[])
 }
 
-/// Same as above with further actions after the pod.
+/// A case like that of `started`, with further actions after the pod.
 fn started_with(more: &[Value]) -> TestJournal {
     let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
     actions.extend_from_slice(more);
@@ -114,7 +114,7 @@ impl TestJournal {
         self.create_pod_and(&[]);
     }
 
-    /// Same as above, followed by further actions.
+    /// Creates the pod and its PVC, and performs further actions.
     fn create_pod_and(&mut self, more: &[&str]) {
         for action in ["create claim app-0", "create pod app"] {
             self.record_action(action);

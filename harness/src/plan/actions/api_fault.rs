@@ -1,5 +1,5 @@
-//! The `fault` and `removeFault` actions: parses API server faults of a case into fault rules. Faults that a real API server never shows must
-//! be marked `illegal`.
+//! The `fault` and `removeFault` actions: parses API server faults of a case into fault rules. Faults that a real API server never shows
+//! must be marked `illegal`.
 
 use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
 use fake_csi::CutText;

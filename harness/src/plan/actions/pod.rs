@@ -63,9 +63,9 @@ pub enum VolumeMode {
 /// Resolves a PVC without pod.
 pub(super) fn resolve_claim(scope: &mut Scope<'_>, spec: &ClaimSpec) -> Resolved {
     check(scope, spec)?;
-    let name = spec.name.clone().ok_or("a claim of its own needs a `name`")?;
+    let name = spec.name.clone().ok_or("a `claim` action needs a `name`")?;
     if spec.size.is_none() {
-        return Err("a claim of its own needs a `size`".to_owned());
+        return Err("a `claim` action needs a `size`".to_owned());
     }
     Ok(vec![create(claim_object(&name, spec), "claim", &name)])
 }
@@ -98,7 +98,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
         if let Some(name) = &claim.name {
             let claim_name = ephemeral_claim_name(&spec.name, &ephemeral_volume(index));
             return Err(format!(
-                "`name: {name}` of an ephemeral volume has no effect: its claim is called after pod and volume, `{claim_name}`; remove it"
+                "`name: {name}` of an ephemeral volume has no effect: its claim is named after the pod and the volume, `{claim_name}`; remove it"
             ));
         }
     }
