@@ -31,11 +31,13 @@ pub(crate) fn format(fact: &Fact) -> String {
         What::Bound(bound) => match bound.bound {
             BoundKind::Within => format!("expectation {} timed out", bound.expect + 1),
             BoundKind::Hold => format!("expectation {} has held for its time", bound.expect + 1),
-            BoundKind::Unasked => format!(
+            BoundKind::PublisherIdle => format!(
                 "expectation {}: the publisher does not call GetCapacity",
                 bound.expect + 1
             ),
-            BoundKind::Undecided => format!("expectation {}: the scheduler retries no pod", bound.expect + 1),
+            BoundKind::SchedulerIdle => {
+                format!("expectation {}: the scheduler retries no pod", bound.expect + 1)
+            }
         },
         What::Lag(lag) => format!("harness stalled for {} ms", lag.late_us / 1000),
         What::Quiet => "idle: no request in flight, no change".to_owned(),

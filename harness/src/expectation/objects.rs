@@ -77,7 +77,7 @@ impl Expectation for Objects {
 }
 
 impl Objects {
-    /// Causal chain for one object: who deleted it, or who wrote the differing value.
+    /// Causal chain for one object: the client that deleted it, or that wrote the differing value.
     fn object_chain(&self, window: &Window<'_>, resource: &str, name: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let subject = format!("{resource} {name}");

@@ -180,14 +180,16 @@ pub struct LagFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BoundKind {
-    /// The time within which it had to become true.
+    /// The time within which the condition had to become true.
     Within,
-    /// The time for which it had to stay true.
+    /// The time for which the condition had to stay true.
     Hold,
-    /// The time after which a publisher that has not called GetCapacity is assumed not to call it.
-    Unasked,
-    /// The time after which a scheduler that has not retried a pod is assumed not to.
-    Undecided,
+    /// The time after which a publisher that has not called GetCapacity is considered idle.
+    #[serde(rename = "unasked")]
+    PublisherIdle,
+    /// The time after which a scheduler that has not retried a pod is considered idle.
+    #[serde(rename = "undecided")]
+    SchedulerIdle,
 }
 
 /// A completed API request; a watch counts as completed when the server accepts it.

@@ -110,7 +110,7 @@ impl Timeouts {
             Duration::from_micros(activity.last_activity_us.max(activity.errors.delay_ends_us())).max(from);
         let last_call = Duration::from_micros(activity.last_call_us).max(from);
         let lag = self.lag_extension(actions_done, activity);
-        let own = self.own_timeout(expect);
+        let own_timeout = self.own_timeout(expect);
         // After insufficient capacity a publisher retries, and the journal does not contain the last retry.
         let settle_time = match activity.has_provisioned_all(view.cluster) {
             true => SETTLE_TIME,
@@ -118,14 +118,14 @@ impl Timeouts {
         };
         let settle_time = self.scaled(settle_time) + lag;
         let mut waits = vec![
-            (from + own + lag, Wait::OwnTimeout),
+            (from + own_timeout + lag, Wait::OwnTimeout),
             (last_activity + settle_time, Wait::NoChanges(settle_time)),
         ];
         if !activity.has_polled(view.plan, view.cluster, &actions_done.rounds) {
-            let limit = self.wait_limit(expect, BoundKind::Unasked) + lag;
+            let limit = self.wait_limit(expect, BoundKind::PublisherIdle) + lag;
             waits.push((last_call + limit, Wait::NoCalls(limit)));
         }
-        let limit = self.wait_limit(expect, BoundKind::Undecided) + lag;
+        let limit = self.wait_limit(expect, BoundKind::SchedulerIdle) + lag;
         // Checked last, because it looks at every waiting pod.
         if waits.iter().all(|(at, _)| *at <= last_activity + limit) && !activity.has_decided_all(view.cluster)
         {
@@ -139,7 +139,7 @@ impl Timeouts {
             waits.push((last_error + limit, Wait::Retry(limit)));
         }
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
-        let longest = self.scaled(ACTIVE_MAX).max(own);
+        let longest = self.scaled(ACTIVE_MAX).max(own_timeout);
         let longest = match last {
             Some((_, Wait::Retry(limit))) => longest.max(limit * self.fault_matches_max.saturating_add(1)),
             _ => longest,
@@ -197,13 +197,13 @@ impl Timeouts {
             _ => (lag * IDLE_LAG_FACTOR).min(limit * IDLE_LAG_FACTOR_MAX),
         };
         let from = match bound {
-            BoundKind::Unasked => since.at_us.max(activity.last_call_us),
+            BoundKind::PublisherIdle => since.at_us.max(activity.last_call_us),
             _ => since.at_us,
         };
         let at = Duration::from_micros(from) + limit + extension;
         match bound {
             // A program that has not started yet makes no requests; that it is inactive proves nothing.
-            BoundKind::Unasked | BoundKind::Undecided => {
+            BoundKind::PublisherIdle | BoundKind::SchedulerIdle => {
                 at.max(self.starts_until(activity).unwrap_or_default())
             }
             BoundKind::Within | BoundKind::Hold => at,
@@ -214,8 +214,8 @@ impl Timeouts {
     fn wait_limit(self, expect: &Expect, bound: BoundKind) -> Duration {
         self.scaled(match (bound, expect.hold) {
             (BoundKind::Within, _) => expect.within.time(self.refresh),
-            (BoundKind::Unasked, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
-            (BoundKind::Undecided, _) => SCHEDULER_IDLE,
+            (BoundKind::PublisherIdle, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
+            (BoundKind::SchedulerIdle, _) => SCHEDULER_IDLE,
             (BoundKind::Hold, Some(Bound::Time(time))) => time,
             // For a system without further calls, time replaces rounds.
             (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(IDLE_MIN),
@@ -235,8 +235,8 @@ fn has_nothing_to_do(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) ->
         return false;
     };
     match bound {
-        BoundKind::Unasked => !oracle.must_call_get_capacity(),
-        BoundKind::Undecided => view.activity.has_rejected_all(view.cluster),
+        BoundKind::PublisherIdle => !oracle.must_call_get_capacity(),
+        BoundKind::SchedulerIdle => view.activity.has_rejected_all(view.cluster),
         BoundKind::Within | BoundKind::Hold => false,
     }
 }
@@ -254,7 +254,7 @@ pub(super) fn bounds(
             let at = timeouts.hold_deadline(monitor, bound, view);
             match bound {
                 // A pod that is retried without any decision must not extend the case forever.
-                BoundKind::Undecided => (
+                BoundKind::SchedulerIdle => (
                     at.min(timeouts.activity_deadline(actions_done, view.activity)),
                     bound,
                 ),

@@ -18,7 +18,7 @@ pub(super) struct Duplicates {
     refresh_us: u64,
     /// Groups by client, class and segment.
     groups: BTreeMap<GroupKey, Group>,
-    /// The group of an object by its uid, as tens of thousands of objects may be deleted.
+    /// The key of an object's group by the object's uid: an index, as tens of thousands of objects may be deleted.
     key_of_uid: BTreeMap<String, GroupKey>,
     /// Revisions of writes that no expectation counts; their watch events do not count either.
     revisions: BTreeSet<u64>,
@@ -35,7 +35,7 @@ struct Group {
     live: Vec<String>,
     /// Journal time until which another object counts as a duplicate. A duplicate does not extend it: endless creation is no race.
     until_us: u64,
-    /// Whether one of them was a duplicate.
+    /// Whether one of the objects was a duplicate.
     has_duplicate: bool,
 }
 

@@ -23,13 +23,13 @@ use crate::scenario::Role;
 pub struct Finding {
     /// The rule's name, as in manifests.
     pub rule: &'static str,
-    /// The role that broke it.
+    /// The role that violated the rule.
     pub role: Role,
     /// The violation in one sentence, without object names, so that it is the same in every case.
     pub text: String,
     /// Number of occurrences.
     pub count: u64,
-    /// Sequence number of the first fact that shows it.
+    /// Sequence number of the first fact that shows the violation.
     pub first: u64,
     /// Time of that fact since the case began.
     pub at: Duration,
@@ -179,7 +179,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     found.0
 }
 
-/// The last request of each program before it ended, as its end may have cut it off.
+/// The last request of each program before it ended: the end of a program may cut off its request.
 fn last_requests(facts: &[Fact]) -> BTreeSet<u64> {
     let (mut last, mut cut_off) = (BTreeMap::new(), BTreeSet::new());
     for fact in facts {

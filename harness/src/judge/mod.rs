@@ -83,7 +83,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// Drops facts once they are judged; explanations of failures then lack them.
+    /// Drops facts once they are judged, to save memory. Explanations of failures are then incomplete.
     pub(crate) fn drop_facts(&mut self) {
         self.drops_facts = true;
         self.cluster.drop_events();
@@ -114,7 +114,7 @@ impl<'p> Judge<'p> {
             self.failure = Some(Box::new(self.violation_failure(&violations)));
         }
         if self.failure.is_none() {
-            // Explained once the deciding fact is stored, as the explanation uses it.
+            // Built after the deciding fact is stored, because the explanation uses that fact.
             self.failure = self
                 .expectation_failure()
                 .or_else(|| self.activity_limit_failure())
@@ -414,7 +414,7 @@ impl<'p> Judge<'p> {
         Some(failure)
     }
 
-    /// The failure of a system that exceeds the activity limit. An unmet expectation shows best what it was busy with.
+    /// The failure of a system that exceeds the activity limit, explained by the first expectation that is not met.
     fn activity_limit_failure(&self) -> Option<Failure> {
         let fact = self.facts.last()?;
         let What::Process(ProcessFact {

@@ -179,8 +179,8 @@ impl<'p> Monitor<'p> {
         if self.phase == Phase::Holding {
             let is_negative = self.expect.is_negative();
             pending.extend((!self.has_held(view.cluster)).then_some(BoundKind::Hold));
-            pending.extend((is_negative && !self.has_polled(view)).then_some(BoundKind::Unasked));
-            pending.extend((is_negative && !self.has_decided(view)).then_some(BoundKind::Undecided));
+            pending.extend((is_negative && !self.has_polled(view)).then_some(BoundKind::PublisherIdle));
+            pending.extend((is_negative && !self.has_decided(view)).then_some(BoundKind::SchedulerIdle));
         }
         pending
     }
@@ -189,8 +189,8 @@ impl<'p> Monitor<'p> {
     pub(super) fn reach_bound(&mut self, bound: BoundKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
             (BoundKind::Hold, Phase::Holding) => self.since.hold_elapsed = true,
-            (BoundKind::Unasked, Phase::Holding) => self.since.publisher_idle = true,
-            (BoundKind::Undecided, Phase::Holding) => self.since.scheduler_idle = true,
+            (BoundKind::PublisherIdle, Phase::Holding) => self.since.publisher_idle = true,
+            (BoundKind::SchedulerIdle, Phase::Holding) => self.since.scheduler_idle = true,
             (BoundKind::Within, Phase::Waiting) => {
                 self.decide(Phase::Failed(self.kind().timeout_reason()), fact);
             }

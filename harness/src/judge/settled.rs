@@ -174,7 +174,7 @@ impl Activity {
         })
     }
 
-    /// Whether the scheduler has decided about every pod since its last relevant event, and will not retry one by itself.
+    /// Whether the scheduler has decided about every pod since its last relevant event, and will not retry a pod without an event.
     pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
         let is_retrying =
             self.is_running(Role::Scheduler) && cluster.waiting().any(|(_, pod)| is_given_back(pod));

@@ -50,7 +50,7 @@ enum Attempt {
 #[derive(Clone, Copy)]
 enum Outcome {
     Succeeded,
-    /// Rejected because of its content: neither an error nor a recovery.
+    /// The API server rejected the request because of its content: neither an error nor a recovery.
     Rejected,
     Failed,
 }
@@ -71,7 +71,7 @@ impl UnrecoveredErrors {
         match what {
             What::Fault(fault) => match fault_impact(fault) {
                 FaultImpact::Delayed(microseconds) => {
-                    self.delay_ends_us = self.delay_ends_us.max(at_us + microseconds)
+                    self.delay_ends_us = self.delay_ends_us.max(at_us + microseconds);
                 }
                 FaultImpact::Failed(attempt) => self.fail(attempt, at_us),
                 FaultImpact::WatchEnded(watch) => {
@@ -155,11 +155,11 @@ impl UnrecoveredErrors {
 
 /// Effect of a fault on an attempt.
 enum FaultImpact {
-    /// Delays it by this many microseconds.
+    /// Delays the attempt by this many microseconds.
     Delayed(u64),
-    /// Fails it, so that it must be retried.
+    /// Fails the attempt, which must be retried.
     Failed(Attempt),
-    /// Ends this watch, so that it must restart.
+    /// Ends this watch, which must restart.
     WatchEnded(Attempt),
 }
 

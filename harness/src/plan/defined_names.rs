@@ -16,10 +16,10 @@ use crate::scenario::{ClassSpec, ClusterSpec};
 #[derive(Default)]
 pub(super) struct DefinedNames {
     pods: BTreeSet<String>,
-    /// In all namespaces.
+    /// Pods in all namespaces.
     all_pods: BTreeSet<String>,
     claims: BTreeSet<String>,
-    /// In all steps, as a PVC may be created before its class.
+    /// Storage classes of all steps, as a PVC may be created before its class.
     classes: BTreeSet<String>,
     /// Snapshots in the driver.
     snapshots: BTreeSet<String>,
@@ -140,7 +140,13 @@ impl DefinedNames {
             return Ok(());
         };
         match pattern.resource() {
-            Some("pods") => check_defined("pod", name, &self.all_pods, "pods", "create it by then"),
+            Some("pods") => check_defined(
+                "pod",
+                name,
+                &self.all_pods,
+                "pods",
+                "create it in this step or before",
+            ),
             Some("storageclasses") => check_defined("class", name, &self.classes, "classes", "create it"),
             _ => Ok(()),
         }

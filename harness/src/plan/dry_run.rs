@@ -12,7 +12,8 @@ use serde_json::Value;
 /// Explicitly set feature gates.
 type Gates = BTreeMap<String, bool>;
 
-/// Cached, as starting a server takes as long as hundreds of dry runs, and all cases are resolved before one runs.
+/// Servers by release and gates. Cached, as starting a server takes as long as hundreds of dry runs, and all cases are resolved before one
+/// runs.
 static SERVERS: Mutex<BTreeMap<(Release, Gates), LocalClient>> = Mutex::new(BTreeMap::new());
 
 /// State for dry runs of a case's objects.

@@ -68,7 +68,7 @@ pub fn edit(old: &Plan, new: &Plan) -> Edit {
     }
     pools(old, new, &mut actions);
     let (ups, downs) = drivers(old, new);
-    // The driver starts before its node lists it and stops after that.
+    // The driver starts before the CSINode lists it, and stops after the CSINode no longer lists it.
     actions.extend(ups);
     objects(old, new, &mut actions);
     actions.extend(downs);

@@ -232,7 +232,7 @@ impl Plan {
     }
 
     /// Driver configuration of the case that an external driver cannot be given. None if there is none. Initial storage is ignored if the
-    /// driver itself is under test, as it brings its own.
+    /// driver itself is under test, as it has its own storage.
     pub fn unsupported_driver_settings(&self) -> Option<&'static str> {
         let storage = "its storage (`backend`)";
         let changes = self.actions().any(|action| matches!(action, Action::SetPool(..)));

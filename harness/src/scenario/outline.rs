@@ -34,7 +34,7 @@ impl Outline {
         self.keys.iter().any(|(name, _)| name == key)
     }
 
-    /// Adds a key. `value`: as JSON.
+    /// Adds a key with this value, which is JSON.
     pub(super) fn with(&self, text: &str, key: &str, value: &str) -> String {
         if !self.is_in_braces(text) {
             return format!("{}\n{key}: {value}\n", text.trim_end());

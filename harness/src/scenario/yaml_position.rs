@@ -1,4 +1,4 @@
-//! The keys and words context a position of a syntactically valid YAML document. Does not know any key.
+//! The keys and words around a position of a syntactically valid YAML document. Does not know any key.
 
 use std::fmt;
 

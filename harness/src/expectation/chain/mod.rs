@@ -171,7 +171,7 @@ impl<'a> Window<'a> {
         requests.filter(|request| of_role(request)).last()
     }
 
-    /// Chain for a forbidden event: the link is the rule, its note is the fact that broke it.
+    /// Chain for a forbidden event: the link is the rule, and its note is the fact that violated the rule.
     pub(crate) fn violation_chain(&self, rule: &str, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);

@@ -142,7 +142,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Changes made by the case that can requeue the pod and that the scheduler had not seen when it rejected it. Last of each kind only.
+    /// Changes made by the case that can requeue the pod and that the scheduler had not seen when it rejected the pod: the last one for each
+    /// verb and resource.
     fn requeueing_changes(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
         let mut kinds = BTreeSet::new();
         let mut written_later = BTreeSet::new();

@@ -250,9 +250,9 @@ fn bounds_limit_the_wait_for_idle_systems() {
     let mut journal = journal(&json!({"placement": {"app": "none"}, "why": "because"}));
     journal.reject_pod("full");
     journal.deliver_capacity();
-    assert_eq!(journal.next_bound(), BoundKind::Unasked);
+    assert_eq!(journal.next_bound(), BoundKind::PublisherIdle);
     assert!(!journal.is_done_when_quiet());
-    assert_eq!(journal.next_bound(), BoundKind::Undecided);
+    assert_eq!(journal.next_bound(), BoundKind::SchedulerIdle);
     assert!(journal.is_done_when_quiet());
 }
 
