@@ -313,7 +313,7 @@ mod tests {
                 Context::Expectation => 7,
                 _ => 3,
             };
-            assert_eq!(error.place.map(|(line, _)| line), Some(line), "{error}");
+            assert_eq!(error.position.map(|(line, _)| line), Some(line), "{error}");
             assert!(error.message.contains(new), "{error}");
         }
     }
@@ -339,7 +339,7 @@ mod tests {
         let text = case(Context::Pool, "largest: 20Gi");
         let cases = parse("f.yaml", &text).expect("a valid case");
         let error = resolve(&cases[0]).expect_err("a maximum above the capacity");
-        assert_eq!(error.place.map(|(line, _)| line), Some(3), "{error}");
+        assert_eq!(error.position.map(|(line, _)| line), Some(3), "{error}");
     }
 
     #[test]
