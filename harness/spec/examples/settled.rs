@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use capacity_spec::world::{Answer, Change, Instance, Publisher};
+use capacity_spec::world::{CapacityResponse, Change, Instance, Publisher};
 use capacity_spec::{World, objects};
 use capacity_types::segment;
 
@@ -20,8 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     let driver = "disk.example.com".to_owned();
-    let (n1, answer) = (segment::parse("host=n1")?, Answer::available(1 << 30));
-    world.apply(Change::Answer(driver.clone(), n1, [].into(), answer));
+    let (n1, answer) = (segment::parse("host=n1")?, CapacityResponse::available(1 << 30));
+    world.apply(Change::CapacityResponse(driver.clone(), n1, [].into(), answer));
     let publisher = Publisher {
         namespace: "csi".to_owned(),
         ..Publisher::default()

@@ -11,14 +11,14 @@
 //! rules      every rule with its requirement ids; a violation refers to one
 //! ```
 //!
-//! Does not know clocks, I/O, tasks, or code of any publisher or scheduler. Rules follow the KEPs and the CSI spec. If these leave a
-//! choice, all outcomes are allowed under a [`rules::Question`]. Requirement ids are those of `suites/requirements.yaml`. "Quiescence"
+//! Does not know clocks, I/O, tasks, or code of any publisher or scheduler. Rules follow the KEPs and the CSI spec. If these leave an
+//! outcome unspecified, all are allowed under a [`rules::Unspecified`]. Requirement ids are those of `suites/requirements.yaml`. "Quiescence"
 //! means: no request in flight, every watch up to date, capacity polled since the last change.
 //!
 //! A world is built from API objects, and from the known state of drivers and programs:
 //!
 //! ```
-//! use capacity_spec::world::{Answer, Change, Instance, Publisher};
+//! use capacity_spec::world::{CapacityResponse, Change, Instance, Publisher};
 //! use capacity_spec::{World, objects, rules};
 //! use capacity_types::segment;
 //! use serde_json::json;
@@ -36,7 +36,7 @@
 //!     world.apply(change.expect("rules speak of them"));
 //! }
 //! let n1 = segment::parse("host=n1").expect("it is key=value");
-//! world.apply(Change::Answer(driver.to_owned(), n1, [].into(), Answer::available(1 << 30)));
+//! world.apply(Change::CapacityResponse(driver.to_owned(), n1, [].into(), CapacityResponse::available(1 << 30)));
 //! let instance = Instance { driver: driver.to_owned(), node: None };
 //! let publisher = Publisher { namespace: "csi".to_owned(), ..Publisher::default() };
 //! world.apply(Change::Publisher(instance, Some(publisher)));
@@ -59,6 +59,6 @@ pub mod violation;
 pub mod volumes;
 pub mod world;
 
-pub use rules::{Question, RULES, Rule};
+pub use rules::{RULES, Rule, Unspecified};
 pub use violation::{Subject, Violation};
 pub use world::World;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use capacity_types::capacity_api::RESOURCE;
 
-use crate::objects::{Demand, Demanded, Pairs, Wanted};
+use crate::objects::{ByClassAndSegment, DesiredObject, DesiredObjects, DesiredState};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{Instance, Publisher, World};
@@ -47,58 +47,58 @@ impl Sample {
 
 /// One scrape of a program, and the program's actions up to then.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub struct Scrape {
     /// The name of its API client.
     pub client: String,
     /// Which program it is.
-    pub of: Speaker,
+    pub program: Program,
     /// All series whose names are in [`NAMES`].
     pub samples: Vec<Sample>,
 }
 
 /// A program with metrics.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Speaker {
+pub enum Program {
     /// A publisher.
     Publisher {
         /// The instance.
         instance: Instance,
-        /// Number of GetCapacity calls that the driver has answered since the program started.
-        answered: u64,
+        /// Number of GetCapacity calls that the driver has answered successfully since the program started.
+        successful_calls: u64,
         /// Minimum total duration of these calls in seconds.
-        waited: f64,
+        min_seconds: f64,
     },
     /// A scheduler.
     Scheduler {
         /// Number of pods with PVCs that it has bound since it started.
-        placed: u64,
+        bound_pods: u64,
     },
     /// The API server.
-    Server,
+    ApiServer,
 }
 
 /// Checks a scrape at quiescence.
-pub fn judge(world: &World, reading: &Reading) -> Vec<Violation> {
+pub fn judge(world: &World, scrape: &Scrape) -> Vec<Violation> {
     let mut check = Check {
-        reading,
-        wrong: Vec::new(),
+        scrape,
+        violations: Vec::new(),
     };
-    match &reading.of {
-        Speaker::Publisher {
+    match &scrape.program {
+        Program::Publisher {
             instance,
-            answered,
-            waited,
+            successful_calls,
+            min_seconds,
         } => {
             if let Some(publisher) = world.publishers.get(instance).filter(|it| it.publishes) {
                 check.objects(world, instance, publisher);
-                check.calls(instance, *answered, *waited);
+                check.calls(instance, *successful_calls, *min_seconds);
             }
         }
-        Speaker::Scheduler { placed } if *placed > 0 => check.scheduler(*placed),
-        Speaker::Scheduler { .. } => {}
-        Speaker::Server => check.server(),
+        Program::Scheduler { bound_pods } if *bound_pods > 0 => check.scheduler(*bound_pods),
+        Program::Scheduler { .. } => {}
+        Program::ApiServer => check.server(),
     }
-    check.wrong
+    check.violations
 }
 
 /// Allowed range of a number of objects.
@@ -109,37 +109,37 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Adds one object. `is_open`: it may be absent.
-    fn add(&mut self, is_open: bool) {
+    /// Adds one object. `is_optional`: it may be absent.
+    fn add(&mut self, is_optional: bool) {
         self.to += 1;
-        self.from += u32::from(!is_open);
+        self.from += u32::from(!is_optional);
     }
 }
 
 struct Check<'r> {
-    reading: &'r Reading,
-    wrong: Vec<Violation>,
+    scrape: &'r Scrape,
+    violations: Vec<Violation>,
 }
 
 impl Check<'_> {
     fn objects(&mut self, world: &World, instance: &Instance, publisher: &Publisher) {
         // Without the type, or if the driver lacks GET_CAPACITY, there are no objects to count.
-        let wanted = Wanted::of(world, instance, publisher);
-        if world.api.version().is_none() || wanted.is_mute() {
+        let desired = DesiredObjects::of(world, instance, publisher);
+        if world.api.version().is_none() || desired.lacks_get_capacity() {
             return;
         }
-        let there = Pairs::of(world, instance, publisher);
+        let existing = ByClassAndSegment::of(world, instance, publisher);
         let (mut goal, mut current) = (Bounds::default(), Bounds::default());
-        for Demanded {
+        for DesiredObject {
             class,
             segment,
-            demand,
-        } in wanted.demands()
+            state,
+        } in desired.all()
         {
-            let is_open = matches!(demand, Demand::Optional { .. });
-            goal.add(is_open);
-            if there.get(class, segment).is_some() {
-                current.add(is_open);
+            let is_optional = matches!(state, DesiredState::Optional { .. });
+            goal.add(is_optional);
+            if existing.get(class, segment).is_some() {
+                current.add(is_optional);
             }
         }
         self.within(GOAL, rules::WRONG_GOAL_METRIC, goal);
@@ -147,29 +147,29 @@ impl Check<'_> {
         self.within(OBSOLETE, rules::WRONG_OBSOLETE_METRIC, Bounds::default());
         self.labelled(instance);
         if !self.any(DEPTH, &[("name", QUEUE)]) {
-            self.break_rule(
+            self.add(
                 rules::WRONG_QUEUE_METRIC,
-                format!("no {DEPTH}{{name=\"{QUEUE}\"}}"),
+                format!("there is no {DEPTH}{{name=\"{QUEUE}\"}}"),
             );
         }
     }
 
     /// Checks the driver and node labels of every series about objects.
     fn labelled(&mut self, instance: &Instance) {
-        let samples = &self.reading.samples;
+        let samples = &self.scrape.samples;
         let mut about = samples.iter().filter(|it| it.name.starts_with(RESOURCE));
         let is_wrong = about.any(|sample| {
-            let is_near = instance.node.as_ref().is_none_or(|node| sample.has("node", node));
-            !sample.has("driver_name", &instance.driver) || !is_near
+            let has_node = instance.node.as_ref().is_none_or(|node| sample.has("node", node));
+            !sample.has("driver_name", &instance.driver) || !has_node
         });
         if is_wrong {
-            let detail = format!("they do not name {instance:?}");
-            self.break_rule(rules::WRONG_METRIC_LABELS, detail);
+            let detail = format!("the labels driver_name and node do not identify {instance:?}");
+            self.add(rules::WRONG_METRIC_LABELS, detail);
         }
     }
 
-    fn calls(&mut self, instance: &Instance, answered: u64, waited: f64) {
-        if answered == 0 {
+    fn calls(&mut self, instance: &Instance, successful_calls: u64, min_seconds: f64) {
+        if successful_calls == 0 {
             return;
         }
         let is_call = |sample: &Sample| {
@@ -181,24 +181,29 @@ impl Check<'_> {
                     .is_some_and(|method| method.ends_with("/GetCapacity"))
         };
         let [count, seconds] = [CALLS, SECONDS].map(|name| self.sum(name, is_call).unwrap_or_default());
-        if count < 1.0 || seconds < waited {
-            let detail =
-                format!("{answered} were answered, and it tells of {count} with OK, and of {seconds} s");
-            self.break_rule(rules::WRONG_CALLS_METRIC, detail);
+        if count < 1.0 || seconds < min_seconds {
+            let detail = format!(
+                "the driver answered {successful_calls} calls, but the metrics count {count} with OK, with a total of {seconds} s"
+            );
+            self.add(rules::WRONG_CALLS_METRIC, detail);
         }
     }
 
-    fn scheduler(&mut self, placed: u64) {
+    fn scheduler(&mut self, bound_pods: u64) {
         if !self.any(ATTEMPTS, &[("result", "scheduled")]) {
-            let detail = format!("it has placed {placed} pods, and no {ATTEMPTS} has this result");
-            self.break_rule(rules::WRONG_ATTEMPTS_METRIC, detail);
+            let detail = format!(
+                "the scheduler bound {bound_pods} pods, but no {ATTEMPTS} series has result=\"scheduled\""
+            );
+            self.add(rules::WRONG_ATTEMPTS_METRIC, detail);
         }
         if !self.any(
             PLUGINS,
             &[("plugin", "VolumeBinding"), ("extension_point", "Filter")],
         ) {
-            let detail = format!("it has placed {placed} pods, and no {PLUGINS} has this plugin");
-            self.break_rule(rules::WRONG_PLUGINS_METRIC, detail);
+            let detail = format!(
+                "the scheduler bound {bound_pods} pods, but no {PLUGINS} series has plugin=\"VolumeBinding\""
+            );
+            self.add(rules::WRONG_PLUGINS_METRIC, detail);
         }
     }
 
@@ -208,14 +213,14 @@ impl Check<'_> {
             (DURATIONS, rules::WRONG_DURATIONS_METRIC),
         ] {
             if !self.any(name, &[]) {
-                self.break_rule(rule, format!("it tells no {name}"));
+                self.add(rule, format!("{name} is missing"));
             }
         }
     }
 
     /// Whether a series with these labels exists.
     fn any(&self, name: &str, labels: &[(&str, &str)]) -> bool {
-        let mut samples = self.reading.samples.iter();
+        let mut samples = self.scrape.samples.iter();
         samples.any(|sample| {
             let mut labels = labels.iter();
             sample.name == name && labels.all(|(label, value)| sample.has(label, value))
@@ -223,25 +228,27 @@ impl Check<'_> {
     }
 
     /// The sum of the matching series with this name. `None` if there is none.
-    fn sum(&self, name: &str, is_meant: impl Fn(&Sample) -> bool) -> Option<f64> {
-        let samples = self.reading.samples.iter();
-        let meant = samples.filter(|sample| sample.name == name && is_meant(sample));
-        meant.map(|sample| sample.value).reduce(|sum, value| sum + value)
+    fn sum(&self, name: &str, is_selected: impl Fn(&Sample) -> bool) -> Option<f64> {
+        let samples = self.scrape.samples.iter();
+        let selected = samples.filter(|sample| sample.name == name && is_selected(sample));
+        selected
+            .map(|sample| sample.value)
+            .reduce(|sum, value| sum + value)
     }
 
     /// Checks that a number of objects is within bounds.
     fn within(&mut self, name: &str, rule: &'static Rule, Bounds { from, to }: Bounds) {
         let sum = self.sum(name, |_| true);
         if sum.is_none_or(|sum| sum < f64::from(from) || sum > f64::from(to)) {
-            let told = sum.map_or_else(|| "nothing".to_owned(), |sum| sum.to_string());
-            self.break_rule(rule, format!("{name} is {told}, and should be {from} to {to}"));
+            let actual = sum.map_or_else(|| "missing".to_owned(), |sum| sum.to_string());
+            self.add(rule, format!("{name} is {actual}, and should be {from} to {to}"));
         }
     }
 
-    fn break_rule(&mut self, rule: &'static Rule, detail: String) {
-        self.wrong.push(Violation {
+    fn add(&mut self, rule: &'static Rule, detail: String) {
+        self.violations.push(Violation {
             rule,
-            subject: Subject::Program(self.reading.client.clone()),
+            subject: Subject::Program(self.scrape.client.clone()),
             detail,
         });
     }

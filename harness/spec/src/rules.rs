@@ -13,13 +13,13 @@ pub struct Rule {
     pub sentence: &'static str,
 }
 
-/// A choice that the KEPs and the CSI spec leave open.
+/// An outcome that the KEPs and the CSI spec leave unspecified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Question {
+pub enum Unspecified {
     /// Whether zero capacity is published as an object (KEP-1472: "Determining parameters" contradicts the comment of the type).
-    ZeroOrNothing,
+    ZeroOrAbsent,
     /// Whether an object is retained or deleted while GetCapacity fails.
-    KeepOrWithdraw,
+    RetainOrDelete,
     /// Whether classes with Immediate binding are published. The KEP says all classes of the driver, but nothing uses these objects.
     ImmediateClasses,
     /// Whether a driver without topology has one object for all nodes, or none.
@@ -240,7 +240,7 @@ rules! {
         "apiserver_request_duration_seconds measures the duration of requests";
 
     // The driver.
-    WRONG_ANSWER: "driver/wrong-answer",
+    WRONG_ANSWER: "driver/wrong-response",
         ["CSI-26", "CSI-15"],
         "GetCapacity returns the capacity of the driver's storage, and the same again while nothing changes";
     OVERFULL: "driver/overfull",

@@ -6,7 +6,7 @@ use crate::world::{Publisher, Scheduler, Scoring, World};
 
 /// Why a publisher must exit. `None` if it may run.
 pub fn refused_publisher(publisher: &Publisher) -> Option<&'static str> {
-    let is_lost = publisher.publishes && !publisher.is_told_its_namespace;
+    let is_lost = publisher.publishes && !publisher.has_namespace;
     is_lost.then_some("its namespace is not set")
 }
 

@@ -22,7 +22,7 @@ pub struct Violation {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The objects of a publisher for a class and a segment.
-    Pair {
+    ClassAndSegment {
         /// The publisher.
         instance: Instance,
         /// The class.
@@ -56,12 +56,12 @@ pub enum Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Subject::Pair {
+            Subject::ClassAndSegment {
                 instance,
                 class,
                 segment,
             } => {
-                write!(f, "{}, class {class}, {}", instance.driver, spelled(segment))
+                write!(f, "{}, class {class}, {}", instance.driver, segment_text(segment))
             }
             Subject::Object(key) => write!(f, "object {key}"),
             Subject::Pod(key) => write!(f, "pod {key}"),
@@ -70,12 +70,14 @@ impl fmt::Display for Subject {
             Subject::Program(client) => write!(f, "metrics of {client}"),
             Subject::Settings(program) => write!(f, "settings of {program}"),
             Subject::Request(resource) => write!(f, "request for {resource}"),
-            Subject::Call { driver, segment } => write!(f, "GetCapacity of {driver}, {}", spelled(segment)),
+            Subject::Call { driver, segment } => {
+                write!(f, "GetCapacity of {driver}, {}", segment_text(segment))
+            }
         }
     }
 }
 
-fn spelled(segment: &Segment) -> String {
+fn segment_text(segment: &Segment) -> String {
     match segment.is_empty() {
         true => "every node".to_owned(),
         false => segment::format(segment),

@@ -55,7 +55,7 @@ fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
 /// A violation as a row: the rule's sentence, and the actual state.
 pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     let subject = match &violation.subject {
-        violation::Subject::Pair { class, segment, .. } => Subject::Capacity {
+        violation::Subject::ClassAndSegment { class, segment, .. } => Subject::Capacity {
             class: class.clone(),
             segment: case.segments.format(segment),
         },

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use capacity_spec::always::{Author, Event};
-use capacity_spec::volumes::{Creation, Ending};
-use capacity_spec::world::{Answer, Change, Figures, Parameters};
+use capacity_spec::always::{Actor, Event};
+use capacity_spec::volumes::{CreateVolumeCall, CreateVolumeResult};
+use capacity_spec::world::{CapacityResponse, Change, Parameters, ReportedCapacity};
 use fake_csi::Method;
 
 use super::Oracle;
@@ -16,11 +16,11 @@ impl Oracle<'_> {
     /// Events for a completed CSI call.
     pub(super) fn call(&mut self, call: &CallFact, at_us: u64) -> Vec<Event> {
         let by = self.caller(call);
-        if let Author::Publisher(instance) = &by {
+        if let Actor::Publisher(instance) = &by {
             self.program_metrics.driver_responded(call, instance);
         }
         if call.method != Method::GetCapacity {
-            let reads_topology = call.method == Method::NodeGetInfo && matches!(by, Author::Publisher(_));
+            let reads_topology = call.method == Method::NodeGetInfo && matches!(by, Actor::Publisher(_));
             let node = call.node.as_deref().filter(|_| reads_topology);
             let changed = node.and_then(|node| self.programs.node_info(node));
             let changed = changed.map_or_else(Vec::new, |change| self.changed(change));
@@ -33,29 +33,34 @@ impl Oracle<'_> {
         let answer = call
             .available
             .filter(|_| call.code == "OK")
-            .map(|available| Figures {
+            .map(|available| ReportedCapacity {
                 available,
                 maximum: call.maximum,
             });
         let driver = self.plan.driver.name.clone();
-        let reported = answer.map_or_else(Answer::error, Answer::Figures);
+        let reported = answer.map_or_else(CapacityResponse::error, CapacityResponse::Reported);
         let expected = self.storage.get_capacity_result(&segment, &call.parameters);
         let change = |answer| {
             let (segment, parameters) = (segment.clone(), call.parameters.clone());
-            Event::Changed(Change::Answer(driver.clone(), segment, parameters, answer))
+            Event::Changed(Change::CapacityResponse(
+                driver.clone(),
+                segment,
+                parameters,
+                answer,
+            ))
         };
         // Publishers may also act on a temporary capacity, so the specification gets it for this moment, and then the expected one.
         let is_lost = self.storage.loses_answers();
         let is_temporary = is_lost || !is_same(&reported, &expected);
         let mut events = Vec::new();
         events.extend(is_temporary.then(|| change(reported)));
-        events.extend(is_lost.then(|| change(Answer::error())));
-        events.push(Event::Asked {
+        events.extend(is_lost.then(|| change(CapacityResponse::error())));
+        events.push(Event::GetCapacity {
             by,
             driver: driver.clone(),
             segment: segment.clone(),
             parameters: call.parameters.clone(),
-            answer,
+            response: answer,
             possible: self.storage.possible(&segment, &call.parameters),
             at: (!self.delays_responses).then(|| Duration::from_micros(at_us)),
         });
@@ -64,12 +69,12 @@ impl Oracle<'_> {
     }
 
     /// The caller of a CSI call.
-    fn caller(&self, call: &CallFact) -> Author {
+    fn caller(&self, call: &CallFact) -> Actor {
         match call.code.as_str() {
-            _ if self.is_harness_calling => Author::User,
+            _ if self.is_harness_calling => Actor::User,
             // A cancelled call may have started before events that were recorded later.
-            "CANCELLED" => Author::Other,
-            _ => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
+            "CANCELLED" => Actor::Other,
+            _ => Actor::Publisher(self.programs.instance_on(call.node.as_deref())),
         }
     }
 
@@ -81,33 +86,33 @@ impl Oracle<'_> {
         });
         let is_of_unknown_client =
             answer.call == Method::GetCapacity && !own.any(|name| *name == answer.name);
-        is_of_unknown_client.then(|| Event::Asked {
-            by: Author::Stranger,
+        is_of_unknown_client.then(|| Event::GetCapacity {
+            by: Actor::Unrelated,
             driver: self.plan.driver.name.clone(),
             segment: parsed(self.plan, answer.segment.as_deref()),
             parameters: Parameters::new(),
-            answer: None,
+            response: None,
             possible: Vec::new(),
             at: None,
         })
     }
 
     /// The event for a CreateVolume or DeleteVolume call.
-    fn volume_event(&self, call: &CallFact, by: Author) -> Option<Event> {
+    fn volume_event(&self, call: &CallFact, by: Actor) -> Option<Event> {
         match (call.method, &call.volume_id, &call.volume) {
             (Method::DeleteVolume, Some(id), _) if call.code == "OK" => {
-                Some(Event::Deleted { id: id.clone(), by })
+                Some(Event::VolumeDeleted { id: id.clone(), by })
             }
             (Method::CreateVolume, _, Some(name)) if !self.is_harness_calling => {
-                Some(Event::Created(Creation {
+                Some(Event::CreateVolume(CreateVolumeCall {
                     by: self.programs.instance_on(call.node.as_deref()),
                     name: name.clone(),
                     bytes: call.required_bytes,
-                    is_copy: call.details.copy_of.is_some(),
-                    place: parsed(self.plan, call.segment.as_deref()),
-                    is_elsewhere_too: !call.details.requisite.is_empty(),
-                    ending: self.outcome(call),
-                    is_overfull: self.storage.is_overfull(call),
+                    is_clone: call.details.copy_of.is_some(),
+                    preferred_segment: parsed(self.plan, call.segment.as_deref()),
+                    allows_other_segments: !call.details.requisite.is_empty(),
+                    result: self.outcome(call),
+                    exceeds_capacity: self.storage.is_overfull(call),
                 }))
             }
             _ => None,
@@ -115,32 +120,34 @@ impl Oracle<'_> {
     }
 
     /// Outcome of a CreateVolume call.
-    fn outcome(&self, call: &CallFact) -> Ending {
+    fn outcome(&self, call: &CallFact) -> CreateVolumeResult {
         match (call.code.as_str(), &call.volume_id) {
-            ("OK", Some(id)) => Ending::Made {
+            ("OK", Some(id)) => CreateVolumeResult::Created {
                 id: id.clone(),
                 segment: parsed(
                     self.plan,
                     call.placed.as_ref().and_then(|placed| placed.segment.as_deref()),
                 ),
-                is_told: call.is_answered(),
+                is_received: call.is_answered(),
             },
-            ("RESOURCE_EXHAUSTED", _) => Ending::Exhausted,
+            ("RESOURCE_EXHAUSTED", _) => CreateVolumeResult::Exhausted,
             // CSI: after these codes the driver may still be creating the volume.
-            ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
-            ("INTERNAL", _) => Ending::Broken {
-                is_scripted: self.storage.has_volume_faults(),
+            ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => {
+                CreateVolumeResult::Unknown
+            }
+            ("INTERNAL", _) => CreateVolumeResult::Internal {
+                is_injected: self.storage.has_volume_faults(),
             },
-            _ => Ending::Refused,
+            _ => CreateVolumeResult::Failed,
         }
     }
 }
 
 /// Whether two GetCapacity results are equal; all errors are equal.
-pub(super) fn is_same(one: &Answer, other: &Answer) -> bool {
+pub(super) fn is_same(one: &CapacityResponse, other: &CapacityResponse) -> bool {
     match (one, other) {
-        (Answer::Error { .. }, Answer::Error { .. }) => true,
-        (Answer::Figures(one), Answer::Figures(other)) => one == other,
+        (CapacityResponse::Error { .. }, CapacityResponse::Error { .. }) => true,
+        (CapacityResponse::Reported(one), CapacityResponse::Reported(other)) => one == other,
         _ => false,
     }
 }

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_spec::objects::{self, Demand, Wanted};
-use capacity_spec::placement::{Decision, View};
+use capacity_spec::objects::{self, DesiredObjects, DesiredState};
+use capacity_spec::placement::{Decision, IndexedWorld};
 use capacity_spec::world::{CapacityObject, NamespacedName, Objects};
-use capacity_spec::{Question, Violation, World, rules, violation};
+use capacity_spec::{Unspecified, Violation, World, rules, violation};
 use capacity_types::{Arithmetic, CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Quantity, Segment};
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ impl Oracle<'_> {
     }
 
     fn rows(&self) -> Option<Rows> {
-        let world = self.monitor.demanding();
+        let world = self.monitor.world_before_actions();
         world.api.version()?;
         let mut rows = Rows::new();
         for object in with_violations_corrected(&world, &self.world().objects).values() {
@@ -114,12 +114,12 @@ impl Oracle<'_> {
             }
         }
         for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
-            for demanded in Wanted::of(&world, instance, publisher).demands() {
+            for desired in DesiredObjects::of(&world, instance, publisher).all() {
                 let key = (
-                    demanded.class.to_owned(),
-                    self.plan.segments.format(demanded.segment),
+                    desired.class.to_owned(),
+                    self.plan.segments.format(desired.segment),
                 );
-                if has_no_capacity(&demanded.demand) && rows.get(&key).is_none_or(|row| is_zero(*row)) {
+                if has_no_capacity(&desired.state) && rows.get(&key).is_none_or(|row| is_zero(*row)) {
                     rows.insert(key, Row::Nothing);
                 }
             }
@@ -129,7 +129,7 @@ impl Oracle<'_> {
 
     fn placements(&self) -> BTreeMap<String, ExpectedNode> {
         let world = self.seen_by_scheduler();
-        let view = View::new(&world);
+        let view = IndexedWorld::new(&world);
         let is_running = self.programs.runs(Role::Scheduler);
         let placement = |key: &NamespacedName, node: Option<&String>| {
             if node.is_some() {
@@ -163,7 +163,9 @@ fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
     let mut wrong: BTreeSet<(String, Segment)> = BTreeSet::new();
     for Violation { rule, subject, .. } in objects::judge(world, stored) {
         match subject {
-            violation::Subject::Pair { class, segment, .. } => drop(wrong.insert((class, segment))),
+            violation::Subject::ClassAndSegment { class, segment, .. } => {
+                drop(wrong.insert((class, segment)))
+            }
             violation::Subject::Object(_) if rule == rules::WRONG_OWNER => {}
             violation::Subject::Object(key) => {
                 let is_kept =
@@ -208,8 +210,8 @@ fn row(object: &CapacityObject) -> Row {
 }
 
 /// Whether the driver reports no capacity. An object with capacity 0 and no object are both correct then.
-fn has_no_capacity(demand: &Demand) -> bool {
-    demand.question() == Some(Question::ZeroOrNothing)
+fn has_no_capacity(state: &DesiredState) -> bool {
+    state.unspecified() == Some(Unspecified::ZeroOrAbsent)
 }
 
 fn is_zero(row: Row) -> bool {

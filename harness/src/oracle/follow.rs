@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use capacity_spec::always::{Author, Event, Request};
-use capacity_spec::objects::Wanted;
-use capacity_spec::placement::View;
-use capacity_spec::world::change::Aspect;
-use capacity_spec::world::{Answer, Api, Change, Driver, NamespacedName, Parameters, Pod, PodVolume};
+use capacity_spec::always::{Actor, Event, Request};
+use capacity_spec::objects::DesiredObjects;
+use capacity_spec::placement::IndexedWorld;
+use capacity_spec::world::change::ChangeKind;
+use capacity_spec::world::{
+    Api, CapacityResponse, Change, Driver, NamespacedName, Parameters, Pod, PodVolume,
+};
 use capacity_types::Segment;
 use capacity_types::capacity_api::RESOURCE;
 
@@ -28,7 +30,7 @@ impl<'p> Oracle<'p> {
                 self.deselected.clear();
                 // The initial objects exist before any program starts.
                 let begins = mark.step == 0;
-                let at_first = [Event::Prepared, Event::Quiet];
+                let at_first = [Event::InitialObjectsCreated, Event::Quiescent];
                 let at_first = at_first.into_iter().filter(|_| begins);
                 at_first.chain(self.possible_failures()).collect()
             }
@@ -36,10 +38,10 @@ impl<'p> Oracle<'p> {
             What::Request(request) => self.request(request, fact.at_us).into_iter().collect(),
             What::Fault(fault) if !fault.is_delay() => {
                 self.program_metrics.request_failed();
-                vec![Event::Disturbed]
+                vec![Event::RequestFailed]
             }
             What::Process(process) => {
-                let began = Event::Began(process.client.clone());
+                let began = Event::ClientRestarted(process.client.clone());
                 let instance = self.programs.instance(&process.client);
                 self.program_metrics.program_changed(&process.client, &instance);
                 if process.role == Role::Scheduler {
@@ -70,11 +72,11 @@ impl<'p> Oracle<'p> {
         let mut rest = actions.unwrap_or_default().iter().enumerate().skip(from);
         let Some((at, (action, _))) = rest.find(|(_, (_, action_text))| action_text == text) else {
             // The action is not in the plan: it is an injected defect of the driver or the API server.
-            return vec![Event::Ordered(Vec::new())];
+            return vec![Event::UserRequested(Vec::new())];
         };
         self.next = (step, at + 1);
         let orders = orders::of(action).into_iter().collect();
-        let mut events = vec![Event::Ordered(orders)];
+        let mut events = vec![Event::UserRequested(orders)];
         events.extend(self.action_events(action));
         events
     }
@@ -100,18 +102,18 @@ impl<'p> Oracle<'p> {
     fn request(&self, request: &RequestFact, at_us: u64) -> Option<Event> {
         if *request.client == *HARNESS {
             let is_refused = request.resource == RESOURCE && request.code >= 400 && !request.injected;
-            return is_refused.then_some(Event::Refused(request.code));
+            return is_refused.then_some(Event::UserRequestRejected(request.code));
         }
         let is_judged = Request::is_judged(request.verb.as_str(), &request.resource)
             && Role::of_client(&request.client).is_some();
         is_judged.then(|| {
-            Event::Requested(Request {
-                by: self.author(&request.client),
+            Event::ApiRequested(Request {
+                by: self.actor(&request.client),
                 client: request.client.clone(),
                 verb: request.verb.as_str().to_owned(),
                 resource: request.resource.clone(),
                 namespace: request.namespace.clone(),
-                is_answered: request.code < 300 && !request.injected,
+                is_successful: request.code < 300 && !request.injected,
                 at: Duration::from_micros(at_us),
             })
         })
@@ -133,8 +135,9 @@ impl<'p> Oracle<'p> {
         };
         let failure_and_recovery = |(segment, parameters): (Segment, Parameters)| {
             let expected = self.storage.get_capacity_result(&segment, &parameters);
-            [Answer::error(), expected].map(|answer| {
-                let change = Change::Answer(driver.clone(), segment.clone(), parameters.clone(), answer);
+            [CapacityResponse::error(), expected].map(|answer| {
+                let change =
+                    Change::CapacityResponse(driver.clone(), segment.clone(), parameters.clone(), answer);
                 Event::Changed(change)
             })
         };
@@ -154,7 +157,7 @@ impl<'p> Oracle<'p> {
         let mut expected_calls = Vec::new();
         for parameters in own.map(|class| class.driver_parameters()) {
             for (instance, publisher) in &world.publishers {
-                for segment in Wanted::of(world, instance, publisher).segments() {
+                for segment in DesiredObjects::of(world, instance, publisher).segments() {
                     expected_calls.push((segment.clone(), parameters.clone()));
                 }
             }
@@ -168,8 +171,8 @@ impl<'p> Oracle<'p> {
             self.served(api);
         }
         let changes_calls = matches!(
-            change.aspect(),
-            Aspect::Nodes | Aspect::CsiNodes | Aspect::Classes | Aspect::Settings
+            change.kind(),
+            ChangeKind::Nodes | ChangeKind::CsiNodes | ChangeKind::Classes | ChangeKind::Settings
         );
         if !changes_calls {
             return vec![Event::Changed(change)];
@@ -193,8 +196,8 @@ impl<'p> Oracle<'p> {
         }
         for (segment, parameters) in self.expected_calls() {
             let answer = self.storage.get_capacity_result(&segment, &parameters);
-            if !is_same(&answer, known.answer(&segment, &parameters)) {
-                let change = Change::Answer(driver.clone(), segment, parameters, answer);
+            if !is_same(&answer, known.response(&segment, &parameters)) {
+                let change = Change::CapacityResponse(driver.clone(), segment, parameters, answer);
                 events.push(Event::Changed(change));
             }
         }
@@ -204,21 +207,21 @@ impl<'p> Oracle<'p> {
     /// Processes a change of the API server's release or gates.
     fn served(&mut self, api: &Api) {
         let before = &self.world().api;
-        let (was_served, had_flag) = (before.version().is_some(), before.release.has_flag());
+        let (was_served, had_flag) = (before.version().is_some(), before.release.has_storage_capacity());
         let had_maximum = before.release.has_maximum();
         if was_served && api.version().is_none() {
             self.scheduler_has_no_objects = !self.observed.has_listed(Role::Scheduler, RESOURCE);
             self.lacks_maximum = !had_maximum;
         }
         // Removing the storageCapacity field causes no watch event for CSIDrivers.
-        let keeps_flag = self.scheduler_has_no_objects && had_flag && !api.release.has_flag();
+        let keeps_flag = self.scheduler_has_no_objects && had_flag && !api.release.has_storage_capacity();
         self.is_scheduler_state_unknown = match api.version() {
             Some(_) => false,
             None if was_served => keeps_flag || self.observed.misses(Role::Scheduler, RESOURCE),
             None => keeps_flag || self.is_scheduler_state_unknown,
         };
         self.observed.set_newest_version(api.version());
-        if api.release.has_flag() && !had_flag {
+        if api.release.has_storage_capacity() && !had_flag {
             self.observed.mark_unread("csidrivers");
         }
     }
@@ -233,15 +236,15 @@ impl<'p> Oracle<'p> {
         let is_own = commit.namespace.as_deref() == Some(NAMESPACE);
         match change(commit) {
             Some(Change::Object(key, object)) => {
-                let by = self.author(&commit.client);
+                let by = self.actor(&commit.client);
                 let mut events = match (&by, &object) {
-                    (Author::Publisher(instance), Some(object)) => {
+                    (Actor::Publisher(instance), Some(object)) => {
                         let changes = self.programs.wrote(instance, object).into_iter();
                         changes.flat_map(|change| self.changed(change)).collect()
                     }
                     _ => Vec::new(),
                 };
-                events.push(Event::Wrote { by, key, object });
+                events.push(Event::ObjectWritten { by, key, object });
                 events
             }
             // The scheduler ignores the publisher's own pods.
@@ -256,13 +259,13 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    fn author(&self, client: &str) -> Author {
+    fn actor(&self, client: &str) -> Actor {
         match Role::of_client(client) {
-            Some(Role::Publisher) => Author::Publisher(self.programs.instance(client)),
-            Some(Role::Cleaner) => Author::Cleaner,
-            Some(Role::Scheduler) => Author::Scheduler,
-            None if client == HARNESS => Author::User,
-            Some(Role::Driver) | None => Author::Other,
+            Some(Role::Publisher) => Actor::Publisher(self.programs.instance(client)),
+            Some(Role::Cleaner) => Actor::Cleaner,
+            Some(Role::Scheduler) => Actor::Scheduler,
+            None if client == HARNESS => Actor::User,
+            Some(Role::Driver) | None => Actor::Other,
         }
     }
 
@@ -283,7 +286,7 @@ impl<'p> Oracle<'p> {
                             self.program_metrics.pod_bound(&commit.client);
                         }
                         let (pod, node) = (pod.clone(), node.clone());
-                        vec![Event::Placed { pod, node }]
+                        vec![Event::PodBound { pod, node }]
                     }
                     _ => Vec::new(),
                 }
@@ -295,7 +298,7 @@ impl<'p> Oracle<'p> {
                     (before, Some(node)) if is_scheduler && before.as_ref() != Some(node) => {
                         self.allow_users(claim);
                         let (claim, node) = (claim.clone(), node.clone());
-                        vec![Event::Selected { claim, node }]
+                        vec![Event::NodeSelected { claim, node }]
                     }
                     (Some(_), None) if after.volume.is_empty() => {
                         self.deselected.extend(self.users(claim));
@@ -339,7 +342,7 @@ impl<'p> Oracle<'p> {
     /// Records the nodes to which a pod may be bound at this moment. `replace`: replaces an earlier record.
     fn allow(&mut self, pod: &NamespacedName, replace: bool) {
         if replace || !self.allowed.contains_key(pod) {
-            let decision = View::new(self.world()).decide(pod);
+            let decision = IndexedWorld::new(self.world()).decide(pod);
             let best = decision.best().into_iter().map(str::to_owned);
             self.allowed.insert(pod.clone(), best.collect());
         }
@@ -349,7 +352,7 @@ impl<'p> Oracle<'p> {
     fn delivery(&self, delivery: &DeliveryFact) -> Option<Event> {
         let is_publisher = Role::of_client(&delivery.client) == Some(Role::Publisher);
         let is_capacity = &*delivery.resource == RESOURCE;
-        (is_publisher && is_capacity).then(|| Event::Delivered {
+        (is_publisher && is_capacity).then(|| Event::ObjectDelivered {
             to: self.programs.instance(&delivery.client),
             key: NamespacedName::new(delivery.namespace.as_deref().unwrap_or_default(), &delivery.name),
         })
@@ -369,7 +372,7 @@ fn lease_event(commit: &CommitFact) -> Option<Event> {
     let holder = commit.object["spec"]["holderIdentity"].as_str();
     let is_held = Role::of_client(&commit.client) == Some(Role::Publisher)
         && holder.is_some_and(|holder| !holder.is_empty());
-    is_held.then(|| Event::Led(commit.client.clone()))
+    is_held.then(|| Event::LeaseHeld(commit.client.clone()))
 }
 
 /// The event for a Kubernetes Event about a PVC.
@@ -379,7 +382,7 @@ fn claim_event(commit: &CommitFact) -> Option<Event> {
         .into_iter()
         .find(|about| about["kind"] == "PersistentVolumeClaim")?;
     let field_text = |field: &str| about[field].as_str().unwrap_or_default();
-    Some(Event::Told(NamespacedName::new(
+    Some(Event::EventRecorded(NamespacedName::new(
         field_text("namespace"),
         field_text("name"),
     )))
@@ -387,7 +390,7 @@ fn claim_event(commit: &CommitFact) -> Option<Event> {
 
 /// The event for a filter call to an extender.
 fn filter_event(call: &ExtenderFact) -> Option<Event> {
-    (call.verb == "filter").then(|| Event::Filtered {
+    (call.verb == "filter").then(|| Event::ExtenderCalled {
         extender: call.extender.clone(),
         pod: NamespacedName::new(WORKLOADS, &call.pod),
         nodes: call.nodes.clone(),
@@ -398,6 +401,6 @@ fn filter_event(call: &ExtenderFact) -> Option<Event> {
 fn owner_deleted(commit: &CommitFact) -> Vec<Event> {
     let uid = commit.object["metadata"]["uid"].as_str();
     let uid = uid.filter(|_| commit.change == Committed::Deleted);
-    let event = uid.map(|uid| Event::Changed(Change::OwnerGone(uid.to_owned())));
+    let event = uid.map(|uid| Event::Changed(Change::OwnerDeleted(uid.to_owned())));
     event.into_iter().collect()
 }

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use capacity_spec::always::{Event, Monitor};
-use capacity_spec::objects::Wanted;
+use capacity_spec::objects::DesiredObjects;
 use capacity_spec::world::{Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Subject, Violation, World, metrics, placement, settings};
 use fake_apiserver::Effect as FaultEffect;
@@ -90,7 +90,7 @@ impl<'p> Oracle<'p> {
         programs.at_first().into_iter().for_each(|it| world.apply(it));
         let mut monitor = Monitor::new(world);
         // No violation is possible before the first event.
-        monitor.observe(Event::Ordered(orders::at_first(plan)));
+        monitor.observe(Event::UserRequested(orders::at_first(plan)));
         let is_stale = |action: &Action| match action {
             Action::Fault { rule, .. } => matches!(rule.effect, FaultEffect::Stale { .. }),
             _ => false,
@@ -134,13 +134,17 @@ impl<'p> Oracle<'p> {
         let mut violations = Vec::new();
         let events = self.events(fact);
         self.now_us = fact.at_us;
-        if may_change_requirements(&fact.what) || events.iter().any(|event| self.monitor.is_news(event)) {
+        if may_change_requirements(&fact.what)
+            || events
+                .iter()
+                .any(|event| self.monitor.may_change_violations(event))
+        {
             self.is_settled = OnceLock::new();
             self.changed_us = fact.at_us;
         }
         for event in events {
             let placed = match &event {
-                Event::Placed { pod, node } => Some((pod.clone(), node.clone())),
+                Event::PodBound { pod, node } => Some((pod.clone(), node.clone())),
                 _ => None,
             };
             let wrong = self.monitor.observe(event);
@@ -167,7 +171,7 @@ impl<'p> Oracle<'p> {
         if !self.has_stale_reads && !self.observed.is_behind() && !is_call_in_flight {
             self.storage.settle();
             self.program_metrics.settle();
-            self.monitor.observe(Event::Quiet);
+            self.monitor.observe(Event::Quiescent);
         }
     }
 
@@ -180,8 +184,8 @@ impl<'p> Oracle<'p> {
     pub(crate) fn unsettled(&self) -> Vec<Violation> {
         // Programs with rejected settings have no other obligations.
         let mut violations = settings::judge(self.world(), self.programs.runs(Role::Scheduler));
-        violations.extend(self.monitor.unsettled());
-        violations.extend(self.monitor.unsettled_volumes(&self.storage));
+        violations.extend(self.monitor.object_violations());
+        violations.extend(self.monitor.volume_violations(&self.storage));
         if self.programs.runs(Role::Scheduler) && !self.is_scheduler_state_unknown {
             let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
             violations.extend(pending.filter(|it| !self.is_retried(&it.subject)));
@@ -210,7 +214,11 @@ impl<'p> Oracle<'p> {
     pub(crate) fn must_call_get_capacity(&self) -> bool {
         let world = self.world();
         let must_call = |(instance, publisher): (&Instance, &Publisher)| {
-            publisher.publishes && Wanted::of(world, instance, publisher).demands().next().is_some()
+            publisher.publishes
+                && DesiredObjects::of(world, instance, publisher)
+                    .all()
+                    .next()
+                    .is_some()
         };
         self.plan.driver.get_capacity
             && world.api.version().is_some()
@@ -228,9 +236,9 @@ impl<'p> Oracle<'p> {
         let world = self.world();
         match world.api.version() {
             None if self.scheduler_has_no_objects => {
-                let world = match world.api.release.has_flag() {
+                let world = match world.api.release.has_storage_capacity() {
                     true => world.clone(),
-                    false => world.without_flags(),
+                    false => world.without_storage_capacity(),
                 };
                 Cow::Owned(World {
                     objects: Objects::new(),

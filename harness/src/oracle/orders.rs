@@ -1,6 +1,6 @@
 //! Requests of a case about capacity objects and CSIDrivers, in the specification's types. Does not know responses.
 
-use capacity_spec::always::{Fields, Figure, Order};
+use capacity_spec::always::{CapacityPatch, PatchValue, UserRequest};
 use capacity_spec::world::{CapacityObject, Change, NamespacedName};
 use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::ResourceRef;
@@ -9,32 +9,32 @@ use serde_json::{Value, json};
 use crate::plan::{Action, Plan, Target};
 
 /// Requests that create the initial objects.
-pub(super) fn at_first(plan: &Plan) -> Vec<Order> {
+pub(super) fn at_first(plan: &Plan) -> Vec<UserRequest> {
     plan.objects.iter().filter_map(creation).collect()
 }
 
 /// The request of an action. None if it is about something else.
-pub(super) fn of(action: &Action) -> Option<Order> {
+pub(super) fn of(action: &Action) -> Option<UserRequest> {
     match action {
         Action::Attempt(action) => of(action),
         Action::Create(object) => creation(object),
         Action::Replace(spec) if is_capacity(&spec.object) => {
             let (key, object) = CapacityObject::read(&spec.object).ok()?;
-            Some(Order::Replace {
+            Some(UserRequest::Replace {
                 key,
                 object,
                 is_stale: spec.resource_version.is_some(),
             })
         }
-        Action::Merge(target, merge) if target.resource() == RESOURCE => Some(Order::Change {
+        Action::Merge(target, merge) if target.resource() == RESOURCE => Some(UserRequest::Patch {
             key: key(target),
             fields: fields(merge)?,
         }),
-        Action::Delete(target) if target.resource() == RESOURCE => Some(Order::Delete(key(target))),
+        Action::Delete(target) if target.resource() == RESOURCE => Some(UserRequest::Delete(key(target))),
         Action::Delete(Target::Named { resource, name, .. }) if resource == "namespaces" => {
-            Some(Order::DeleteNamespace(name.clone()))
+            Some(UserRequest::DeleteNamespace(name.clone()))
         }
-        Action::Apply(spec) if is_capacity(&spec.object) => Some(Order::Other),
+        Action::Apply(spec) if is_capacity(&spec.object) => Some(UserRequest::Other),
         _ => None,
     }
 }
@@ -43,16 +43,16 @@ fn is_capacity(object: &Value) -> bool {
     ResourceRef::plural_of(object) == Some(RESOURCE)
 }
 
-fn creation(object: &Value) -> Option<Order> {
+fn creation(object: &Value) -> Option<UserRequest> {
     match Change::set(ResourceRef::plural_of(object)?, object).ok()?? {
-        Change::CsiDriver(name, Some(driver)) => Some(Order::CreateDriver(name, driver)),
+        Change::CsiDriver(name, Some(driver)) => Some(UserRequest::CreateDriver(name, driver)),
         Change::Object(mut key, Some(capacity)) => {
             let prefix = object["metadata"]["generateName"].as_str();
             let prefix = prefix.filter(|_| key.name.is_empty());
             if let Some(prefix) = prefix {
                 prefix.clone_into(&mut key.name);
             }
-            Some(Order::Create {
+            Some(UserRequest::Create {
                 key,
                 is_prefix: prefix.is_some(),
                 object: capacity,
@@ -73,7 +73,7 @@ fn key(target: &Target) -> Option<NamespacedName> {
 }
 
 /// Fields of a capacity object that a merge patch sets.
-fn fields(merge: &Value) -> Option<Fields> {
+fn fields(merge: &Value) -> Option<CapacityPatch> {
     let mut whole = json!({"metadata": {}, "storageClassName": ""});
     for (field, value) in merge
         .as_object()?
@@ -85,10 +85,10 @@ fn fields(merge: &Value) -> Option<Fields> {
     let (_, object) = CapacityObject::read(&whole).ok()?;
     let is_named = |field: &str| merge.get(field).is_some();
     let field_value = |field, value| match is_named(field) {
-        true => Figure::Set(value),
-        false => Figure::Kept,
+        true => PatchValue::Set(value),
+        false => PatchValue::Unchanged,
     };
-    Some(Fields {
+    Some(CapacityPatch {
         class: is_named("storageClassName").then(|| object.class.clone()),
         topology: is_named("nodeTopology").then(|| object.topology.clone()),
         capacity: field_value("capacity", object.capacity),

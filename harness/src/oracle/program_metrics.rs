@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capacity_spec::metrics::{Reading, Sample, Speaker};
+use capacity_spec::metrics::{Program, Sample, Scrape};
 use capacity_spec::world::Instance;
 use fake_csi::{Effect, Method, Rule};
 
@@ -117,7 +117,7 @@ impl ProgramMetrics {
     pub(super) fn readings_with_activity(
         &self,
         instance: impl Fn(&str) -> Option<Instance>,
-    ) -> impl Iterator<Item = Reading> {
+    ) -> impl Iterator<Item = Scrape> {
         let publishers = self.readings.iter().map(|(client, _)| Role::of_client(client));
         let is_alone = publishers.filter(|role| *role == Some(Role::Publisher)).count() == 1;
         self.readings.iter().filter_map(move |(client, samples)| {
@@ -126,21 +126,21 @@ impl ProgramMetrics {
                     let instance = instance(client)?;
                     let responses = self.responses.get(&instance).copied().unwrap_or_default();
                     let min_wait = if is_alone { self.min_wait() } else { 0.0 };
-                    Speaker::Publisher {
+                    Program::Publisher {
                         instance,
-                        answered: responses,
-                        waited: min_wait,
+                        successful_calls: responses,
+                        min_seconds: min_wait,
                     }
                 }
-                Some(Role::Scheduler) => Speaker::Scheduler {
-                    placed: self.bound.get(client).copied().unwrap_or_default(),
+                Some(Role::Scheduler) => Program::Scheduler {
+                    bound_pods: self.bound.get(client).copied().unwrap_or_default(),
                 },
                 Some(_) => return None,
-                None => Speaker::Server,
+                None => Program::ApiServer,
             };
-            Some(Reading {
+            Some(Scrape {
                 client: client.to_string(),
-                of: source,
+                program: source,
                 samples: samples.clone(),
             })
         })

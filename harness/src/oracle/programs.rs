@@ -168,17 +168,17 @@ impl<'p> Programs<'p> {
             deployment,
             publishes: spec.publish,
             immediate: spec.immediate,
-            is_told_its_namespace: spec.namespace,
+            has_namespace: spec.namespace,
             polls: spec.polls,
             strict_topology: spec.strict_topology,
-            withdraws: spec.delete_unknown_capacity,
-            zero: spec.zero_capacity_objects,
+            deletes_unknown_capacity: spec.delete_unknown_capacity,
+            zero_capacity_objects: spec.zero_capacity_objects,
             owner: self.owner(instance),
             owner_level: spec.owner_level,
             get_capacity_qps: spec.get_capacity_qps,
-            is_elected: spec.replicas.is_some(),
-            by_owner: spec.identify_by_owner,
-            label: self.labels.get(instance).cloned(),
+            uses_leader_election: spec.replicas.is_some(),
+            identifies_by_owner: spec.identify_by_owner,
+            observed_label: self.labels.get(instance).cloned(),
         }
     }
 
@@ -197,10 +197,10 @@ fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     let shape = spec.shape.as_ref();
     let release = spec.release.map(|release| Release::new(release.minor()));
     Scheduler {
-        release: release.unwrap_or(Release::USUAL),
-        capacity: spec.capacity_gate,
+        release: release.unwrap_or(Release::DEFAULT),
+        capacity_gate: spec.capacity_gate,
         scoring: spec.scoring,
-        priority: spec.volume_capacity_priority,
+        volume_capacity_priority: spec.volume_capacity_priority,
         shape: shape.map(|points| points.iter().map(point).collect()),
         kep_text: spec.kep4049_sum,
     }
@@ -210,9 +210,9 @@ fn scheduler(spec: &SchedulerSpec) -> Scheduler {
 fn extender(spec: &ExtenderSpec) -> Extender {
     Extender {
         name: spec.name.clone(),
-        is_unconcerned: spec.resource.is_some(),
-        refuses: spec.refuses.keys().cloned().collect(),
-        prefers: spec.prefers.clone(),
+        has_managed_resources: spec.resource.is_some(),
+        rejects: spec.refuses.keys().cloned().collect(),
+        scores: spec.prefers.clone(),
         weight: spec.weight,
         fails: spec.fails,
         is_ignorable: spec.ignorable,

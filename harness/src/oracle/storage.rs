@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use capacity_spec::volumes::Backend;
-use capacity_spec::world::{Answer, Figures, Parameters};
+use capacity_spec::world::{CapacityResponse, Parameters, ReportedCapacity};
 use capacity_types::Segment;
 use capacity_types::segment::contains;
 use fake_csi::{Access, Device, Storage as Layout};
@@ -110,7 +110,7 @@ impl<'p> Storage<'p> {
 
     /// Capacities that GetCapacity may return for a segment and parameters, including earlier states since everything was last quiet. Empty
     /// if unknown.
-    pub(super) fn possible(&self, segment: &Segment, parameters: &Parameters) -> Vec<Figures> {
+    pub(super) fn possible(&self, segment: &Segment, parameters: &Parameters) -> Vec<ReportedCapacity> {
         if self.has_volume_changes || self.has_injected_capacity {
             return Vec::new();
         }
@@ -189,18 +189,18 @@ impl<'p> Storage<'p> {
     }
 
     /// The GetCapacity result for a segment and parameters once everything is quiet.
-    pub(super) fn get_capacity_result(&self, segment: &Segment, parameters: &Parameters) -> Answer {
+    pub(super) fn get_capacity_result(&self, segment: &Segment, parameters: &Parameters) -> CapacityResponse {
         if self.is_down {
-            return Answer::error();
+            return CapacityResponse::error();
         }
         let mut rules = self.fault_rules.iter().map(|(_, rule)| rule);
         let rule = rules.find(|rule| matches_call(rule, segment, parameters));
         match rule.map(|rule| &rule.effect) {
-            None => Answer::Figures(self.capacity_of(&self.pools, segment, parameters)),
+            None => CapacityResponse::Reported(self.capacity_of(&self.pools, segment, parameters)),
             Some(&Effect::Capacity {
                 available, maximum, ..
-            }) => Answer::Figures(Figures { available, maximum }),
-            Some(_) => Answer::error(),
+            }) => CapacityResponse::Reported(ReportedCapacity { available, maximum }),
+            Some(_) => CapacityResponse::error(),
         }
     }
 
@@ -210,11 +210,11 @@ impl<'p> Storage<'p> {
         pools: &BTreeMap<Segment, Layout>,
         segment: &Segment,
         parameters: &Parameters,
-    ) -> Figures {
+    ) -> ReportedCapacity {
         let cost = self.cost(parameters);
         let is_without_topology = self.plan.segments.keys().is_empty();
         let is_accessible = |of: &Segment| is_without_topology || contains(segment, of);
-        let mut capacity = Figures::default();
+        let mut capacity = ReportedCapacity::default();
         let mut reports_maximum = self.plan.driver.version.has_volume_sizes();
         for (of, layout) in pools.iter().filter(|(of, _)| is_accessible(of)) {
             for extent in extents(layout, parameters, None) {
@@ -260,7 +260,7 @@ impl Backend for Storage<'_> {
                 .all(|(_, rule)| rule.method == Method::GetCapacity)
     }
 
-    fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, bytes: i128) -> bool {
+    fn can_create(&self, segment: &Segment, parameters: &Parameters, is_block: bool, bytes: i128) -> bool {
         let Ok(bytes) = u128::try_from(bytes) else {
             return false;
         };

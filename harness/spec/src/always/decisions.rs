@@ -1,39 +1,39 @@
 //! Nodes that the scheduler selects.
 
 use super::monitor::Monitor;
-use crate::placement::{Outcome, View, assumed};
+use crate::placement::{IndexedWorld, Outcome, assumed};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
-use crate::world::change::Aspect;
+use crate::world::change::ChangeKind;
 use crate::world::{Change, NamespacedName, Pod, PodVolume, World};
 
 /// The kinds of objects that a decision depends on besides the pod. Includes PVCs: that very decision may already have bound some of them.
-const ASPECTS: [Aspect; 8] = [
-    Aspect::Nodes,
-    Aspect::CsiNodes,
-    Aspect::CsiDrivers,
-    Aspect::Classes,
-    Aspect::Objects,
-    Aspect::Claims,
-    Aspect::Volumes,
-    Aspect::Settings,
+const KINDS: [ChangeKind; 8] = [
+    ChangeKind::Nodes,
+    ChangeKind::CsiNodes,
+    ChangeKind::CsiDrivers,
+    ChangeKind::Classes,
+    ChangeKind::Objects,
+    ChangeKind::Claims,
+    ChangeKind::Volumes,
+    ChangeKind::Settings,
 ];
 
 impl Monitor {
-    pub(super) fn selected(&mut self, claim: &NamespacedName, node: String) -> Vec<Violation> {
+    pub(super) fn node_selected(&mut self, claim: &NamespacedName, node: String) -> Vec<Violation> {
         let uses = |volume: &PodVolume| matches!(volume, PodVolume::Claim(name) | PodVolume::Ephemeral(name) if *name == claim.name);
         let waits = |(key, pod): &(&NamespacedName, &Pod)| {
             key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
         };
         // A deleted pod cannot be checked, and any of several pods with the same PVC may have been scheduled.
-        let is_gone = |pod: &NamespacedName| !self.world.pods.contains_key(pod);
+        let is_deleted = |pod: &NamespacedName| !self.world.pods.contains_key(pod);
         let had_another = || {
-            self.lately.any(&self.world, &[Aspect::Pods], |world| {
-                world.pods.iter().filter(waits).any(|(pod, _)| is_gone(pod))
+            self.recent.any(&self.world, &[ChangeKind::Pods], |world| {
+                world.pods.iter().filter(waits).any(|(pod, _)| is_deleted(pod))
             })
         };
         let pods = self.world.pods.iter().filter(waits);
-        let judged: Vec<_> = pods.map(|(key, _)| self.decided(key, &node, &[])).collect();
+        let judged: Vec<_> = pods.map(|(key, _)| self.check_node(key, &node, &[])).collect();
         let is_right = judged.iter().any(Vec::is_empty);
         let violations = judged.into_iter().next().filter(|_| !is_right && !had_another());
         let violations = violations.unwrap_or_default();
@@ -45,7 +45,7 @@ impl Monitor {
         violations
     }
 
-    pub(super) fn placed(&mut self, pod: &NamespacedName, node: String) -> Vec<Violation> {
+    pub(super) fn pod_bound(&mut self, pod: &NamespacedName, node: String) -> Vec<Violation> {
         let before = self.world.pods.get(pod).and_then(|pod| pod.node.clone());
         let violations = match before {
             Some(before) if before == node => Vec::new(),
@@ -54,7 +54,7 @@ impl Monitor {
                 subject: Subject::Pod(pod.clone()),
                 detail: format!("it was bound to {before}, and is now on {node}"),
             }],
-            None => self.decided(pod, &node, &[]),
+            None => self.check_node(pod, &node, &[]),
         };
         if let Some(known) = self.world.pods.get(pod) {
             let mut known = known.clone();
@@ -64,20 +64,30 @@ impl Monitor {
         violations
     }
 
-    pub(super) fn filtered(&self, extender: &str, pod: &NamespacedName, nodes: &[String]) -> Vec<Violation> {
+    pub(super) fn extender_called(
+        &self,
+        extender: &str,
+        pod: &NamespacedName,
+        nodes: &[String],
+    ) -> Vec<Violation> {
         // The call may have been in flight when the pod was deleted.
         if !self.world.pods.contains_key(pod) {
             return Vec::new();
         }
-        let is_concerned = |world: &World| {
+        let is_called_for_pod = |world: &World| {
             let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
-            extenders.all(|it| !it.is_unconcerned)
+            extenders.all(|it| !it.has_managed_resources)
         };
         // Extenders remove nodes themselves, and whether the best node is chosen is checked later.
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
-        let out = |node: &String| Some((node.clone(), self.decided(pod, node, &later).into_iter().next()?));
+        let out = |node: &String| {
+            Some((
+                node.clone(),
+                self.check_node(pod, node, &later).into_iter().next()?,
+            ))
+        };
         let detail = match nodes.iter().find_map(out) {
-            _ if !is_concerned(&self.world) => "the pod does not use the extender's resource".to_owned(),
+            _ if !is_called_for_pod(&self.world) => "the pod does not use the extender's resource".to_owned(),
             Some((node, why)) => format!("it was called with {node}, which does not fit: {}", why.detail),
             None => return Vec::new(),
         };
@@ -88,23 +98,24 @@ impl Monitor {
         }]
     }
 
-    /// What is wrong with a node in every state that the scheduler may have seen. Ignores violations of the rules in `besides`.
-    fn decided(&self, pod: &NamespacedName, node: &str, besides: &[&Rule]) -> Vec<Violation> {
-        let outcome = Outcome::On(node.to_owned());
+    /// What is wrong with a node in every state that the scheduler may have seen. Ignores violations of the rules in `ignored`.
+    fn check_node(&self, pod: &NamespacedName, node: &str, ignored: &[&Rule]) -> Vec<Violation> {
+        let outcome = Outcome::ScheduledOn(node.to_owned());
         let judged = |world: &World| {
-            let mut violations = View::new(world).judge(pod, &outcome);
-            violations.retain(|violation| !besides.contains(&violation.rule));
+            let mut violations = IndexedWorld::new(world).judge(pod, &outcome);
+            violations.retain(|violation| !ignored.contains(&violation.rule));
             violations
         };
         let violations = judged(&self.world);
         // The scheduler may know the flag from before, or have started with a server that does not return it.
         let is_allowed = |world: &World| {
-            let hidden = (!world.api.release.has_flag()).then(|| world.without_flags());
+            let hidden =
+                (!world.api.release.has_storage_capacity()).then(|| world.without_storage_capacity());
             judged(world).is_empty()
                 || hidden.is_some_and(|hidden| judged(&hidden).is_empty())
                 || assumed::worlds(world, pod).any(|world| judged(&world).is_empty())
         };
-        match violations.is_empty() || self.lately.any(&self.world, &ASPECTS, is_allowed) {
+        match violations.is_empty() || self.recent.any(&self.world, &KINDS, is_allowed) {
             true => Vec::new(),
             false => violations,
         }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use capacity_types::Segment;
 
-use super::author::Author;
-use super::order::Order;
+use super::actor::Actor;
 use super::request::Request;
-use crate::volumes::Creation;
-use crate::world::{CapacityObject, Change, Figures, Instance, NamespacedName, Parameters};
+use super::user_request::UserRequest;
+use crate::volumes::CreateVolumeCall;
+use crate::world::{CapacityObject, Change, Instance, NamespacedName, Parameters, ReportedCapacity};
 
 /// One event.
 #[derive(Clone, Debug)]
@@ -17,39 +17,39 @@ pub enum Event {
     /// The environment changes: anything that no checked program caused.
     Changed(Change),
     /// A capacity object was written to the API server.
-    Wrote {
+    ObjectWritten {
         /// The writer.
-        by: Author,
+        by: Actor,
         /// The object's key.
         key: NamespacedName,
         /// The new object. `None`: it was deleted.
         object: Option<CapacityObject>,
     },
-    /// The user sends these requests to the API server. All earlier ones have been answered.
-    Ordered(Vec<Order>),
+    /// The user sends these requests to the API server. All earlier requests have completed.
+    UserRequested(Vec<UserRequest>),
     /// The API server rejected the user's request with this HTTP status.
-    Refused(u16),
+    UserRequestRejected(u16),
     /// All initial objects of a case exist.
-    Prepared,
-    /// A program starts or exits, by the name of its API client: state that only it knew is lost.
-    Began(Arc<str>),
+    InitialObjectsCreated,
+    /// A program starts or exits, by the name of its API client. Its in-memory state is lost.
+    ClientRestarted(Arc<str>),
     /// A program sent a request to the API server.
-    Requested(Request),
-    /// A request or a watch of a program failed through no fault of its own.
-    Disturbed,
+    ApiRequested(Request),
+    /// A request or a watch of a program failed because of an injected fault.
+    RequestFailed,
     /// A replica of a publisher acquired or renewed the Lease, by the name of its API client.
-    Led(Arc<str>),
+    LeaseHeld(Arc<str>),
     /// A publisher receives a watch event of a capacity object.
-    Delivered {
+    ObjectDelivered {
         /// The publisher.
         to: Instance,
         /// The object's key.
         key: NamespacedName,
     },
     /// A GetCapacity call.
-    Asked {
+    GetCapacity {
         /// The caller.
-        by: Author,
+        by: Actor,
         /// The driver.
         driver: String,
         /// `accessible_topology`.
@@ -57,32 +57,32 @@ pub enum Event {
         /// `parameters`.
         parameters: Parameters,
         /// The response. `None`: an error or no response.
-        answer: Option<Figures>,
+        response: Option<ReportedCapacity>,
         /// Possible responses, given the storage since the last quiescence. Empty: unknown.
-        possible: Vec<Figures>,
+        possible: Vec<ReportedCapacity>,
         /// Time since the start of the history. `None`: unknown, because the driver delays calls.
         at: Option<Duration>,
     },
     /// A CreateVolume call.
-    Created(Creation),
+    CreateVolume(CreateVolumeCall),
     /// A DeleteVolume call succeeded.
-    Deleted {
+    VolumeDeleted {
         /// `volume_id`.
         id: String,
         /// The caller.
-        by: Author,
+        by: Actor,
     },
     /// An Event object about a PVC was written.
-    Told(NamespacedName),
+    EventRecorded(NamespacedName),
     /// The scheduler selects a node for a PVC with delayed binding.
-    Selected {
+    NodeSelected {
         /// The claim.
         claim: NamespacedName,
         /// The node.
         node: String,
     },
     /// The scheduler calls an extender's filter for a pod.
-    Filtered {
+    ExtenderCalled {
         /// The extender's name.
         extender: String,
         /// The pod.
@@ -91,12 +91,12 @@ pub enum Event {
         nodes: Vec<String>,
     },
     /// The scheduler binds a pod to a node.
-    Placed {
+    PodBound {
         /// The pod.
         pod: NamespacedName,
         /// The node.
         node: String,
     },
     /// Quiescence: nothing is in flight, every watch is at the newest revision, and every publisher has polled since the last change.
-    Quiet,
+    Quiescent,
 }

@@ -8,7 +8,7 @@ pub(super) struct Leaders(Vec<Arc<str>>);
 
 impl Leaders {
     /// A replica acquires or renews the Lease.
-    pub(super) fn led(&mut self, client: Arc<str>) {
+    pub(super) fn lease_held(&mut self, client: Arc<str>) {
         self.0.retain(|leader| *leader != client);
         self.0.push(client);
     }

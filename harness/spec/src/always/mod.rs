@@ -4,54 +4,67 @@
 //! of recent states. An action is a violation only if no such combination allows it.
 //!
 //! ```text
-//! event      one event and its originator           monitor    consumes events and returns violations
-//! writes     of capacity objects                    questions  GetCapacity calls
-//! requests   to the API server                      orders     user requests and the API server's results
-//! decisions  of the scheduler                       deliveries watch events to publishers
-//! creations  CreateVolume calls                     ends       deletions of volumes, failed CreateVolume calls
-//! views      the states that a program may have acted on
-//! paces      rate limits of requests and calls      refreshes  required GetCapacity calls
-//! unpolled   publishers that do not poll
+//! event             one event; actor: its originator
+//! monitor           consumes events and returns violations
+//!
+//! Checks:
+//!
+//! writes            writes of capacity objects
+//! get_capacity      GetCapacity calls
+//! create_volume     CreateVolume calls
+//! volume_results    deletions of volumes, failed CreateVolume calls
+//! decisions         decisions of the scheduler
+//! requests          requests to the API server
+//! user_request_results  user requests and the API server's results
+//! watch_events      watch events to publishers
+//! rate_checks       rates of requests and calls
+//! refreshes         required GetCapacity calls
+//! without_polling   publishers that do not poll
 //!
 //! State:
 //!
-//! told       GetCapacity responses                  former     former labels of objects
-//! withdrawn  objects that publishers deleted
-//! departures drivers that may register again        reads      lists and watches of programs
-//! failures   CreateVolume failures                  order      user requests
-//! leaders    replicas that hold the Lease           due        pending GetCapacity calls
-//! pace       rate counters
+//! recent_states         states that a program may have acted on
+//! capacity_responses    GetCapacity responses
+//! deleted_objects       objects that publishers deleted
+//! former_labels         former labels of objects
+//! unregistered_drivers  drivers that may register again
+//! unreported_failures   CreateVolume failures without an event
+//! pending_refreshes     pending GetCapacity calls
+//! rate_limit            rate counters
+//! reads                 lists and watches of programs
+//! request, user_request requests of programs and of the user
+//! leaders               replicas that hold the Lease
 //! ```
 
-mod author;
-mod creations;
+mod actor;
+mod capacity_responses;
+mod create_volume;
 mod decisions;
-mod deliveries;
-mod departures;
-mod due;
-mod ends;
+mod deleted_objects;
 mod event;
-mod failures;
-mod former;
+mod former_labels;
+mod get_capacity;
 mod leaders;
 mod monitor;
-mod order;
-mod orders;
-mod pace;
-mod paces;
-mod questions;
+mod pending_refreshes;
+mod rate_checks;
+mod rate_limit;
 mod reads;
+mod recent_states;
 mod refreshes;
 mod request;
 mod requests;
-mod told;
-mod unpolled;
-mod views;
-mod withdrawn;
+mod unregistered_drivers;
+mod unreported_failures;
+mod user_request;
+mod user_request_results;
+mod volume_results;
+mod watch_events;
+mod without_polling;
 mod writes;
 
-pub use author::Author;
+pub use actor::Actor;
 pub use event::Event;
 pub use monitor::{Monitor, judge};
-pub use order::{Fields, Figure, Order};
 pub use request::Request;
+pub use user_request::{CapacityPatch, PatchValue, UserRequest};

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::departures::Departures;
-use super::due::Due;
+use super::capacity_responses::CapacityResponses;
+use super::deleted_objects::DeletedObjects;
 use super::event::Event;
-use super::failures::Failures;
-use super::former::Former;
+use super::former_labels::FormerLabels;
 use super::leaders::Leaders;
-use super::order::Orders;
-use super::pace::Paces;
+use super::pending_refreshes::PendingRefreshes;
+use super::rate_limit::RateCounters;
 use super::reads::Reads;
-use super::told::Told;
-use super::views::Lately;
-use super::withdrawn::Withdrawn;
+use super::recent_states::RecentStates;
+use super::unregistered_drivers::UnregisteredDrivers;
+use super::unreported_failures::UnreportedFailures;
+use super::user_request::UserRequests;
 use crate::objects;
 use crate::violation::Violation;
 use crate::volumes::{self, Backend, Ledger};
@@ -24,29 +24,29 @@ pub struct Monitor {
     /// The current world.
     pub(super) world: World,
     /// Changes since the last quiescence.
-    pub(super) lately: Lately,
+    pub(super) recent: RecentStates,
     /// Former labels of capacity objects.
-    pub(super) former: Former,
+    pub(super) former_labels: FormerLabels,
     /// Drivers that may register again.
-    pub(super) departures: Departures,
+    pub(super) unregistered: UnregisteredDrivers,
     /// All GetCapacity responses.
-    pub(super) told: Told,
+    pub(super) responses: CapacityResponses,
     /// Objects that publishers deleted themselves.
-    pub(super) withdrawn: Withdrawn,
+    pub(super) deleted_objects: DeletedObjects,
     /// CreateVolume calls and their results.
     pub(super) ledger: Ledger,
     /// Pending user requests.
-    pub(super) orders: Orders,
+    pub(super) user_requests: UserRequests,
     /// Replicas that may write.
     pub(super) leaders: Leaders,
     /// Failed CreateVolume calls.
-    pub(super) failures: Failures,
+    pub(super) unreported_failures: UnreportedFailures,
     /// Lists and watches of capacity objects by programs.
     pub(super) reads: Reads,
     /// GetCapacity calls that publishers must make.
-    pub(super) due: Due,
+    pub(super) pending_refreshes: PendingRefreshes,
     /// Rate counters of programs.
-    pub(super) paces: Paces,
+    pub(super) rates: RateCounters,
     /// The capacity objects at the last quiescence, with later changes by clients that are not checked.
     before: Objects,
     /// Whether the server was ever of a release without `maximumVolumeSize`: no watch event reports that the field reappears.
@@ -64,18 +64,18 @@ impl Monitor {
     /// Starts with a quiescent world.
     pub fn new(world: World) -> Self {
         Monitor {
-            lately: Lately::since(&world),
-            former: Former::new(&world),
-            departures: Departures::default(),
-            told: Told::default(),
-            withdrawn: Withdrawn::default(),
+            recent: RecentStates::since(&world),
+            former_labels: FormerLabels::new(&world),
+            unregistered: UnregisteredDrivers::default(),
+            responses: CapacityResponses::default(),
+            deleted_objects: DeletedObjects::default(),
             ledger: Ledger::default(),
-            orders: Orders::default(),
+            user_requests: UserRequests::default(),
             leaders: Leaders::default(),
-            failures: Failures::default(),
+            unreported_failures: UnreportedFailures::default(),
             reads: Reads::default(),
-            due: Due::default(),
-            paces: Paces::default(),
+            pending_refreshes: PendingRefreshes::default(),
+            rates: RateCounters::default(),
             before: world.objects.clone(),
             has_hidden_maximum: !world.api.release.has_maximum(),
             world,
@@ -89,109 +89,109 @@ impl Monitor {
 
     /// Applies an event and returns its violations.
     pub fn observe(&mut self, event: Event) -> Vec<Violation> {
-        self.paces.happened(&event);
+        self.rates.record(&event);
         match event {
             Event::Changed(change) => {
-                let mut wrong = Vec::new();
+                let mut violations = Vec::new();
                 match &change {
                     Change::CsiDriver(name, Some(stored)) => {
-                        wrong.extend(self.stored_driver(name, stored));
+                        violations.extend(self.stored_driver(name, stored));
                     }
                     Change::Api(_) => {
-                        self.reads.disturbed();
-                        self.due.forget();
+                        self.reads.request_failed();
+                        self.pending_refreshes.forget();
                     }
                     Change::Object(key, object) => {
                         self.accept(key.clone(), object.clone());
-                        self.withdrawn.excused();
+                        self.deleted_objects.allow_recreation();
                     }
                     Change::Publisher(instance, _) => {
-                        self.accept_all(instance);
+                        self.accept_objects_of(instance);
                         self.ledger.restarted(instance);
-                        self.due.restarted(instance);
-                        self.paces.restarted(instance);
+                        self.pending_refreshes.restarted(instance);
+                        self.rates.restarted(instance);
                     }
                     _ => {}
                 }
                 self.apply(change);
-                wrong
+                violations
             }
-            Event::Ordered(orders) => {
-                self.orders.ordered(orders);
+            Event::UserRequested(requests) => {
+                self.user_requests.replace(requests);
                 Vec::new()
             }
-            Event::Refused(code) => self.refused(code).into_iter().collect(),
-            Event::Prepared => self.all_stored(),
-            Event::Began(client) => {
-                self.reads.began(&client);
-                self.failures.forget();
+            Event::UserRequestRejected(code) => self.user_request_rejected(code).into_iter().collect(),
+            Event::InitialObjectsCreated => self.missing_initial_objects(),
+            Event::ClientRestarted(client) => {
+                self.reads.client_restarted(&client);
+                self.unreported_failures.forget();
                 Vec::new()
             }
-            Event::Requested(request) => self.requested(&request).into_iter().collect(),
-            Event::Told(claim) => {
-                self.failures.told(&claim);
+            Event::ApiRequested(request) => self.api_requested(&request).into_iter().collect(),
+            Event::EventRecorded(claim) => {
+                self.unreported_failures.record_event(&claim);
                 Vec::new()
             }
-            Event::Disturbed => {
-                self.reads.disturbed();
-                self.failures.forget();
+            Event::RequestFailed => {
+                self.reads.request_failed();
+                self.unreported_failures.forget();
                 Vec::new()
             }
-            Event::Wrote { by, key, object } => self.wrote(&by, key, object),
-            Event::Led(client) => {
-                self.leaders.led(client);
+            Event::ObjectWritten { by, key, object } => self.object_written(&by, key, object),
+            Event::LeaseHeld(client) => {
+                self.leaders.lease_held(client);
                 Vec::new()
             }
-            Event::Delivered { to, key } => self.delivered(&to, &key).into_iter().collect(),
-            Event::Asked {
+            Event::ObjectDelivered { to, key } => self.object_delivered(&to, &key).into_iter().collect(),
+            Event::GetCapacity {
                 by,
                 driver,
                 segment,
                 parameters,
-                answer,
+                response,
                 possible,
                 at,
             } => {
                 self.refreshed(&by, &parameters, &segment);
-                let question = (driver.as_str(), segment, parameters);
-                self.asked(&by, question, (answer, &possible), at)
+                let arguments = (driver.as_str(), segment, parameters);
+                self.get_capacity_called(&by, arguments, (response, &possible), at)
             }
-            Event::Created(creation) => self.created(creation),
-            Event::Deleted { id, by } => {
-                let wrong = self.deleted(&id, &by);
+            Event::CreateVolume(call) => self.create_volume(call),
+            Event::VolumeDeleted { id, by } => {
+                let violation = self.volume_deleted(&id, &by);
                 self.refresh_after_deletion(&id, &by);
-                self.ledger.deleted(&id);
-                wrong.into_iter().collect()
+                self.ledger.volume_deleted(&id);
+                violation.into_iter().collect()
             }
-            Event::Selected { claim, node } => self.selected(&claim, node),
-            Event::Filtered { extender, pod, nodes } => self.filtered(&extender, &pod, &nodes),
-            Event::Placed { pod, node } => self.placed(&pod, node),
-            Event::Quiet => self.quiet(),
+            Event::NodeSelected { claim, node } => self.node_selected(&claim, node),
+            Event::ExtenderCalled { extender, pod, nodes } => self.extender_called(&extender, &pod, &nodes),
+            Event::PodBound { pod, node } => self.pod_bound(&pod, node),
+            Event::Quiescent => self.quiescent(),
         }
     }
 
     /// Whether the event may change the violations that quiescence after it would have.
-    pub fn is_news(&self, event: &Event) -> bool {
+    pub fn may_change_violations(&self, event: &Event) -> bool {
         match event {
-            Event::Delivered { .. }
-            | Event::Led(_)
-            | Event::Ordered(_)
-            | Event::Refused(_)
-            | Event::Prepared
-            | Event::Began(_)
-            | Event::Requested(_)
-            | Event::Disturbed => false,
-            Event::Asked {
+            Event::ObjectDelivered { .. }
+            | Event::LeaseHeld(_)
+            | Event::UserRequested(_)
+            | Event::UserRequestRejected(_)
+            | Event::InitialObjectsCreated
+            | Event::ClientRestarted(_)
+            | Event::ApiRequested(_)
+            | Event::RequestFailed => false,
+            Event::GetCapacity {
                 by,
                 driver,
                 segment,
                 parameters,
-                answer,
+                response,
                 ..
             } => {
-                let mut told = self.told.lately(driver, parameters, segment);
+                let mut recent = self.responses.recent(driver, parameters, segment);
                 self.is_due(by, parameters, segment)
-                    || answer.is_some_and(|answer| !told.any(|figures| *figures == answer))
+                    || response.is_some_and(|response| !recent.any(|values| *values == response))
             }
             _ => true,
         }
@@ -206,7 +206,7 @@ impl Monitor {
     }
 
     /// A publisher stops or restarts: accepts the current state of its objects.
-    fn accept_all(&mut self, instance: &Instance) {
+    fn accept_objects_of(&mut self, instance: &Instance) {
         let Some(publisher) = self.world.publishers.get(instance) else {
             return;
         };
@@ -219,72 +219,76 @@ impl Monitor {
     }
 
     pub(super) fn apply(&mut self, change: Change) {
-        self.departures.before(&self.world, &change);
+        self.unregistered.before(&self.world, &change);
         if let Change::Claim(key, after) = &change
             && let Some(before) = self.world.claims.get(key)
             && after
                 .as_ref()
                 .is_none_or(|after| after.selected_node != before.selected_node)
         {
-            self.ledger.moved(before);
+            self.ledger.node_changed(before);
         }
-        self.withdrawn.changed(&change);
+        self.deleted_objects.changed(&change);
         if let Change::Api(api) = &change {
             self.has_hidden_maximum |= !api.release.has_maximum();
         }
-        self.former.changed(&change);
-        self.lately.add(change.clone());
+        self.former_labels.changed(&change);
+        self.recent.add(change.clone());
         self.world.apply(change);
     }
 
     /// Violations by capacity objects if the cluster is quiescent now.
-    pub fn unsettled(&self) -> Vec<Violation> {
-        let mut violations = objects::judge_since(&self.before, &self.heard(), &self.world.objects);
-        self.excuse_what_was_told(&mut violations);
-        violations.extend(self.untold_failures());
-        violations.extend(self.unrefreshed());
+    pub fn object_violations(&self) -> Vec<Violation> {
+        let mut violations = objects::judge_since(
+            &self.before,
+            &self.world_with_earlier_responses(),
+            &self.world.objects,
+        );
+        self.remove_recently_reported(&mut violations);
+        violations.extend(self.missing_failure_events());
+        violations.extend(self.missing_refreshes());
         violations
     }
 
     /// Violations by PVCs and volumes if the cluster is quiescent now.
-    pub fn unsettled_volumes(&self, backend: &dyn Backend) -> Vec<Violation> {
+    pub fn volume_violations(&self, backend: &dyn Backend) -> Vec<Violation> {
         volumes::judge(&self.world, &self.ledger, backend)
     }
 
     /// The world from which the required objects are computed if the cluster is quiescent now: with the capacity objects before the
     /// programs' actions, and with responses that drivers returned before they failed.
-    pub fn demanding(&self) -> World {
-        let mut world = self.heard().into_owned();
+    pub fn world_before_actions(&self) -> World {
+        let mut world = self.world_with_earlier_responses().into_owned();
         world.objects.clone_from(&self.before);
         world
     }
 
     /// The world with responses that drivers returned before they failed. Most drivers have not failed.
-    fn heard(&self) -> Cow<'_, World> {
-        if self.world.drivers.values().all(Driver::tells_all) {
+    fn world_with_earlier_responses(&self) -> Cow<'_, World> {
+        if self.world.drivers.values().all(Driver::reports_valid_capacity) {
             return Cow::Borrowed(&self.world);
         }
         let mut world = self.world.clone();
-        self.told.put_down(&mut world.drivers);
+        self.responses.add_to_failing_drivers(&mut world.drivers);
         Cow::Owned(world)
     }
 
-    fn quiet(&mut self) -> Vec<Violation> {
-        let violations = self.unsettled();
+    fn quiescent(&mut self) -> Vec<Violation> {
+        let violations = self.object_violations();
         if self.world.api.version().is_none() && !self.world.publishers.is_empty() {
             // Nothing can be written now: publishers act on the received responses later.
             return violations;
         }
         self.before.clone_from(&self.world.objects);
         // The objects contain the received responses by now.
-        self.told.forget();
+        self.responses.forget();
         self.world.drivers.values_mut().for_each(Driver::forget);
-        self.lately = Lately::since(&self.world);
-        self.departures.settle();
+        self.recent = RecentStates::since(&self.world);
+        self.unregistered.settle();
         self.ledger.settle();
-        self.due.settle();
+        self.pending_refreshes.settle();
         self.leaders.settle();
-        self.withdrawn = Withdrawn::default();
+        self.deleted_objects = DeletedObjects::default();
         violations
     }
 }

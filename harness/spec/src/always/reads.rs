@@ -17,29 +17,29 @@ struct Tally {
 pub(super) struct Reads {
     by_client: BTreeMap<Arc<str>, Tally>,
     /// Number of failures after which any client may have to list again.
-    excuses: u32,
+    failures: u32,
 }
 
 impl Reads {
     /// A client starts.
-    pub(super) fn began(&mut self, client: &str) {
+    pub(super) fn client_restarted(&mut self, client: &str) {
         self.by_client.remove(client);
     }
 
     /// Records a failure after which any client may have to list again.
-    pub(super) fn disturbed(&mut self) {
-        self.excuses += 1;
+    pub(super) fn request_failed(&mut self) {
+        self.failures += 1;
     }
 
     /// Records a request. Returns whether it is an unnecessary list: each list is followed by a watch, and only the end of a watch requires
     /// another list.
-    pub(super) fn is_needless(&mut self, request: &Request) -> bool {
+    pub(super) fn is_unnecessary(&mut self, request: &Request) -> bool {
         let tally = self.by_client.entry(request.client.clone()).or_default();
         match request.verb.as_str() {
             "watch" => tally.watches += 1,
-            "list" if request.is_answered => tally.lists += 1,
+            "list" if request.is_successful => tally.lists += 1,
             _ => return false,
         }
-        tally.lists > tally.watches + 1 + self.excuses
+        tally.lists > tally.watches + 1 + self.failures
     }
 }

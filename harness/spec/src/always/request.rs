@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capacity_types::capacity_api::RESOURCE;
 
-use super::author::Author;
+use super::actor::Actor;
 
 /// The kinds that a publisher reads to find the owner of its objects, and the owner level from which it needs them: pod → ReplicaSet →
 /// Deployment. The last owner itself is only referenced, not read.
@@ -21,7 +21,7 @@ pub(super) const OWNERS: [(&str, Option<u8>); 5] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The originator.
-    pub by: Author,
+    pub by: Actor,
     /// The name of the API client, which distinguishes replicas.
     pub client: Arc<str>,
     /// The verb, such as `list`.
@@ -31,7 +31,7 @@ pub struct Request {
     /// The namespace. `None`: all namespaces, or a cluster-scoped object.
     pub namespace: Option<String>,
     /// Whether it succeeded.
-    pub is_answered: bool,
+    pub is_successful: bool,
     /// Time since the start of the history.
     pub at: Duration,
 }

@@ -2,34 +2,34 @@
 
 use capacity_types::Quantity;
 
-use super::author::Author;
+use super::actor::Actor;
 use super::monitor::Monitor;
-use crate::objects::Wanted;
+use crate::objects::DesiredObjects;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::capacity::bytes;
-use crate::world::change::Aspect;
-use crate::world::{CapacityObject, Change, Figures, Instance, NamespacedName, Publisher, World};
+use crate::world::change::ChangeKind;
+use crate::world::{CapacityObject, Change, Instance, NamespacedName, Publisher, ReportedCapacity, World};
 
 /// The kinds of objects that a publisher's objects depend on.
-const ASPECTS: [Aspect; 5] = [
-    Aspect::Nodes,
-    Aspect::CsiNodes,
-    Aspect::Classes,
-    Aspect::Answers,
-    Aspect::Settings,
+const KINDS: [ChangeKind; 5] = [
+    ChangeKind::Nodes,
+    ChangeKind::CsiNodes,
+    ChangeKind::Classes,
+    ChangeKind::CapacityResponses,
+    ChangeKind::Settings,
 ];
 
 impl Monitor {
-    pub(super) fn wrote(
+    pub(super) fn object_written(
         &mut self,
-        by: &Author,
+        by: &Actor,
         key: NamespacedName,
         object: Option<CapacityObject>,
     ) -> Vec<Violation> {
-        if let Author::Other | Author::User | Author::Stranger = by {
+        if let Actor::Other | Actor::User | Actor::Unrelated = by {
             let wrong = match by {
-                Author::User => self.stored(&key, object.as_ref()),
+                Actor::User => self.stored(&key, object.as_ref()),
                 _ => None,
             };
             self.observe(super::Event::Changed(Change::Object(key, object)));
@@ -37,22 +37,22 @@ impl Monitor {
         }
         let mut wrong = Vec::new();
         match by {
-            Author::Publisher(instance) => self.by_publisher(instance, &key, object.as_ref(), &mut wrong),
-            Author::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),
+            Actor::Publisher(instance) => self.by_publisher(instance, &key, object.as_ref(), &mut wrong),
+            Actor::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),
             _ => wrong.push((rules::FOREIGN_WRITE, "the client is not a publisher".to_owned())),
         }
-        self.withdraw(by, &key, object.as_ref(), &mut wrong);
+        self.check_flapping(by, &key, object.as_ref(), &mut wrong);
         let violation = |(rule, detail): (&'static Rule, String)| Violation {
             rule,
             subject: Subject::Object(key.clone()),
             detail,
         };
         let violations = wrong.into_iter().map(violation).collect();
-        let is_at_work = match by {
-            Author::Publisher(instance) => self.world.publishers.contains_key(instance),
+        let is_running = match by {
+            Actor::Publisher(instance) => self.world.publishers.contains_key(instance),
             _ => false,
         };
-        if !is_at_work {
+        if !is_running {
             // No program runs that could fix the object. The write was checked above.
             self.accept(key.clone(), object.clone());
         }
@@ -61,21 +61,21 @@ impl Monitor {
     }
 
     /// A publisher must not recreate an object that it deleted itself.
-    fn withdraw(
+    fn check_flapping(
         &mut self,
-        by: &Author,
+        by: &Actor,
         key: &NamespacedName,
         object: Option<&CapacityObject>,
         wrong: &mut Vec<(&'static Rule, String)>,
     ) {
-        let Author::Publisher(instance) = by else {
+        let Actor::Publisher(instance) = by else {
             return;
         };
         match (self.world.objects.get(key), object) {
             // A wrong deletion is reported under its own rule.
-            (Some(existing), None) if wrong.is_empty() => self.withdrawn.deleted(instance, existing),
-            (None, Some(object)) if self.withdrawn.created(instance, object) => {
-                wrong.push((rules::FLAPPING, object.figures()));
+            (Some(existing), None) if wrong.is_empty() => self.deleted_objects.deleted(instance, existing),
+            (None, Some(object)) if self.deleted_objects.created(instance, object) => {
+                wrong.push((rules::FLAPPING, object.values_text()));
             }
             _ => {}
         }
@@ -90,7 +90,7 @@ impl Monitor {
     ) {
         // It may have been stopped or reconfigured while its write was in flight.
         let now = self.world.publishers.get(instance).into_iter();
-        let publishers: Vec<&Publisher> = now.chain(self.lately.publishers(instance)).collect();
+        let publishers: Vec<&Publisher> = now.chain(self.recent.publishers(instance)).collect();
         let Some(publisher) = publishers.first() else {
             return wrong.push((rules::FOREIGN_WRITE, "no such publisher is running".to_owned()));
         };
@@ -117,17 +117,17 @@ impl Monitor {
                     );
                     wrong.push((rules::CREATED_WITH_WRONG_LABELS, detail));
                 }
-                self.set(instance, existing, object, wrong);
+                self.check_write(instance, existing, object, wrong);
             }
-            (Some(existing), None) if self.is_needless(instance, publisher, key, existing) => {
-                wrong.push((rules::UNNECESSARY_DELETE, existing.figures()));
+            (Some(existing), None) if self.is_unnecessary(instance, publisher, key, existing) => {
+                wrong.push((rules::UNNECESSARY_DELETE, existing.values_text()));
             }
             (_, None) => {}
         }
     }
 
     /// Checks an object that is created or updated.
-    fn set(
+    fn check_write(
         &self,
         instance: &Instance,
         existing: Option<&CapacityObject>,
@@ -151,12 +151,12 @@ impl Monitor {
                     && !self.may_have_lacked_maximum(before)
                     && !self.may_have_lost_maximum() =>
             {
-                wrong.push((rules::NO_OP_UPDATE, object.figures()));
+                wrong.push((rules::NO_OP_UPDATE, object.values_text()));
             }
             _ => {}
         }
-        if existing.is_none_or(|before| !before.says_as(object)) {
-            self.figures(instance, object, wrong);
+        if existing.is_none_or(|before| !before.has_same_values(object)) {
+            self.check_values(instance, object, wrong);
         }
     }
 
@@ -168,7 +168,7 @@ impl Monitor {
     /// Whether a publisher may have sent a maximum that the server dropped, because it knows the server as a newer release.
     fn may_have_lost_maximum(&self) -> bool {
         !self.world.api.release.has_maximum()
-            && self.lately.any(&self.world, &[Aspect::Settings], |world| {
+            && self.recent.any(&self.world, &[ChangeKind::Settings], |world| {
                 world.api.release.has_maximum()
             })
     }
@@ -177,22 +177,22 @@ impl Monitor {
     fn may_want(&self, instance: &Instance, object: &CapacityObject) -> bool {
         object
             .segment()
-            .is_some_and(|segment| self.in_view(instance, |wanted| wanted.has(&object.class, &segment)))
+            .is_some_and(|segment| self.in_view(instance, |desired| desired.has(&object.class, &segment)))
     }
 
     /// Whether a predicate holds for a state of desired objects that the publisher may have seen.
-    fn in_view(&self, instance: &Instance, is_so: impl Fn(&Wanted<'_>) -> bool) -> bool {
+    fn in_view(&self, instance: &Instance, is_so: impl Fn(&DesiredObjects<'_>) -> bool) -> bool {
         let is_wanted = |world: &World| {
             let publisher = world.publishers.get(instance);
-            publisher.is_some_and(|publisher| is_so(&Wanted::of(world, instance, publisher)))
+            publisher.is_some_and(|publisher| is_so(&DesiredObjects::of(world, instance, publisher)))
         };
-        self.lately.any(&self.world, &ASPECTS, |world: &World| {
-            self.departures.either(world, is_wanted)
+        self.recent.any(&self.world, &KINDS, |world: &World| {
+            self.unregistered.either(world, is_wanted)
         })
     }
 
     /// Checks that the values were returned by the driver, or are smaller.
-    fn figures(
+    fn check_values(
         &self,
         instance: &Instance,
         object: &CapacityObject,
@@ -200,23 +200,23 @@ impl Monitor {
     ) {
         let is_negative = |quantity: Option<Quantity>| quantity.is_some_and(|quantity| bytes(quantity) < 0);
         if is_negative(object.capacity) || is_negative(object.maximum) {
-            wrong.push((rules::NEGATIVE_CAPACITY, object.figures()));
+            wrong.push((rules::NEGATIVE_CAPACITY, object.values_text()));
         }
         let Some(segment) = object.segment() else {
             return;
         };
-        let is_told = |wanted: &Wanted<'_>| {
-            let class = wanted.class(&object.class);
-            let told = class.and_then(|class| {
-                self.told
-                    .largest(&instance.driver, &class.driver_parameters(), &segment)
+        let is_reported = |desired: &DesiredObjects<'_>| {
+            let class = desired.class(&object.class);
+            let reported = class.and_then(|class| {
+                self.responses
+                    .maximum_reported(&instance.driver, &class.driver_parameters(), &segment)
             });
-            is_within(object, told)
+            is_within(object, reported)
         };
-        if !self.in_view(instance, is_told) {
+        if !self.in_view(instance, is_reported) {
             let detail = format!(
                 "{}, which is more than the driver ever returned",
-                object.figures()
+                object.values_text()
             );
             wrong.push((rules::CAPACITY_TOO_HIGH, detail));
         }
@@ -224,29 +224,29 @@ impl Monitor {
 
     /// Whether an object is correct and unique for its class and segment in every state that the publisher may have seen. An object whose
     /// selector uses expressions may be replaced.
-    fn is_needless(
+    fn is_unnecessary(
         &self,
         instance: &Instance,
         publisher: &Publisher,
         key: &NamespacedName,
         object: &CapacityObject,
     ) -> bool {
-        let Some(segment) = object.segment().filter(|_| object.is_in_labels) else {
+        let Some(segment) = object.segment().filter(|_| object.has_only_match_labels) else {
             return false;
         };
-        let is_twin = |(other, it): (&NamespacedName, &CapacityObject)| {
+        let is_duplicate = |(other, it): (&NamespacedName, &CapacityObject)| {
             other != key
                 && it.class == object.class
                 && publisher.owns(instance, other, it)
                 && it.segment().as_ref() == Some(&segment)
         };
-        let may_go = |wanted: &Wanted<'_>| wanted.may_lack(&object.class, &segment);
-        !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
+        let may_be_absent = |desired: &DesiredObjects<'_>| desired.may_be_absent(&object.class, &segment);
+        !self.in_view(instance, may_be_absent) && !self.world.objects.iter().any(is_duplicate)
     }
 
     /// The cleaner may only delete objects of publishers on nodes without the driver.
     fn by_cleaner(&self, key: &NamespacedName, wrong: &mut Vec<(&'static Rule, String)>) {
-        let aspects = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Settings];
+        let kinds = [ChangeKind::Nodes, ChangeKind::CsiNodes, ChangeKind::Settings];
         let object = self.world.objects.get(key);
         let is_orphan = |world: &World| {
             let (Some(cleaner), Some(object)) = (&world.cleaner, object) else {
@@ -260,7 +260,7 @@ impl Monitor {
                 csi_node.is_none_or(|it| !it.drivers.contains_key(&cleaner.driver))
             })
         };
-        if object.is_some() && !self.lately.any(&self.world, &aspects, is_orphan) {
+        if object.is_some() && !self.recent.any(&self.world, &kinds, is_orphan) {
             let detail = "the driver is registered on its node, or it belongs to no node".to_owned();
             wrong.push((rules::FOREIGN_WRITE, detail));
         }
@@ -268,10 +268,10 @@ impl Monitor {
 }
 
 /// Whether the values of an object are at most those of responses.
-fn is_within(object: &CapacityObject, told: Option<&Figures>) -> bool {
-    let within = |quantity: Option<Quantity>, told: Option<i64>| {
-        quantity.is_none_or(|quantity| bytes(quantity) <= told.map_or(0, i128::from))
+fn is_within(object: &CapacityObject, reported: Option<&ReportedCapacity>) -> bool {
+    let within = |quantity: Option<Quantity>, reported: Option<i64>| {
+        quantity.is_none_or(|quantity| bytes(quantity) <= reported.map_or(0, i128::from))
     };
-    within(object.capacity, told.map(|it| it.available))
-        && within(object.maximum, told.and_then(|it| it.maximum))
+    within(object.capacity, reported.map(|it| it.available))
+        && within(object.maximum, reported.and_then(|it| it.maximum))
 }

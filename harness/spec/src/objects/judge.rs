@@ -4,13 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use super::fate::{Fate, fate, is_collected};
+use super::by_class_and_segment::ByClassAndSegment;
+use super::desired::{DesiredObject, DesiredObjects, DesiredState};
+use super::fate::{Fate, fate, lost_all_owners};
 use super::ownership::{Ownership, Stored};
-use super::pairs::Pairs;
-use super::wanted::{Demand, Demanded, Wanted};
-use crate::rules::{self, Question, Rule};
+use crate::rules::{self, Rule, Unspecified};
 use crate::violation::{Subject, Violation};
-use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Owner, Publisher, World};
+use crate::world::{
+    CapacityObject, Instance, NamespacedName, Objects, Owner, Publisher, ReportedCapacity, World,
+};
 
 /// Compares the objects at quiescence with the required ones. `world.objects`: the objects before the publishers' actions.
 pub fn judge(world: &World, stored: &Objects) -> Vec<Violation> {
@@ -32,12 +34,12 @@ pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec
         if publisher.publishes {
             Judge::new((world, all), instance, publisher, &before).judge(&now, &mut violations);
         } else {
-            switched_off((world, all), stored, &before, &now, &mut violations);
+            check_disabled((world, all), stored, &before, &now, &mut violations);
         }
     }
     let before = before.get(&None).cloned().unwrap_or_default();
     let now = now.get(&None).cloned().unwrap_or_default();
-    others((world, all), stored, &before, &now, &mut violations);
+    check_unmanaged((world, all), stored, &before, &now, &mut violations);
     violations
 }
 
@@ -48,9 +50,9 @@ struct Judge<'w> {
     all: &'w Objects,
     instance: &'w Instance,
     publisher: &'w Publisher,
-    wanted: Wanted<'w>,
+    desired: DesiredObjects<'w>,
     /// The publisher's objects before its actions, by class and segment.
-    before: Pairs<'w, Vec<&'w CapacityObject>>,
+    before: ByClassAndSegment<'w, Vec<&'w CapacityObject>>,
 }
 
 impl<'w> Judge<'w> {
@@ -60,7 +62,7 @@ impl<'w> Judge<'w> {
         publisher: &'w Publisher,
         own: &[Stored<'w>],
     ) -> Self {
-        let mut before: Pairs<'_, Vec<_>> = Pairs::new();
+        let mut before: ByClassAndSegment<'_, Vec<_>> = ByClassAndSegment::new();
         for (_, object) in own {
             if let Some(segment) = object.segment() {
                 before.entry(&object.class, segment).push(*object);
@@ -71,46 +73,51 @@ impl<'w> Judge<'w> {
             all,
             instance,
             publisher,
-            wanted: Wanted::of(world, instance, publisher),
+            desired: DesiredObjects::of(world, instance, publisher),
             before,
         }
     }
 
     fn judge(&self, objects: &[Stored<'_>], violations: &mut Vec<Violation>) {
-        let mut found: Pairs<'_, Vec<Stored<'_>>> = Pairs::new();
+        let mut found: ByClassAndSegment<'_, Vec<Stored<'_>>> = ByClassAndSegment::new();
         // Without GET_CAPACITY the publisher does nothing, not even deletions.
         let is_idle = |key: &NamespacedName, object: &CapacityObject| {
-            self.wanted.is_mute() && self.all.get(key) == Some(object)
+            self.desired.lacks_get_capacity() && self.all.get(key) == Some(object)
         };
         for (key, object) in objects.iter().filter(|(key, object)| !is_idle(key, object)) {
             let segment = object.segment();
-            let demand = segment
+            let state = segment
                 .as_ref()
-                .and_then(|segment| self.wanted.demand_for(&object.class, segment));
-            violations.extend(self.owner(key, object, demand.as_ref()));
-            match segment.filter(|_| demand.is_some()) {
+                .and_then(|segment| self.desired.state_for(&object.class, segment));
+            violations.extend(self.check_owner(key, object, state.as_ref()));
+            match segment.filter(|_| state.is_some()) {
                 Some(segment) => found.entry(&object.class, segment).push((key, object)),
                 None => violations.push(on_object(rules::OBSOLETE, key, format!("class {}", object.class))),
             }
         }
-        for demanded in self.wanted.demands() {
-            let there = found.get(demanded.class, demanded.segment);
-            self.pair(
-                &demanded,
-                there.map(Vec::as_slice).unwrap_or_default(),
+        for desired in self.desired.all() {
+            let existing = found.get(desired.class, desired.segment);
+            self.check_class_and_segment(
+                &desired,
+                existing.map(Vec::as_slice).unwrap_or_default(),
                 violations,
             );
         }
     }
 
-    fn pair(&self, demanded: &Demanded<'_>, there: &[Stored<'_>], violations: &mut Vec<Violation>) {
-        let Demanded {
+    fn check_class_and_segment(
+        &self,
+        desired: &DesiredObject<'_>,
+        existing: &[Stored<'_>],
+        violations: &mut Vec<Violation>,
+    ) {
+        let DesiredObject {
             class,
             segment,
-            demand,
-        } = demanded;
+            state,
+        } = desired;
         let mut add = |rule, detail: String| {
-            let subject = Subject::Pair {
+            let subject = Subject::ClassAndSegment {
                 instance: self.instance.clone(),
                 class: (*class).to_owned(),
                 segment: (*segment).clone(),
@@ -121,79 +128,80 @@ impl<'w> Judge<'w> {
                 detail,
             });
         };
-        if there.len() > 1 {
-            let names: Vec<&str> = there.iter().map(|(key, _)| key.name.as_str()).collect();
+        if existing.len() > 1 {
+            let names: Vec<&str> = existing.iter().map(|(key, _)| key.name.as_str()).collect();
             add(rules::DUPLICATE, names.join(", "));
         }
-        if there.is_empty()
-            && let Demand::Present(figures) | Demand::Stale(figures) = demand
+        if existing.is_empty()
+            && let DesiredState::Present(values) | DesiredState::Stale(values) = state
         {
             add(
                 rules::MISSING,
-                format!("there is no object, and the driver reports {figures}"),
+                format!("there is no object, and the driver reports {values}"),
             );
         }
         let before = self.before.get(class, segment).map(Vec::as_slice);
-        for (key, object) in there {
-            if let Some(rule) = self.wrong(demand, object, before.unwrap_or_default()) {
-                let (name, figures) = (&key.name, object.figures());
-                add(rule, format!("object {name} has {figures}; {}", allowed(demand)));
+        for (key, object) in existing {
+            if let Some(rule) = self.violated_rule(state, object, before.unwrap_or_default()) {
+                let (name, values) = (&key.name, object.values_text());
+                add(rule, format!("object {name} has {values}; {}", allowed(state)));
             }
         }
     }
 
     /// The rule that an object's values violate.
-    fn wrong(
+    fn violated_rule(
         &self,
-        demand: &Demand,
+        state: &DesiredState,
         object: &CapacityObject,
         before: &[&CapacityObject],
     ) -> Option<&'static Rule> {
         let has_maximum = self.world.api.release.has_maximum();
-        let is_as_before = before.iter().any(|earlier| earlier.says_as(object));
+        let is_as_before = before.iter().any(|earlier| earlier.has_same_values(object));
         // A maximum stored by a newer release exists but is not returned.
         let object = &CapacityObject {
             maximum: object.maximum.filter(|_| has_maximum),
             ..object.clone()
         };
-        match demand {
-            Demand::Present(figures) => (!object.says(figures)).then_some(rules::WRONG_CAPACITY),
-            Demand::Stale(figures) => {
-                (!object.says(figures) && !is_as_before).then_some(rules::WRONG_CAPACITY)
+        match state {
+            DesiredState::Present(values) => (!object.has_values(values)).then_some(rules::WRONG_CAPACITY),
+            DesiredState::Stale(values) => {
+                (!object.has_values(values) && !is_as_before).then_some(rules::WRONG_CAPACITY)
             }
-            Demand::Optional {
-                figures,
+            DesiredState::Optional {
+                values,
                 as_before,
-                question,
+                unspecified,
             } => {
-                let is_told = figures.iter().any(|figures| object.says(figures));
-                let may_be_empty = *question == Question::KeepOrWithdraw || offers_nothing(figures);
+                let is_reported = values.iter().any(|values| object.has_values(values));
+                let may_be_empty = *unspecified == Unspecified::RetainOrDelete || are_all_zero(values);
                 let is_empty = object.is_empty(has_maximum);
-                let holds = is_told || (is_empty && may_be_empty) || (*as_before && is_as_before);
-                (!holds).then(|| rule_of(*question, figures))
+                let holds = is_reported || (is_empty && may_be_empty) || (*as_before && is_as_before);
+                (!holds).then(|| rule_of(*unspecified, values))
             }
         }
     }
 
     /// Checks that an object has the configured owner, or no owner from the publisher if none is configured.
-    fn owner(
+    fn check_owner(
         &self,
         key: &NamespacedName,
         object: &CapacityObject,
-        demand: Option<&Demand>,
+        state: Option<&DesiredState>,
     ) -> Option<Violation> {
         let before = self.all.get(key);
         let is_as_before = before.is_some_and(|before| before.owners == object.owners);
         // Without a capacity value, or without polling, the publisher need not write the object.
-        let is_untold = demand.is_some_and(|demand| demand.question() == Some(Question::KeepOrWithdraw))
+        let need_not_write = state
+            .is_some_and(|state| state.unspecified() == Some(Unspecified::RetainOrDelete))
             || !self.publisher.polls;
         let wrong = match &self.publisher.owner {
             Some(owner) => {
                 let is_it = |it: &&Owner| it.uid == owner.uid;
                 let controllers = object.owners.iter().filter(|it| it.controller).count();
                 // Garbage collection does not need `controller`.
-                let is_there = object.owners.iter().any(|it| is_it(&it));
-                (!is_there || controllers > 1) && !(is_untold && is_as_before)
+                let has_owner = object.owners.iter().any(|it| is_it(&it));
+                (!has_owner || controllers > 1) && !(need_not_write && is_as_before)
             }
             // Owners set before may remain.
             None => !object.owners.is_empty() && !is_as_before,
@@ -208,35 +216,37 @@ impl<'w> Judge<'w> {
 }
 
 /// Whether all allowed values are zero.
-fn offers_nothing(figures: &BTreeSet<Figures>) -> bool {
-    figures.iter().all(|figures| figures.available == 0)
+fn are_all_zero(values: &BTreeSet<ReportedCapacity>) -> bool {
+    values.iter().all(|values| values.available == 0)
 }
 
 /// The rule that wrong values violate if there is a choice.
-fn rule_of(question: Question, figures: &BTreeSet<Figures>) -> &'static Rule {
-    match question {
-        Question::KeepOrWithdraw => rules::UNKNOWN_CAPACITY,
-        _ if offers_nothing(figures) => rules::NONZERO_CAPACITY,
+fn rule_of(unspecified: Unspecified, values: &BTreeSet<ReportedCapacity>) -> &'static Rule {
+    match unspecified {
+        Unspecified::RetainOrDelete => rules::UNKNOWN_CAPACITY,
+        _ if are_all_zero(values) => rules::NONZERO_CAPACITY,
         _ => rules::WRONG_CAPACITY,
     }
 }
 
-fn allowed(demand: &Demand) -> String {
-    match demand {
-        Demand::Present(figures) => format!("the driver reports {figures}"),
-        Demand::Stale(figures) => format!("the driver reports {figures}; the previous value is allowed too"),
-        Demand::Optional {
-            figures, as_before, ..
+fn allowed(state: &DesiredState) -> String {
+    match state {
+        DesiredState::Present(values) => format!("the driver reports {values}"),
+        DesiredState::Stale(values) => {
+            format!("the driver reports {values}; the previous value is allowed too")
+        }
+        DesiredState::Optional {
+            values, as_before, ..
         } => {
-            let figures: Vec<String> = figures.iter().map(ToString::to_string).collect();
+            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
             let before = if *as_before { ", or the previous value" } else { "" };
-            format!("allowed: no object, or {}{before}", figures.join(" or "))
+            format!("allowed: no object, or {}{before}", values.join(" or "))
         }
     }
 }
 
 /// A disabled publisher must neither write nor delete objects of its earlier runs.
-fn switched_off(
+fn check_disabled(
     (world, all): (&World, &Objects),
     stored: &Objects,
     before: &[Stored<'_>],
@@ -244,7 +254,7 @@ fn switched_off(
     violations: &mut Vec<Violation>,
 ) {
     for (key, object) in before {
-        if stored.get(*key) != Some(*object) && !is_collected(world, object) {
+        if stored.get(*key) != Some(*object) && !lost_all_owners(world, object) {
             let detail = "it was changed or removed".to_owned();
             violations.push(on_object(rules::PUBLISHED_WHILE_DISABLED, key, detail));
         }
@@ -261,7 +271,7 @@ fn switched_off(
 }
 
 /// Checks objects without a running publisher: they must remain unless the cleaner or garbage collection deletes them.
-fn others(
+fn check_unmanaged(
     (world, all): (&World, &Objects),
     stored: &Objects,
     before: &[Stored<'_>],
@@ -269,14 +279,14 @@ fn others(
     violations: &mut Vec<Violation>,
 ) {
     for (key, object) in before {
-        let there = stored.get(*key);
+        let current = stored.get(*key);
         match fate(world, key, object) {
-            Fate::Stays if there != Some(*object) => {
-                let what = if there.is_some() { "changed" } else { "removed" };
+            Fate::Retained if current != Some(*object) => {
+                let what = if current.is_some() { "changed" } else { "removed" };
                 let detail = format!("it was {what}, and belongs to no running publisher");
                 violations.push(on_object(rules::FOREIGN_OBJECT_CHANGED, key, detail));
             }
-            Fate::Goes(rule) if there.is_some() => {
+            Fate::MustBeDeleted(rule) if current.is_some() => {
                 violations.push(on_object(rule, key, "it still exists".to_owned()));
             }
             _ => {}

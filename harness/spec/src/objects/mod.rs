@@ -3,20 +3,20 @@
 //! ```text
 //! ownership  the publisher of an object              pairs  map by class and segment
 //! fate       objects without a running publisher
-//! wanted     for each publisher, class and segment: the required or allowed object
+//! desired    for each publisher, class and segment: the required or allowed object
 //! judge      compares existing objects with these
 //! settled    the objects that correct programs leave
 //! ```
 
+mod by_class_and_segment;
+mod desired;
 mod fate;
 mod judge;
 mod ownership;
-mod pairs;
 mod settled;
-mod wanted;
 
+pub(crate) use by_class_and_segment::ByClassAndSegment;
+pub use desired::{DesiredObject, DesiredObjects, DesiredState};
 pub use judge::judge;
 pub(crate) use judge::judge_since;
-pub(crate) use pairs::Pairs;
 pub use settled::settled;
-pub use wanted::{Demand, Demanded, Wanted};

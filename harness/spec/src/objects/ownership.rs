@@ -22,7 +22,7 @@ impl<'w> Ownership<'w> {
         };
         for (instance, publisher) in &world.publishers {
             match publisher.managed_by(instance) {
-                _ if publisher.by_owner => ownership.by_owner.push((instance, publisher)),
+                _ if publisher.identifies_by_owner => ownership.by_owner.push((instance, publisher)),
                 Some(managed_by) => {
                     let of_label = ownership.by_label.entry(managed_by).or_default();
                     of_label.push((instance, publisher));

@@ -4,14 +4,14 @@
 
 use capacity_types::{DRIVER_LABEL, LabelSelector, MANAGED_BY_LABEL, NodeTopology, Quantity};
 
+use super::by_class_and_segment::ByClassAndSegment;
+use super::desired::{DesiredObject, DesiredObjects, DesiredState};
 use super::fate::{Fate, fate};
 use super::ownership::{Ownership, Stored};
-use super::pairs::Pairs;
-use super::wanted::{Demand, Demanded, Wanted};
-use crate::rules::Question;
-use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher, World};
+use crate::rules::Unspecified;
+use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, ReportedCapacity, World};
 
-/// The objects after publishers, cleaner and garbage collection are done: correct ones are retained, missing ones get an unused name.
+/// The objects after publishers, cleaner and garbage collection have finished. Correct objects keep their name; a new object gets an unused name.
 pub fn settled(world: &World) -> Objects {
     let mut objects = world.objects.clone();
     if world.api.version().is_none() {
@@ -20,7 +20,7 @@ pub fn settled(world: &World) -> Objects {
     let ownership = Ownership::of(world);
     let own = ownership.divide(&world.objects);
     for (key, object) in own.get(&None).into_iter().flatten() {
-        if matches!(fate(world, key, object), Fate::Goes(_)) {
+        if matches!(fate(world, key, object), Fate::MustBeDeleted(_)) {
             objects.remove(*key);
         }
     }
@@ -31,7 +31,7 @@ pub fn settled(world: &World) -> Objects {
         };
         let own = own.get(&Some(instance)).cloned().unwrap_or_default();
         Publishing {
-            wanted: Wanted::of(world, instance, publisher),
+            desired: DesiredObjects::of(world, instance, publisher),
             instance,
             publisher,
             managed_by,
@@ -44,7 +44,7 @@ pub fn settled(world: &World) -> Objects {
 
 /// The actions of one publisher.
 struct Publishing<'w> {
-    wanted: Wanted<'w>,
+    desired: DesiredObjects<'w>,
     instance: &'w Instance,
     publisher: &'w Publisher,
     managed_by: String,
@@ -54,45 +54,49 @@ struct Publishing<'w> {
 
 impl Publishing<'_> {
     fn publish(&self, own: &[Stored<'_>], objects: &mut Objects) {
-        let kept = self.kept(own, objects);
-        for demanded in self.wanted.demands() {
-            let key = kept
-                .get(demanded.class, demanded.segment)
+        let retained = self.retained(own, objects);
+        for desired in self.desired.all() {
+            let key = retained
+                .get(desired.class, desired.segment)
                 .and_then(Option::as_ref);
-            match (key, chosen(&demanded.demand, self.publisher)) {
+            match (key, chosen(&desired.state, self.publisher)) {
                 (Some(key), Chosen::None) => drop(objects.remove(key)),
-                (Some(key), Chosen::Figures(figures)) => {
+                (Some(key), Chosen::Values(values)) => {
                     if let Some(object) = objects.get_mut(key) {
-                        set(object, figures);
+                        set(object, values);
                         adopt(object, self.publisher);
                     }
                 }
-                (None, Chosen::Figures(figures)) => {
-                    let mut object = self.new_object(&demanded);
-                    set(&mut object, figures);
+                (None, Chosen::Values(values)) => {
+                    let mut object = self.new_object(&desired);
+                    set(&mut object, values);
                     let name = free_name(objects, self.before, self.publisher);
                     objects.insert(name, object);
                 }
-                (_, Chosen::AsItIs) | (None, Chosen::None) => {}
+                (_, Chosen::Unchanged) | (None, Chosen::None) => {}
             }
         }
     }
 
     /// Retains one object for each class and segment, and deletes the publisher's others.
-    fn kept<'s>(&self, own: &[Stored<'s>], objects: &mut Objects) -> Pairs<'s, Option<NamespacedName>> {
-        let mut kept: Pairs<'_, Option<NamespacedName>> = Pairs::new();
+    fn retained<'s>(
+        &self,
+        own: &[Stored<'s>],
+        objects: &mut Objects,
+    ) -> ByClassAndSegment<'s, Option<NamespacedName>> {
+        let mut retained: ByClassAndSegment<'_, Option<NamespacedName>> = ByClassAndSegment::new();
         for (key, object) in own {
             let segment = object.segment();
-            let segment = segment.filter(|segment| self.wanted.has(&object.class, segment));
-            match segment.map(|segment| kept.entry(&object.class, segment)) {
+            let segment = segment.filter(|segment| self.desired.has(&object.class, segment));
+            match segment.map(|segment| retained.entry(&object.class, segment)) {
                 Some(free) if free.is_none() => *free = Some((*key).clone()),
                 _ => drop(objects.remove(*key)),
             }
         }
-        kept
+        retained
     }
 
-    fn new_object(&self, demanded: &Demanded<'_>) -> CapacityObject {
+    fn new_object(&self, desired: &DesiredObject<'_>) -> CapacityObject {
         let labels = [
             (DRIVER_LABEL, &self.instance.driver),
             (MANAGED_BY_LABEL, &self.managed_by),
@@ -101,39 +105,39 @@ impl Publishing<'_> {
             uid: String::new(),
             labels: labels.map(|(key, value)| (key.to_owned(), value.clone())).into(),
             owners: self.publisher.owner.clone().into_iter().collect(),
-            class: demanded.class.to_owned(),
-            topology: NodeTopology::new(Some(LabelSelector::compile(demanded.segment, []))),
-            is_in_labels: true,
+            class: desired.class.to_owned(),
+            topology: NodeTopology::new(Some(LabelSelector::compile(desired.segment, []))),
+            has_only_match_labels: true,
             capacity: None,
             maximum: None,
         }
     }
 }
 
-/// The chosen outcome of a demand.
+/// The outcome chosen where several are allowed.
 enum Chosen {
     None,
-    Figures(Figures),
-    AsItIs,
+    Values(ReportedCapacity),
+    Unchanged,
 }
 
-fn chosen(demand: &Demand, publisher: &Publisher) -> Chosen {
-    match demand {
-        Demand::Present(figures) | Demand::Stale(figures) => Chosen::Figures(*figures),
-        Demand::Optional {
-            figures, question, ..
-        } => match (question, figures.last()) {
-            (Question::ImmediateClasses, _) => Chosen::None,
-            (Question::KeepOrWithdraw, _) | (_, None) => Chosen::AsItIs,
-            (Question::ZeroOrNothing, Some(_)) if !publisher.zero => Chosen::None,
-            (_, Some(figures)) => Chosen::Figures(*figures),
+fn chosen(state: &DesiredState, publisher: &Publisher) -> Chosen {
+    match state {
+        DesiredState::Present(values) | DesiredState::Stale(values) => Chosen::Values(*values),
+        DesiredState::Optional {
+            values, unspecified, ..
+        } => match (unspecified, values.last()) {
+            (Unspecified::ImmediateClasses, _) => Chosen::None,
+            (Unspecified::RetainOrDelete, _) | (_, None) => Chosen::Unchanged,
+            (Unspecified::ZeroOrAbsent, Some(_)) if !publisher.zero_capacity_objects => Chosen::None,
+            (_, Some(values)) => Chosen::Values(*values),
         },
     }
 }
 
-fn set(object: &mut CapacityObject, figures: Figures) {
-    object.capacity = quantity(Some(figures.available));
-    object.maximum = quantity(figures.maximum);
+fn set(object: &mut CapacityObject, values: ReportedCapacity) {
+    object.capacity = quantity(Some(values.available));
+    object.maximum = quantity(values.maximum);
 }
 
 fn adopt(object: &mut CapacityObject, publisher: &Publisher) {

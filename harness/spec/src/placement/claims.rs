@@ -17,27 +17,29 @@ pub(super) struct Claims<'w> {
 
 /// Why a pod fits no node, independent of the nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PodRejection {
     /// The pod does not exist.
     NoPod,
     /// A PVC does not exist.
     ClaimMissing(String),
     /// A PVC is being deleted, or its PersistentVolume was deleted.
-    ClaimGoing(String),
+    ClaimTerminating(String),
     /// A PVC has the name of an ephemeral PVC but does not belong to the pod.
-    ClaimOfAnother(String),
+    ClaimNotOwned(String),
     /// A PVC with Immediate binding is not bound yet.
     ClaimUnbound(String),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PodRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NoPod => write!(f, "the pod does not exist"),
-            Refusal::ClaimMissing(name) => write!(f, "claim {name} does not exist"),
-            Refusal::ClaimGoing(name) => write!(f, "claim {name} is being deleted, or lost its volume"),
-            Refusal::ClaimOfAnother(name) => write!(f, "claim {name} was not created for the pod"),
-            Refusal::ClaimUnbound(name) => {
+            PodRejection::NoPod => write!(f, "the pod does not exist"),
+            PodRejection::ClaimMissing(name) => write!(f, "claim {name} does not exist"),
+            PodRejection::ClaimTerminating(name) => {
+                write!(f, "claim {name} is being deleted, or lost its volume")
+            }
+            PodRejection::ClaimNotOwned(name) => write!(f, "claim {name} was not created for the pod"),
+            PodRejection::ClaimUnbound(name) => {
                 write!(f, "claim {name} (Immediate binding) is not bound yet")
             }
         }
@@ -45,7 +47,11 @@ impl fmt::Display for Refusal {
 }
 
 /// The PVCs of a pod, or the first reason why it fits no node.
-pub(super) fn of_pod<'w>(world: &'w World, namespace: &str, pod: &'w Pod) -> Result<Claims<'w>, Refusal> {
+pub(super) fn of_pod<'w>(
+    world: &'w World,
+    namespace: &str,
+    pod: &'w Pod,
+) -> Result<Claims<'w>, PodRejection> {
     let mut claims = Claims {
         bound: Vec::new(),
         delayed: Vec::new(),
@@ -60,17 +66,17 @@ pub(super) fn of_pod<'w>(world: &'w World, namespace: &str, pod: &'w Pod) -> Res
         let claim = world
             .claims
             .get(&key)
-            .ok_or_else(|| Refusal::ClaimMissing(name.clone()))?;
+            .ok_or_else(|| PodRejection::ClaimMissing(name.clone()))?;
         if claim.is_lost || claim.is_deleted {
-            return Err(Refusal::ClaimGoing(name.clone()));
+            return Err(PodRejection::ClaimTerminating(name.clone()));
         }
         if is_own && !claim.owners.iter().any(|it| it.controller && it.uid == pod.uid) {
-            return Err(Refusal::ClaimOfAnother(name.clone()));
+            return Err(PodRejection::ClaimNotOwned(name.clone()));
         }
         match (claim.volume.is_empty(), claim.is_bound) {
             (false, true) => claims.bound.push((name, claim)),
             (true, _) if waits_for_pod(world, claim) => claims.delayed.push((name, claim)),
-            _ => return Err(Refusal::ClaimUnbound(name.clone())),
+            _ => return Err(PodRejection::ClaimUnbound(name.clone())),
         }
     }
     Ok(claims)

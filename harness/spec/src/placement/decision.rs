@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claims::{self, Claims, Refusal};
+use super::claims::{self, Claims, PodRejection};
+use super::indexed_world::IndexedWorld;
 use super::provision::{self, Allowed};
 use super::reason::Reason;
 use super::score::Candidate;
 use super::shape::Shape;
-use super::view::View;
 use super::{fit, volumes};
 use crate::world::{Extender, NamespacedName, Node, Pod, Scoring};
 
@@ -15,7 +15,7 @@ use crate::world::{Extender, NamespacedName, Node, Pod, Scoring};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// None, independent of the nodes.
-    Refused(Refusal),
+    Rejected(PodRejection),
     /// The verdict for each node.
     Nodes(BTreeMap<String, NodeVerdict>),
 }
@@ -24,9 +24,9 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeVerdict {
     /// Feasible, with one of these scores, 0 to 100. Several if the KEP does not define which of several objects counts.
-    Fits(BTreeSet<i64>),
+    Feasible(BTreeSet<i64>),
     /// Not feasible.
-    Excluded(BTreeSet<Reason>),
+    Infeasible(BTreeSet<Reason>),
 }
 
 impl Decision {
@@ -38,15 +38,15 @@ impl Decision {
     /// The feasible nodes with their possible scores.
     pub fn scores(&self) -> impl Iterator<Item = (&str, &BTreeSet<i64>)> {
         let nodes = match self {
-            Decision::Refused(_) => None,
+            Decision::Rejected(_) => None,
             Decision::Nodes(nodes) => Some(nodes),
         };
         nodes
             .into_iter()
             .flatten()
             .filter_map(|(name, verdict)| match verdict {
-                NodeVerdict::Fits(scores) => Some((name.as_str(), scores)),
-                NodeVerdict::Excluded(_) => None,
+                NodeVerdict::Feasible(scores) => Some((name.as_str(), scores)),
+                NodeVerdict::Infeasible(_) => None,
             })
     }
 
@@ -60,26 +60,26 @@ impl Decision {
     }
 }
 
-impl<'w> View<'w> {
+impl<'w> IndexedWorld<'w> {
     /// The nodes on which a pending pod may be placed.
     pub fn decide(&self, key: &NamespacedName) -> Decision {
         let Some(pod) = self.world.pods.get(key) else {
-            return Decision::Refused(Refusal::NoPod);
+            return Decision::Rejected(PodRejection::NoPod);
         };
         let claims = match claims::of_pod(self.world, &key.namespace, pod) {
             Ok(claims) => claims,
-            Err(refusal) => return Decision::Refused(refusal),
+            Err(refusal) => return Decision::Rejected(refusal),
         };
-        let question = Question::new(self, key, pod, &claims);
+        let check = NodeCheck::new(self, key, pod, &claims);
         let nodes = self.world.nodes.iter();
-        let verdicts = nodes.map(|(name, node)| (name.clone(), question.verdict(name, node)));
+        let verdicts = nodes.map(|(name, node)| (name.clone(), check.verdict(name, node)));
         Decision::Nodes(verdicts.collect())
     }
 }
 
-/// The inputs for the verdict of each node.
-struct Question<'v, 'w> {
-    view: &'v View<'w>,
+/// Checks one node after the other for a pod. The inputs are the same for every node.
+struct NodeCheck<'v, 'w> {
+    view: &'v IndexedWorld<'w>,
     key: &'v NamespacedName,
     pod: &'w Pod,
     claims: &'v Claims<'w>,
@@ -89,8 +89,13 @@ struct Question<'v, 'w> {
     reserved: Option<Option<&'w BTreeSet<String>>>,
 }
 
-impl<'v, 'w> Question<'v, 'w> {
-    fn new(view: &'v View<'w>, key: &'v NamespacedName, pod: &'w Pod, claims: &'v Claims<'w>) -> Self {
+impl<'v, 'w> NodeCheck<'v, 'w> {
+    fn new(
+        view: &'v IndexedWorld<'w>,
+        key: &'v NamespacedName,
+        pod: &'w Pod,
+        claims: &'v Claims<'w>,
+    ) -> Self {
         let scheduler = &view.world.scheduler;
         let reservations = view.world.reservations.as_ref();
         let reserved = reservations.filter(|it| {
@@ -104,7 +109,7 @@ impl<'v, 'w> Question<'v, 'w> {
             claims,
             scoring: scheduler.scores(),
             shape: Shape::of(scheduler),
-            reserved: reserved.map(|it| it.held.get(key)),
+            reserved: reserved.map(|it| it.nodes.get(key)),
         }
     }
 
@@ -121,8 +126,8 @@ impl<'v, 'w> Question<'v, 'w> {
         let mut candidate = Candidate::default();
         reasons.extend(self.delayed(name, node, &mut candidate));
         match reasons.is_empty() {
-            true => NodeVerdict::Fits(self.scores(name, &candidate)),
-            false => NodeVerdict::Excluded(reasons.into_iter().collect()),
+            true => NodeVerdict::Feasible(self.scores(name, &candidate)),
+            false => NodeVerdict::Infeasible(reasons.into_iter().collect()),
         }
     }
 
@@ -136,11 +141,16 @@ impl<'v, 'w> Question<'v, 'w> {
 
     /// Reasons from extenders.
     fn extended(&self, name: &str) -> Vec<Reason> {
-        let concerned = self.view.world.extenders.iter().filter(|it| !it.is_unconcerned);
+        let concerned = self
+            .view
+            .world
+            .extenders
+            .iter()
+            .filter(|it| !it.has_managed_resources);
         let reason = |it: &Extender| match it.fails {
             true => (!it.is_ignorable).then(|| Reason::ExtenderFails(it.name.clone())),
             false => it
-                .refuses
+                .rejects
                 .contains(name)
                 .then(|| Reason::Extender(it.name.clone())),
         };

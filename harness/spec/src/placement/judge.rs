@@ -1,8 +1,8 @@
 //! Compares the scheduler's decision about a pod with the allowed nodes.
 
-use super::claims::Refusal;
+use super::claims::PodRejection;
 use super::decision::{Decision, NodeVerdict};
-use super::view::View;
+use super::indexed_world::IndexedWorld;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{NamespacedName, Pod, PodVolume, Scoring, World};
@@ -11,14 +11,14 @@ use crate::world::{NamespacedName, Pod, PodVolume, Scoring, World};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Placed on this node.
-    On(String),
+    ScheduledOn(String),
     /// Unschedulable for now.
-    Refused,
+    Unschedulable,
 }
 
 /// Compares a decision with the world at that time.
 pub fn judge(world: &World, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
-    View::new(world).judge(pod, outcome)
+    IndexedWorld::new(world).judge(pod, outcome)
 }
 
 /// Violations at quiescence: pending pods although a node is feasible. A pod with a selected node may only wait for its volumes.
@@ -33,12 +33,12 @@ pub fn pending(world: &World) -> Vec<Violation> {
         let mut selected = claims.filter(|claim| claim.volume.is_empty() && claim.selected_node.is_some());
         selected.next().is_some()
     };
-    let view = View::new(world);
+    let view = IndexedWorld::new(world);
     let pods = world.pods.iter();
     let waiting = pods.filter(|(key, pod)| pod.node.is_none() && !is_chosen(&key.namespace, pod));
     waiting
         .flat_map(|(key, pod)| {
-            let wrong = view.judge(key, &Outcome::Refused);
+            let wrong = view.judge(key, &Outcome::Unschedulable);
             wrong.into_iter().chain(view.unexplained(key, pod))
         })
         .collect()
@@ -48,7 +48,7 @@ pub fn pending(world: &World) -> Vec<Violation> {
 /// define the text around it.
 const EXPLAINED: &str = "node";
 
-impl View<'_> {
+impl IndexedWorld<'_> {
     /// Compares a decision with this world.
     pub fn judge(&self, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
         let decision = self.decide(pod);
@@ -58,9 +58,9 @@ impl View<'_> {
             detail,
         };
         match (outcome, &decision) {
-            (Outcome::On(node), Decision::Refused(refusal)) => {
+            (Outcome::ScheduledOn(node), Decision::Rejected(refusal)) => {
                 let rule = match refusal {
-                    Refusal::NoPod => rules::NO_NODE,
+                    PodRejection::NoPod => rules::NO_NODE,
                     _ => rules::NO_CLAIM,
                 };
                 vec![violation(
@@ -68,13 +68,13 @@ impl View<'_> {
                     format!("it was placed on {node}, although {refusal}"),
                 )]
             }
-            (Outcome::On(node), Decision::Nodes(nodes)) => match nodes.get(node) {
+            (Outcome::ScheduledOn(node), Decision::Nodes(nodes)) => match nodes.get(node) {
                 None => vec![violation(rules::NO_NODE, format!("node {node} does not exist"))],
-                Some(NodeVerdict::Excluded(reasons)) => reasons
+                Some(NodeVerdict::Infeasible(reasons)) => reasons
                     .iter()
                     .map(|reason| violation(reason.rule(), format!("it was placed on {node}: {reason}")))
                     .collect(),
-                Some(NodeVerdict::Fits(scores)) => {
+                Some(NodeVerdict::Feasible(scores)) => {
                     let best = decision.best();
                     let is_wrong = self.is_scored() && !best.contains(node.as_str());
                     let detail =
@@ -85,7 +85,7 @@ impl View<'_> {
                         .collect()
                 }
             },
-            (Outcome::Refused, decision) => {
+            (Outcome::Unschedulable, decision) => {
                 let feasible: Vec<&str> = decision.feasible().collect();
                 let detail = || format!("it is unschedulable, although it fits on {}", feasible.join(", "));
                 (!feasible.is_empty())
@@ -99,7 +99,7 @@ impl View<'_> {
     /// Whether the message of an unschedulable pod does not mention nodes.
     fn unexplained(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
         let refusal = pod
-            .refusal
+            .unschedulable_message
             .as_ref()
             .filter(|message| !message.contains(EXPLAINED))?;
         let is_about_nodes = matches!(self.decide(key), Decision::Nodes(_));
@@ -113,6 +113,6 @@ impl View<'_> {
     /// Whether nodes are scored at all.
     fn is_scored(&self) -> bool {
         let mut extenders = self.world.extenders.iter();
-        self.world.scheduler.scores() != Scoring::Off || extenders.any(|it| !it.prefers.is_empty())
+        self.world.scheduler.scores() != Scoring::Off || extenders.any(|it| !it.scores.is_empty())
     }
 }

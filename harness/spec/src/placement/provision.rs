@@ -1,8 +1,8 @@
 //! Whether a volume can be provisioned for a node: class, allowed topologies, and capacity (KEP-1472, "Using capacity information").
 
 use super::claims::Named;
+use super::indexed_world::IndexedWorld;
 use super::reason::Reason;
-use super::view::View;
 use crate::world::capacity::bytes;
 use crate::world::{Api, CapacityObject, Claim, Node, StorageClass};
 
@@ -16,7 +16,7 @@ pub(super) enum Allowed<'w> {
 
 /// Whether a volume can be provisioned for a PVC on a node.
 pub(super) fn check<'w>(
-    view: &View<'w>,
+    view: &IndexedWorld<'w>,
     (name, claim): Named<'w>,
     node: &Node,
 ) -> Result<Allowed<'w>, Reason> {
@@ -36,7 +36,7 @@ pub(super) fn check<'w>(
     let has_maximum = view.world.scheduler.release.has_maximum() && shows_maximum(view.world.api);
     let is_enough = |object: &&CapacityObject| {
         object
-            .limit(has_maximum)
+            .largest_volume(has_maximum)
             .is_some_and(|limit| limit >= bytes(request))
     };
     // Each PVC is checked alone, and one object suffices.
@@ -53,13 +53,13 @@ fn shows_maximum(api: Api) -> bool {
 }
 
 /// Whether capacity is checked for a class.
-fn is_tracked(view: &View<'_>, class: &StorageClass) -> bool {
+fn is_tracked(view: &IndexedWorld<'_>, class: &StorageClass) -> bool {
     let driver = view.world.csi_drivers.get(&class.provisioner);
     view.world.scheduler.checks_capacity() && driver.is_some_and(|driver| driver.storage_capacity)
 }
 
 /// The drivers that provision these PVCs.
-pub(super) fn drivers<'w>(view: &View<'w>, claims: &[(&str, &Claim)]) -> Vec<&'w str> {
+pub(super) fn drivers<'w>(view: &IndexedWorld<'w>, claims: &[(&str, &Claim)]) -> Vec<&'w str> {
     let classes = claims
         .iter()
         .filter_map(|(_, claim)| view.world.classes.get(&claim.class));

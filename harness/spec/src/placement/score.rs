@@ -23,16 +23,16 @@ pub(super) struct Candidate<'w> {
 struct Dynamic {
     requested: i128,
     /// For each PVC, the capacities that may be scored.
-    capacities: Vec<BTreeSet<Counted>>,
+    capacities: Vec<BTreeSet<ScoredCapacity>>,
 }
 
 /// The scored capacity of a class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Counted {
+enum ScoredCapacity {
     /// Bytes.
     Bytes(i128),
     /// Unknown, so the class is not scored.
-    Nothing,
+    Unknown,
 }
 
 impl<'w> Candidate<'w> {
@@ -76,22 +76,22 @@ impl<'w> Candidate<'w> {
 }
 
 /// The values that may be scored for an object. The score uses capacity; a maximum without capacity must only not cause a failure.
-fn counted(object: &CapacityObject) -> Vec<Counted> {
+fn counted(object: &CapacityObject) -> Vec<ScoredCapacity> {
     match (object.capacity, object.maximum) {
-        (Some(capacity), _) => vec![Counted::Bytes(bytes(capacity))],
+        (Some(capacity), _) => vec![ScoredCapacity::Bytes(bytes(capacity))],
         (None, maximum) => vec![
-            Counted::Bytes(maximum.map_or(0, bytes)),
-            Counted::Bytes(0),
-            Counted::Nothing,
+            ScoredCapacity::Bytes(maximum.map_or(0, bytes)),
+            ScoredCapacity::Bytes(0),
+            ScoredCapacity::Unknown,
         ],
     }
 }
 
 impl Dynamic {
     fn scores(&self, shape: &Shape, is_kep_text: bool) -> BTreeSet<Option<i64>> {
-        let score = |counted: Counted| match counted {
-            Counted::Bytes(capacity) => Some(shape.score(percent(self.requested, capacity))),
-            Counted::Nothing => None,
+        let score = |counted: ScoredCapacity| match counted {
+            ScoredCapacity::Bytes(capacity) => Some(shape.score(percent(self.requested, capacity))),
+            ScoredCapacity::Unknown => None,
         };
         if !is_kep_text {
             // The capacity of a class counts once, from any of its PVCs.
@@ -99,16 +99,18 @@ impl Dynamic {
         }
         let mut sums = BTreeSet::from([0]);
         for capacities in &self.capacities {
-            let bytes = |counted: &Counted| match counted {
-                Counted::Bytes(bytes) => *bytes,
-                Counted::Nothing => 0,
+            let bytes = |counted: &ScoredCapacity| match counted {
+                ScoredCapacity::Bytes(bytes) => *bytes,
+                ScoredCapacity::Unknown => 0,
             };
             let added = sums
                 .iter()
                 .flat_map(|sum| capacities.iter().map(move |it| sum + bytes(it)));
             sums = added.collect();
         }
-        sums.into_iter().map(|sum| score(Counted::Bytes(sum))).collect()
+        sums.into_iter()
+            .map(|sum| score(ScoredCapacity::Bytes(sum)))
+            .collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Static binding of unbound PVCs: a PVC with a matching volume needs no capacity.
 
 use super::claims::Named;
-use super::view::View;
+use super::indexed_world::IndexedWorld;
 use crate::world::{Claim, NamespacedName, Node, Volume};
 
 /// Result of static binding on a node.
@@ -14,7 +14,7 @@ pub(super) struct Matched<'w> {
 
 /// Assigns each PVC the volume reserved for it, or the smallest that matches; smallest PVC first, each volume once.
 pub(super) fn find<'w>(
-    view: &View<'w>,
+    view: &IndexedWorld<'w>,
     namespace: &str,
     mut claims: Vec<Named<'w>>,
     name: &str,
@@ -30,20 +30,21 @@ pub(super) fn find<'w>(
         let key = NamespacedName::new(namespace, claim_name);
         let is_reachable = |(_, volume): &(&str, &Volume)| volume.is_reachable(name, &node.labels);
         let is_left = |(volume, _): &(&str, &Volume)| !taken.contains(volume);
-        let mut meant = view.meant_for(&key).filter(is_left);
-        let found = match meant.find(|(_, volume)| is_meant(claim, volume) && satisfies(claim, volume)) {
-            // If the reserved volume is not accessible from the node, no other volume may be used.
-            Some(meant) => Some(meant).filter(is_reachable),
-            None => {
-                let candidates = view
-                    .volumes(&claim.class, node)
-                    .filter(is_left)
-                    .filter(is_reachable);
-                candidates
-                    .filter(|(_, volume)| is_free_for(claim, volume) && satisfies(claim, volume))
-                    .min_by_key(|(name, volume)| (volume.capacity, *name))
-            }
-        };
+        let mut reserved = view.reserved_for(&key).filter(is_left);
+        let found =
+            match reserved.find(|(_, volume)| is_reserved_for(claim, volume) && satisfies(claim, volume)) {
+                // If the reserved volume is not accessible from the node, no other volume may be used.
+                Some(reserved) => Some(reserved).filter(is_reachable),
+                None => {
+                    let candidates = view
+                        .volumes(&claim.class, node)
+                        .filter(is_left)
+                        .filter(is_reachable);
+                    candidates
+                        .filter(|(_, volume)| is_free_for(claim, volume) && satisfies(claim, volume))
+                        .min_by_key(|(name, volume)| (volume.capacity, *name))
+                }
+            };
         match found {
             Some((volume_name, volume)) => {
                 taken.push(volume_name);
@@ -61,7 +62,7 @@ pub(super) fn can_take(claim: &Claim, volume: &Volume) -> bool {
 }
 
 /// Whether the `claimRef` with this PVC's name is this PVC.
-fn is_meant(claim: &Claim, volume: &Volume) -> bool {
+fn is_reserved_for(claim: &Claim, volume: &Volume) -> bool {
     let reference = volume.claim.as_ref();
     let is_this = reference.is_some_and(|it| it.uid.is_empty() || it.uid == claim.uid);
     is_this && volume.class == claim.class

@@ -2,12 +2,12 @@
 
 use capacity_types::Segment;
 
-use super::ledger::{Ledger, Made};
-use super::{Backend, is_for};
+use super::ledger::{ExistingVolume, Ledger};
+use super::{Backend, is_volume_of};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::capacity::bytes;
-use crate::world::{Answer, Binding, Claim, Instance, NamespacedName, StorageClass, Volume, World};
+use crate::world::{Binding, CapacityResponse, Claim, Instance, NamespacedName, StorageClass, Volume, World};
 
 /// The violations if the cluster is quiescent.
 pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Violation> {
@@ -16,31 +16,34 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     }
     let mut violations = Vec::new();
     for (key, claim) in &world.claims {
-        if let Some(open) = Open::of(world, claim) {
+        if let Some(open) = ProvisionableClaim::of(world, claim) {
             // The volume exists in another segment, but the driver returned RESOURCE_EXHAUSTED for it.
-            violations.extend(open.missing(key, backend).filter(|_| !ledger.is_denied(claim)));
-            violations.extend(open.kept_node(key, ledger));
+            violations.extend(
+                open.missing(key, backend)
+                    .filter(|_| !ledger.is_reported_exhausted(claim)),
+            );
+            violations.extend(open.retained_node(key, ledger));
         }
     }
-    violations.extend(left(world, ledger));
+    violations.extend(leaked_volumes(world, ledger));
     violations
 }
 
 /// An unbound PVC of the driver's class that can be provisioned now.
-struct Open<'w> {
+struct ProvisionableClaim<'w> {
     world: &'w World,
     claim: &'w Claim,
     class: &'w StorageClass,
 }
 
-impl<'w> Open<'w> {
+impl<'w> ProvisionableClaim<'w> {
     fn of(world: &'w World, claim: &'w Claim) -> Option<Self> {
         let class = world.classes.get(&claim.class)?;
         // Clones and volume attributes may be unsupported.
-        let is_plain = !claim.is_copy && claim.attributes_class.is_empty();
+        let is_plain = !claim.is_clone && claim.attributes_class.is_empty();
         let is_open = is_plain && claim.volume.is_empty() && !claim.is_deleted && !claim.is_lost;
         let waits = class.binding == Binding::WaitForFirstConsumer && claim.selected_node.is_none();
-        (is_open && !waits).then_some(Open { world, claim, class })
+        (is_open && !waits).then_some(ProvisionableClaim { world, claim, class })
     }
 
     /// The selected node that determines the topology.
@@ -49,43 +52,47 @@ impl<'w> Open<'w> {
         node.filter(|_| self.class.binding == Binding::WaitForFirstConsumer)
     }
 
-    /// Segments in which a volume must be provisioned if there is capacity: a program runs that does so, and it is not one of several that
-    /// need the driver's capacity to take a PVC.
-    fn places(&self) -> impl Iterator<Item = Segment> {
+    /// Segments in which a volume must be provisioned if there is capacity: a provisioner for the segment runs. With Immediate
+    /// binding a distributed provisioner accepts the PVC only if GetCapacity returns enough.
+    fn segments(&self) -> impl Iterator<Item = Segment> {
         let driver = &self.class.provisioner;
         let nodes = match self.node() {
             Some(node) => vec![node],
             None => self.world.csi_nodes.keys().map(String::as_str).collect(),
         };
-        let place = move |name: &str| {
+        let segment_of = move |name: &str| {
             let segment = self.world.segment(driver, name)?;
-            let makes = |node: Option<&str>| {
+            let has_provisioner = |node: Option<&str>| {
                 let (driver, node) = (driver.clone(), node.map(str::to_owned));
                 let instance = Instance { driver, node };
                 let publisher = self.world.publishers.get(&instance);
                 publisher.is_some_and(|publisher| publisher.is_for(self.world, &instance, &segment))
             };
-            // A PVC that an instance took for its node belongs to that instance, even if the node was deleted.
-            let is_taken = self
+            // A PVC for which a distributed instance has selected its own node belongs to that instance, even if the node was deleted.
+            let is_owned_by_other_node = self
                 .claim
                 .selected_node
                 .as_deref()
-                .is_some_and(|taken| taken != name);
-            let takes = || !is_taken && (self.node().is_some() || self.is_told(&segment));
-            let is_made = self.is_allowed(&segment) && (makes(None) || makes(Some(name)) && takes());
-            is_made.then_some(segment)
+                .is_some_and(|selected| selected != name);
+            let accepts =
+                || !is_owned_by_other_node && (self.node().is_some() || self.reports_enough(&segment));
+            let is_provisioned = self.is_allowed(&segment)
+                && (has_provisioner(None) || has_provisioner(Some(name)) && accepts());
+            is_provisioned.then_some(segment)
         };
-        nodes.into_iter().filter_map(place)
+        nodes.into_iter().filter_map(segment_of)
     }
 
     /// Whether GetCapacity returns enough capacity for the PVC in a segment.
-    fn is_told(&self, segment: &Segment) -> bool {
+    fn reports_enough(&self, segment: &Segment) -> bool {
         let driver = self.world.drivers.get(&self.class.provisioner);
-        let answer = driver.map(|driver| driver.answer(segment, &self.class.driver_parameters()));
-        let wanted = self.claim.request.map_or(0, bytes);
-        answer.is_some_and(|answer| match answer {
-            Answer::Figures(figures) => i128::from(figures.maximum.unwrap_or(figures.available)) >= wanted,
-            Answer::Error { .. } => false,
+        let response = driver.map(|driver| driver.response(segment, &self.class.driver_parameters()));
+        let requested = self.claim.request.map_or(0, bytes);
+        response.is_some_and(|response| match response {
+            CapacityResponse::Reported(values) => {
+                i128::from(values.maximum.unwrap_or(values.available)) >= requested
+            }
+            CapacityResponse::Error { .. } => false,
         })
     }
 
@@ -100,26 +107,26 @@ impl<'w> Open<'w> {
     }
 
     fn missing(&self, key: &NamespacedName, backend: &dyn Backend) -> Option<Violation> {
-        let wanted = bytes(self.claim.request?);
+        let requested = bytes(self.claim.request?);
         let parameters = self.class.driver_parameters();
-        let mut places = self.places();
-        let segment =
-            places.find(|segment| backend.has_room(segment, &parameters, self.claim.is_block, wanted))?;
+        let mut segments = self.segments();
+        let segment = segments
+            .find(|segment| backend.can_create(segment, &parameters, self.claim.is_block, requested))?;
         let detail = format!(
-            "it has no volume, although {wanted} bytes are available at {}",
+            "it has no volume, although {requested} bytes are available at {}",
             capacity_types::segment::format(&segment)
         );
         Some(violation(rules::NOT_PROVISIONED, key, detail))
     }
 
-    fn kept_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
+    fn retained_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
         let node = self.node()?;
         let registration = self.world.registration(&self.class.provisioner, node)?;
         // Without topology no other node is better.
-        let is_kept = ledger.keeps_node(self.claim) && !registration.topology_keys.is_empty();
+        let is_retained = ledger.retains_node(self.claim) && !registration.topology_keys.is_empty();
         let detail =
             || format!("{node} is still selected, although CreateVolume returned RESOURCE_EXHAUSTED there");
-        is_kept.then(|| violation(rules::SELECTED_NODE_RETAINED, key, detail()))
+        is_retained.then(|| violation(rules::SELECTED_NODE_RETAINED, key, detail()))
     }
 }
 
@@ -132,31 +139,32 @@ fn violation(rule: &'static Rule, key: &NamespacedName, detail: String) -> Viola
 }
 
 /// Volumes without a PVC.
-fn left(world: &World, ledger: &Ledger) -> Vec<Violation> {
-    let made = ledger
+fn leaked_volumes(world: &World, ledger: &Ledger) -> Vec<Violation> {
+    let volumes = ledger
         .iter()
-        .filter_map(|(name, entry)| Some((name, entry.made.as_ref()?)));
-    let left = made.filter(|(name, made)| is_left(world, name, made));
-    left.map(|(name, made)| Violation {
-        rule: rules::VOLUME_NOT_DELETED,
-        subject: Subject::Volume(name.to_owned()),
-        detail: format!("the driver still has {}, which no PVC uses", made.id),
-    })
-    .collect()
+        .filter_map(|(name, entry)| Some((name, entry.volume.as_ref()?)));
+    let leaked = volumes.filter(|(name, existing)| is_leaked(world, name, existing));
+    leaked
+        .map(|(name, existing)| Violation {
+            rule: rules::VOLUME_NOT_DELETED,
+            subject: Subject::Volume(name.to_owned()),
+            detail: format!("the driver still has {}, which no PVC uses", existing.id),
+        })
+        .collect()
 }
 
-fn is_left(world: &World, name: &str, made: &Made) -> bool {
-    if !world.publishers.contains_key(&made.by) || made.is_denied {
+fn is_leaked(world: &World, name: &str, existing: &ExistingVolume) -> bool {
+    if !world.publishers.contains_key(&existing.by) || existing.is_reported_exhausted {
         return false;
     }
     let is_claimed = |uid: &str| world.claims.values().any(|claim| claim.uid == uid);
-    if let Some(volume) = world.volumes.values().find(|volume| volume.handle == made.id) {
+    if let Some(volume) = world.volumes.values().find(|volume| volume.handle == existing.id) {
         let owner = volume.claim.as_ref().map(|claim| claim.uid.as_str());
-        return !owner.is_some_and(is_claimed) && is_deletable(world, volume, &made.by);
+        return !owner.is_some_and(is_claimed) && is_deletable(world, volume, &existing.by);
     }
     // A volume without a PersistentVolume is known only to the program that created it.
-    let waiting = world.claims.values().find(|claim| is_for(name, claim));
-    made.is_known && waiting.is_none_or(|claim| !claim.volume.is_empty())
+    let waiting = world.claims.values().find(|claim| is_volume_of(name, claim));
+    existing.is_known && waiting.is_none_or(|claim| !claim.volume.is_empty())
 }
 
 /// Whether the program that created a volume must delete it: a distributed instance only if its node has access.

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::Segment;
 
-use super::is_for;
+use super::is_volume_of;
 use crate::world::{Claim, Instance};
 
 /// A CreateVolume call.
 #[derive(Clone, Debug)]
-pub struct Creation {
+pub struct CreateVolumeCall {
     /// The caller.
     pub by: Instance,
     /// `name`.
@@ -17,45 +17,45 @@ pub struct Creation {
     /// `capacity_range.required_bytes`.
     pub bytes: Option<i64>,
     /// Whether `volume_content_source` names a volume.
-    pub is_copy: bool,
+    pub is_clone: bool,
     /// The first preferred topology. Empty: no accessibility requirements.
-    pub place: Segment,
+    pub preferred_segment: Segment,
     /// Whether the requirements allow other segments.
-    pub is_elsewhere_too: bool,
+    pub allows_other_segments: bool,
     /// The result.
-    pub ending: Ending,
+    pub result: CreateVolumeResult,
     /// Whether the driver's storage certainly lacks capacity for it.
-    pub is_overfull: bool,
+    pub exceeds_capacity: bool,
 }
 
 /// The result of a CreateVolume call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CreateVolumeResult {
     /// The volume exists.
-    Made {
+    Created {
         /// `volume_id`.
         id: String,
         /// Its segment.
         segment: Segment,
         /// Whether the caller received the response.
-        is_told: bool,
+        is_received: bool,
     },
     /// RESOURCE_EXHAUSTED.
     Exhausted,
     /// Another error after which no volume exists.
-    Refused,
+    Failed,
     /// An error without a specific cause, after which no volume exists.
-    Broken {
+    Internal {
         /// Whether the error was injected.
-        is_scripted: bool,
+        is_injected: bool,
     },
     /// An error or a missing response after which a volume may exist.
-    Undecided,
+    Unknown,
 }
 
-/// An existing volume of a driver.
+/// A volume that exists in the driver's storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct ExistingVolume {
     /// `volume_id`.
     pub(super) id: String,
     /// The caller that created it.
@@ -63,15 +63,15 @@ pub(super) struct Made {
     /// Whether that program has run without interruption since.
     pub(super) is_known: bool,
     /// Whether the driver returned RESOURCE_EXHAUSTED for it later, as if it did not exist: the caller then tries other segments in vain.
-    pub(super) is_denied: bool,
+    pub(super) is_reported_exhausted: bool,
 }
 
 /// The state of a volume name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
-    pub(super) made: Option<Made>,
+    pub(super) volume: Option<ExistingVolume>,
     /// The last call, while its program runs and the PVC's node is unchanged.
-    pub(super) last: Option<Creation>,
+    pub(super) last: Option<CreateVolumeCall>,
 }
 
 /// CreateVolume calls and existing volumes.
@@ -79,94 +79,107 @@ pub(super) struct Entry {
 pub struct Ledger {
     entries: BTreeMap<String, Entry>,
     /// UIDs of PVCs whose node was cleared since the last quiescence: it may be selected again.
-    given_back: BTreeSet<String>,
+    deselected: BTreeSet<String>,
 }
 
 impl Ledger {
     /// Records a CreateVolume call.
-    pub fn created(&mut self, creation: Creation) {
-        let entry = self.entries.entry(creation.name.clone()).or_default();
-        match (&creation.ending, &mut entry.made) {
-            (Ending::Made { id, .. }, made) => {
-                *made = Some(Made {
+    pub fn create_volume(&mut self, call: CreateVolumeCall) {
+        let entry = self.entries.entry(call.name.clone()).or_default();
+        match (&call.result, &mut entry.volume) {
+            (CreateVolumeResult::Created { id, .. }, volume) => {
+                *volume = Some(ExistingVolume {
                     id: id.clone(),
-                    by: creation.by.clone(),
+                    by: call.by.clone(),
                     is_known: true,
-                    is_denied: false,
+                    is_reported_exhausted: false,
                 });
             }
-            (Ending::Exhausted, Some(made)) => made.is_denied = true,
+            (CreateVolumeResult::Exhausted, Some(volume)) => volume.is_reported_exhausted = true,
             _ => {}
         }
-        entry.last = Some(creation);
+        entry.last = Some(call);
     }
 
     /// Records a DeleteVolume call.
-    pub fn deleted(&mut self, id: &str) {
+    pub fn volume_deleted(&mut self, id: &str) {
         self.entries
-            .retain(|_, entry| entry.made.as_ref().is_none_or(|made| made.id != id));
+            .retain(|_, entry| entry.volume.as_ref().is_none_or(|volume| volume.id != id));
     }
 
     /// Records that a program starts or exits: state that only it knew is lost.
     pub(crate) fn restarted(&mut self, instance: &Instance) {
         for entry in self.entries.values_mut() {
             entry.last.take_if(|last| last.by == *instance);
-            if let Some(made) = entry.made.as_mut().filter(|made| made.by == *instance) {
-                made.is_known = false;
+            if let Some(volume) = entry.volume.as_mut().filter(|volume| volume.by == *instance) {
+                volume.is_known = false;
             }
         }
     }
 
     /// Records that the selected node of a PVC changed or was cleared.
-    pub(crate) fn moved(&mut self, claim: &Claim) {
-        for (_, entry) in self.entries.iter_mut().filter(|(name, _)| is_for(name, claim)) {
+    pub(crate) fn node_changed(&mut self, claim: &Claim) {
+        for (_, entry) in self
+            .entries
+            .iter_mut()
+            .filter(|(name, _)| is_volume_of(name, claim))
+        {
             if entry
                 .last
-                .take_if(|last| last.ending == Ending::Exhausted)
+                .take_if(|last| last.result == CreateVolumeResult::Exhausted)
                 .is_some()
             {
-                self.given_back.insert(claim.uid.clone());
+                self.deselected.insert(claim.uid.clone());
             }
         }
     }
 
     /// The last call whose result the caller does not know.
-    pub(crate) fn undecided(&self, name: &str) -> Option<&Creation> {
+    pub(crate) fn unknown_result(&self, name: &str) -> Option<&CreateVolumeCall> {
         let last = self.entries.get(name)?.last.as_ref()?;
-        let is_open = matches!(
-            last.ending,
-            Ending::Undecided | Ending::Made { is_told: false, .. }
+        let is_unknown = matches!(
+            last.result,
+            CreateVolumeResult::Unknown
+                | CreateVolumeResult::Created {
+                    is_received: false,
+                    ..
+                }
         );
-        is_open.then_some(last)
+        is_unknown.then_some(last)
     }
 
     /// Whether a volume with this name exists.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.entries.get(name).is_some_and(|entry| entry.made.is_some())
+        self.entries.get(name).is_some_and(|entry| entry.volume.is_some())
     }
 
     /// At quiescence a cleared PVC has another node, or none.
     pub(crate) fn settle(&mut self) {
-        self.given_back.clear();
+        self.deselected.clear();
     }
 
     /// Whether a PVC keeps a selected node without capacity.
-    pub(super) fn keeps_node(&self, claim: &Claim) -> bool {
+    pub(super) fn retains_node(&self, claim: &Claim) -> bool {
         let is_exhausted = |entry: &Entry| {
             let last = entry.last.as_ref();
-            last.is_some_and(|last| last.ending == Ending::Exhausted)
+            last.is_some_and(|last| last.result == CreateVolumeResult::Exhausted)
         };
-        !self.given_back.contains(&claim.uid) && self.of_claim(claim).any(is_exhausted)
+        !self.deselected.contains(&claim.uid) && self.of_claim(claim).any(is_exhausted)
     }
 
     /// Whether the driver returned RESOURCE_EXHAUSTED for an existing volume of the PVC.
-    pub(super) fn is_denied(&self, claim: &Claim) -> bool {
-        let is_denied = |entry: &Entry| entry.made.as_ref().is_some_and(|made| made.is_denied);
-        self.of_claim(claim).any(is_denied)
+    pub(super) fn is_reported_exhausted(&self, claim: &Claim) -> bool {
+        let is_reported_exhausted = |entry: &Entry| {
+            entry
+                .volume
+                .as_ref()
+                .is_some_and(|volume| volume.is_reported_exhausted)
+        };
+        self.of_claim(claim).any(is_reported_exhausted)
     }
 
     fn of_claim(&self, claim: &Claim) -> impl Iterator<Item = &Entry> {
-        let own = self.entries.iter().filter(|(name, _)| is_for(name, claim));
+        let own = self.entries.iter().filter(|(name, _)| is_volume_of(name, claim));
         own.map(|(_, entry)| entry)
     }
 

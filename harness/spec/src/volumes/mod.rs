@@ -16,7 +16,7 @@ mod ledger;
 use capacity_types::Segment;
 
 pub use judge::judge;
-pub use ledger::{Creation, Ending, Ledger};
+pub use ledger::{CreateVolumeCall, CreateVolumeResult, Ledger};
 
 use crate::world::{Claim, Parameters};
 
@@ -26,10 +26,10 @@ pub trait Backend {
     fn is_up(&self) -> bool;
 
     /// Whether a volume of this size with these parameters, block or mounted, can be created in a segment.
-    fn has_room(&self, segment: &Segment, parameters: &Parameters, is_block: bool, bytes: i128) -> bool;
+    fn can_create(&self, segment: &Segment, parameters: &Parameters, is_block: bool, bytes: i128) -> bool;
 }
 
 /// Whether the volume name is that of a PVC.
-pub(crate) fn is_for(name: &str, claim: &Claim) -> bool {
+pub(crate) fn is_volume_of(name: &str, claim: &Claim) -> bool {
     !claim.uid.is_empty() && name.contains(&claim.uid)
 }

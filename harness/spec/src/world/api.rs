@@ -11,7 +11,7 @@ pub struct Release {
 
 impl Release {
     /// The default release.
-    pub const USUAL: Release = Release { minor: 36 };
+    pub const DEFAULT: Release = Release { minor: 36 };
 
     /// 1.`minor`.
     pub const fn new(minor: u8) -> Self {
@@ -24,13 +24,13 @@ impl Release {
     }
 
     /// Whether CSIDriver has `storageCapacity`: since 1.19. An older server does not return it, even if stored.
-    pub fn has_flag(self) -> bool {
+    pub fn has_storage_capacity(self) -> bool {
         self.minor >= 19
     }
 
     /// Whether the gate CSIStorageCapacity is on: exists since 1.19, on by default since 1.21, locked since 1.24. `set`: its configured
     /// value.
-    pub fn tracks(self, set: Option<bool>) -> bool {
+    pub fn is_capacity_gate_on(self, set: Option<bool>) -> bool {
         match self.minor {
             ..=18 => false,
             19..=20 => set.unwrap_or(false),
@@ -42,7 +42,7 @@ impl Release {
 
 impl Default for Release {
     fn default() -> Self {
-        Self::USUAL
+        Self::DEFAULT
     }
 }
 
@@ -63,15 +63,15 @@ pub struct Api {
 
 impl Api {
     /// Whether `storageCapacity` of a created CSIDriver is stored: with the gate off it is dropped.
-    pub fn keeps_flag(self) -> bool {
-        self.release.tracks(self.gate)
+    pub fn stores_storage_capacity(self) -> bool {
+        self.release.is_capacity_gate_on(self.gate)
     }
 
     /// The newest served version of CSIStorageCapacity. `None`: not served. The gate affects only v1alpha1: v1beta1 is always served from
     /// 1.21 on, and v1 from 1.24 on.
     pub fn version(self) -> Option<&'static str> {
         match self.release.minor {
-            19..=20 if self.release.tracks(self.gate) => Some("v1alpha1"),
+            19..=20 if self.release.is_capacity_gate_on(self.gate) => Some("v1alpha1"),
             ..=20 => None,
             21..=23 => Some("v1beta1"),
             _ => Some("v1"),

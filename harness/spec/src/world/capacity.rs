@@ -3,7 +3,7 @@
 use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, Segment};
 use serde::{Deserialize, Deserializer, de};
 
-use super::answer::Figures;
+use super::capacity_response::ReportedCapacity;
 use super::metadata::{Metadata, NamespacedName, Owner};
 use super::selection::LabelSelectorJson;
 
@@ -21,7 +21,7 @@ pub struct CapacityObject {
     /// `nodeTopology`: the nodes with access to the storage.
     pub topology: NodeTopology,
     /// Whether `nodeTopology` has only `matchLabels`: a publisher may replace an equivalent object with expressions.
-    pub is_in_labels: bool,
+    pub has_only_match_labels: bool,
     /// `capacity`.
     pub capacity: Option<Quantity>,
     /// `maximumVolumeSize`.
@@ -30,30 +30,30 @@ pub struct CapacityObject {
 
 impl CapacityObject {
     /// The largest request in bytes that fits: `maximumVolumeSize`, else `capacity`. `None`: nothing fits. Fractions are rounded up.
-    pub fn limit(&self, has_maximum: bool) -> Option<i128> {
+    pub fn largest_volume(&self, has_maximum: bool) -> Option<i128> {
         let maximum = self.maximum.filter(|_| has_maximum);
         Some(bytes(maximum.or(self.capacity)?))
     }
 
     /// Whether nothing fits: unset and zero are equivalent to no object (KEP-1472, comment of the type).
     pub fn is_empty(&self, has_maximum: bool) -> bool {
-        self.limit(has_maximum).is_none_or(|limit| limit <= 0)
+        self.largest_volume(has_maximum).is_none_or(|limit| limit <= 0)
     }
 
     /// Whether its values equal those of a response.
-    pub fn says(&self, figures: &Figures) -> bool {
-        let says = |quantity: Option<Quantity>, figure: Option<i64>| match (quantity, figure) {
-            (Some(quantity), Some(figure)) => {
-                u64::try_from(figure).is_ok_and(|figure| quantity.equals_bytes(figure))
+    pub fn has_values(&self, values: &ReportedCapacity) -> bool {
+        let is_equal = |quantity: Option<Quantity>, bytes: Option<i64>| match (quantity, bytes) {
+            (Some(quantity), Some(bytes)) => {
+                u64::try_from(bytes).is_ok_and(|bytes| quantity.equals_bytes(bytes))
             }
             (None, None) => true,
             _ => false,
         };
-        says(self.capacity, Some(figures.available)) && says(self.maximum, figures.maximum)
+        is_equal(self.capacity, Some(values.available)) && is_equal(self.maximum, values.maximum)
     }
 
     /// Whether its values equal those of another object, in any notation.
-    pub fn says_as(&self, other: &Self) -> bool {
+    pub fn has_same_values(&self, other: &Self) -> bool {
         (self.capacity, self.maximum) == (other.capacity, other.maximum)
     }
 
@@ -76,7 +76,7 @@ impl CapacityObject {
     }
 
     /// Its values as text.
-    pub fn figures(&self) -> String {
+    pub fn values_text(&self) -> String {
         let word = |quantity: Option<Quantity>| {
             quantity.map_or_else(|| "unset".to_owned(), |quantity| bytes(quantity).to_string())
         };
@@ -118,10 +118,10 @@ impl From<CapacityJson> for (NamespacedName, CapacityObject) {
             labels: json.metadata.labels.unwrap_or_default(),
             owners: json.metadata.owner_references.unwrap_or_default(),
             class: json.storage_class_name,
-            is_in_labels: json
+            has_only_match_labels: json
                 .node_topology
                 .as_ref()
-                .is_none_or(LabelSelectorJson::is_in_labels),
+                .is_none_or(LabelSelectorJson::has_only_match_labels),
             topology: NodeTopology::new(json.node_topology.map(|selector| selector.compile())),
             capacity: json.capacity,
             maximum: json.maximum_volume_size,

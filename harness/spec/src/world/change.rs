@@ -7,9 +7,9 @@ use capacity_types::capacity_api::RESOURCE;
 use serde::{Deserialize, Deserializer};
 
 use super::World;
-use super::answer::{Answer, Driver, Figures, Parameters};
 use super::api::Api;
 use super::capacity::CapacityObject;
+use super::capacity_response::{CapacityResponse, Driver, Parameters, ReportedCapacity};
 use super::claim::{Claim, ClaimJson};
 use super::class::{ClassJson, StorageClass};
 use super::csi::{CsiDriver, CsiDriverJson, CsiNode, CsiNodeJson};
@@ -41,11 +41,11 @@ pub enum Change {
     /// A Pod.
     Pod(NamespacedName, Option<Pod>),
     /// An object with this UID, which may have owned others, was deleted.
-    OwnerGone(String),
+    OwnerDeleted(String),
     /// A driver plugin.
     Driver(String, Option<Driver>),
     /// The response of a driver plugin for a segment and parameters.
-    Answer(String, Segment, Parameters, Answer),
+    CapacityResponse(String, Segment, Parameters, CapacityResponse),
     /// A publisher starts, is reconfigured, or stops.
     Publisher(Instance, Option<Publisher>),
     /// The cleaner.
@@ -60,7 +60,7 @@ pub enum Change {
 
 /// The kind of a change. Programs watch kinds independently: a change of one kind may be observed before an earlier one of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Aspect {
+pub enum ChangeKind {
     /// Nodes.
     Nodes,
     /// CSINodes.
@@ -78,30 +78,30 @@ pub enum Aspect {
     /// Pods.
     Pods,
     /// Responses of driver plugins.
-    Answers,
+    CapacityResponses,
     /// Settings of the programs and the API server.
     Settings,
 }
 
 impl Change {
     /// The kind of the change.
-    pub fn aspect(&self) -> Aspect {
+    pub fn kind(&self) -> ChangeKind {
         match self {
-            Change::Node(..) => Aspect::Nodes,
-            Change::CsiNode(..) => Aspect::CsiNodes,
-            Change::CsiDriver(..) => Aspect::CsiDrivers,
-            Change::Class(..) => Aspect::Classes,
-            Change::Object(..) | Change::OwnerGone(_) => Aspect::Objects,
-            Change::Claim(..) => Aspect::Claims,
-            Change::Volume(..) => Aspect::Volumes,
-            Change::Pod(..) => Aspect::Pods,
-            Change::Driver(..) | Change::Answer(..) => Aspect::Answers,
+            Change::Node(..) => ChangeKind::Nodes,
+            Change::CsiNode(..) => ChangeKind::CsiNodes,
+            Change::CsiDriver(..) => ChangeKind::CsiDrivers,
+            Change::Class(..) => ChangeKind::Classes,
+            Change::Object(..) | Change::OwnerDeleted(_) => ChangeKind::Objects,
+            Change::Claim(..) => ChangeKind::Claims,
+            Change::Volume(..) => ChangeKind::Volumes,
+            Change::Pod(..) => ChangeKind::Pods,
+            Change::Driver(..) | Change::CapacityResponse(..) => ChangeKind::CapacityResponses,
             Change::Api(_)
             | Change::Publisher(..)
             | Change::Cleaner(_)
             | Change::Scheduler(_)
             | Change::Extenders(_)
-            | Change::Reservations(_) => Aspect::Settings,
+            | Change::Reservations(_) => ChangeKind::Settings,
         }
     }
 
@@ -175,14 +175,14 @@ impl World {
             Change::Claim(key, it) => put(&mut self.claims, key, it),
             Change::Volume(name, it) => put(&mut self.volumes, name, it),
             Change::Pod(key, it) => put(&mut self.pods, key, it),
-            Change::OwnerGone(uid) => drop(self.gone_owners.insert(uid)),
+            Change::OwnerDeleted(uid) => drop(self.deleted_owners.insert(uid)),
             Change::Driver(name, it) => put(&mut self.drivers, name, it),
-            Change::Answer(driver, segment, parameters, answer) => {
+            Change::CapacityResponse(driver, segment, parameters, response) => {
                 let driver = self.drivers.entry(driver).or_default();
-                let before = driver.answer(&segment, &parameters);
-                let answer = answer.after(before);
-                let answers = driver.answers.entry(parameters).or_default();
-                answers.insert(segment, answer);
+                let before = driver.response(&segment, &parameters);
+                let response = response.after(before);
+                let responses = driver.responses.entry(parameters).or_default();
+                responses.insert(segment, response);
             }
             Change::Publisher(instance, it) => put(&mut self.publishers, instance, it),
             Change::Cleaner(it) => self.cleaner = it,
@@ -194,22 +194,22 @@ impl World {
 }
 
 impl World {
-    /// Copies one aspect from another world.
-    pub(crate) fn take_over(&mut self, aspect: Aspect, from: &World) {
-        match aspect {
-            Aspect::Nodes => self.nodes.clone_from(&from.nodes),
-            Aspect::CsiNodes => self.csi_nodes.clone_from(&from.csi_nodes),
-            Aspect::CsiDrivers => self.csi_drivers.clone_from(&from.csi_drivers),
-            Aspect::Classes => self.classes.clone_from(&from.classes),
-            Aspect::Objects => {
+    /// Copies one kind from another world.
+    pub(crate) fn copy_kind(&mut self, kind: ChangeKind, from: &World) {
+        match kind {
+            ChangeKind::Nodes => self.nodes.clone_from(&from.nodes),
+            ChangeKind::CsiNodes => self.csi_nodes.clone_from(&from.csi_nodes),
+            ChangeKind::CsiDrivers => self.csi_drivers.clone_from(&from.csi_drivers),
+            ChangeKind::Classes => self.classes.clone_from(&from.classes),
+            ChangeKind::Objects => {
                 self.objects.clone_from(&from.objects);
-                self.gone_owners.clone_from(&from.gone_owners);
+                self.deleted_owners.clone_from(&from.deleted_owners);
             }
-            Aspect::Claims => self.claims.clone_from(&from.claims),
-            Aspect::Volumes => self.volumes.clone_from(&from.volumes),
-            Aspect::Pods => self.pods.clone_from(&from.pods),
-            Aspect::Answers => self.drivers.clone_from(&from.drivers),
-            Aspect::Settings => {
+            ChangeKind::Claims => self.claims.clone_from(&from.claims),
+            ChangeKind::Volumes => self.volumes.clone_from(&from.volumes),
+            ChangeKind::Pods => self.pods.clone_from(&from.pods),
+            ChangeKind::CapacityResponses => self.drivers.clone_from(&from.drivers),
+            ChangeKind::Settings => {
                 self.api = from.api;
                 self.publishers.clone_from(&from.publishers);
                 self.cleaner.clone_from(&from.cleaner);
@@ -228,21 +228,21 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
     }
 }
 
-impl Answer {
+impl CapacityResponse {
     /// The response after an earlier one: an error retains the earlier responses.
-    fn after(self, earlier: &Answer) -> Self {
-        let Answer::Error { mut before } = self else {
+    fn after(self, earlier: &CapacityResponse) -> Self {
+        let CapacityResponse::Error { mut before } = self else {
             return self;
         };
-        before.extend(earlier.heard());
-        Answer::Error { before }
+        before.extend(earlier.possible());
+        CapacityResponse::Error { before }
     }
 
     /// The values that a publisher may have received.
-    fn heard(&self) -> BTreeSet<Figures> {
+    fn possible(&self) -> BTreeSet<ReportedCapacity> {
         match self {
-            Answer::Figures(figures) => BTreeSet::from([*figures]),
-            Answer::Error { before } => before.clone(),
+            CapacityResponse::Reported(values) => BTreeSet::from([*values]),
+            CapacityResponse::Error { before } => before.clone(),
         }
     }
 }

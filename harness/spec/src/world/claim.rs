@@ -42,7 +42,7 @@ pub struct Claim {
     /// `spec.accessModes`.
     pub access_modes: BTreeSet<String>,
     /// `spec.dataSource` is a PVC to be cloned.
-    pub is_copy: bool,
+    pub is_clone: bool,
     /// `spec.selector` for existing volumes.
     pub selector: Option<LabelSelector>,
     /// `spec.volumeAttributesClassName`.
@@ -109,7 +109,7 @@ impl From<ClaimJson> for (NamespacedName, Claim) {
         let annotated = json.metadata.annotation(CLASS_ANNOTATION).cloned();
         let source = json.spec.data_source.take();
         let claim = Claim {
-            is_copy: source.is_some_and(|source| source.kind == "PersistentVolumeClaim"),
+            is_clone: source.is_some_and(|source| source.kind == "PersistentVolumeClaim"),
             class: annotated.or(json.spec.storage_class_name).unwrap_or_default(),
             request: json.spec.resources.requests.storage,
             volume: json.spec.volume_name.unwrap_or_default(),

@@ -3,9 +3,9 @@
 //! Data only. Does not know the conclusions ([`crate::objects`], [`crate::placement`]); changes are in [`change`]. API objects are parsed
 //! from the server's JSON; fields that no rule uses are dropped.
 
-pub mod answer;
 pub mod api;
 pub mod capacity;
+pub mod capacity_response;
 pub mod change;
 pub mod claim;
 pub mod class;
@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::Segment;
 
-pub use self::answer::{Answer, Driver, Figures, Parameters};
 pub use self::api::{Api, Release};
 pub use self::capacity::CapacityObject;
+pub use self::capacity_response::{CapacityResponse, Driver, Parameters, ReportedCapacity};
 pub use self::change::Change;
 pub use self::claim::Claim;
 pub use self::class::{Binding, StorageClass};
@@ -64,7 +64,7 @@ pub struct World {
     /// Pods.
     pub pods: Namespaced<Pod>,
     /// UIDs of deleted objects that may have owned others.
-    pub gone_owners: BTreeSet<String>,
+    pub deleted_owners: BTreeSet<String>,
     /// Driver plugins and their responses, by driver name.
     pub drivers: BTreeMap<String, Driver>,
     /// The running publishers.
@@ -81,7 +81,7 @@ pub struct World {
 
 impl World {
     /// The world as returned by a server without `CSIDriver.spec.storageCapacity`.
-    pub fn without_flags(&self) -> World {
+    pub fn without_storage_capacity(&self) -> World {
         let mut world = self.clone();
         for driver in world.csi_drivers.values_mut() {
             driver.storage_capacity = false;

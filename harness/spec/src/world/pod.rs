@@ -23,7 +23,7 @@ pub struct Pod {
     /// `spec.volumes`, limited to types relevant for storage.
     pub volumes: Vec<PodVolume>,
     /// The message of the PodScheduled condition with reason Unschedulable.
-    pub refusal: Option<String>,
+    pub unschedulable_message: Option<String>,
 }
 
 /// A volume of a pod.
@@ -173,7 +173,7 @@ impl From<PodJson> for (NamespacedName, Pod) {
                 .into_iter()
                 .filter_map(|it| volume(&key.name, it))
                 .collect(),
-            refusal: refused.map(|condition| condition.message),
+            unschedulable_message: refused.map(|condition| condition.message),
         };
         (key, pod)
     }

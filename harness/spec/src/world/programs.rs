@@ -36,16 +36,16 @@ pub struct Publisher {
     /// Whether it also publishes for classes with Immediate binding.
     pub immediate: bool,
     /// Whether its namespace is configured.
-    pub is_told_its_namespace: bool,
+    pub has_namespace: bool,
     /// Whether it polls the driver. Without polling it detects backend changes only through other triggers.
     pub polls: bool,
     /// Whether volumes with delayed binding must be created in the segment of the selected node.
     pub strict_topology: bool,
     /// Whether an object is deleted while GetCapacity fails. If not, the publisher must not delete it for that reason; creating a missing
     /// one is optional.
-    pub withdraws: bool,
+    pub deletes_unknown_capacity: bool,
     /// Whether zero capacity is published as an object, where the KEP allows both.
-    pub zero: bool,
+    pub zero_capacity_objects: bool,
     /// The owner of its objects. `None`: no owner.
     pub owner: Option<Owner>,
     /// The level of that owner above the pod. `None`: it does not look up an owner.
@@ -53,11 +53,11 @@ pub struct Publisher {
     /// Rate limit of GetCapacity calls per second, which is also the burst. `None`: unlimited.
     pub get_capacity_qps: Option<u32>,
     /// Whether it is one of several replicas with leader election.
-    pub is_elected: bool,
+    pub uses_leader_election: bool,
     /// Whether it recognizes its objects by owner, as external-provisioner 2.0.0, instead of labels.
-    pub by_owner: bool,
+    pub identifies_by_owner: bool,
     /// The observed managed-by label, if the KEP does not define it ([`Publisher::managed_by`]).
-    pub label: Option<String>,
+    pub observed_label: Option<String>,
 }
 
 /// The segments of a publisher (KEP-1472, "with" and "without central controller").
@@ -79,17 +79,17 @@ impl Default for Publisher {
             deployment: Deployment::Central,
             publishes: true,
             immediate: false,
-            is_told_its_namespace: true,
+            has_namespace: true,
             polls: true,
             strict_topology: false,
-            withdraws: false,
-            zero: false,
+            deletes_unknown_capacity: false,
+            zero_capacity_objects: false,
             owner: None,
             owner_level: None,
             get_capacity_qps: None,
-            is_elected: false,
-            by_owner: false,
-            label: None,
+            uses_leader_election: false,
+            identifies_by_owner: false,
+            observed_label: None,
         }
     }
 }
@@ -102,7 +102,7 @@ impl Publisher {
             Some(node) => format!("{MANAGED_BY}-{node}"),
         };
         if value.len() > LABEL_MAX {
-            return self.label.clone();
+            return self.observed_label.clone();
         }
         Some(value)
     }
@@ -127,7 +127,7 @@ impl Publisher {
         if key.namespace != self.namespace {
             return false;
         }
-        if self.by_owner {
+        if self.identifies_by_owner {
             let is_owner = |owner: &Owner| Some(&owner.uid) == self.owner.as_ref().map(|it| &it.uid);
             return object.owners.iter().any(is_owner);
         }
@@ -190,11 +190,11 @@ pub struct Scheduler {
     /// Its release.
     pub release: Release,
     /// Its gate CSIStorageCapacity. `None`: the release's default.
-    pub capacity: Option<bool>,
+    pub capacity_gate: Option<bool>,
     /// Its gate StorageCapacityScoring (KEP-4049). `None`: the release's default, which is off up to 1.36 and on from then.
     pub scoring: Option<bool>,
     /// Its gate VolumeCapacityPriority (KEP-1845), 1.21 to 1.32. `None`: off.
-    pub priority: Option<bool>,
+    pub volume_capacity_priority: Option<bool>,
     /// `VolumeBindingArgs.shape`. `None`: not configured. Empty: the default of its gate.
     pub shape: Option<Vec<ShapePoint>>,
     /// Whether the capacity of a class is added up for each of its PVCs, as in the text of KEP-4049, instead of counted once.
@@ -224,7 +224,7 @@ pub enum Scoring {
 impl Scheduler {
     /// Whether it uses capacity objects.
     pub fn checks_capacity(&self) -> bool {
-        self.release.tracks(self.capacity)
+        self.release.is_capacity_gate_on(self.capacity_gate)
     }
 
     /// What it uses for scores.
@@ -232,7 +232,7 @@ impl Scheduler {
         let minor = self.release.minor;
         if minor >= 33 && self.scoring.unwrap_or(minor >= 37) {
             Scoring::Capacity
-        } else if (21..33).contains(&minor) && self.priority == Some(true) {
+        } else if (21..33).contains(&minor) && self.volume_capacity_priority == Some(true) {
             Scoring::Volumes
         } else {
             Scoring::Off
@@ -246,11 +246,11 @@ pub struct Extender {
     /// Its name in reports.
     pub name: String,
     /// Whether it has `managedResources`: no pod here requests any of them.
-    pub is_unconcerned: bool,
+    pub has_managed_resources: bool,
     /// Nodes that it rejects.
-    pub refuses: BTreeSet<String>,
+    pub rejects: BTreeSet<String>,
     /// Its scores by node, 0 to 10.
-    pub prefers: BTreeMap<String, i64>,
+    pub scores: BTreeMap<String, i64>,
     /// Factor for its scores.
     pub weight: i64,
     /// Whether all its calls fail.
@@ -263,9 +263,9 @@ impl Extender {
     /// What it adds to the score of a node, which is 0 to 100 without extenders.
     pub(crate) fn points(&self, node: &str) -> i64 {
         let own = self
-            .prefers
+            .scores
             .get(node)
-            .filter(|_| !self.fails && !self.is_unconcerned);
+            .filter(|_| !self.fails && !self.has_managed_resources);
         own.map_or(0, |score| score * self.weight * 10)
     }
 }
@@ -276,5 +276,5 @@ pub struct Reservations {
     /// The driver for which it reserves.
     pub driver: String,
     /// Nodes with reserved devices for the volumes of a pod.
-    pub held: BTreeMap<NamespacedName, BTreeSet<String>>,
+    pub nodes: BTreeMap<NamespacedName, BTreeSet<String>>,
 }

@@ -24,7 +24,7 @@ struct ExpressionJson {
 }
 
 impl LabelSelectorJson {
-    pub(super) fn is_in_labels(&self) -> bool {
+    pub(super) fn has_only_match_labels(&self) -> bool {
         self.match_expressions.as_ref().is_none_or(Vec::is_empty)
     }
 

@@ -1,9 +1,9 @@
 //! Histories: actions that late watch events excuse, and actions that violate a rule nevertheless.
 
-use capacity_spec::always::{Author, Event, Monitor, judge};
+use capacity_spec::always::{Actor, Event, Monitor, judge};
 use capacity_spec::world::{
-    Answer, Api, CapacityObject, Change, Cleaner, CsiDriver, CsiNode, Figures, NamespacedName, Registration,
-    Release,
+    Api, CapacityObject, CapacityResponse, Change, Cleaner, CsiDriver, CsiNode, NamespacedName, Registration,
+    Release, ReportedCapacity,
 };
 use capacity_spec::{Rule, Violation, World, objects, rules};
 use capacity_types::Segment;
@@ -18,27 +18,27 @@ fn broken(violations: &[Violation]) -> Vec<&'static Rule> {
 }
 
 fn wrote(name: &NamespacedName, object: Option<CapacityObject>) -> Event {
-    Event::Wrote {
-        by: Author::Publisher(central()),
+    Event::ObjectWritten {
+        by: Actor::Publisher(central()),
         key: name.clone(),
         object,
     }
 }
 
-fn asked(segment: Segment, answer: Option<i64>) -> Event {
-    Event::Asked {
-        by: Author::Publisher(central()),
+fn get_capacity(segment: Segment, response: Option<i64>) -> Event {
+    Event::GetCapacity {
+        by: Actor::Publisher(central()),
         driver: DRIVER.to_owned(),
         segment,
         parameters: [].into(),
-        answer: answer.map(Figures::available),
+        response: response.map(ReportedCapacity::available),
         possible: Vec::new(),
         at: None,
     }
 }
 
 fn placed(pod: &NamespacedName, node: &str) -> Event {
-    Event::Placed {
+    Event::PodBound {
         pod: pod.clone(),
         node: node.to_owned(),
     }
@@ -48,19 +48,19 @@ fn placed(pod: &NamespacedName, node: &str) -> Event {
 pub(super) fn publishing(world: &World) -> Vec<Event> {
     let mut events = Vec::new();
     for (instance, publisher) in &world.publishers {
-        let wanted = objects::Wanted::of(world, instance, publisher);
-        for demanded in wanted.demands() {
-            let parameters = world.classes[demanded.class].driver_parameters();
-            let answer = world
+        let desired = objects::DesiredObjects::of(world, instance, publisher);
+        for desired in desired.all() {
+            let parameters = world.classes[desired.class].driver_parameters();
+            let response = world
                 .drivers
                 .get(&instance.driver)
-                .map(|it| it.answer(demanded.segment, &parameters));
-            events.push(Event::Asked {
-                by: Author::Publisher(instance.clone()),
+                .map(|it| it.response(desired.segment, &parameters));
+            events.push(Event::GetCapacity {
+                by: Actor::Publisher(instance.clone()),
                 driver: instance.driver.clone(),
-                segment: demanded.segment.clone(),
-                answer: match answer {
-                    Some(Answer::Figures(figures)) => Some(*figures),
+                segment: desired.segment.clone(),
+                response: match response {
+                    Some(CapacityResponse::Reported(values)) => Some(*values),
                     _ => None,
                 },
                 parameters,
@@ -73,14 +73,12 @@ pub(super) fn publishing(world: &World) -> Vec<Event> {
     let by = |key: &NamespacedName, object: &CapacityObject| {
         let mut publishers = world.publishers.iter();
         let owner = publishers.find(|(instance, publisher)| publisher.owns(instance, key, object));
-        owner.map_or(Author::Cleaner, |(instance, _)| {
-            Author::Publisher(instance.clone())
-        })
+        owner.map_or(Actor::Cleaner, |(instance, _)| Actor::Publisher(instance.clone()))
     };
     let is_changed =
         |(key, object): &(&NamespacedName, &CapacityObject)| world.objects.get(*key) != Some(*object);
     for (key, object) in settled.iter().filter(is_changed) {
-        events.push(Event::Wrote {
+        events.push(Event::ObjectWritten {
             by: by(key, object),
             key: key.clone(),
             object: Some(object.clone()),
@@ -91,7 +89,7 @@ pub(super) fn publishing(world: &World) -> Vec<Event> {
         .iter()
         .filter(|(key, _)| !settled.contains_key(*key))
     {
-        events.push(Event::Wrote {
+        events.push(Event::ObjectWritten {
             by: by(key, object),
             key: key.clone(),
             object: None,
@@ -103,9 +101,9 @@ pub(super) fn publishing(world: &World) -> Vec<Event> {
 #[test]
 fn a_correct_publisher_has_no_violations_and_an_idle_one_misses_all_objects() {
     let mut events = publishing(&world());
-    events.push(Event::Quiet);
+    events.push(Event::Quiescent);
     assert_eq!(judge(world(), events), []);
-    assert_eq!(broken(&judge(world(), [Event::Quiet])), [rules::MISSING; 2]);
+    assert_eq!(broken(&judge(world(), [Event::Quiescent])), [rules::MISSING; 2]);
 }
 
 #[test]
@@ -123,15 +121,15 @@ fn deleting_the_object_of_a_node_that_left_and_rejoined_is_allowed_until_quiesce
     assert_eq!(judge(world.clone(), history.clone()), []);
     // After a quiescence in between, the deletion is a violation.
     let restored = wrote(&n1, Some(object("n1", "10Gi")));
-    let asked = asked(at("n1"), Some(10 * GI));
+    let get_capacity = get_capacity(at("n1"), Some(10 * GI));
     let [gone, back, deleted] = history;
     let later = [
         gone,
         back,
-        asked,
+        get_capacity,
         deleted.clone(),
         restored,
-        Event::Quiet,
+        Event::Quiescent,
         deleted,
     ];
     assert_eq!(broken(&judge(world, later)), [rules::UNNECESSARY_DELETE]);
@@ -142,13 +140,13 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
     let world = published();
     let csi_node = |node: Option<CsiNode>| Event::Changed(Change::CsiNode("n1".to_owned(), node));
     let unregistered = csi_node(Some(CsiNode::default()));
-    let ask = asked(at("n1"), Some(0));
+    let ask = get_capacity(at("n1"), Some(0));
     // At quiescence the object must be deleted, but GetCapacity calls may continue.
     let away = |gone: Event| {
         [
             gone,
             wrote(&key_of(&world.objects, "n1"), None),
-            Event::Quiet,
+            Event::Quiescent,
             ask.clone(),
         ]
     };
@@ -163,7 +161,7 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
     let unseen = then_gone.iter().chain([&ask]).cloned();
     assert_eq!(judge(world.clone(), unseen), []);
     assert_eq!(
-        broken_by([&then_gone[..], &[Event::Quiet, ask.clone()]].concat()),
+        broken_by([&then_gone[..], &[Event::Quiescent, ask.clone()]].concat()),
         [rules::UNEXPECTED_GET_CAPACITY]
     );
 }
@@ -171,7 +169,12 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
 #[test]
 fn get_capacity_is_allowed_in_allowed_topologies_of_a_class() {
     let mut world = published();
-    let ask = |value: &str| [asked([("rack".to_owned(), value.to_owned())].into(), Some(0))];
+    let ask = |value: &str| {
+        [get_capacity(
+            [("rack".to_owned(), value.to_owned())].into(),
+            Some(0),
+        )]
+    };
     assert_eq!(
         broken(&judge(world.clone(), ask("b"))),
         [rules::UNEXPECTED_GET_CAPACITY]
@@ -186,21 +189,21 @@ fn get_capacity_is_allowed_in_allowed_topologies_of_a_class() {
 fn a_response_before_an_invalid_one_may_be_published() {
     let world = world();
     let segment = at("n1");
-    let told = |figures: Figures| {
-        let change = Change::Answer(
+    let reported = |values: ReportedCapacity| {
+        let change = Change::CapacityResponse(
             DRIVER.to_owned(),
             segment.clone(),
             [].into(),
-            Answer::Figures(figures),
+            CapacityResponse::Reported(values),
         );
         Event::Changed(change)
     };
     let published = |capacity: &str| {
         let events = [
-            asked(segment.clone(), Some(10 * GI)),
+            get_capacity(segment.clone(), Some(10 * GI)),
             wrote(&key("a"), Some(object("n1", capacity))),
-            told(Figures::available(-1)),
-            Event::Quiet,
+            reported(ReportedCapacity::available(-1)),
+            Event::Quiescent,
         ];
         let wrong = judge(world.clone(), events);
         let about_n1 = wrong.iter().filter(|it| it.rule != rules::MISSING);
@@ -232,7 +235,7 @@ fn a_publisher_may_combine_a_deleted_class_and_a_later_node() {
         left,
         node,
         csi_node,
-        asked(at("n3"), Some(0)),
+        get_capacity(at("n3"), Some(0)),
         created.clone(),
     ];
     assert_eq!(judge(world.clone(), history), []);
@@ -246,8 +249,8 @@ fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
     let n1 = key_of(&world.objects, "n1");
     let write = |capacity: &str| wrote(&n1, Some(object("n1", capacity)));
     let history = [
-        asked(at("n1"), Some(30 * GI)),
-        asked(at("n1"), Some(5 * GI)),
+        get_capacity(at("n1"), Some(30 * GI)),
+        get_capacity(at("n1"), Some(5 * GI)),
         write("30Gi"),
         write("5Gi"),
     ];
@@ -256,10 +259,13 @@ fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
         maximum: Some(quantity("4Gi")),
         ..object("n1", "10Gi")
     };
-    let history = [asked(at("n1"), Some(10 * GI)), wrote(&n1, Some(with_maximum))];
+    let history = [
+        get_capacity(at("n1"), Some(10 * GI)),
+        wrote(&n1, Some(with_maximum)),
+    ];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
     // Responses for another segment do not count.
-    let history = [asked(at("n2"), Some(30 * GI)), write("30Gi")];
+    let history = [get_capacity(at("n2"), Some(30 * GI)), write("30Gi")];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
     // An adopted object may keep its capacity until the driver responds.
     let owned = CapacityObject {
@@ -273,43 +279,48 @@ fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
 fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
-    let edited = Event::Wrote {
-        by: Author::Other,
+    let edited = Event::ObjectWritten {
+        by: Actor::Other,
         key: n1.clone(),
         object: Some(object("n1", "99Gi")),
     };
     assert_eq!(
-        broken(&judge(world.clone(), [edited.clone(), Event::Quiet])),
+        broken(&judge(world.clone(), [edited.clone(), Event::Quiescent])),
         [rules::WRONG_CAPACITY]
     );
     let right = wrote(&n1, Some(object("n1", "10Gi")));
-    let history = [asked(at("n1"), Some(10 * GI)), edited, right, Event::Quiet];
+    let history = [
+        get_capacity(at("n1"), Some(10 * GI)),
+        edited,
+        right,
+        Event::Quiescent,
+    ];
     assert_eq!(judge(world.clone(), history), []);
     // Other clients may delete objects that they created.
     let made = |object| Event::Changed(Change::Object(key("by-hand"), object));
     let history = [
         made(Some(by_hand("n1", "1Gi"))),
-        Event::Quiet,
+        Event::Quiescent,
         made(None),
-        Event::Quiet,
+        Event::Quiescent,
     ];
     assert_eq!(judge(world.clone(), history), []);
     // An object that loses its label no longer belongs to the publisher.
     let handed = Event::Changed(Change::Object(n1.clone(), Some(by_hand("n1", "10Gi"))));
     let twin = wrote(&key("twin"), Some(object("n1", "10Gi")));
     let history = [
-        asked(at("n1"), Some(10 * GI)),
+        get_capacity(at("n1"), Some(10 * GI)),
         handed.clone(),
         twin.clone(),
-        Event::Quiet,
+        Event::Quiescent,
     ];
     assert_eq!(judge(world.clone(), history), []);
     let history = [
-        asked(at("n1"), Some(10 * GI)),
+        get_capacity(at("n1"), Some(10 * GI)),
         handed,
         wrote(&n1, None),
         twin,
-        Event::Quiet,
+        Event::Quiescent,
     ];
     assert_eq!(
         broken(&judge(world, history)),
@@ -328,7 +339,7 @@ fn a_duplicate_may_be_deleted_and_a_stopping_publisher_deletes_nothing() {
         [rules::UNNECESSARY_DELETE]
     );
     let in_other_words = CapacityObject {
-        is_in_labels: false,
+        has_only_match_labels: false,
         ..object("n1", "10Gi")
     };
     let mut spelled = world.clone();
@@ -339,7 +350,7 @@ fn a_duplicate_may_be_deleted_and_a_stopping_publisher_deletes_nothing() {
         "the object may be replaced"
     );
     world.objects.insert(key("twin"), object("n1", "10Gi"));
-    assert_eq!(judge(world, [wrote(&n1, None), Event::Quiet]), []);
+    assert_eq!(judge(world, [wrote(&n1, None), Event::Quiescent]), []);
 }
 
 #[test]
@@ -347,22 +358,22 @@ fn a_deleted_duplicate_may_be_recreated_if_another_client_deleted_the_other() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     world.objects.insert(key("twin"), object("n1", "10Gi"));
-    let asked = asked(at("n1"), Some(10 * GI));
+    let get_capacity = get_capacity(at("n1"), Some(10 * GI));
     let again = wrote(&key("again"), Some(object("n1", "10Gi")));
-    let deleted = Event::Wrote {
-        by: Author::Other,
+    let deleted = Event::ObjectWritten {
+        by: Actor::Other,
         key: key("twin"),
         object: None,
     };
     let history = [
-        asked.clone(),
+        get_capacity.clone(),
         wrote(&n1, None),
         deleted,
         again.clone(),
-        Event::Quiet,
+        Event::Quiescent,
     ];
     assert_eq!(judge(world.clone(), history), []);
-    let history = [asked, wrote(&n1, None), again];
+    let history = [get_capacity, wrote(&n1, None), again];
     assert_eq!(broken(&judge(world, history)), [rules::FLAPPING]);
 }
 
@@ -374,12 +385,12 @@ fn a_disabled_publisher_may_have_a_write_in_flight_until_quiescence() {
     off.publishes = false;
     let off = Event::Changed(Change::Publisher(central(), Some(off)));
     let write = wrote(&n1, Some(object("n1", "9Gi")));
-    let told = asked(at("n1"), Some(9 * GI));
+    let reported = get_capacity(at("n1"), Some(9 * GI));
     assert_eq!(
-        judge(world.clone(), [told.clone(), off.clone(), write.clone()]),
+        judge(world.clone(), [reported.clone(), off.clone(), write.clone()]),
         []
     );
-    let late = judge(world, [told, off, Event::Quiet, write]);
+    let late = judge(world, [reported, off, Event::Quiescent, write]);
     assert_eq!(broken(&late), [rules::WRITE_WHILE_DISABLED]);
 }
 
@@ -387,17 +398,25 @@ fn a_disabled_publisher_may_have_a_write_in_flight_until_quiescence() {
 fn after_quiescence_a_response_before_an_error_must_not_be_published() {
     let world = published();
     let n1 = key_of(&world.objects, "n1");
-    let changed =
-        |answer: Answer| Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer));
+    let changed = |response: CapacityResponse| {
+        Event::Changed(Change::CapacityResponse(
+            DRIVER.to_owned(),
+            at("n1"),
+            [].into(),
+            response,
+        ))
+    };
     let write = wrote(&n1, Some(object("n1", "7Gi")));
     let fails = [
-        asked(at("n1"), Some(7 * GI)),
-        changed(Answer::available(7 * GI)),
-        changed(Answer::error()),
+        get_capacity(at("n1"), Some(7 * GI)),
+        changed(CapacityResponse::available(7 * GI)),
+        changed(CapacityResponse::error()),
     ];
-    let soon = fails.clone().into_iter().chain([write.clone(), Event::Quiet]);
+    let soon = fails.clone().into_iter().chain([write.clone(), Event::Quiescent]);
     assert_eq!(judge(world.clone(), soon), []);
-    let late = fails.into_iter().chain([Event::Quiet, write, Event::Quiet]);
+    let late = fails
+        .into_iter()
+        .chain([Event::Quiescent, write, Event::Quiescent]);
     assert_eq!(broken(&judge(world, late)), [rules::UNKNOWN_CAPACITY]);
 }
 
@@ -405,13 +424,23 @@ fn after_quiescence_a_response_before_an_error_must_not_be_published() {
 fn only_a_withdrawing_publisher_may_delete_objects_while_get_capacity_fails() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
-    let changed =
-        |answer: Answer| Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer));
-    for answer in [Answer::error(), Answer::available(-1)] {
-        for withdraws in [false, true] {
-            world.publishers.get_mut(&central()).unwrap().withdraws = withdraws;
-            let delete = [changed(answer.clone()), wrote(&n1, None), Event::Quiet];
-            let wanted: &[&Rule] = if withdraws {
+    let changed = |response: CapacityResponse| {
+        Event::Changed(Change::CapacityResponse(
+            DRIVER.to_owned(),
+            at("n1"),
+            [].into(),
+            response,
+        ))
+    };
+    for response in [CapacityResponse::error(), CapacityResponse::available(-1)] {
+        for deletes_unknown_capacity in [false, true] {
+            world
+                .publishers
+                .get_mut(&central())
+                .unwrap()
+                .deletes_unknown_capacity = deletes_unknown_capacity;
+            let delete = [changed(response.clone()), wrote(&n1, None), Event::Quiescent];
+            let wanted: &[&Rule] = if deletes_unknown_capacity {
                 &[]
             } else {
                 &[rules::UNNECESSARY_DELETE]
@@ -424,10 +453,20 @@ fn only_a_withdrawing_publisher_may_delete_objects_while_get_capacity_fails() {
 #[test]
 fn responses_while_the_type_is_not_served_may_be_used_later() {
     let mut world = published();
-    world.publishers.get_mut(&central()).unwrap().withdraws = true;
+    world
+        .publishers
+        .get_mut(&central())
+        .unwrap()
+        .deletes_unknown_capacity = true;
     let n1 = key_of(&world.objects, "n1");
-    let changed =
-        |answer: Answer| Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer));
+    let changed = |response: CapacityResponse| {
+        Event::Changed(Change::CapacityResponse(
+            DRIVER.to_owned(),
+            at("n1"),
+            [].into(),
+            response,
+        ))
+    };
     let served = world.api;
     let unserved = Api {
         release: Release::new(20),
@@ -436,9 +475,9 @@ fn responses_while_the_type_is_not_served_may_be_used_later() {
     let history = |while_failing: Api| {
         [
             Event::Changed(Change::Api(while_failing)),
-            changed(Answer::error()),
-            changed(Answer::available(10 * GI)),
-            Event::Quiet,
+            changed(CapacityResponse::error()),
+            changed(CapacityResponse::available(10 * GI)),
+            Event::Quiescent,
             Event::Changed(Change::Api(served)),
             wrote(&n1, None),
         ]
@@ -469,8 +508,8 @@ fn a_cleaner_may_only_delete_orphaned_objects() {
     for node in ["n1", "n9"] {
         world.objects.insert(key(node), of_node(node));
     }
-    let removed = |name: &str| Event::Wrote {
-        by: Author::Cleaner,
+    let removed = |name: &str| Event::ObjectWritten {
+        by: Actor::Cleaner,
         key: key(name),
         object: None,
     };
@@ -479,8 +518,8 @@ fn a_cleaner_may_only_delete_orphaned_objects() {
         broken(&judge(world.clone(), [removed("n1")])),
         [rules::FOREIGN_WRITE]
     );
-    let made = Event::Wrote {
-        by: Author::Cleaner,
+    let made = Event::ObjectWritten {
+        by: Actor::Cleaner,
         key: key("new"),
         object: Some(of_node("n9")),
     };
@@ -493,18 +532,18 @@ fn a_scheduler_may_use_any_state_since_the_last_quiescence() {
     let pod = add_pod(&mut world, "app", &["10Gi"]);
     let n1 = key_of(&world.objects, "n1");
     let shrunk = wrote(&n1, Some(object("n1", "1Gi")));
-    let told = asked(at("n1"), Some(GI));
+    let reported = get_capacity(at("n1"), Some(GI));
     let on_n1 = placed(&pod, "n1");
     assert_eq!(
-        judge(world.clone(), [told.clone(), shrunk.clone(), on_n1.clone()]),
+        judge(world.clone(), [reported.clone(), shrunk.clone(), on_n1.clone()]),
         []
     );
     world
         .drivers
         .insert(DRIVER.to_owned(), capacity_spec::world::Driver::default());
-    super::build::answer(&mut world, "n1", Answer::available(GI));
-    super::build::answer(&mut world, "n2", Answer::available(20 * GI));
-    let late = [told, shrunk, Event::Quiet, on_n1];
+    super::build::set_response(&mut world, "n1", CapacityResponse::available(GI));
+    super::build::set_response(&mut world, "n2", CapacityResponse::available(20 * GI));
+    let late = [reported, shrunk, Event::Quiescent, on_n1];
     assert_eq!(broken(&judge(world.clone(), late)), [rules::NO_CAPACITY]);
     // While the flag was off, capacity was not checked.
     let flag = |storage_capacity| {
@@ -520,7 +559,7 @@ fn a_scheduler_may_use_any_state_since_the_last_quiescence() {
 fn selecting_a_node_is_checked_like_placing_the_pod() {
     let mut world = published();
     add_pod(&mut world, "app", &["15Gi"]);
-    let selected = |node: &str| Event::Selected {
+    let selected = |node: &str| Event::NodeSelected {
         claim: NamespacedName::new("default", "app-0"),
         node: node.to_owned(),
     };
@@ -542,14 +581,14 @@ fn a_node_may_be_selected_for_a_pod_deleted_since_the_last_quiescence() {
     let mut other = world.pods[&gone].clone();
     other.node_selector = [("kubernetes.io/hostname".to_owned(), "n2".to_owned())].into();
     world.pods.insert(NamespacedName::new("default", "other"), other);
-    let selected = Event::Selected {
+    let selected = Event::NodeSelected {
         claim: NamespacedName::new("default", "app-0"),
         node: "n1".to_owned(),
     };
     let deleted = || Event::Changed(Change::Pod(gone.clone(), None));
     assert_eq!(judge(world.clone(), [deleted(), selected.clone()]), []);
     // After quiescence the scheduler knows that the pod was deleted.
-    let late = [deleted(), Event::Quiet, selected];
+    let late = [deleted(), Event::Quiescent, selected];
     assert_eq!(broken(&judge(world, late)), [rules::NO_NODE]);
 }
 
@@ -591,7 +630,12 @@ fn a_maximum_dropped_by_v1alpha1_may_be_sent_after_a_downgrade() {
         broken(&judge(world.clone(), [again.clone()])),
         [rules::NO_OP_UPDATE]
     );
-    let since_long = [to_newer.clone(), to_older.clone(), Event::Quiet, again.clone()];
+    let since_long = [
+        to_newer.clone(),
+        to_older.clone(),
+        Event::Quiescent,
+        again.clone(),
+    ];
     assert_eq!(broken(&judge(world.clone(), since_long)), [rules::NO_OP_UPDATE]);
     assert_eq!(judge(world, [to_newer, to_older, again]), []);
 }
@@ -599,19 +643,19 @@ fn a_maximum_dropped_by_v1alpha1_may_be_sent_after_a_downgrade() {
 #[test]
 fn get_capacity_arguments_must_match_the_publishers_driver_segments_and_classes() {
     let world = published();
-    let with = |driver: &str, segment: Segment, parameters: &[(&str, &str)]| Event::Asked {
-        by: Author::Publisher(central()),
+    let with = |driver: &str, segment: Segment, parameters: &[(&str, &str)]| Event::GetCapacity {
+        by: Actor::Publisher(central()),
         driver: driver.to_owned(),
         segment,
         parameters: parameters
             .iter()
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
             .collect(),
-        answer: None,
+        response: None,
         possible: Vec::new(),
         at: None,
     };
-    for (question, is_strange) in [
+    for (call, is_unexpected) in [
         (with(DRIVER, at("n1"), &[]), false),
         (with("tape.example.com", at("n1"), &[]), true),
         (with(DRIVER, at("n9"), &[]), true),
@@ -620,15 +664,15 @@ fn get_capacity_arguments_must_match_the_publishers_driver_segments_and_classes(
             true,
         ),
     ] {
-        let expected: &[&Rule] = if is_strange {
+        let expected: &[&Rule] = if is_unexpected {
             &[rules::UNEXPECTED_GET_CAPACITY]
         } else {
             &[]
         };
         assert_eq!(
-            broken(&judge(world.clone(), [question.clone()])),
+            broken(&judge(world.clone(), [call.clone()])),
             expected,
-            "{question:?}"
+            "{call:?}"
         );
     }
     assert!(world.classes.contains_key(CLASS));
@@ -637,8 +681,8 @@ fn get_capacity_arguments_must_match_the_publishers_driver_segments_and_classes(
 #[test]
 fn a_get_capacity_call_may_arrive_after_its_publisher_exited() {
     let stopped = Event::Changed(Change::Publisher(central(), None));
-    let question = asked(at("n1"), Some(10 * GI));
-    let events = [stopped, Event::Quiet, question];
+    let call = get_capacity(at("n1"), Some(10 * GI));
+    let events = [stopped, Event::Quiescent, call];
     assert_eq!(judge(published(), events), []);
 }
 
@@ -656,19 +700,19 @@ fn get_capacity_for_old_topology_keys_is_allowed_until_quiescence() {
         };
         Event::Changed(Change::CsiNode("n1".to_owned(), Some(node)))
     };
-    let asked = || asked(Segment::new(), None);
+    let get_capacity = || get_capacity(Segment::new(), None);
     let mut world = published();
     world.apply(Change::CsiNode("n2".to_owned(), None));
     let history = [
         registered(Some(&[])),
-        Event::Quiet,
+        Event::Quiescent,
         registered(None),
-        Event::Quiet,
+        Event::Quiescent,
         registered(Some(&[KEY])),
     ];
-    let late = history.clone().into_iter().chain([asked()]);
+    let late = history.clone().into_iter().chain([get_capacity()]);
     assert!(!broken(&judge(world.clone(), late)).contains(&rules::UNEXPECTED_GET_CAPACITY));
-    let too_late = history.into_iter().chain([Event::Quiet, asked()]);
+    let too_late = history.into_iter().chain([Event::Quiescent, get_capacity()]);
     assert!(broken(&judge(world, too_late)).contains(&rules::UNEXPECTED_GET_CAPACITY));
 }
 
@@ -677,18 +721,23 @@ fn a_write_in_flight_when_its_publisher_was_killed_is_allowed() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     let publisher = world.publishers.remove(&central());
-    let answer = Answer::available(5 * GI);
+    let response = CapacityResponse::available(5 * GI);
     let events = [
         Event::Changed(Change::Publisher(central(), publisher)),
-        Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer)),
-        asked(at("n1"), Some(5 * GI)),
+        Event::Changed(Change::CapacityResponse(
+            DRIVER.to_owned(),
+            at("n1"),
+            [].into(),
+            response,
+        )),
+        get_capacity(at("n1"), Some(5 * GI)),
         Event::Changed(Change::Publisher(central(), None)),
         wrote(&n1, Some(object("n1", "5Gi"))),
     ];
     assert_eq!(judge(world.clone(), events.clone()), []);
     // After quiescence no write is in flight.
     let [.., write] = events.clone();
-    let late = events.into_iter().take(4).chain([Event::Quiet, write]);
+    let late = events.into_iter().take(4).chain([Event::Quiescent, write]);
     assert_eq!(broken(&judge(world, late)), [rules::FOREIGN_WRITE]);
 }
 
@@ -698,7 +747,7 @@ fn a_selected_node_may_be_for_any_pod_that_shares_the_pvc() {
     let large = add_pod(&mut world, "large", &["1Gi", "100Gi"]);
     let mut small = world.pods[&large].clone();
     small.volumes.truncate(1);
-    let selected = || Event::Selected {
+    let selected = || Event::NodeSelected {
         claim: NamespacedName::new("default", "large-0"),
         node: "n1".to_owned(),
     };
@@ -711,7 +760,7 @@ fn a_selected_node_may_be_for_any_pod_that_shares_the_pvc() {
 fn a_publisher_may_receive_the_event_with_which_an_object_stops_matching() {
     let world = published();
     let own = key_of(&world.objects, "n1");
-    let sent = || Event::Delivered {
+    let sent = || Event::ObjectDelivered {
         to: central(),
         key: own.clone(),
     };
@@ -721,7 +770,7 @@ fn a_publisher_may_receive_the_event_with_which_an_object_stops_matching() {
         let events = [sent(), Event::Changed(change.clone()), sent()];
         assert_eq!(broken(&judge(world.clone(), events)), [] as [&Rule; 0]);
         // A reconnected watch resumes at its old revision, even after quiescence.
-        let later = [Event::Changed(change), Event::Quiet, sent()];
+        let later = [Event::Changed(change), Event::Quiescent, sent()];
         assert!(!broken(&judge(world.clone(), later)).contains(&rules::WATCH_WITHOUT_SELECTOR));
     }
 }
@@ -731,14 +780,14 @@ fn an_extender_call_for_a_deleted_pod_is_allowed() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["11Gi"]);
     let gone = Event::Changed(Change::Pod(pod.clone(), None));
-    let asked = Event::Filtered {
+    let filtered = Event::ExtenderCalled {
         extender: "e".to_owned(),
         pod,
         nodes: vec!["n1".to_owned()],
     };
-    let history = [gone, asked.clone()];
+    let history = [gone, filtered.clone()];
     assert_eq!(judge(world.clone(), history), []);
-    assert_eq!(broken(&judge(world, [asked])), [rules::WRONGLY_FILTERED]);
+    assert_eq!(broken(&judge(world, [filtered])), [rules::WRONGLY_FILTERED]);
 }
 
 #[test]
@@ -761,9 +810,9 @@ fn a_maximum_hidden_by_a_downgrade_may_be_written_again_after_an_upgrade() {
         let [down, up] = releases.map(server);
         let history = [
             down,
-            Event::Quiet,
+            Event::Quiescent,
             up,
-            Event::Quiet,
+            Event::Quiescent,
             wrote(&n1, Some(with_maximum.clone())),
         ];
         let wrong = broken(&judge(world, history));

@@ -2,8 +2,8 @@
 
 use capacity_spec::World;
 use capacity_spec::world::{
-    Answer, Binding, CapacityObject, Change, Claim, CsiDriver, CsiNode, Instance, NamespacedName, Node,
-    Objects, Owner, Pod, PodVolume, Publisher, Registration, StorageClass,
+    Binding, CapacityObject, CapacityResponse, Change, Claim, CsiDriver, CsiNode, Instance, NamespacedName,
+    Node, Objects, Owner, Pod, PodVolume, Publisher, Registration, StorageClass,
 };
 use capacity_types::{Quantity, Segment, segment};
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(crate) fn world() -> World {
     let mut world = World::default();
     for (name, gib) in [("n1", 10), ("n2", 20)] {
         join(&mut world, name);
-        answer(&mut world, name, Answer::available(gib * GI));
+        set_response(&mut world, name, CapacityResponse::available(gib * GI));
     }
     world.csi_drivers.insert(
         DRIVER.to_owned(),
@@ -55,9 +55,14 @@ pub(crate) fn join(world: &mut World, name: &str) {
     world.apply(Change::CsiNode(name.to_owned(), Some(csi_node)));
 }
 
-pub(crate) fn answer(world: &mut World, node: &str, answer: Answer) {
+pub(crate) fn set_response(world: &mut World, node: &str, response: CapacityResponse) {
     world.drivers.entry(DRIVER.to_owned()).or_default();
-    world.apply(Change::Answer(DRIVER.to_owned(), at(node), [].into(), answer));
+    world.apply(Change::CapacityResponse(
+        DRIVER.to_owned(),
+        at(node),
+        [].into(),
+        response,
+    ));
 }
 
 pub(crate) fn class() -> StorageClass {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_spec::always::{Event, Monitor, judge as judge_history};
 use capacity_spec::objects::{judge, settled};
-use capacity_spec::placement::{Decision, View};
+use capacity_spec::placement::{Decision, IndexedWorld};
 use capacity_spec::world::{
-    Answer, CapacityObject, Change, CsiDriver, Driver, Instance, NamespacedName, Publisher, Registration,
-    StorageClass,
+    CapacityObject, CapacityResponse, Change, CsiDriver, Driver, Instance, NamespacedName, Publisher,
+    Registration, StorageClass,
 };
 use capacity_spec::{Violation, World, rules};
 use capacity_types::{Arithmetic, Quantity};
@@ -15,13 +15,13 @@ use proptest::prelude::*;
 
 use super::always::publishing;
 use super::build::{central, class, publisher};
-use super::draw::{OTHER, bytes, drawn};
+use super::generate::{OTHER, bytes, drawn};
 
 fn decisions(
     world: &World,
     pods: impl Iterator<Item = NamespacedName>,
 ) -> BTreeMap<NamespacedName, Decision> {
-    let view = View::new(world);
+    let view = IndexedWorld::new(world);
     pods.map(|pod| (pod.clone(), view.decide(&pod))).collect()
 }
 
@@ -41,7 +41,7 @@ fn add_other_driver(world: &mut World) {
     };
     world.apply(Change::Class("of-another".to_owned(), Some(other)));
     let driver = Driver {
-        otherwise: Answer::available(1),
+        default_response: CapacityResponse::available(1),
         ..Driver::default()
     };
     world.apply(Change::Driver(OTHER.to_owned(), Some(driver)));
@@ -71,12 +71,12 @@ fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
     seen.pods.clone_from(&now.pods);
     seen.claims.clone_from(&now.claims);
     let mut events = publishing(&seen);
-    let view = View::new(&seen);
+    let view = IndexedWorld::new(&seen);
     let waiting = seen.pods.iter().filter(|(_, pod)| pod.node.is_none());
     events.extend(waiting.filter_map(|(pod, _)| {
         let node = (*view.decide(pod).best().first()?).to_owned();
         let pod = pod.clone();
-        Some(Event::Placed { pod, node })
+        Some(Event::PodBound { pod, node })
     }));
     events
         .into_iter()
@@ -100,14 +100,14 @@ proptest! {
     fn correct_programs_have_no_violations_and_a_missing_write_is_detected(drawn in drawn(), left_out in any::<prop::sample::Index>()) {
         let world = drawn.world();
         let mut events = publishing(&world);
-        events.push(Event::Quiet);
+        events.push(Event::Quiescent);
         prop_assert_eq!(judge_history(world.clone(), events.clone()), []);
-        let is_needed = |event: &Event| matches!(event, Event::Wrote { object, .. } if
+        let is_needed = |event: &Event| matches!(event, Event::ObjectWritten { object, .. } if
             object.as_ref().is_none_or(|object| !object.is_empty(true)));
         let mut writes: Vec<usize> = (0..events.len()).filter(|at| is_needed(&events[*at])).collect();
         // Objects are optional for classes with Immediate binding, and for all nodes.
         writes.retain(|at| match &events[*at] {
-            Event::Wrote { object: Some(object), .. } => {
+            Event::ObjectWritten { object: Some(object), .. } => {
                 let is_delayed = world.classes.get(&object.class).is_some_and(|it| it.binding != Default::default());
                 is_delayed && object.segment().is_some_and(|it| !it.is_empty()) && object.capacity != Some(bytes(0))
             }
@@ -160,12 +160,12 @@ proptest! {
         let is_own = |object: &CapacityObject| {
             object.labels.get("csi.storage.k8s.io/drivername").is_none_or(|driver| driver != OTHER)
         };
-        let figures = |world: &World| -> Vec<CapacityObject> {
+        let values = |world: &World| -> Vec<CapacityObject> {
             let mut objects: Vec<_> = settled(world).into_values().filter(is_own).collect();
             objects.sort_by_key(|object| format!("{object:?}"));
             objects
         };
-        prop_assert_eq!(figures(&world), figures(&more));
+        prop_assert_eq!(values(&world), values(&more));
     }
 
     /// More capacity never makes a node infeasible.
@@ -264,6 +264,6 @@ proptest! {
         }
         let now = monitor.world().clone();
         prop_assert_eq!(act(&mut monitor, now), []);
-        prop_assert_eq!(monitor.observe(Event::Quiet), []);
+        prop_assert_eq!(monitor.observe(Event::Quiescent), []);
     }
 }

@@ -3,14 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names the location")]
 
 mod always;
-mod broken;
 mod build;
-mod draw;
+mod generate;
 mod laws;
 mod metrics;
 mod objects;
-mod paces;
 mod placement;
+mod rate_limits;
+mod rule_examples;
 mod scale;
 mod server;
 mod volumes;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capacity_spec::metrics::{NAMES, Reading, Sample, Speaker, judge};
+use capacity_spec::metrics::{NAMES, Program, Sample, Scrape, judge};
 use capacity_spec::world::{Deployment, Publisher};
 use capacity_spec::{Rule, Violation, World, rules};
 
@@ -18,19 +18,19 @@ fn sample(name: &str, labels: &[(&str, &str)], value: f64) -> Sample {
 }
 
 /// The metrics of a publisher with two objects and three GetCapacity responses in half a second.
-fn told() -> Reading {
+fn of_publisher() -> Scrape {
     let driver = ("driver_name", DRIVER);
     let call = [
         driver,
         ("method_name", "/csi.v1.Controller/GetCapacity"),
         ("grpc_status_code", "OK"),
     ];
-    Reading {
+    Scrape {
         client: "publisher".to_owned(),
-        of: Speaker::Publisher {
+        program: Program::Publisher {
             instance: central(),
-            answered: 3,
-            waited: 0.4,
+            successful_calls: 3,
+            min_seconds: 0.4,
         },
         samples: vec![
             sample("csistoragecapacities_desired_goal", &[driver], 2.0),
@@ -43,11 +43,11 @@ fn told() -> Reading {
     }
 }
 
-fn of_scheduler() -> Reading {
+fn of_scheduler() -> Scrape {
     let plugin = [("plugin", "VolumeBinding"), ("extension_point", "Filter")];
-    Reading {
+    Scrape {
         client: "scheduler".to_owned(),
-        of: Speaker::Scheduler { placed: 1 },
+        program: Program::Scheduler { bound_pods: 1 },
         samples: vec![
             sample(
                 "scheduler_schedule_attempts_total",
@@ -59,10 +59,10 @@ fn of_scheduler() -> Reading {
     }
 }
 
-fn of_server() -> Reading {
-    Reading {
+fn of_server() -> Scrape {
+    Scrape {
         client: "server".to_owned(),
-        of: Speaker::Server,
+        program: Program::ApiServer,
         samples: vec![
             sample("apiserver_request_total", &[], 9.0),
             sample("apiserver_request_duration_seconds_sum", &[], 0.1),
@@ -71,45 +71,45 @@ fn of_server() -> Reading {
 }
 
 /// Removes the series with this name.
-fn without(mut reading: Reading, name: &str) -> Reading {
-    reading.samples.retain(|sample| sample.name != name);
-    reading
+fn without(mut scrape: Scrape, name: &str) -> Scrape {
+    scrape.samples.retain(|sample| sample.name != name);
+    scrape
 }
 
 /// Replaces the value of a series.
-fn with(mut reading: Reading, name: &str, value: f64) -> Reading {
-    let samples = reading.samples.iter_mut().filter(|sample| sample.name == name);
+fn with(mut scrape: Scrape, name: &str, value: f64) -> Scrape {
+    let samples = scrape.samples.iter_mut().filter(|sample| sample.name == name);
     samples.for_each(|sample| sample.value = value);
-    reading
+    scrape
 }
 
 /// Each rule with the violations of an example.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let world = published();
-    let wrong = |reading: Reading| judge(&world, &reading);
-    let mut unnamed = told();
+    let wrong = |scrape: Scrape| judge(&world, &scrape);
+    let mut unnamed = of_publisher();
     unnamed.samples[0].labels.clear();
     vec![
         (
             rules::WRONG_GOAL_METRIC,
-            wrong(with(told(), "csistoragecapacities_desired_goal", 0.0)),
+            wrong(with(of_publisher(), "csistoragecapacities_desired_goal", 0.0)),
         ),
         (
             rules::WRONG_CURRENT_METRIC,
-            wrong(with(told(), "csistoragecapacities_desired_current", 1.0)),
+            wrong(with(of_publisher(), "csistoragecapacities_desired_current", 1.0)),
         ),
         (
             rules::WRONG_OBSOLETE_METRIC,
-            wrong(with(told(), "csistoragecapacities_obsolete", 1.0)),
+            wrong(with(of_publisher(), "csistoragecapacities_obsolete", 1.0)),
         ),
         (rules::WRONG_METRIC_LABELS, wrong(unnamed)),
         (
             rules::WRONG_QUEUE_METRIC,
-            wrong(without(told(), "workqueue_depth")),
+            wrong(without(of_publisher(), "workqueue_depth")),
         ),
         (
             rules::WRONG_CALLS_METRIC,
-            wrong(with(told(), "csi_sidecar_operations_seconds_sum", 0.1)),
+            wrong(with(of_publisher(), "csi_sidecar_operations_seconds_sum", 0.1)),
         ),
         (
             rules::WRONG_ATTEMPTS_METRIC,
@@ -136,11 +136,11 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
 #[test]
 fn correct_metrics_have_no_violations_and_every_series_is_required() {
     let world = published();
-    for reading in [told(), of_scheduler(), of_server()] {
-        assert_eq!(judge(&world, &reading), []);
-        for sample in &reading.samples {
+    for scrape in [of_publisher(), of_scheduler(), of_server()] {
+        assert_eq!(judge(&world, &scrape), []);
+        for sample in &scrape.samples {
             assert!(NAMES.contains(&sample.name.as_str()));
-            assert!(!judge(&world, &without(reading.clone(), &sample.name)).is_empty());
+            assert!(!judge(&world, &without(scrape.clone(), &sample.name)).is_empty());
         }
     }
 }
@@ -156,28 +156,28 @@ fn distributed_metrics_need_the_node_label_and_idle_programs_need_no_series() {
         objects: [].into(),
         ..published()
     };
-    let mut reading = Reading {
-        of: Speaker::Publisher {
+    let mut scrape = Scrape {
+        program: Program::Publisher {
             instance: of_node("n1"),
-            answered: 0,
-            waited: 0.0,
+            successful_calls: 0,
+            min_seconds: 0.0,
         },
-        ..told()
+        ..of_publisher()
     };
-    for (sample, value) in reading.samples.iter_mut().zip([1.0, 0.0, 0.0]) {
+    for (sample, value) in scrape.samples.iter_mut().zip([1.0, 0.0, 0.0]) {
         sample.value = value;
     }
-    let rules = |reading: &Reading| -> Vec<_> {
-        let violations = judge(&world, reading).into_iter();
+    let rules = |scrape: &Scrape| -> Vec<_> {
+        let violations = judge(&world, scrape).into_iter();
         violations.map(|violation| violation.rule).collect()
     };
-    assert_eq!(rules(&reading), [rules::WRONG_METRIC_LABELS]);
-    for sample in &mut reading.samples {
+    assert_eq!(rules(&scrape), [rules::WRONG_METRIC_LABELS]);
+    for sample in &mut scrape.samples {
         sample.labels.insert("node".to_owned(), "n1".to_owned());
     }
-    assert_eq!(rules(&reading), [] as [&Rule; 0]);
-    let idle = Reading {
-        of: Speaker::Scheduler { placed: 0 },
+    assert_eq!(rules(&scrape), [] as [&Rule; 0]);
+    let idle = Scrape {
+        program: Program::Scheduler { bound_pods: 0 },
         samples: Vec::new(),
         ..of_scheduler()
     };

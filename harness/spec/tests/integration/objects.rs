@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use capacity_spec::objects::{Demand, Wanted, judge, settled};
+use capacity_spec::objects::{DesiredObjects, DesiredState, judge, settled};
 use capacity_spec::world::{
-    Answer, Api, Binding, CapacityObject, Change, Cleaner, Deployment, Driver, Figures, NamespacedName,
-    Objects, Publisher, Release,
+    Api, Binding, CapacityObject, CapacityResponse, Change, Cleaner, Deployment, Driver, NamespacedName,
+    Objects, Publisher, Release, ReportedCapacity,
 };
-use capacity_spec::{Question, Rule, World, rules};
+use capacity_spec::{Rule, Unspecified, World, rules};
 
 use serde_json::json;
 
 use super::build::{
-    CLASS, DRIVER, GI, KEY, answer, at, by_hand, central, class, key, key_of, object, of_node, owner,
-    published, publisher, quantity, world,
+    CLASS, DRIVER, GI, KEY, at, by_hand, central, class, key, key_of, object, of_node, owner, published,
+    publisher, quantity, set_response, world,
 };
 
 /// No violated rule.
@@ -40,16 +40,16 @@ fn with(world: &World, n1: Option<CapacityObject>) -> Vec<&'static Rule> {
     broken(world, &stored)
 }
 
-fn demand_at(world: &World, node: &str) -> Demand {
+fn desired_state_of(world: &World, node: &str) -> DesiredState {
     let instance = central();
-    let wanted = Wanted::of(world, &instance, &world.publishers[&instance]);
-    wanted.demand_for(CLASS, &at(node)).unwrap()
+    let desired = DesiredObjects::of(world, &instance, &world.publishers[&instance]);
+    desired.state_for(CLASS, &at(node)).unwrap()
 }
 
 #[test]
 fn absent_unset_and_zero_capacity_are_equivalent() {
     let mut world = world();
-    answer(&mut world, "n1", Answer::available(0));
+    set_response(&mut world, "n1", CapacityResponse::available(0));
     let nothing = [
         None,
         Some(object("n1", "0")),
@@ -66,18 +66,21 @@ fn absent_unset_and_zero_capacity_are_equivalent() {
         );
     }
     assert!(with(&world, Some(object("n1", "1"))).contains(&rules::NONZERO_CAPACITY));
-    assert_eq!(demand_at(&world, "n1").question(), Some(Question::ZeroOrNothing));
+    assert_eq!(
+        desired_state_of(&world, "n1").unspecified(),
+        Some(Unspecified::ZeroOrAbsent)
+    );
 }
 
 #[test]
 fn capacity_and_maximum_are_compared_separately_by_value() {
     let mut world = published();
     assert_eq!(with(&world, Some(object("n1", "10240Mi"))), NONE);
-    let told = Figures {
+    let reported = ReportedCapacity {
         available: 10 * GI,
         maximum: Some(4 * GI),
     };
-    answer(&mut world, "n1", Answer::Figures(told));
+    set_response(&mut world, "n1", CapacityResponse::Reported(reported));
     let maximum = |text: &str| CapacityObject {
         maximum: Some(quantity(text)),
         ..object("n1", "10Gi")
@@ -95,16 +98,16 @@ fn capacity_and_maximum_are_compared_separately_by_value() {
 
 #[test]
 fn while_get_capacity_fails_the_object_may_be_retained_or_deleted_but_not_changed() {
-    for answered in [
-        Answer::error(),
-        Answer::available(-1),
-        Answer::Figures(Figures {
+    for response in [
+        CapacityResponse::error(),
+        CapacityResponse::available(-1),
+        CapacityResponse::Reported(ReportedCapacity {
             available: 1,
             maximum: Some(-1),
         }),
     ] {
         let mut world = published();
-        answer(&mut world, "n1", answered);
+        set_response(&mut world, "n1", response);
         for (choice, broken) in [
             (Some(object("n1", "10Gi")), None),
             (Some(object("n1", "0")), None),
@@ -121,8 +124,12 @@ fn while_get_capacity_fails_the_object_may_be_retained_or_deleted_but_not_change
 #[test]
 fn a_response_shortly_before_an_error_may_be_published() {
     let mut world = published();
-    for answered in [Answer::available(7 * GI), Answer::error(), Answer::error()] {
-        answer(&mut world, "n1", answered);
+    for response in [
+        CapacityResponse::available(7 * GI),
+        CapacityResponse::error(),
+        CapacityResponse::error(),
+    ] {
+        set_response(&mut world, "n1", response);
     }
     assert_eq!(with(&world, Some(object("n1", "7Gi"))), NONE);
     assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::UNKNOWN_CAPACITY]);
@@ -130,7 +137,7 @@ fn a_response_shortly_before_an_error_may_be_published() {
 
 #[test]
 fn a_withdrawing_publisher_deletes_objects_while_get_capacity_fails() {
-    for (withdraws, polls, wrong) in [
+    for (deletes_unknown_capacity, polls, wrong) in [
         (true, true, vec![rules::UNKNOWN_CAPACITY]),
         // A publisher without polling may not have noticed the error.
         (true, false, vec![]),
@@ -138,9 +145,9 @@ fn a_withdrawing_publisher_deletes_objects_while_get_capacity_fails() {
     ] {
         let mut world = published();
         let publisher = world.publishers.get_mut(&central()).unwrap();
-        (publisher.withdraws, publisher.polls) = (withdraws, polls);
-        for untold in [Answer::error(), Answer::available(-1)] {
-            answer(&mut world, "n1", untold);
+        (publisher.deletes_unknown_capacity, publisher.polls) = (deletes_unknown_capacity, polls);
+        for unknown in [CapacityResponse::error(), CapacityResponse::available(-1)] {
+            set_response(&mut world, "n1", unknown);
             assert_eq!(with(&world, Some(object("n1", "10Gi"))), wrong);
             assert_eq!(with(&world, None), NONE);
         }
@@ -157,14 +164,17 @@ fn a_driver_without_get_capacity_gets_no_new_object() {
         [rules::UNKNOWN_CAPACITY]
     );
     world.drivers.insert(DRIVER.to_owned(), Driver::default());
-    assert_eq!(demand_at(&world, "n1").question(), Some(Question::ZeroOrNothing));
+    assert_eq!(
+        desired_state_of(&world, "n1").unspecified(),
+        Some(Unspecified::ZeroOrAbsent)
+    );
 }
 
 #[test]
 fn a_publisher_without_polling_may_retain_the_old_capacity() {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().polls = false;
-    answer(&mut world, "n1", Answer::available(6 * GI));
+    set_response(&mut world, "n1", CapacityResponse::available(6 * GI));
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
     assert_eq!(with(&world, Some(object("n1", "6Gi"))), NONE);
     assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::WRONG_CAPACITY]);
@@ -180,8 +190,8 @@ fn immediate_classes_are_published_if_configured_and_otherwise_optional() {
     };
     world.classes.insert(CLASS.to_owned(), now);
     assert_eq!(
-        demand_at(&world, "n1").question(),
-        Some(Question::ImmediateClasses)
+        desired_state_of(&world, "n1").unspecified(),
+        Some(Unspecified::ImmediateClasses)
     );
     assert_eq!(with(&world, None), NONE);
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
@@ -200,10 +210,10 @@ fn a_node_with_a_missing_label_has_no_segment_and_without_keys_the_empty_one() {
     let node = world.csi_nodes.get_mut("n1").unwrap();
     node.drivers.get_mut(DRIVER).unwrap().topology_keys.clear();
     let instance = central();
-    let wanted = Wanted::of(&world, &instance, &world.publishers[&instance]);
-    assert_eq!(wanted.segments(), &BTreeSet::from([[].into(), at("n2")]));
-    let everywhere = wanted.demand_for(CLASS, &[].into()).unwrap();
-    assert_eq!(everywhere.question(), Some(Question::WithoutTopology));
+    let desired = DesiredObjects::of(&world, &instance, &world.publishers[&instance]);
+    assert_eq!(desired.segments(), &BTreeSet::from([[].into(), at("n2")]));
+    let everywhere = desired.state_for(CLASS, &[].into()).unwrap();
+    assert_eq!(everywhere.unspecified(), Some(Unspecified::WithoutTopology));
 }
 
 #[test]
@@ -272,9 +282,13 @@ fn an_object_in_another_namespace_does_not_belong_to_the_publisher() {
 #[test]
 fn zero_capacity_is_published_if_configured() {
     let mut world = world();
-    answer(&mut world, "n1", Answer::available(0));
+    set_response(&mut world, "n1", CapacityResponse::available(0));
     assert_eq!(settled(&world).len(), 1);
-    world.publishers.get_mut(&central()).unwrap().zero = true;
+    world
+        .publishers
+        .get_mut(&central())
+        .unwrap()
+        .zero_capacity_objects = true;
     assert_eq!(settled(&world).len(), 2);
 }
 
@@ -284,7 +298,7 @@ fn an_existing_object_is_adopted_whatever_its_name() {
     world.objects.insert(key("z"), object("n1", "3Gi"));
     let stored = settled(&world);
     assert_eq!(broken(&world, &stored), NONE);
-    assert!(stored[&key("z")].says(&Figures::available(10 * GI)));
+    assert!(stored[&key("z")].has_values(&ReportedCapacity::available(10 * GI)));
     // A second object is a duplicate, whatever its origin.
     world.objects.insert(key("a"), object("n1", "10Gi"));
     let stored = settled(&world);
@@ -376,10 +390,10 @@ fn objects_have_the_configured_owner_only() {
     world = published();
     world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
     // Without a capacity value no write is required, but writing only the owner is allowed.
-    answer(
+    set_response(
         &mut world,
         "n1",
-        Answer::Error {
+        CapacityResponse::Error {
             before: BTreeSet::new(),
         },
     );
@@ -392,7 +406,7 @@ fn objects_have_the_configured_owner_only() {
         .for_each(|object| object.owners.push(owner("second")));
     assert_eq!(broken(&world, &stored), [rules::WRONG_OWNER; 2]);
     // The publisher of 2.0.0 recognizes its objects only by owner.
-    world.publishers.get_mut(&central()).unwrap().by_owner = true;
+    world.publishers.get_mut(&central()).unwrap().identifies_by_owner = true;
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
     world.objects.insert(key("labelled"), object("n9", "1Gi"));
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
@@ -401,15 +415,15 @@ fn objects_have_the_configured_owner_only() {
 #[test]
 fn a_response_before_an_error_may_be_stored_without_its_maximum() {
     let mut world = published();
-    let told = Figures {
+    let reported = ReportedCapacity {
         available: 10 * GI,
         maximum: Some(GI),
     };
-    answer(
+    set_response(
         &mut world,
         "n1",
-        Answer::Error {
-            before: BTreeSet::from([told]),
+        CapacityResponse::Error {
+            before: BTreeSet::from([reported]),
         },
     );
     let with_maximum = |maximum: &str| CapacityObject {
@@ -427,7 +441,7 @@ fn the_observed_label_is_used_if_the_node_name_is_too_long() {
     let instance = of_node(&name);
     let mut publisher = publisher();
     assert_eq!(publisher.managed_by(&instance), None);
-    publisher.label = Some("shorter".to_owned());
+    publisher.observed_label = Some("shorter".to_owned());
     assert_eq!(publisher.managed_by(&instance).as_deref(), Some("shorter"));
     assert_eq!(
         publisher.managed_by(&of_node("n1")).as_deref(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use capacity_spec::placement::{Decision, NodeVerdict, Reason, Refusal, View, pending};
+use capacity_spec::placement::{Decision, IndexedWorld, NodeVerdict, PodRejection, Reason, pending};
 use capacity_spec::world::{
     Api, CapacityObject, Change, Effect, Extender, NamespacedName, PodVolume, Release, Reservations,
     ShapePoint, Taint, Toleration,
@@ -13,16 +13,16 @@ use serde_json::json;
 use super::build::{CLASS, DRIVER, KEY, add_pod, by_hand, key, object, published, quantity};
 
 fn decide(world: &World, pod: &NamespacedName) -> Decision {
-    View::new(world).decide(pod)
+    IndexedWorld::new(world).decide(pod)
 }
 
 /// Why the node is not feasible. Empty if it is.
 fn reasons(world: &World, pod: &NamespacedName, node: &str) -> Vec<Reason> {
     match decide(world, pod) {
-        Decision::Refused(refusal) => panic!("{refusal}"),
+        Decision::Rejected(refusal) => panic!("{refusal}"),
         Decision::Nodes(nodes) => match &nodes[node] {
-            NodeVerdict::Fits(_) => Vec::new(),
-            NodeVerdict::Excluded(reasons) => reasons.iter().cloned().collect(),
+            NodeVerdict::Feasible(_) => Vec::new(),
+            NodeVerdict::Infeasible(reasons) => reasons.iter().cloned().collect(),
         },
     }
 }
@@ -150,33 +150,33 @@ fn pvcs_are_checked_before_nodes() {
     };
     assert_eq!(
         with(&mut world, |it| it.is_deleted = true),
-        Decision::Refused(Refusal::ClaimGoing(name()))
+        Decision::Rejected(PodRejection::ClaimTerminating(name()))
     );
     assert_eq!(
         with(&mut world, |it| it.is_lost = true),
-        Decision::Refused(Refusal::ClaimGoing(name()))
+        Decision::Rejected(PodRejection::ClaimTerminating(name()))
     );
     assert_eq!(
         with(&mut world, |it| it.class.clear()),
-        Decision::Refused(Refusal::ClaimUnbound(name()))
+        Decision::Rejected(PodRejection::ClaimUnbound(name()))
     );
     assert_eq!(
         with(&mut world, |it| it.volume = "v".to_owned()),
-        Decision::Refused(Refusal::ClaimUnbound(name()))
+        Decision::Rejected(PodRejection::ClaimUnbound(name()))
     );
     with(&mut world, |_| {});
     world.pods.get_mut(&pod).unwrap().volumes = vec![PodVolume::Ephemeral(name())];
     assert_eq!(
         decide(&world, &pod),
-        Decision::Refused(Refusal::ClaimOfAnother(name()))
+        Decision::Rejected(PodRejection::ClaimNotOwned(name()))
     );
     world.claims.clear();
     assert_eq!(
         decide(&world, &pod),
-        Decision::Refused(Refusal::ClaimMissing(name()))
+        Decision::Rejected(PodRejection::ClaimMissing(name()))
     );
     world.pods.clear();
-    assert_eq!(decide(&world, &pod), Decision::Refused(Refusal::NoPod));
+    assert_eq!(decide(&world, &pod), Decision::Rejected(PodRejection::NoPod));
 }
 
 #[test]
@@ -283,10 +283,10 @@ fn a_volume_reserved_for_the_pvc_wins_over_a_smaller_one() {
 fn with_device_reservations_only_reserved_nodes_are_feasible() {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &["1Gi"]);
-    let held = [(pod.clone(), BTreeSet::from(["n2".to_owned()]))].into();
+    let nodes = [(pod.clone(), BTreeSet::from(["n2".to_owned()]))].into();
     world.reservations = Some(Reservations {
         driver: DRIVER.to_owned(),
-        held,
+        nodes,
     });
     assert_eq!(reasons(&world, &pod, "n1"), [Reason::NotReserved]);
     assert_eq!(reasons(&world, &pod, "n2"), []);
@@ -313,11 +313,11 @@ fn release_and_feature_gate_determine_the_compared_field() {
         (36, None, false),
     ] {
         world.scheduler.release = Release::new(minor);
-        world.scheduler.capacity = gate;
+        world.scheduler.capacity_gate = gate;
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "1.{minor} {gate:?}");
     }
     // A server that does not serve the type reports no change; v1alpha1 returns no maximum.
-    (world.scheduler.release, world.scheduler.capacity) = (Release::new(36), None);
+    (world.scheduler.release, world.scheduler.capacity_gate) = (Release::new(36), None);
     for (gate, fits) in [(None, false), (Some(true), true)] {
         let release = Release::new(20);
         world.api = Api { release, gate };
@@ -363,7 +363,7 @@ fn each_scoring_gate_has_a_default_shape_and_a_shape_can_be_configured() {
     assert_eq!(scores(&world, &pod, "n2"), [50]);
     // The old gate ignores PVCs to be provisioned.
     world.scheduler.release = Release::new(32);
-    world.scheduler.priority = Some(true);
+    world.scheduler.volume_capacity_priority = Some(true);
     assert_eq!(scores(&world, &pod, "n2"), [0]);
 }
 
@@ -454,16 +454,16 @@ fn extenders_filter_nodes_and_add_to_scores() {
         let decision = decide(world, &pod);
         decision.best().into_iter().map(str::to_owned).collect()
     };
-    let prefers = |it: &mut Extender| it.prefers = [("n1".to_owned(), 1)].into();
+    let prefers = |it: &mut Extender| it.scores = [("n1".to_owned(), 1)].into();
     assert_eq!(best(&mut world, vec![]), ["n2"]);
     assert_eq!(best(&mut world, vec![extender(&prefers)]), ["n1"], "10 points");
     let unconcerned = extender(&|it| {
         prefers(it);
-        it.is_unconcerned = true;
-        it.refuses = ["n2".to_owned()].into();
+        it.has_managed_resources = true;
+        it.rejects = ["n2".to_owned()].into();
     });
     assert_eq!(best(&mut world, vec![unconcerned]), ["n2"]);
-    let refusing = extender(&|it| it.refuses = ["n2".to_owned()].into());
+    let refusing = extender(&|it| it.rejects = ["n2".to_owned()].into());
     assert_eq!(best(&mut world, vec![refusing]), ["n1"]);
     assert_eq!(reasons(&world, &pod, "n2"), [Reason::Extender("e".to_owned())]);
     let ignorable = extender(&|it| {

@@ -2,8 +2,8 @@
 
 use capacity_spec::World;
 use capacity_spec::objects::{judge, settled};
-use capacity_spec::placement::View;
-use capacity_spec::world::{Answer, Change, Deployment, Driver, Publisher};
+use capacity_spec::placement::IndexedWorld;
+use capacity_spec::world::{CapacityResponse, Change, Deployment, Driver, Publisher};
 
 use super::build::{CLASS, DRIVER, GI, add_pod, at, central, class, join, of_node, publisher, world};
 
@@ -13,7 +13,7 @@ const CLASSES: usize = 10;
 fn large() -> World {
     let mut world = world();
     let driver = Driver {
-        otherwise: Answer::available(10 * GI),
+        default_response: CapacityResponse::available(10 * GI),
         ..Driver::default()
     };
     world.apply(Change::Driver(DRIVER.to_owned(), Some(driver)));
@@ -46,7 +46,7 @@ fn five_thousand_nodes_and_ten_classes_are_checked_in_one_pass() {
         assert_eq!(judge(&world, &world.objects), []);
         let pod = add_pod(&mut world, "app", &["10Gi"]);
         let too_large = add_pod(&mut world, "large", &["11Gi"]);
-        let view = View::new(&world);
+        let view = IndexedWorld::new(&world);
         assert_eq!(view.decide(&pod).feasible().count(), NODES);
         assert_eq!(view.decide(&too_large).feasible().count(), 0);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capacity_spec::always::{Author, Event, Fields, Figure, Order, Request, judge};
+use capacity_spec::always::{Actor, CapacityPatch, Event, PatchValue, Request, UserRequest, judge};
 use capacity_spec::world::{Api, CapacityObject, Change, Cleaner, CsiDriver, NamespacedName, Release};
 use capacity_spec::{Rule, Violation, World, rules};
 use capacity_types::NodeTopology;
@@ -11,55 +11,55 @@ use super::build::{DRIVER, NAMESPACE, by_hand, central, class, key, object, publ
 
 const CAPACITIES: &str = "csistoragecapacities";
 
-fn request(by: Author, verb: &str, resource: &str, namespace: Option<&str>) -> Event {
-    Event::Requested(Request {
+fn request(by: Actor, verb: &str, resource: &str, namespace: Option<&str>) -> Event {
+    Event::ApiRequested(Request {
         client: match by {
-            Author::Cleaner => "cleaner".into(),
-            Author::Scheduler => "scheduler".into(),
+            Actor::Cleaner => "cleaner".into(),
+            Actor::Scheduler => "scheduler".into(),
             _ => "publisher".into(),
         },
         by,
         verb: verb.to_owned(),
         resource: resource.to_owned(),
         namespace: namespace.map(str::to_owned),
-        is_answered: true,
+        is_successful: true,
         at: Duration::ZERO,
     })
 }
 
 fn of_publisher(verb: &str, resource: &str) -> Event {
-    request(Author::Publisher(central()), verb, resource, Some(NAMESPACE))
+    request(Actor::Publisher(central()), verb, resource, Some(NAMESPACE))
 }
 
 fn of_scheduler(verb: &str) -> Event {
-    request(Author::Scheduler, verb, CAPACITIES, None)
+    request(Actor::Scheduler, verb, CAPACITIES, None)
 }
 
 fn written(name: &str, object: Option<CapacityObject>) -> Event {
-    Event::Wrote {
-        by: Author::User,
+    Event::ObjectWritten {
+        by: Actor::User,
         key: key(name),
         object,
     }
 }
 
-fn creation(name: &str, object: CapacityObject) -> Order {
-    Order::Create {
+fn creation(name: &str, object: CapacityObject) -> UserRequest {
+    UserRequest::Create {
         key: key(name),
         is_prefix: false,
         object,
     }
 }
 
-fn change(name: &str, fields: Fields) -> Order {
-    Order::Change {
+fn change(name: &str, fields: CapacityPatch) -> UserRequest {
+    UserRequest::Patch {
         key: Some(key(name)),
         fields,
     }
 }
 
-fn ordered(order: Order) -> Event {
-    Event::Ordered(vec![order])
+fn requested(request: UserRequest) -> Event {
+    Event::UserRequested(vec![request])
 }
 
 fn broken(events: impl IntoIterator<Item = Event>) -> Vec<&'static Rule> {
@@ -75,9 +75,9 @@ fn with_object() -> World {
 }
 
 /// A world with a publisher that has replicas.
-fn elected() -> World {
+fn with_leader_election() -> World {
     let mut world = published();
-    world.publishers.get_mut(&central()).unwrap().is_elected = true;
+    world.publishers.get_mut(&central()).unwrap().uses_leader_election = true;
     world
 }
 
@@ -95,7 +95,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
             judge(
                 published(),
                 [
-                    ordered(creation("mine", by_hand("n1", "1Gi"))),
+                    requested(creation("mine", by_hand("n1", "1Gi"))),
                     written("mine", Some(by_hand("n1", "2Gi"))),
                 ],
             ),
@@ -105,7 +105,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
             judge(
                 published(),
                 [
-                    ordered(creation("Bad_Name", by_hand("n1", "1Gi"))),
+                    requested(creation("Bad_Name", by_hand("n1", "1Gi"))),
                     written("corrected", Some(by_hand("n1", "1Gi"))),
                 ],
             ),
@@ -115,16 +115,19 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
             judge(
                 published(),
                 [
-                    ordered(creation("a.name.with.dots", by_hand("n1", "1Gi"))),
-                    Event::Refused(422),
+                    requested(creation("a.name.with.dots", by_hand("n1", "1Gi"))),
+                    Event::UserRequestRejected(422),
                 ],
             ),
         ),
         (
             rules::NOT_LEADING,
             judge(
-                elected(),
-                [Event::Led("another".into()), of_publisher("update", CAPACITIES)],
+                with_leader_election(),
+                [
+                    Event::LeaseHeld("another".into()),
+                    of_publisher("update", CAPACITIES),
+                ],
             ),
         ),
         (
@@ -135,13 +138,15 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
 }
 
 /// The driver has responded to the publisher.
-fn asked() -> Event {
-    Event::Asked {
-        by: Author::Publisher(central()),
+fn get_capacity() -> Event {
+    Event::GetCapacity {
+        by: Actor::Publisher(central()),
         driver: DRIVER.to_owned(),
         segment: super::build::at("n1"),
         parameters: [].into(),
-        answer: Some(capacity_spec::world::Figures::available(10 * super::build::GI)),
+        response: Some(capacity_spec::world::ReportedCapacity::available(
+            10 * super::build::GI,
+        )),
         possible: Vec::new(),
         at: None,
     }
@@ -153,15 +158,15 @@ fn a_new_list_is_allowed_after_the_end_of_a_watch_a_restart_or_a_failure() {
     let again = list_and_watch().into_iter().chain(list_and_watch());
     assert!(broken(again).is_empty());
     for excuse in [
-        Event::Began("scheduler".into()),
-        Event::Disturbed,
+        Event::ClientRestarted("scheduler".into()),
+        Event::RequestFailed,
         Event::Changed(Change::Api(Api::default())),
     ] {
         let events = [of_scheduler("list"), excuse, of_scheduler("list")];
         assert!(broken(events).is_empty());
     }
     // A cleaner may list at any time.
-    let of_cleaner = || request(Author::Cleaner, "list", CAPACITIES, Some(NAMESPACE));
+    let of_cleaner = || request(Actor::Cleaner, "list", CAPACITIES, Some(NAMESPACE));
     assert!(broken([of_cleaner(), of_cleaner(), of_cleaner()]).is_empty());
 }
 
@@ -175,22 +180,22 @@ fn a_publisher_may_only_read_the_objects_below_its_owner() {
     assert!(!reads(None, "pods") && reads(Some(0), "pods") && reads(Some(2), "pods"));
     assert!(!reads(Some(1), "replicasets") && reads(Some(2), "replicasets"));
     assert!(!reads(Some(2), "deployments"));
-    let everywhere = request(Author::Publisher(central()), "list", CAPACITIES, None);
+    let everywhere = request(Actor::Publisher(central()), "list", CAPACITIES, None);
     assert_eq!(broken([everywhere]), [rules::NOT_GRANTED]);
 }
 
 #[test]
 fn a_replica_may_write_while_it_leads_and_until_quiescence_afterwards() {
-    let led = |client: &str| Event::Led(client.into());
+    let led = |client: &str| Event::LeaseHeld(client.into());
     let write = || of_publisher("update", CAPACITIES);
-    let is_right = |events: Vec<Event>| judge(elected(), events).is_empty();
+    let is_right = |events: Vec<Event>| judge(with_leader_election(), events).is_empty();
     assert!(!is_right(vec![write()]));
-    assert!(is_right(vec![led("publisher"), Event::Quiet, write()]));
+    assert!(is_right(vec![led("publisher"), Event::Quiescent, write()]));
     assert!(is_right(vec![led("publisher"), led("another"), write()]));
     assert!(!is_right(vec![
         led("publisher"),
         led("another"),
-        Event::Quiet,
+        Event::Quiescent,
         write()
     ]));
     // Reads do not require the Lease.
@@ -212,7 +217,7 @@ fn a_cleaner_may_list_and_delete_only_in_the_publishers_namespace() {
         }
     };
     let is_right = |verb: &str, namespace: Option<&str>| {
-        judge(world(), [request(Author::Cleaner, verb, CAPACITIES, namespace)]).is_empty()
+        judge(world(), [request(Actor::Cleaner, verb, CAPACITIES, namespace)]).is_empty()
     };
     assert!(is_right("list", Some(NAMESPACE)) && is_right("delete", Some(NAMESPACE)));
     assert!(!is_right("list", None) && !is_right("create", Some(NAMESPACE)));
@@ -220,99 +225,108 @@ fn a_cleaner_may_list_and_delete_only_in_the_publishers_namespace() {
 
 #[test]
 fn class_and_topology_are_immutable_and_capacity_can_change() {
-    let figure = |capacity: Figure| Fields {
+    let with_capacity = |capacity: PatchValue| CapacityPatch {
         capacity,
-        ..Fields::default()
+        ..CapacityPatch::default()
     };
-    let set = || figure(Figure::Set(Some(quantity("2Gi"))));
-    let moved = || Fields {
+    let set = || with_capacity(PatchValue::Set(Some(quantity("2Gi"))));
+    let moved = || CapacityPatch {
         topology: Some(NodeTopology::Unset),
-        ..Fields::default()
+        ..CapacityPatch::default()
     };
-    let other_class = || Fields {
+    let other_class = || CapacityPatch {
         class: Some("slow".to_owned()),
-        ..Fields::default()
+        ..CapacityPatch::default()
     };
-    let ends = |fields: Fields, end: Event| {
-        let events = [ordered(change("mine", fields)), end];
+    let ends = |fields: CapacityPatch, end: Event| {
+        let events = [requested(change("mine", fields)), end];
         let violations = judge(with_object(), events);
         violations.first().map(|violation| violation.rule)
     };
-    let taken = |capacity: &str| written("mine", Some(by_hand("n1", capacity)));
-    assert_eq!(ends(set(), taken("2Gi")), None);
-    assert_eq!(ends(set(), taken("3Gi")), Some(rules::NOT_AS_WRITTEN));
-    assert_eq!(ends(set(), Event::Refused(422)), Some(rules::VALID_REFUSED));
+    let stored = |capacity: &str| written("mine", Some(by_hand("n1", capacity)));
+    assert_eq!(ends(set(), stored("2Gi")), None);
+    assert_eq!(ends(set(), stored("3Gi")), Some(rules::NOT_AS_WRITTEN));
+    assert_eq!(
+        ends(set(), Event::UserRequestRejected(422)),
+        Some(rules::VALID_REFUSED)
+    );
     for fields in [moved(), other_class()] {
-        assert_eq!(ends(fields.clone(), Event::Refused(422)), None);
-        assert_eq!(ends(fields, taken("1Gi")), Some(rules::INVALID_ACCEPTED));
+        assert_eq!(ends(fields.clone(), Event::UserRequestRejected(422)), None);
+        assert_eq!(ends(fields, stored("1Gi")), Some(rules::INVALID_ACCEPTED));
     }
-    let negative = figure(Figure::Set(Some(quantity("-1Gi"))));
-    assert_eq!(ends(negative.clone(), Event::Refused(422)), None);
-    assert_eq!(ends(negative, taken("-1Gi")), Some(rules::INVALID_ACCEPTED));
+    let negative = with_capacity(PatchValue::Set(Some(quantity("-1Gi"))));
+    assert_eq!(ends(negative.clone(), Event::UserRequestRejected(422)), None);
+    assert_eq!(ends(negative, stored("-1Gi")), Some(rules::INVALID_ACCEPTED));
     // A missing object results in 404, which is not a rejection.
-    let nobody = [ordered(change("nobody", set())), Event::Refused(404)];
-    assert!(broken(nobody).is_empty());
+    let missing = [
+        requested(change("missing", set())),
+        Event::UserRequestRejected(404),
+    ];
+    assert!(broken(missing).is_empty());
 }
 
 #[test]
 fn a_replacement_requires_an_existing_object_and_its_current_version() {
     let replaced = |name: &str, is_stale: bool, end: Event| {
-        let order = Order::Replace {
+        let request = UserRequest::Replace {
             key: key(name),
             object: by_hand("n1", "2Gi"),
             is_stale,
         };
-        let violations = judge(with_object(), [ordered(order), end]);
+        let violations = judge(with_object(), [requested(request), end]);
         violations.first().map(|violation| violation.rule)
     };
-    let taken = |name: &str| written(name, Some(by_hand("n1", "2Gi")));
-    assert_eq!(replaced("mine", false, taken("mine")), None);
+    let stored = |name: &str| written(name, Some(by_hand("n1", "2Gi")));
+    assert_eq!(replaced("mine", false, stored("mine")), None);
     assert_eq!(
-        replaced("mine", false, Event::Refused(409)),
+        replaced("mine", false, Event::UserRequestRejected(409)),
         Some(rules::VALID_REFUSED)
     );
-    assert_eq!(replaced("mine", true, Event::Refused(409)), None);
+    assert_eq!(replaced("mine", true, Event::UserRequestRejected(409)), None);
     assert_eq!(
-        replaced("mine", true, taken("mine")),
+        replaced("mine", true, stored("mine")),
         Some(rules::INVALID_ACCEPTED)
     );
-    assert_eq!(replaced("nobody", false, Event::Refused(404)), None);
+    assert_eq!(replaced("missing", false, Event::UserRequestRejected(404)), None);
     assert_eq!(
-        replaced("nobody", false, taken("nobody")),
+        replaced("missing", false, stored("missing")),
         Some(rules::INVALID_ACCEPTED)
     );
 }
 
 #[test]
 fn a_generated_name_starts_with_the_requested_prefix() {
-    let order = || Order::Create {
+    let request = || UserRequest::Create {
         key: key("csisc-"),
         is_prefix: true,
         object: by_hand("n1", "1Gi"),
     };
-    let taken = |name: &str| written(name, Some(by_hand("n1", "1Gi")));
-    assert!(broken([ordered(order()), taken("csisc-x7x2p")]).is_empty());
+    let stored = |name: &str| written(name, Some(by_hand("n1", "1Gi")));
+    assert!(broken([requested(request()), stored("csisc-x7x2p")]).is_empty());
     assert_eq!(
-        broken([ordered(order()), taken("another")]),
+        broken([requested(request()), stored("another")]),
         [rules::NOT_AS_WRITTEN]
     );
     assert_eq!(
-        broken([ordered(order()), Event::Refused(422)]),
+        broken([requested(request()), Event::UserRequestRejected(422)]),
         [rules::VALID_REFUSED]
     );
 }
 
 #[test]
 fn initial_objects_of_a_case_must_exist() {
-    let order = || ordered(creation("mine", by_hand("n1", "1Gi")));
-    assert_eq!(broken([order(), Event::Prepared]), [rules::NOT_AS_WRITTEN]);
-    let taken = written("mine", Some(by_hand("n1", "1Gi")));
-    assert!(broken([order(), taken, Event::Prepared]).is_empty());
+    let request = || requested(creation("mine", by_hand("n1", "1Gi")));
+    assert_eq!(
+        broken([request(), Event::InitialObjectsCreated]),
+        [rules::NOT_AS_WRITTEN]
+    );
+    let stored = written("mine", Some(by_hand("n1", "1Gi")));
+    assert!(broken([request(), stored, Event::InitialObjectsCreated]).is_empty());
 }
 
 #[test]
 fn a_csidriver_retains_its_flag_if_the_server_has_the_field() {
-    let kept = |minor: u8, flag: bool| {
+    let is_valid = |minor: u8, flag: bool| {
         let wanted = CsiDriver {
             storage_capacity: true,
         };
@@ -325,35 +339,45 @@ fn a_csidriver_retains_its_flag_if_the_server_has_the_field() {
         };
         let events = [
             Event::Changed(Change::Api(api)),
-            ordered(Order::CreateDriver("other".to_owned(), wanted)),
+            requested(UserRequest::CreateDriver("other".to_owned(), wanted)),
             Event::Changed(Change::CsiDriver("other".to_owned(), Some(stored))),
         ];
         broken(events).is_empty()
     };
-    assert!(kept(36, true) && !kept(36, false));
-    assert!(kept(20, false));
+    assert!(is_valid(36, true) && !is_valid(36, false));
+    assert!(is_valid(20, false));
 }
 
 #[test]
 fn an_object_may_be_recreated_after_a_deletion_a_failure_or_a_restart() {
     let mut world = published();
     world.objects.clear();
-    let wrote = |name: &str, is_there: bool| Event::Wrote {
-        by: Author::Publisher(central()),
+    let wrote = |name: &str, is_there: bool| Event::ObjectWritten {
+        by: Actor::Publisher(central()),
         key: key(name),
         object: is_there.then(|| object("n1", "10Gi")),
     };
-    let create = |name: &str| [asked(), wrote(name, true), of_publisher("create", CAPACITIES)];
+    let create = |name: &str| {
+        [
+            get_capacity(),
+            wrote(name, true),
+            of_publisher("create", CAPACITIES),
+        ]
+    };
     let gone = Event::Changed(Change::Object(key("one"), None));
-    for between in [gone, Event::Disturbed, Event::Began("publisher".into())] {
+    for between in [
+        gone,
+        Event::RequestFailed,
+        Event::ClientRestarted("publisher".into()),
+    ] {
         let events = create("one").into_iter().chain([between]).chain(create("two"));
         let broken = judge(world.clone(), events);
         assert!(broken.is_empty(), "{broken:?}");
     }
     // An object of another class is not a duplicate.
     world.classes.insert("slow".to_owned(), class());
-    let slow = Event::Wrote {
-        by: Author::Publisher(central()),
+    let slow = Event::ObjectWritten {
+        by: Actor::Publisher(central()),
         key: NamespacedName::new(NAMESPACE, "slow"),
         object: Some(CapacityObject {
             class: "slow".to_owned(),

@@ -1,14 +1,17 @@
-//! Volumes: allowed corner cases, and violations in each variant. `broken` covers that each rule can be violated.
+//! Volumes: allowed corner cases, and violations in each variant. `rule_examples` covers that each rule can be violated.
 
-use capacity_spec::always::{Author, Event, Monitor};
-use capacity_spec::volumes::{Backend, Creation, Ending};
+use capacity_spec::always::{Actor, Event, Monitor};
+use capacity_spec::volumes::{Backend, CreateVolumeCall, CreateVolumeResult};
 use capacity_spec::world::{
-    Answer, Binding, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher, Volume,
+    Binding, CapacityResponse, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher,
+    Volume,
 };
 use capacity_spec::{Rule, Violation, World, rules};
 use capacity_types::Segment;
 
-use super::build::{CLASS, DRIVER, GI, answer, at, central, class, of_node, publisher, quantity, world};
+use super::build::{
+    CLASS, DRIVER, GI, at, central, class, of_node, publisher, quantity, set_response, world,
+};
 
 /// No violated rule.
 const NOTHING: [&Rule; 0] = [];
@@ -21,7 +24,7 @@ impl Backend for Room {
         self.0.is_some()
     }
 
-    fn has_room(&self, _: &Segment, _: &Parameters, _: bool, bytes: i128) -> bool {
+    fn can_create(&self, _: &Segment, _: &Parameters, _: bool, bytes: i128) -> bool {
         bytes <= i128::from(self.0.unwrap_or(0) * GI)
     }
 }
@@ -48,25 +51,25 @@ pub(crate) fn claimed(node: Option<&str>) -> World {
     world
 }
 
-pub(crate) fn made_at(node: &str) -> Ending {
-    Ending::Made {
+pub(crate) fn made_at(node: &str) -> CreateVolumeResult {
+    CreateVolumeResult::Created {
         id: "v-1".to_owned(),
         segment: at(node),
-        is_told: true,
+        is_received: true,
     }
 }
 
 /// A CreateVolume call of the central provisioner for the PVC on a node.
-pub(crate) fn creation(node: &str, ending: Ending) -> Creation {
-    Creation {
+pub(crate) fn creation(node: &str, result: CreateVolumeResult) -> CreateVolumeCall {
+    CreateVolumeCall {
         by: central(),
         name: "pvc-u-1".to_owned(),
         bytes: Some(2 * GI),
-        is_copy: false,
-        place: at(node),
-        is_elsewhere_too: false,
-        ending,
-        is_overfull: false,
+        is_clone: false,
+        preferred_segment: at(node),
+        allows_other_segments: false,
+        result,
+        exceeds_capacity: false,
     }
 }
 
@@ -85,7 +88,7 @@ pub(crate) fn judged(
         .into_iter()
         .flat_map(|event| monitor.observe(event))
         .collect();
-    violations.extend(monitor.unsettled_volumes(&Room(room)));
+    violations.extend(monitor.volume_violations(&Room(room)));
     violations
 }
 
@@ -100,9 +103,9 @@ fn quiet(world: World, room: Option<i64>) -> Vec<&'static Rule> {
 
 /// The driver deletes the volume for the publisher.
 fn deleted() -> Event {
-    Event::Deleted {
+    Event::VolumeDeleted {
         id: "v-1".to_owned(),
-        by: Author::Publisher(central()),
+        by: Actor::Publisher(central()),
     }
 }
 
@@ -158,7 +161,7 @@ fn a_pvc_may_wait_for_a_node_for_capacity_and_for_a_provisioner() {
     );
     assert_eq!(quiet(claimed(Some("n1")), None), NOTHING, "the driver is down");
     let mut copy = claimed(Some("n1"));
-    copy.claims.get_mut(&claim_key()).unwrap().is_copy = true;
+    copy.claims.get_mut(&claim_key()).unwrap().is_clone = true;
     assert_eq!(quiet(copy, Some(2)), NOTHING, "cloning may be impossible");
     assert_eq!(
         quiet(claimed(Some("n9")), Some(2)),
@@ -186,16 +189,20 @@ fn a_pvc_may_wait_for_a_node_for_capacity_and_for_a_provisioner() {
 #[test]
 fn distributed_provisioners_take_a_pvc_only_if_get_capacity_suffices() {
     let nodes = ["n1", "n2"];
-    let told = |gib: i64| {
+    let reported = |gib: i64| {
         let mut world = distributed(immediate(), &nodes);
         for node in nodes {
-            answer(&mut world, node, Answer::available(gib * GI));
+            set_response(&mut world, node, CapacityResponse::available(gib * GI));
         }
         world
     };
-    assert_eq!(quiet(told(2), Some(2)), [rules::NOT_PROVISIONED]);
-    assert_eq!(quiet(told(1), Some(2)), NOTHING, "GetCapacity returns too little");
-    let mut chosen = told(1);
+    assert_eq!(quiet(reported(2), Some(2)), [rules::NOT_PROVISIONED]);
+    assert_eq!(
+        quiet(reported(1), Some(2)),
+        NOTHING,
+        "GetCapacity returns too little"
+    );
+    let mut chosen = reported(1);
     chosen.claims.insert(claim_key(), claim(Some("n1")));
     chosen.classes.get_mut(CLASS).unwrap().binding = Binding::WaitForFirstConsumer;
     assert_eq!(
@@ -228,7 +235,7 @@ fn the_driver_chooses_the_segment_if_allowed_topologies_lack_a_key() {
 
 #[test]
 fn a_selected_node_may_remain_until_resource_exhausted_is_returned() {
-    let exhausted = || Event::Created(creation("n1", Ending::Exhausted));
+    let exhausted = || Event::CreateVolume(creation("n1", CreateVolumeResult::Exhausted));
     let world = || claimed(Some("n1"));
     assert_eq!(
         broken(world(), [exhausted()], Some(0)),
@@ -269,7 +276,7 @@ fn a_selected_node_may_remain_until_resource_exhausted_is_returned() {
 
 #[test]
 fn a_volume_without_a_pvc_must_be_deleted() {
-    let made = || Event::Created(creation("n1", made_at("n1")));
+    let made = || Event::CreateVolume(creation("n1", made_at("n1")));
     let gone = || set_claim(None);
     let world = || claimed(Some("n1"));
     assert_eq!(
@@ -305,16 +312,16 @@ fn a_volume_without_a_pvc_must_be_deleted() {
 fn a_second_volume_for_a_pvc_leaks_the_first() {
     let mut lost = creation("n1", made_at("n1"));
     lost.name = "pvc-u-1-again".to_owned();
-    let ending = Ending::Made {
+    let result = CreateVolumeResult::Created {
         id: "v-2".to_owned(),
         segment: at("n1"),
-        is_told: false,
+        is_received: false,
     };
-    lost.ending = ending;
+    lost.result = result;
     let [saved, bound] = bound();
     let events = [
-        Event::Created(lost),
-        Event::Created(creation("n1", made_at("n1"))),
+        Event::CreateVolume(lost),
+        Event::CreateVolume(creation("n1", made_at("n1"))),
         saved,
         bound,
     ];
@@ -326,33 +333,37 @@ fn a_second_volume_for_a_pvc_leaks_the_first() {
 
 #[test]
 fn create_volume_must_match_an_observed_state_of_the_pvc() {
-    let ask = |world: World, creation: Creation| broken(world, [Event::Created(creation)], Some(0));
+    let ask =
+        |world: World, creation: CreateVolumeCall| broken(world, [Event::CreateVolume(creation)], Some(0));
     assert_eq!(
-        ask(claimed(None), creation("n1", Ending::Refused)),
+        ask(claimed(None), creation("n1", CreateVolumeResult::Failed)),
         [rules::PROVISIONED_BEFORE_NODE_SELECTED]
     );
-    assert_eq!(ask(immediate(), creation("n1", Ending::Refused)), NOTHING);
-    let of_another = Creation {
+    assert_eq!(
+        ask(immediate(), creation("n1", CreateVolumeResult::Failed)),
+        NOTHING
+    );
+    let of_another = CreateVolumeCall {
         by: of_node("n2"),
-        ..creation("n1", Ending::Refused)
+        ..creation("n1", CreateVolumeResult::Failed)
     };
     let nodes = distributed(claimed(Some("n1")), &["n1", "n2"]);
     assert_eq!(ask(nodes, of_another), [rules::PROVISIONED_BEFORE_NODE_SELECTED]);
-    let small = Creation {
+    let small = CreateVolumeCall {
         bytes: Some(GI),
-        ..creation("n1", Ending::Refused)
+        ..creation("n1", CreateVolumeResult::Failed)
     };
     assert_eq!(ask(claimed(Some("n1")), small), [rules::WRONG_SIZE]);
     // The program may not have observed yet that the selected node was cleared.
     let late = [
         set_claim(Some(claim(None))),
-        Event::Created(creation("n1", Ending::Refused)),
+        Event::CreateVolume(creation("n1", CreateVolumeResult::Failed)),
     ];
     assert_eq!(broken(claimed(Some("n1")), late, Some(0)), NOTHING);
-    let stranger = Creation {
+    let stranger = CreateVolumeCall {
         name: "vol-7".to_owned(),
         bytes: Some(GI),
-        ..creation("n1", Ending::Refused)
+        ..creation("n1", CreateVolumeResult::Failed)
     };
     assert_eq!(
         ask(claimed(None), stranger),
@@ -364,7 +375,7 @@ fn create_volume_must_match_an_observed_state_of_the_pvc() {
 #[test]
 fn a_volume_must_match_allowed_topologies_and_with_strict_topology_its_node() {
     let made = |world: World, node: &str| {
-        let events = [Event::Created(creation(node, made_at(node)))];
+        let events = [Event::CreateVolume(creation(node, made_at(node)))];
         broken(world, events, Some(0))
     };
     assert_eq!(
@@ -377,11 +388,11 @@ fn a_volume_must_match_allowed_topologies_and_with_strict_topology_its_node() {
     assert_eq!(made(strict.clone(), "n1"), NOTHING);
     assert_eq!(made(strict.clone(), "n2"), [rules::MISPLACED]);
     let among_several = |world: World| {
-        let several = Creation {
-            is_elsewhere_too: true,
+        let several = CreateVolumeCall {
+            allows_other_segments: true,
             ..creation("n1", made_at("n1"))
         };
-        broken(world, [Event::Created(several)], Some(0))
+        broken(world, [Event::CreateVolume(several)], Some(0))
     };
     assert_eq!(among_several(strict.clone()), [rules::MISPLACED]);
     // An earlier state without a selected node is not an excuse.
@@ -389,7 +400,10 @@ fn a_volume_must_match_allowed_topologies_and_with_strict_topology_its_node() {
     for claim in strict.claims.values_mut() {
         claim.selected_node = None;
     }
-    let chosen_now = [set_claim(chosen), Event::Created(creation("n2", made_at("n2")))];
+    let chosen_now = [
+        set_claim(chosen),
+        Event::CreateVolume(creation("n2", made_at("n2"))),
+    ];
     assert_eq!(broken(strict, chosen_now, Some(0)), [rules::MISPLACED]);
     assert_eq!(among_several(claimed(Some("n1"))), NOTHING);
     let allowing = |key: &str| {
@@ -414,53 +428,56 @@ fn a_volume_must_match_allowed_topologies_and_with_strict_topology_its_node() {
 
 #[test]
 fn a_call_with_unknown_result_must_be_retried_in_the_same_topology() {
-    let lost = Ending::Made {
+    let lost = CreateVolumeResult::Created {
         id: "v-1".to_owned(),
         segment: at("n1"),
-        is_told: false,
+        is_received: false,
     };
-    for (ending, wrong) in [
-        (Ending::Undecided, vec![rules::RETRIED_WITH_OTHER_TOPOLOGY]),
+    for (result, wrong) in [
+        (
+            CreateVolumeResult::Unknown,
+            vec![rules::RETRIED_WITH_OTHER_TOPOLOGY],
+        ),
         (lost, vec![rules::RETRIED_WITH_OTHER_TOPOLOGY]),
-        (Ending::Refused, vec![]),
+        (CreateVolumeResult::Failed, vec![]),
     ] {
         let again = |node: &str| {
             [
-                Event::Created(creation("n1", ending.clone())),
-                Event::Created(creation(node, Ending::Refused)),
+                Event::CreateVolume(creation("n1", result.clone())),
+                Event::CreateVolume(creation(node, CreateVolumeResult::Failed)),
             ]
         };
         assert_eq!(broken(claimed(Some("n1")), again("n1"), Some(0)), NOTHING);
         assert_eq!(
             broken(claimed(Some("n1")), again("n2"), Some(0)),
             wrong,
-            "{ending:?}"
+            "{result:?}"
         );
     }
 }
 
 #[test]
 fn a_volume_for_which_the_driver_returned_resource_exhausted_is_not_a_violation() {
-    let lost = Ending::Made {
+    let lost = CreateVolumeResult::Created {
         id: "v-1".to_owned(),
         segment: at("n1"),
-        is_told: false,
+        is_received: false,
     };
     let moved = |node| set_claim(Some(claim(node)));
-    let story = |denied: Ending| {
+    let story = |denied: CreateVolumeResult| {
         [
-            Event::Created(creation("n1", lost.clone())),
-            Event::Created(creation("n1", denied)),
+            Event::CreateVolume(creation("n1", lost.clone())),
+            Event::CreateVolume(creation("n1", denied)),
             moved(None),
             moved(Some("n2")),
-            Event::Created(creation("n2", Ending::Refused)),
+            Event::CreateVolume(creation("n2", CreateVolumeResult::Failed)),
         ]
     };
     assert_eq!(
-        broken(claimed(Some("n1")), story(Ending::Exhausted), Some(9)),
+        broken(claimed(Some("n1")), story(CreateVolumeResult::Exhausted), Some(9)),
         NOTHING
     );
-    let refused = broken(claimed(Some("n1")), story(Ending::Refused), Some(9));
+    let refused = broken(claimed(Some("n1")), story(CreateVolumeResult::Failed), Some(9));
     assert!(refused.contains(&rules::NOT_PROVISIONED), "{refused:?}");
 }
 
@@ -469,7 +486,7 @@ fn an_immediate_pvc_taken_by_one_instance_is_not_provisioned_by_another() {
     let taken_by = |node: &str| {
         let mut world = distributed(immediate(), &["n2"]);
         world.claims.insert(claim_key(), claim(Some(node)));
-        answer(&mut world, "n2", Answer::available(10 * GI));
+        set_response(&mut world, "n2", CapacityResponse::available(10 * GI));
         quiet(world, Some(9))
     };
     assert_eq!(taken_by("n1"), NOTHING);

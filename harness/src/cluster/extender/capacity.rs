@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use capacity_spec::placement::View;
+use capacity_spec::placement::IndexedWorld;
 use capacity_spec::world::{NamespacedName, World};
 use parking_lot::Mutex;
 
@@ -32,7 +32,7 @@ impl ByCapacity {
     pub(super) fn nodes(&self, journal: &Journal, pod: &NamespacedName) -> BTreeSet<String> {
         let mut state = self.0.lock();
         state.update(journal);
-        let decision = View::new(&state.world).decide(pod);
+        let decision = IndexedWorld::new(&state.world).decide(pod);
         decision.feasible().map(str::to_owned).collect()
     }
 }

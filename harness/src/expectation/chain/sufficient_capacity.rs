@@ -100,7 +100,9 @@ impl<'a> Window<'a> {
             CapacityObject::read(&**object).is_ok_and(|(_, object)| {
                 object.class == claim.class
                     && object.topology.admits(labels)
-                    && object.limit(true).is_some_and(|limit| limit >= claim.bytes)
+                    && object
+                        .largest_volume(true)
+                        .is_some_and(|limit| limit >= claim.bytes)
             })
         })
     }

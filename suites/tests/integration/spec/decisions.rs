@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use capacity_spec::World;
-use capacity_spec::placement::{Decision, NodeVerdict, Reason, View};
+use capacity_spec::placement::{Decision, IndexedWorld, NodeVerdict, Reason};
 use capacity_spec::world::{Change, NamespacedName, ShapePoint};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn feasible_nodes_match_kube_scheduler() {
             }
             let sizes = array(&case["claims"]).iter();
             let pod = put_pod(&mut world, sizes.map(|size| (&case["name"], size)));
-            let Decision::Nodes(nodes) = View::new(&world).decide(&pod) else {
+            let Decision::Nodes(nodes) = IndexedWorld::new(&world).decide(&pod) else {
                 panic!("{} is refused", case["name"]);
             };
             for (node, recorded) in case["verdict"].as_object().into_iter().flatten() {
@@ -71,8 +71,8 @@ fn feasible_nodes_match_kube_scheduler() {
 /// In the words of the recordings. The class is checked before the capacity.
 fn verdict(verdict: &NodeVerdict) -> Option<&'static str> {
     let reasons = match verdict {
-        NodeVerdict::Fits(_) => return Some("fits"),
-        NodeVerdict::Excluded(reasons) => reasons,
+        NodeVerdict::Feasible(_) => return Some("fits"),
+        NodeVerdict::Infeasible(reasons) => reasons,
     };
     let is = |it: fn(&Reason) -> bool| reasons.iter().all(it);
     if is(|it| matches!(it, Reason::NotEnoughCapacity(_))) {
@@ -88,7 +88,7 @@ fn scores_match_kube_scheduler() {
         for case in array(&file["cases"]) {
             let world = world_of_scores(&file, case);
             let pod = NamespacedName::new("default", "pod");
-            let decision = View::new(&world).decide(&pod);
+            let decision = IndexedWorld::new(&world).decide(&pod);
             let scores: BTreeMap<&str, Vec<i64>> = decision
                 .scores()
                 .map(|(node, scores)| (node, scores.iter().copied().collect()))

@@ -10,7 +10,7 @@ use capacity_scheduler::shape::{Shape, ShapePoint as Point};
 use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::store::Collection;
 use capacity_spec::World;
-use capacity_spec::placement::{Decision, View};
+use capacity_spec::placement::{Decision, IndexedWorld};
 use capacity_spec::world::{Change, NamespacedName, ShapePoint};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -246,7 +246,7 @@ proptest! {
             let point = |(utilization, score)| ShapePoint { utilization, score };
             world.scheduler.shape = Some(points.map(point).to_vec());
         }
-        let decision: Decision = View::new(&world).decide(&NamespacedName::new("default", "pod"));
+        let decision: Decision = IndexedWorld::new(&world).decide(&NamespacedName::new("default", "pod"));
         let found = by_reference(&objects, &rules);
         let feasible: BTreeSet<&str> = decision.feasible().collect();
         prop_assert_eq!(&feasible, &found.keys().map(String::as_str).collect(), "{:?}", decision);

@@ -5,8 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_spec::world::{Answer, Change, Deployment, Driver, Figures, Instance, Objects, Publisher};
-use capacity_spec::{Question, World, objects};
+use capacity_spec::world::{
+    CapacityResponse, Change, Deployment, Driver, Instance, Objects, Publisher, ReportedCapacity,
+};
+use capacity_spec::{Unspecified, World, objects};
 use capacity_types::segment;
 use serde_json::{Value, json};
 
@@ -53,15 +55,15 @@ fn replay(recording: &Recording, recorded: &RecordedWorld, tally: &mut Tally) {
         }
         let stored = stored(recording, after);
         for (instance, publisher) in &world.publishers {
-            let wanted = objects::Wanted::of(&world, instance, publisher);
-            for demanded in wanted.demands() {
+            let desired_objects = objects::DesiredObjects::of(&world, instance, publisher);
+            for desired in desired_objects.all() {
                 tally.demands += 1;
-                let question = demanded.demand.question();
-                tally.open += usize::from(question.is_some());
-                if question != Some(Question::ImmediateClasses) {
-                    let parameters = world.classes[demanded.class].driver_parameters();
+                let choice = desired.state.unspecified();
+                tally.open += usize::from(choice.is_some());
+                if choice != Some(Unspecified::ImmediateClasses) {
+                    let parameters = world.classes[desired.class].driver_parameters();
                     let kind = parameters.get("kind").map_or("", String::as_str);
-                    expected.insert(format!("{}|{kind}", segment::format(demanded.segment)));
+                    expected.insert(format!("{}|{kind}", segment::format(desired.segment)));
                 }
             }
         }
@@ -100,15 +102,18 @@ fn at_first(recording: &Recording, recorded: &RecordedWorld) -> World {
         put(&mut world, "csistoragecapacities", object);
     }
     let mut driver = Driver::default();
-    for (question, told) in &recorded.answers {
-        let (segment, kind) = question.split_once('|').unwrap();
+    for (call, answer) in &recorded.answers {
+        let (segment, kind) = call.split_once('|').unwrap();
         let parameters = [("kind".to_owned(), kind.to_owned())].into();
-        let answers = driver.answers.entry(parameters).or_default();
-        let figures = Figures {
-            available: told.available,
-            maximum: told.maximum,
+        let answers = driver.responses.entry(parameters).or_default();
+        let figures = ReportedCapacity {
+            available: answer.available,
+            maximum: answer.maximum,
         };
-        answers.insert(segment::parse(segment).unwrap(), Answer::Figures(figures));
+        answers.insert(
+            segment::parse(segment).unwrap(),
+            CapacityResponse::Reported(figures),
+        );
     }
     world.drivers.insert(recording.driver.clone(), driver);
     let instance = Instance {
@@ -122,7 +127,7 @@ fn at_first(recording: &Recording, recorded: &RecordedWorld) -> World {
     let publisher = Publisher {
         namespace: recording.namespace.clone(),
         deployment,
-        label: label_seen(recorded),
+        observed_label: label_seen(recorded),
         ..Publisher::default()
     };
     world.publishers.insert(instance, publisher);

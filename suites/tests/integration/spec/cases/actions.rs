@@ -140,17 +140,17 @@ impl Walk<'_> {
             deployment,
             publishes: spec.publish,
             immediate: spec.immediate,
-            is_told_its_namespace: spec.namespace,
+            has_namespace: spec.namespace,
             polls: spec.polls,
             strict_topology: spec.strict_topology,
-            withdraws: spec.delete_unknown_capacity,
-            zero: spec.zero_capacity_objects,
+            deletes_unknown_capacity: spec.delete_unknown_capacity,
+            zero_capacity_objects: spec.zero_capacity_objects,
             owner: owner.clone(),
             owner_level: spec.owner_level,
             get_capacity_qps: spec.get_capacity_qps,
-            is_elected: spec.replicas.is_some(),
-            by_owner: spec.identify_by_owner,
-            label: None,
+            uses_leader_election: spec.replicas.is_some(),
+            identifies_by_owner: spec.identify_by_owner,
+            observed_label: None,
         };
         let instance = |node: Option<&String>| Instance {
             driver: self.plan.driver.name.clone(),
@@ -160,7 +160,7 @@ impl Walk<'_> {
             let mut publisher = publisher(Deployment::Distributed(segment.clone()));
             // If the node name is too long for the label, any unique label will do.
             let end = node.len().saturating_sub(40);
-            publisher.label = Some(format!("external-provisioner-{}", &node[end..]));
+            publisher.observed_label = Some(format!("external-provisioner-{}", &node[end..]));
             (instance(Some(node)), publisher)
         };
         let all: BTreeMap<Instance, Publisher> = match self.plan.is_distributed() {
@@ -220,10 +220,10 @@ pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
     Scheduler {
         release: spec
             .release
-            .map_or(Release::USUAL, |release| Release::new(release.minor())),
-        capacity: spec.capacity_gate,
+            .map_or(Release::DEFAULT, |release| Release::new(release.minor())),
+        capacity_gate: spec.capacity_gate,
         scoring: spec.scoring,
-        priority: spec.volume_capacity_priority,
+        volume_capacity_priority: spec.volume_capacity_priority,
         shape: shape.map(|points| points.iter().map(point).collect()),
         kep_text: spec.kep4049_sum,
     }

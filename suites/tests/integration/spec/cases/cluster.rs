@@ -35,7 +35,7 @@ impl Cluster {
         if resource == "persistentvolumes" && object["spec"]["claimRef"].is_null() {
             object["status"] = json!({"phase": "Available"});
         }
-        if resource == "csidrivers" && !self.world.api.keeps_flag() {
+        if resource == "csidrivers" && !self.world.api.stores_storage_capacity() {
             merge(&mut object, &json!({"spec": {"storageCapacity": null}}));
         }
         if resource == CAPACITIES && !self.world.api.release.has_maximum() {

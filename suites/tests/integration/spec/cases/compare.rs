@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::left_out::LeftOut;
-use capacity_spec::objects::{self, Demand};
-use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher};
-use capacity_spec::{Question, World};
+use capacity_spec::objects::{self, DesiredState};
+use capacity_spec::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, ReportedCapacity};
+use capacity_spec::{Unspecified, World};
 use capacity_types::{CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Segment};
 use suites::harness::expectation::{ExpectedNode, Row, Rows};
 use suites::harness::plan::{NAMESPACE, Plan};
@@ -13,7 +13,7 @@ use suites::harness::plan::{NAMESPACE, Plan};
 /// Result of a comparison.
 pub(crate) enum Compared {
     /// They agree. Contains the unspecified choices of which the case allows only one.
-    Agrees(BTreeSet<Question>),
+    Agrees(BTreeSet<Unspecified>),
     /// Not comparable.
     LeftOut(LeftOut),
     /// They differ.
@@ -37,17 +37,17 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
             return Compared::Differs(format!("{key:?} may have one byte more"));
         }
     }
-    Compared::Agrees(questions(world))
+    Compared::Agrees(choices(world))
 }
 
 /// The unspecified choices of publishers in this state. A case lists literal rows, so it expects one of the outcomes.
-fn questions(world: &World) -> BTreeSet<Question> {
-    let mut questions = BTreeSet::new();
+fn choices(world: &World) -> BTreeSet<Unspecified> {
+    let mut choices = BTreeSet::new();
     for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
-        let wanted = objects::Wanted::of(world, instance, publisher);
-        questions.extend(wanted.demands().filter_map(|it| it.demand.question()));
+        let desired = objects::DesiredObjects::of(world, instance, publisher);
+        choices.extend(desired.all().filter_map(|it| it.state.unspecified()));
     }
-    questions
+    choices
 }
 
 /// Violations of the specification in the expected objects.
@@ -97,10 +97,10 @@ fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
 fn published_nothing(world: &World, class: &str, segment: &Segment) -> Option<(Option<i128>, Option<i128>)> {
     let publishers = world.publishers.iter().filter(|(_, it)| it.publishes);
     let mut demands = publishers.filter_map(|(instance, publisher)| {
-        objects::Wanted::of(world, instance, publisher).demand_for(class, segment)
+        objects::DesiredObjects::of(world, instance, publisher).state_for(class, segment)
     });
     demands.find_map(|demand| match demand {
-        Demand::Present(figures) if figures.available == 0 => {
+        DesiredState::Present(figures) if figures.available == 0 => {
             Some((Some(0), figures.maximum.map(i128::from)))
         }
         _ => None,
@@ -123,7 +123,7 @@ fn says(object: &CapacityObject, row: &Row) -> bool {
         Row::Values(values) => {
             let bytes = |figure: Option<i128>| figure.and_then(|figure| i64::try_from(figure).ok());
             bytes(values.capacity).is_some_and(|available| {
-                object.says(&Figures {
+                object.has_values(&ReportedCapacity {
                     available,
                     maximum: bytes(values.maximum),
                 })
@@ -184,7 +184,7 @@ fn new(
             segment,
             [],
         ))),
-        is_in_labels: true,
+        has_only_match_labels: true,
         capacity: None,
         maximum: None,
     };

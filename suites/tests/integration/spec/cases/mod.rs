@@ -13,7 +13,7 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use capacity_spec::Question;
+use capacity_spec::Unspecified;
 use suites::{case_files, plans};
 
 use compare::Compared;
@@ -29,16 +29,16 @@ const LEFT_OUT_MAX: usize = 242;
 #[tokio::test]
 async fn expectations_of_cases_match_the_specification() {
     let mut agree = 0;
-    let mut one_sided: BTreeMap<Question, usize> = BTreeMap::new();
+    let mut one_sided: BTreeMap<Unspecified, usize> = BTreeMap::new();
     let mut left_out: BTreeMap<LeftOut, usize> = BTreeMap::new();
     let mut differ = Vec::new();
     for plan in plans(&case_files()).unwrap() {
         for (name, compared) in walk(&plan).await {
             match compared {
-                Compared::Agrees(questions) => {
+                Compared::Agrees(choices) => {
                     agree += 1;
-                    for question in questions {
-                        *one_sided.entry(question).or_default() += 1;
+                    for choice in choices {
+                        *one_sided.entry(choice).or_default() += 1;
                     }
                 }
                 Compared::LeftOut(why) => *left_out.entry(why).or_default() += 1,
@@ -47,8 +47,8 @@ async fn expectations_of_cases_match_the_specification() {
         }
     }
     println!("{agree} agree, {} differ", differ.len());
-    for (question, count) in &one_sided {
-        println!("{count} of them want one of several outcomes that are allowed: {question:?}");
+    for (choice, count) in &one_sided {
+        println!("{count} of them want one of several outcomes that are allowed: {choice:?}");
     }
     for (why, count) in &left_out {
         println!("{count} left out: {why}");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use capacity_spec::world::{Answer, Driver, Figures, Parameters};
+use capacity_spec::world::{CapacityResponse, Driver, Parameters, ReportedCapacity};
 use capacity_types::Segment;
 use fake_csi::{
     CostFactor, CsiClient, CsiRequest, DriverSpec, Effect, FakeDriver, Method, Pool, ResponseValue, Rule,
@@ -123,21 +123,21 @@ impl Plugin {
         for parameters in parameters {
             for segment in segments {
                 let answer = match self.answer(segment, parameters).await {
-                    Some(figures) => Answer::Figures(figures),
-                    None => Answer::Error {
+                    Some(figures) => CapacityResponse::Reported(figures),
+                    None => CapacityResponse::Error {
                         before: before
-                            .map(|it| observed(it.answer(segment, parameters)))
+                            .map(|it| observed(it.response(segment, parameters)))
                             .unwrap_or_default(),
                     },
                 };
-                let answers = driver.answers.entry(parameters.clone()).or_default();
+                let answers = driver.responses.entry(parameters.clone()).or_default();
                 answers.insert(segment.clone(), answer);
             }
         }
         driver
     }
 
-    async fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<Figures> {
+    async fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<ReportedCapacity> {
         if self.is_silent(Method::GetCapacity, Some(segment), parameters) {
             return None;
         }
@@ -151,7 +151,7 @@ impl Plugin {
             Some(ResponseValue::Number(number)) => Some(*number),
             _ => None,
         };
-        Some(Figures {
+        Some(ReportedCapacity {
             available: number("available").filter(|_| reply.code == "OK")?,
             maximum: number("maximum"),
         })
@@ -207,9 +207,9 @@ impl Plugin {
     }
 }
 
-fn observed(answer: &Answer) -> BTreeSet<Figures> {
+fn observed(answer: &CapacityResponse) -> BTreeSet<ReportedCapacity> {
     match answer {
-        Answer::Figures(figures) => BTreeSet::from([*figures]),
-        Answer::Error { before } => before.clone(),
+        CapacityResponse::Reported(figures) => BTreeSet::from([*figures]),
+        CapacityResponse::Error { before } => before.clone(),
     }
 }

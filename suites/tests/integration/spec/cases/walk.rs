@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_spec::placement::{Decision, View};
+use capacity_spec::placement::{Decision, IndexedWorld};
 use capacity_spec::world::{Api, NamespacedName, Release};
 use capacity_types::Segment;
 use serde_json::Value;
@@ -129,7 +129,7 @@ impl<'p> Walk<'p> {
 
     /// The allowed nodes for each pending pod.
     fn decisions(&self) -> BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>> {
-        let view = View::new(&self.cluster.world);
+        let view = IndexedWorld::new(&self.cluster.world);
         let decided = |pod: NamespacedName| {
             let decision: Decision = view.decide(&pod);
             let best = decision.best().into_iter().map(str::to_owned).collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use capacity_types::Segment;
 
 use super::monitor::Monitor;
-use super::pace::Pace;
+use super::rate_limit::RateLimit;
 use super::request::Request;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
@@ -13,21 +13,21 @@ use crate::world::{Binding, Instance, Parameters, StorageClass};
 
 /// Rate limit for starting the same watch. A list with a first watch, a second one after it ended, and the same again after failures need a
 /// burst. Clients that back off as client-go does are far below the rate.
-const WATCHES: Pace = Pace {
+const WATCH_LIMIT: RateLimit = RateLimit {
     burst: 20,
     per_second: 10,
 };
 
 /// Number of GetCapacity calls per class that a publisher without polling may make without an event: it may receive the same change twice,
 /// and one call may be in flight.
-const IN_VAIN: u32 = 3;
+const REPEATED_CALLS_MAX: u32 = 3;
 
 /// A violated rule, and the detail.
-type Broken = (&'static Rule, String);
+type Violated = (&'static Rule, String);
 
 impl Monitor {
     /// Checks the rate of starting watches.
-    pub(super) fn hurried_watch(&mut self, request: &Request) -> Option<Violation> {
+    pub(super) fn check_watch_rate(&mut self, request: &Request) -> Option<Violation> {
         if request.verb != "watch" {
             return None;
         }
@@ -39,22 +39,22 @@ impl Monitor {
             ..
         } = request;
         let key = (client.clone(), resource.clone(), namespace.clone());
-        let credit = self.paces.watches.entry(key).or_default();
-        (!WATCHES.admits(credit, *at)).then(|| Violation {
+        let tokens = self.rates.watches.entry(key).or_default();
+        (!WATCH_LIMIT.admits(tokens, *at)).then(|| Violation {
             rule: rules::WATCH_RETRY_RATE,
             subject: Subject::Request(resource.clone()),
             detail: format!(
-                "{client} begins to watch them more than {} times in a second",
-                WATCHES.per_second
+                "{client} starts the watch more than {} times per second",
+                WATCH_LIMIT.per_second
             ),
         })
     }
 
     /// Checks a publisher's GetCapacity call against its rate limit, and for a reason. `at`: `None` if the time is unknown.
-    pub(super) fn hurried_question(
+    pub(super) fn check_get_capacity_rate(
         &mut self,
         instance: &Instance,
-        question: (&Segment, &Parameters),
+        arguments: (&Segment, &Parameters),
         at: Option<Duration>,
     ) -> Option<Violation> {
         let publisher = self.world.publishers.get(instance)?;
@@ -62,25 +62,25 @@ impl Monitor {
         if polls && limit.is_none() {
             return None;
         }
-        let (segment, parameters) = question;
+        let (segment, parameters) = arguments;
         let classes = self.world.classes.values();
-        let meant = classes.filter(|class| class.driver_parameters() == *parameters);
-        let meant: Vec<&StorageClass> = meant.collect();
+        let classes_of_call = classes.filter(|class| class.driver_parameters() == *parameters);
+        let classes_of_call: Vec<&StorageClass> = classes_of_call.collect();
         // A distributed instance also calls GetCapacity before provisioning with Immediate binding, independent of publishing.
-        let may_be_for_a_volume = |class: &&StorageClass| class.binding == Binding::Immediate;
-        if instance.node.is_some() && meant.iter().any(may_be_for_a_volume) {
+        let may_provision = |class: &&StorageClass| class.binding == Binding::Immediate;
+        if instance.node.is_some() && classes_of_call.iter().any(may_provision) {
             return None;
         }
-        let often = IN_VAIN * u32::try_from(meant.len().max(1)).unwrap_or(u32::MAX);
-        let beyond = limit
+        let calls_max = REPEATED_CALLS_MAX * u32::try_from(classes_of_call.len().max(1)).unwrap_or(u32::MAX);
+        let exceeded = limit
             .zip(at)
-            .and_then(|(limit, at)| self.beyond_limit(instance, limit, at));
-        let broken = beyond.or_else(|| {
+            .and_then(|(limit, at)| self.exceeds_limit(instance, limit, at));
+        let violated = exceeded.or_else(|| {
             (!polls)
-                .then(|| self.in_vain(instance, question, often))
+                .then(|| self.repeated_calls(instance, arguments, calls_max))
                 .flatten()
         });
-        broken.map(|(rule, detail)| Violation {
+        violated.map(|(rule, detail)| Violation {
             rule,
             subject: Subject::Call {
                 driver: instance.driver.clone(),
@@ -91,28 +91,28 @@ impl Monitor {
     }
 
     /// A call that exceeds the rate limit.
-    fn beyond_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<Broken> {
+    fn exceeds_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<Violated> {
         // A delayed call may arrive together with the next one.
-        let pace = Pace {
+        let rate_limit = RateLimit {
             burst: limit + 1,
             per_second: limit,
         };
-        let credit = self.paces.questions.entry(instance.clone()).or_default();
+        let tokens = self.rates.get_capacity_calls.entry(instance.clone()).or_default();
         let detail = || format!("the limit is {limit} calls per second");
-        (!pace.admits(credit, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
+        (!rate_limit.admits(tokens, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
     }
 
     /// A call that repeats earlier ones although nothing has happened since.
-    fn in_vain(
+    fn repeated_calls(
         &mut self,
         instance: &Instance,
         (segment, parameters): (&Segment, &Parameters),
-        often: u32,
-    ) -> Option<Broken> {
-        let asked = self.paces.in_vain.entry(instance.clone()).or_default();
-        let asked = asked.entry((parameters.clone(), segment.clone())).or_default();
-        *asked += 1;
-        let detail = || format!("{asked} calls with {parameters:?} since the last event");
-        (*asked > often).then(|| (rules::UNNECESSARY_GET_CAPACITY, detail()))
+        calls_max: u32,
+    ) -> Option<Violated> {
+        let calls = self.rates.repeated_calls.entry(instance.clone()).or_default();
+        let calls = calls.entry((parameters.clone(), segment.clone())).or_default();
+        *calls += 1;
+        let detail = || format!("{calls} calls with {parameters:?} since the last event");
+        (*calls > calls_max).then(|| (rules::UNNECESSARY_GET_CAPACITY, detail()))
     }
 }

@@ -3,23 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::world::change::Aspect;
+use crate::world::change::ChangeKind;
 use crate::world::{Change, Instance, Publisher, World};
 
 /// Maximum number of combinations. Above it any action counts as allowed.
-const MIXTURES_MAX: usize = 1024;
+const COMBINATIONS_MAX: usize = 1024;
 
 /// The changes since the last quiescence.
-pub(super) struct Lately {
+pub(super) struct RecentStates {
     /// The world at the last quiescence.
     settled: World,
-    changes: BTreeMap<Aspect, Vec<Change>>,
+    changes: BTreeMap<ChangeKind, Vec<Change>>,
 }
 
-impl Lately {
+impl RecentStates {
     /// Starts at quiescence.
     pub(super) fn since(world: &World) -> Self {
-        Lately {
+        RecentStates {
             settled: world.clone(),
             changes: BTreeMap::new(),
         }
@@ -27,7 +27,7 @@ impl Lately {
 
     /// The settings of a publisher at each moment at which it ran.
     pub(super) fn publishers<'l>(&'l self, instance: &'l Instance) -> impl Iterator<Item = &'l Publisher> {
-        let changes = self.of(Aspect::Settings).iter();
+        let changes = self.of(ChangeKind::Settings).iter();
         let changed = changes.filter_map(move |change| match change {
             Change::Publisher(of, publisher) if of == instance => publisher.as_ref(),
             _ => None,
@@ -37,25 +37,26 @@ impl Lately {
 
     /// Records a change.
     pub(super) fn add(&mut self, change: Change) {
-        self.changes.entry(change.aspect()).or_default().push(change);
+        self.changes.entry(change.kind()).or_default().push(change);
     }
 
-    fn of(&self, aspect: Aspect) -> &[Change] {
-        self.changes.get(&aspect).map_or(&[], Vec::as_slice)
+    fn of(&self, kind: ChangeKind) -> &[Change] {
+        self.changes.get(&kind).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a predicate holds in a state that a program may have seen. `aspects`: the kinds on which it depends; all others have their
+    /// Whether a predicate holds in a state that a program may have seen. `kinds`: the kinds on which it depends; all others have their
     /// current state.
-    pub(super) fn any(&self, now: &World, aspects: &[Aspect], is_so: impl Fn(&World) -> bool) -> bool {
+    pub(super) fn any(&self, now: &World, kinds: &[ChangeKind], is_so: impl Fn(&World) -> bool) -> bool {
         if is_so(now) {
             return true;
         }
-        let mut histories: Vec<(Aspect, &[Change])> = aspects.iter().map(|it| (*it, self.of(*it))).collect();
+        let mut histories: Vec<(ChangeKind, &[Change])> =
+            kinds.iter().map(|it| (*it, self.of(*it))).collect();
         histories.retain(|(_, changes)| !changes.is_empty());
-        let mixtures = histories.iter().try_fold(1_usize, |product, (_, changes)| {
+        let combinations = histories.iter().try_fold(1_usize, |product, (_, changes)| {
             product.checked_mul(changes.len() + 1)
         });
-        if mixtures.is_none_or(|mixtures| mixtures > MIXTURES_MAX) {
+        if combinations.is_none_or(|combinations| combinations > COMBINATIONS_MAX) {
             return true;
         }
         self.mixed(now, &histories, &is_so)
@@ -64,21 +65,21 @@ impl Lately {
     fn mixed(
         &self,
         world: &World,
-        histories: &[(Aspect, &[Change])],
+        histories: &[(ChangeKind, &[Change])],
         is_so: &impl Fn(&World) -> bool,
     ) -> bool {
-        let Some(((aspect, changes), rest)) = histories.split_first() else {
+        let Some(((kind, changes), rest)) = histories.split_first() else {
             return is_so(world);
         };
-        let mut mixture = world.clone();
-        mixture.take_over(*aspect, &self.settled);
+        let mut combination = world.clone();
+        combination.copy_kind(*kind, &self.settled);
         let mut later = changes.iter();
         loop {
-            if self.mixed(&mixture, rest, is_so) {
+            if self.mixed(&combination, rest, is_so) {
                 return true;
             }
             match later.next() {
-                Some(change) => mixture.apply(change.clone()),
+                Some(change) => combination.apply(change.clone()),
                 None => return false,
             }
         }
@@ -90,33 +91,33 @@ mod tests {
     use super::*;
     use crate::world::{CsiDriver, Node};
 
-    fn changed(lately: &mut Lately, world: &mut World, change: Change) {
-        lately.add(change.clone());
+    fn changed(recent: &mut RecentStates, world: &mut World, change: Change) {
+        recent.add(change.clone());
         world.apply(change);
     }
 
     #[test]
-    fn a_view_combines_one_moment_per_kind() {
+    fn a_combination_has_one_moment_per_kind() {
         let mut world = World::default();
-        let mut lately = Lately::since(&world);
+        let mut recent = RecentStates::since(&world);
         for name in ["a", "b"] {
             changed(
-                &mut lately,
+                &mut recent,
                 &mut world,
                 Change::Node(name.to_owned(), Some(Node::default())),
             );
         }
         let driver = Change::CsiDriver("d".to_owned(), Some(CsiDriver::default()));
-        changed(&mut lately, &mut world, driver);
-        let aspects = [Aspect::Nodes, Aspect::CsiDrivers];
+        changed(&mut recent, &mut world, driver);
+        let kinds = [ChangeKind::Nodes, ChangeKind::CsiDrivers];
         let sees = |nodes: usize, drivers: usize| {
-            lately.any(&world, &aspects, |world| {
+            recent.any(&world, &kinds, |world| {
                 (world.nodes.len(), world.csi_drivers.len()) == (nodes, drivers)
             })
         };
         assert!(sees(0, 1) && sees(1, 0) && sees(2, 1));
         assert!(!sees(3, 0));
         let only_b = |world: &World| world.nodes.len() == 1 && world.nodes.contains_key("b");
-        assert!(!lately.any(&world, &aspects, only_b));
+        assert!(!recent.any(&world, &kinds, only_b));
     }
 }

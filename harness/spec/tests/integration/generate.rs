@@ -3,8 +3,8 @@
 
 use capacity_spec::World;
 use capacity_spec::world::{
-    Answer, Binding, CapacityObject, Change, Claim, CsiDriver, CsiNode, Deployment, Driver, Figures,
-    Instance, NamespacedName, Node, Pod, PodVolume, Publisher, Registration, StorageClass,
+    Binding, CapacityObject, CapacityResponse, Change, Claim, CsiDriver, CsiNode, Deployment, Driver,
+    Instance, NamespacedName, Node, Pod, PodVolume, Publisher, Registration, ReportedCapacity, StorageClass,
 };
 use capacity_types::{Quantity, Segment};
 use proptest::collection::vec;
@@ -33,7 +33,7 @@ pub(crate) struct Drawn {
     nodes: Vec<DrawnNode>,
     classes: Vec<DrawnClass>,
     /// By segment and parameter. `None`: an error.
-    answers: Vec<Option<(i64, Option<i64>)>>,
+    responses: Vec<Option<(i64, Option<i64>)>>,
     objects: Vec<DrawnObject>,
     pods: Vec<Vec<(usize, i64)>>,
     is_distributed: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Drawn {
 }
 
 pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
-    let figures = (0..6_i64, option::of(0..6_i64));
+    let values = (0..6_i64, option::of(0..6_i64));
     let switches = any::<[bool; 4]>();
     (
         vec((0..2_usize, 0..2_usize, option::weighted(0.8, 0..4_usize)), 0..5),
@@ -55,7 +55,7 @@ pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
             ),
             0..4,
         ),
-        vec(option::weighted(0.9, figures), 18),
+        vec(option::weighted(0.9, values), 18),
         vec(
             (
                 0..4_usize,
@@ -69,10 +69,10 @@ pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
         vec(vec((0..4_usize, 1..7_i64), 0..3), 0..4),
         switches,
     )
-        .prop_map(|(nodes, classes, answers, objects, pods, switches)| Drawn {
+        .prop_map(|(nodes, classes, responses, objects, pods, switches)| Drawn {
             nodes,
             classes,
-            answers,
+            responses,
             objects,
             pods,
             is_distributed: switches[0],
@@ -181,15 +181,17 @@ impl Drawn {
 
     fn driver(&self) -> Driver {
         let mut driver = Driver::default();
-        let mut told = self.answers.iter();
+        let mut reported = self.responses.iter();
         for segment in segments() {
             for parameter in [false, true] {
-                let answer = match told.next().copied().flatten() {
-                    None => Answer::error(),
-                    Some((available, maximum)) => Answer::Figures(Figures { available, maximum }),
+                let response = match reported.next().copied().flatten() {
+                    None => CapacityResponse::error(),
+                    Some((available, maximum)) => {
+                        CapacityResponse::Reported(ReportedCapacity { available, maximum })
+                    }
                 };
-                let answers = driver.answers.entry(parameters(parameter)).or_default();
-                answers.insert(segment.clone(), answer);
+                let responses = driver.responses.entry(parameters(parameter)).or_default();
+                responses.insert(segment.clone(), response);
             }
         }
         driver
@@ -198,7 +200,7 @@ impl Drawn {
     fn publishers(&self) -> Vec<(Instance, Publisher)> {
         let publisher = |deployment| Publisher {
             deployment,
-            zero: self.zero,
+            zero_capacity_objects: self.zero,
             immediate: self.immediate,
             ..publisher()
         };

@@ -6,7 +6,7 @@ use crate::world::{CapacityObject, CsiDriver, NamespacedName};
 
 /// A user request to the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum UserRequest {
     /// Create a capacity object.
     Create {
         /// Its key; with `is_prefix`, the name is a prefix (`generateName`).
@@ -17,11 +17,11 @@ pub enum Order {
         object: CapacityObject,
     },
     /// Patch a capacity object. Unset fields are unchanged.
-    Change {
+    Patch {
         /// Its key. `None`: it is identified by the fields.
         key: Option<NamespacedName>,
         /// The fields.
-        fields: Fields,
+        fields: CapacityPatch,
     },
     /// Replace a capacity object.
     Replace {
@@ -44,39 +44,39 @@ pub enum Order {
 
 /// The capacity object fields of a patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields {
+pub struct CapacityPatch {
     /// `storageClassName`. `None`: not in the patch.
     pub class: Option<String>,
     /// `nodeTopology`. `None`: not in the patch.
     pub topology: Option<NodeTopology>,
     /// `capacity`.
-    pub capacity: Figure,
+    pub capacity: PatchValue,
     /// `maximumVolumeSize`.
-    pub maximum: Figure,
+    pub maximum: PatchValue,
 }
 
 /// A capacity value in a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Figure {
+pub enum PatchValue {
     /// Not in the patch.
     #[default]
-    Kept,
+    Unchanged,
     /// The new value, or unset.
     Set(Option<Quantity>),
 }
 
-impl Figure {
+impl PatchValue {
     fn or(self, before: Option<Quantity>) -> Option<Quantity> {
         match self {
-            Figure::Kept => before,
-            Figure::Set(figure) => figure,
+            PatchValue::Unchanged => before,
+            PatchValue::Set(value) => value,
         }
     }
 }
 
-impl Fields {
+impl CapacityPatch {
     /// Applies the patch to an object.
-    pub(super) fn put(&self, before: &CapacityObject) -> CapacityObject {
+    pub(super) fn apply_to(&self, before: &CapacityObject) -> CapacityObject {
         CapacityObject {
             class: self.class.clone().unwrap_or_else(|| before.class.clone()),
             topology: self.topology.clone().unwrap_or_else(|| before.topology.clone()),
@@ -87,45 +87,47 @@ impl Fields {
     }
 }
 
-impl Order {
+impl UserRequest {
     /// Whether the request may concern an object.
     fn is_about(&self, key: &NamespacedName) -> bool {
         match self {
-            Order::Create {
-                key: wanted,
+            UserRequest::Create {
+                key: requested,
                 is_prefix: true,
                 ..
-            } => key.namespace == wanted.namespace && key.name.starts_with(&wanted.name),
-            Order::Create { key: wanted, .. } | Order::Replace { key: wanted, .. } => key == wanted,
-            Order::Change { key: wanted, .. } | Order::Delete(wanted) => {
-                wanted.as_ref().is_none_or(|wanted| wanted == key)
+            } => key.namespace == requested.namespace && key.name.starts_with(&requested.name),
+            UserRequest::Create { key: requested, .. } | UserRequest::Replace { key: requested, .. } => {
+                key == requested
             }
-            Order::DeleteNamespace(namespace) => *namespace == key.namespace,
-            Order::Other => true,
-            Order::CreateDriver(..) => false,
+            UserRequest::Patch { key: requested, .. } | UserRequest::Delete(requested) => {
+                requested.as_ref().is_none_or(|requested| requested == key)
+            }
+            UserRequest::DeleteNamespace(namespace) => *namespace == key.namespace,
+            UserRequest::Other => true,
+            UserRequest::CreateDriver(..) => false,
         }
     }
 }
 
 /// The pending user requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Orders(pub(super) Vec<Order>);
+pub(super) struct UserRequests(pub(super) Vec<UserRequest>);
 
-impl Orders {
+impl UserRequests {
     /// Replaces the requests: earlier ones have been answered, except for deletions of the objects of a namespace.
-    pub(super) fn ordered(&mut self, orders: Vec<Order>) {
-        let before = std::mem::replace(&mut self.0, orders);
+    pub(super) fn replace(&mut self, requests: Vec<UserRequest>) {
+        let before = std::mem::replace(&mut self.0, requests);
         let namespaces = before.into_iter();
-        let namespaces = namespaces.filter(|order| matches!(order, Order::DeleteNamespace(_)));
+        let namespaces = namespaces.filter(|request| matches!(request, UserRequest::DeleteNamespace(_)));
         self.0.extend(namespaces);
     }
 
     /// Takes the request that wrote an object. A request without a key may match several objects.
-    pub(super) fn taken(&mut self, key: &NamespacedName) -> Option<Order> {
-        let at = self.0.iter().position(|order| order.is_about(key))?;
+    pub(super) fn take_matching(&mut self, key: &NamespacedName) -> Option<UserRequest> {
+        let at = self.0.iter().position(|request| request.is_about(key))?;
         Some(match &self.0[at] {
-            Order::Create { .. } => self.0.remove(at),
-            order => order.clone(),
+            UserRequest::Create { .. } => self.0.remove(at),
+            request => request.clone(),
         })
     }
 }

@@ -14,56 +14,56 @@ pub struct Driver {
     /// Whether it advertises GET_CAPACITY.
     pub get_capacity: bool,
     /// Responses by request parameters and segment.
-    pub answers: BTreeMap<Parameters, BTreeMap<Segment, Answer>>,
+    pub responses: BTreeMap<Parameters, BTreeMap<Segment, CapacityResponse>>,
     /// The response to all other requests.
-    pub otherwise: Answer,
+    pub default_response: CapacityResponse,
 }
 
 /// A GetCapacity response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum CapacityResponse {
     /// Capacity values.
-    Figures(Figures),
+    Reported(ReportedCapacity),
     /// An error, or no response.
     Error {
         /// Responses to equal calls since the last quiescence: a publisher may have received any of them.
-        before: BTreeSet<Figures>,
+        before: BTreeSet<ReportedCapacity>,
     },
 }
 
 /// Values of a GetCapacityResponse, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Figures {
+pub struct ReportedCapacity {
     /// `available_capacity`.
     pub available: i64,
     /// `maximum_volume_size`.
     pub maximum: Option<i64>,
 }
 
-impl Figures {
+impl ReportedCapacity {
     /// Available bytes without a maximum.
     pub const fn available(available: i64) -> Self {
-        Figures {
+        ReportedCapacity {
             available,
             maximum: None,
         }
     }
 
     /// Whether the values are valid: CSI forbids negative ones.
-    pub fn is_sound(self) -> bool {
+    pub fn is_valid(self) -> bool {
         self.available >= 0 && self.maximum.is_none_or(|maximum| maximum >= 0)
     }
 
     /// The values as stored by an API server with or without `maximumVolumeSize`.
-    pub fn kept(self, has_maximum: bool) -> Self {
-        Figures {
+    pub fn as_stored(self, has_maximum: bool) -> Self {
+        ReportedCapacity {
             maximum: self.maximum.filter(|_| has_maximum),
             ..self
         }
     }
 }
 
-impl fmt::Display for Figures {
+impl fmt::Display for ReportedCapacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "capacity {}", self.available)?;
         match self.maximum {
@@ -73,15 +73,15 @@ impl fmt::Display for Figures {
     }
 }
 
-impl Answer {
+impl CapacityResponse {
     /// Available bytes without a maximum.
     pub fn available(available: i64) -> Self {
-        Answer::Figures(Figures::available(available))
+        CapacityResponse::Reported(ReportedCapacity::available(available))
     }
 
     /// An error without earlier responses.
     pub fn error() -> Self {
-        Answer::Error {
+        CapacityResponse::Error {
             before: BTreeSet::new(),
         }
     }
@@ -91,33 +91,33 @@ impl Default for Driver {
     fn default() -> Self {
         Driver {
             get_capacity: true,
-            answers: BTreeMap::new(),
-            otherwise: Answer::available(0),
+            responses: BTreeMap::new(),
+            default_response: CapacityResponse::available(0),
         }
     }
 }
 
 impl Driver {
     /// The response for a segment and parameters.
-    pub fn answer(&self, segment: &Segment, parameters: &Parameters) -> &Answer {
-        let of_parameters = self.answers.get(parameters);
+    pub fn response(&self, segment: &Segment, parameters: &Parameters) -> &CapacityResponse {
+        let of_parameters = self.responses.get(parameters);
         of_parameters
-            .and_then(|answers| answers.get(segment))
-            .unwrap_or(&self.otherwise)
+            .and_then(|responses| responses.get(segment))
+            .unwrap_or(&self.default_response)
     }
 
     /// Whether all its responses have valid values.
-    pub(crate) fn tells_all(&self) -> bool {
-        let answers = self.answers.values().flat_map(BTreeMap::values);
-        let is_sound = |answer: &Answer| matches!(answer, Answer::Figures(figures) if figures.is_sound());
-        answers.chain([&self.otherwise]).all(is_sound)
+    pub(crate) fn reports_valid_capacity(&self) -> bool {
+        let responses = self.responses.values().flat_map(BTreeMap::values);
+        let is_valid = |response: &CapacityResponse| matches!(response, CapacityResponse::Reported(values) if values.is_valid());
+        responses.chain([&self.default_response]).all(is_valid)
     }
 
     /// Forgets the responses before errors.
     pub(crate) fn forget(&mut self) {
-        let answers = self.answers.values_mut().flat_map(BTreeMap::values_mut);
-        for answer in answers.chain([&mut self.otherwise]) {
-            if let Answer::Error { before } = answer {
+        let responses = self.responses.values_mut().flat_map(BTreeMap::values_mut);
+        for response in responses.chain([&mut self.default_response]) {
+            if let CapacityResponse::Error { before } = response {
                 before.clear();
             }
         }

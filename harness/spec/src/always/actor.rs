@@ -4,7 +4,7 @@ use crate::world::Instance;
 
 /// The originator of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
+pub enum Actor {
     /// A publisher.
     Publisher(Instance),
     /// The cleaner.
@@ -14,7 +14,7 @@ pub enum Author {
     /// The user of the cluster, who may do anything.
     User,
     /// A component that has no role here and must not call the driver.
-    Stranger,
+    Unrelated,
     /// Any other client, which may do anything.
     Other,
 }

@@ -7,11 +7,11 @@ use capacity_types::Segment;
 use crate::world::{CapacityObject, Instance, Publisher, World};
 
 /// Values by class and segment.
-pub(crate) struct Pairs<'c, T>(BTreeMap<&'c str, BTreeMap<Segment, T>>);
+pub(crate) struct ByClassAndSegment<'c, T>(BTreeMap<&'c str, BTreeMap<Segment, T>>);
 
-impl<'c, T: Default> Pairs<'c, T> {
+impl<'c, T: Default> ByClassAndSegment<'c, T> {
     pub(crate) fn new() -> Self {
-        Pairs(BTreeMap::new())
+        ByClassAndSegment(BTreeMap::new())
     }
 
     /// The value for a class and a segment, created if missing.
@@ -24,17 +24,17 @@ impl<'c, T: Default> Pairs<'c, T> {
     }
 }
 
-impl<'w> Pairs<'w, Option<&'w CapacityObject>> {
+impl<'w> ByClassAndSegment<'w, Option<&'w CapacityObject>> {
     /// The objects of a publisher by class and segment; the first one if there are duplicates.
     pub(crate) fn of(world: &'w World, instance: &Instance, publisher: &Publisher) -> Self {
-        let mut pairs = Self::new();
+        let mut objects = Self::new();
         for (key, object) in &world.objects {
             if publisher.owns(instance, key, object)
                 && let Some(segment) = object.segment()
             {
-                pairs.entry(&object.class, segment).get_or_insert(object);
+                objects.entry(&object.class, segment).get_or_insert(object);
             }
         }
-        pairs
+        objects
     }
 }

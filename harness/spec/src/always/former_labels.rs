@@ -8,12 +8,12 @@ use crate::world::{CapacityObject, Change, NamespacedName, World};
 
 /// Each object, as it was when it first had each of its label sets.
 #[derive(Debug, Default)]
-pub(super) struct Former(BTreeMap<NamespacedName, Vec<CapacityObject>>);
+pub(super) struct FormerLabels(BTreeMap<NamespacedName, Vec<CapacityObject>>);
 
-impl Former {
+impl FormerLabels {
     /// The initial objects of a history.
     pub(super) fn new(world: &World) -> Self {
-        let mut former = Former::default();
+        let mut former = FormerLabels::default();
         for (key, object) in &world.objects {
             former.put(key, object);
         }
@@ -33,9 +33,9 @@ impl Former {
     }
 
     fn put(&mut self, key: &NamespacedName, object: &CapacityObject) {
-        let ever = self.0.entry(key.clone()).or_default();
-        if ever.iter().all(|known| known.labels != object.labels) {
-            ever.push(object.clone());
+        let former = self.0.entry(key.clone()).or_default();
+        if former.iter().all(|known| known.labels != object.labels) {
+            former.push(object.clone());
         }
     }
 }

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use capacity_spec::always::{Author, Event, judge as judge_history};
+use capacity_spec::always::{Actor, Event, judge as judge_history};
 use capacity_spec::placement::{Outcome, judge as judge_pod, pending};
-use capacity_spec::volumes::{Creation, Ending};
+use capacity_spec::volumes::{CreateVolumeCall, CreateVolumeResult};
 use capacity_spec::world::{
-    Answer, CapacityObject, Change, Cleaner, Deployment, Extender, Figures, Objects, Publisher, Reservations,
+    CapacityObject, CapacityResponse, Change, Cleaner, Deployment, Extender, Objects, Publisher,
+    ReportedCapacity, Reservations,
 };
 use capacity_spec::{RULES, Rule, Violation, World, objects, rules};
 
 use super::build::{
-    CLASS, DRIVER, GI, add_pod, answer, at, by_hand, central, join, key, key_of, object, of_node, owner,
-    published, publisher,
+    CLASS, DRIVER, GI, add_pod, at, by_hand, central, join, key, key_of, object, of_node, owner, published,
+    publisher, set_response,
 };
 use super::volumes::{bound, claimed, creation, judged, made_at, set_claim};
-use super::{metrics, paces, server};
+use super::{metrics, rate_limits, server};
 
 /// The violations after a change of a good world's objects.
 fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
@@ -41,15 +42,15 @@ fn history(events: impl Fn(&World) -> Vec<Event>) -> Vec<Violation> {
 }
 
 fn wrote(name: &str, object: Option<CapacityObject>) -> Event {
-    Event::Wrote {
-        by: Author::Publisher(central()),
+    Event::ObjectWritten {
+        by: Actor::Publisher(central()),
         key: key(name),
         object,
     }
 }
 
 fn on(node: &str) -> Outcome {
-    Outcome::On(node.to_owned())
+    Outcome::ScheduledOn(node.to_owned())
 }
 
 /// Each rule with the violations of an example.
@@ -58,14 +59,14 @@ fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     cases.extend(of_placement());
     cases.extend(of_volumes());
     cases.extend(of_history());
-    cases.extend(paces::cases());
+    cases.extend(rate_limits::cases());
     cases.extend(metrics::cases());
     cases.extend(server::cases());
     cases
 }
 
 fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
-    let is_none = |_: &mut World| Answer::available(0);
+    let is_none = |_: &mut World| CapacityResponse::available(0);
     vec![
         (
             rules::MISSING,
@@ -79,13 +80,13 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
             rules::NONZERO_CAPACITY,
             objects(|world, _| {
                 let zero = is_none(world);
-                answer(world, "n1", zero);
+                set_response(world, "n1", zero);
             }),
         ),
         (
             rules::UNKNOWN_CAPACITY,
             objects(|world, stored| {
-                answer(world, "n1", Answer::error());
+                set_response(world, "n1", CapacityResponse::error());
                 stored.insert(key_of(stored, "n1"), object("n1", "11Gi"));
             }),
         ),
@@ -133,7 +134,7 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
         (
             rules::OUTLIVES_OWNER,
             objects(|world, stored| {
-                world.gone_owners.insert("u".to_owned());
+                world.deleted_owners.insert("u".to_owned());
                 let owned = CapacityObject {
                     owners: vec![owner("u")],
                     ..by_hand("n1", "10Gi")
@@ -196,19 +197,19 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
             rules::NOT_EXTENDED,
             outcome("1Gi", &on("n1"), |world| {
                 world.extenders = vec![Extender {
-                    refuses: ["n1".to_owned()].into(),
+                    rejects: ["n1".to_owned()].into(),
                     ..Extender::default()
                 }];
             }),
         ),
         (
             rules::WRONGLY_REFUSED,
-            outcome("1Gi", &Outcome::Refused, as_it_is),
+            outcome("1Gi", &Outcome::Unschedulable, as_it_is),
         ),
         (rules::UNEXPLAINED, {
             let mut world = published();
             let pod = add_pod(&mut world, "app", &["100Gi"]);
-            world.pods.get_mut(&pod).unwrap().refusal = Some("not schedulable".to_owned());
+            world.pods.get_mut(&pod).unwrap().unschedulable_message = Some("not schedulable".to_owned());
             pending(&world)
         }),
         (
@@ -221,7 +222,7 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
                 let mut other = World::default();
                 let pod = add_pod(&mut other, "app", &[]);
                 let is_there = Change::Pod(pod.clone(), Some(other.pods[&pod].clone()));
-                let placed = |node: &str| Event::Placed {
+                let placed = |node: &str| Event::PodBound {
                     pod: pod.clone(),
                     node: node.to_owned(),
                 };
@@ -232,89 +233,95 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
 }
 
 fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
-    let asked = |node: &str, ending| Event::Created(creation(node, ending));
+    let create = |node: &str, result| Event::CreateVolume(creation(node, result));
     let at_n1 = || claimed(Some("n1"));
-    let half = Creation {
+    let half = CreateVolumeCall {
         bytes: Some(GI),
-        ..creation("n1", Ending::Refused)
+        ..creation("n1", CreateVolumeResult::Failed)
     };
-    let open = [asked("n1", Ending::Undecided), asked("n2", Ending::Refused)];
+    let open = [
+        create("n1", CreateVolumeResult::Unknown),
+        create("n2", CreateVolumeResult::Failed),
+    ];
     let mut strict = at_n1();
     strict.publishers.get_mut(&central()).unwrap().strict_topology = true;
     vec![
         (rules::NOT_PROVISIONED, judged(at_n1(), [], Some(2))),
         (
             rules::SELECTED_NODE_RETAINED,
-            judged(at_n1(), [asked("n1", Ending::Exhausted)], Some(0)),
+            judged(at_n1(), [create("n1", CreateVolumeResult::Exhausted)], Some(0)),
         ),
         (
             rules::VOLUME_NOT_DELETED,
-            judged(at_n1(), [asked("n1", made_at("n1")), set_claim(None)], Some(0)),
+            judged(at_n1(), [create("n1", made_at("n1")), set_claim(None)], Some(0)),
         ),
         (
             rules::PROVISIONED_BEFORE_NODE_SELECTED,
-            judged(claimed(None), [asked("n1", Ending::Refused)], Some(0)),
+            judged(claimed(None), [create("n1", CreateVolumeResult::Failed)], Some(0)),
         ),
         (
             rules::WRONG_SIZE,
-            judged(at_n1(), [Event::Created(half)], Some(0)),
+            judged(at_n1(), [Event::CreateVolume(half)], Some(0)),
         ),
         (rules::WRONG_SOURCE, {
-            let copy = Creation {
-                is_copy: true,
-                ..creation("n1", Ending::Refused)
+            let copy = CreateVolumeCall {
+                is_clone: true,
+                ..creation("n1", CreateVolumeResult::Failed)
             };
-            judged(at_n1(), [Event::Created(copy)], Some(0))
+            judged(at_n1(), [Event::CreateVolume(copy)], Some(0))
         }),
         (
             rules::MISPLACED,
-            judged(strict, [asked("n2", made_at("n2"))], Some(0)),
+            judged(strict, [create("n2", made_at("n2"))], Some(0)),
         ),
         (rules::RETRIED_WITH_OTHER_TOPOLOGY, judged(at_n1(), open, Some(0))),
         (rules::OVERFULL, {
-            let made = Creation {
-                is_overfull: true,
+            let made = CreateVolumeCall {
+                exceeds_capacity: true,
                 ..creation("n1", made_at("n1"))
             };
-            judged(at_n1(), [Event::Created(made)], Some(0))
+            judged(at_n1(), [Event::CreateVolume(made)], Some(0))
         }),
         (
             rules::WRONG_ERROR_CODE,
             judged(
                 at_n1(),
-                [asked("n1", Ending::Broken { is_scripted: false })],
+                [create("n1", CreateVolumeResult::Internal { is_injected: false })],
                 Some(0),
             ),
         ),
         (rules::ROLLED_BACK, {
-            let made = std::iter::once(asked("n1", made_at("n1"))).chain(bound());
-            let deleted = Event::Deleted {
+            let made = std::iter::once(create("n1", made_at("n1"))).chain(bound());
+            let deleted = Event::VolumeDeleted {
                 id: "v-1".to_owned(),
-                by: Author::Publisher(central()),
+                by: Actor::Publisher(central()),
             };
             let mut world = at_n1();
             world.objects = published().objects;
             judged(
                 world,
-                made.chain([paces::asked("n1", None), Event::Quiet, deleted]),
+                made.chain([rate_limits::get_capacity("n1", None), Event::Quiescent, deleted]),
                 Some(0),
             )
         }),
         (rules::FAILURE_NOT_REPORTED, {
             let mut world = at_n1();
             world.objects = published().objects;
-            judge_history(world, [asked("n1", Ending::Refused), Event::Quiet])
+            judge_history(
+                world,
+                [create("n1", CreateVolumeResult::Failed), Event::Quiescent],
+            )
         }),
     ]
 }
 
 fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
-    let asked = |gib: i64| Event::Asked {
-        by: Author::Publisher(central()),
+    let get_capacity = |gib: i64| Event::GetCapacity {
+        by: Actor::Publisher(central()),
         driver: DRIVER.to_owned(),
         segment: at("n1"),
         parameters: [].into(),
-        answer: Some(Figures::available(gib * GI)),
+        response: Some(ReportedCapacity::available(gib * GI)),
         possible: Vec::new(),
         at: None,
     };
@@ -329,25 +336,25 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         ),
         (
             rules::CAPACITY_TOO_HIGH,
-            history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
+            history(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
         ),
         (
             rules::WRONG_ANSWER,
             history(|_| {
-                let mut event = asked(5);
-                if let Event::Asked { possible, .. } = &mut event {
-                    possible.push(Figures::available(10 * GI));
+                let mut event = get_capacity(5);
+                if let Event::GetCapacity { possible, .. } = &mut event {
+                    possible.push(ReportedCapacity::available(10 * GI));
                 }
                 vec![event]
             }),
         ),
         (
             rules::NEGATIVE_CAPACITY,
-            history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "-1")))]),
+            history(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "-1")))]),
         ),
         (
             rules::NO_OP_UPDATE,
-            history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "10240Mi")))]),
+            history(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "10240Mi")))]),
         ),
         (
             rules::UNNECESSARY_DELETE,
@@ -359,7 +366,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         ),
         (
             rules::CREATED_WITH_WRONG_LABELS,
-            history(|_| vec![asked(10), wrote("new", Some(by_hand("n1", "10Gi")))]),
+            history(|_| vec![get_capacity(10), wrote("new", Some(by_hand("n1", "10Gi")))]),
         ),
         (rules::WRITE_WHILE_DISABLED, {
             let mut world = published();
@@ -369,7 +376,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         }),
         (rules::FLAPPING, {
             let mut world = published();
-            answer(&mut world, "n1", Answer::available(0));
+            set_response(&mut world, "n1", CapacityResponse::available(0));
             world.objects.insert(key("zero"), object("n1", "0"));
             world.objects.remove(&key_of(&published().objects, "n1"));
             let zero = || Some(object("n1", "0"));
@@ -379,7 +386,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             rules::WATCH_WITHOUT_SELECTOR,
             history(|_| {
                 let other = Change::Object(key("mine"), Some(by_hand("n1", "1Gi")));
-                let sent = Event::Delivered {
+                let sent = Event::ObjectDelivered {
                     to: central(),
                     key: key("mine"),
                 };
@@ -392,7 +399,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             let nodes = vec!["n1".to_owned(), "n2".to_owned()];
             judge_history(
                 world,
-                [Event::Filtered {
+                [Event::ExtenderCalled {
                     extender: "e".to_owned(),
                     pod,
                     nodes,
@@ -402,12 +409,12 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         (
             rules::UNEXPECTED_GET_CAPACITY,
             history(|_| {
-                vec![Event::Asked {
-                    by: Author::Scheduler,
+                vec![Event::GetCapacity {
+                    by: Actor::Scheduler,
                     driver: DRIVER.to_owned(),
                     segment: at("n1"),
                     parameters: [].into(),
-                    answer: None,
+                    response: None,
                     possible: Vec::new(),
                     at: None,
                 }]

@@ -4,36 +4,39 @@ use std::collections::BTreeMap;
 
 use capacity_types::Segment;
 
-use crate::world::change::Aspect;
+use crate::world::change::ChangeKind;
 use crate::world::{CapacityObject, Change, Instance};
 
 /// Deletions since the last quiescence.
 #[derive(Default)]
-pub(super) struct Withdrawn {
-    pairs: BTreeMap<(Instance, String, Segment), Pair>,
+pub(super) struct DeletedObjects {
+    by_class_and_segment: BTreeMap<(Instance, String, Segment), DeletedObject>,
     /// Number of events that may cause a deletion followed by a recreation.
     reasons: u32,
 }
 
 /// An object that its publisher deleted.
-struct Pair {
+struct DeletedObject {
     object: CapacityObject,
     /// Number of recreations with equal values.
-    returns: u32,
+    recreations: u32,
 }
 
-impl Withdrawn {
+impl DeletedObjects {
     /// A publisher deletes an object of its own.
     pub(super) fn deleted(&mut self, by: &Instance, object: &CapacityObject) {
         let Some(segment) = object.segment() else {
             return;
         };
         let key = (by.clone(), object.class.clone(), segment);
-        let pair = self.pairs.entry(key).or_insert_with(|| Pair {
-            object: object.clone(),
-            returns: 0,
-        });
-        pair.object = object.clone();
+        let deleted = self
+            .by_class_and_segment
+            .entry(key)
+            .or_insert_with(|| DeletedObject {
+                object: object.clone(),
+                recreations: 0,
+            });
+        deleted.object = object.clone();
     }
 
     /// A publisher creates an object. Returns whether it does so without a reason.
@@ -41,26 +44,28 @@ impl Withdrawn {
         let Some(segment) = object.segment() else {
             return false;
         };
-        let pair = self.pairs.get_mut(&(by.clone(), object.class.clone(), segment));
-        let Some(pair) = pair.filter(|pair| pair.object.says_as(object)) else {
+        let deleted = self
+            .by_class_and_segment
+            .get_mut(&(by.clone(), object.class.clone(), segment));
+        let Some(deleted) = deleted.filter(|deleted| deleted.object.has_same_values(object)) else {
             return false;
         };
-        pair.returns += 1;
-        pair.returns > self.reasons
+        deleted.recreations += 1;
+        deleted.recreations > self.reasons
     }
 
     /// A change of the environment: it may cause one recreation.
     pub(super) fn changed(&mut self, change: &Change) {
-        let follows = matches!(
-            change.aspect(),
-            Aspect::Objects | Aspect::Claims | Aspect::Pods | Aspect::Volumes
+        let is_reaction = matches!(
+            change.kind(),
+            ChangeKind::Objects | ChangeKind::Claims | ChangeKind::Pods | ChangeKind::Volumes
         );
-        self.reasons += u32::from(!follows);
+        self.reasons += u32::from(!is_reaction);
     }
 
     /// GetCapacity failed, or another client changed an object: the publisher may have deleted an object, or the other of two duplicates
-    /// may be gone.
-    pub(super) fn excused(&mut self) {
+    /// may have been deleted.
+    pub(super) fn allow_recreation(&mut self) {
         self.reasons += 1;
     }
 }

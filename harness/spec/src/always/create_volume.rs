@@ -5,35 +5,35 @@ use capacity_types::Segment;
 use super::monitor::Monitor;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
-use crate::volumes::{Creation, Ending, is_for};
+use crate::volumes::{CreateVolumeCall, CreateVolumeResult, is_volume_of};
 use crate::world::capacity::bytes;
-use crate::world::change::Aspect;
+use crate::world::change::ChangeKind;
 use crate::world::{Binding, Claim, Deployment, StorageClass, World};
 
 /// The kinds of objects that a provisioner's request depends on.
-const ASPECTS: [Aspect; 5] = [
-    Aspect::Claims,
-    Aspect::Classes,
-    Aspect::Nodes,
-    Aspect::CsiNodes,
-    Aspect::Settings,
+const KINDS: [ChangeKind; 5] = [
+    ChangeKind::Claims,
+    ChangeKind::Classes,
+    ChangeKind::Nodes,
+    ChangeKind::CsiNodes,
+    ChangeKind::Settings,
 ];
 
 /// A predicate on a PVC and its class.
-type IsSo<'s> = dyn Fn(&World, &Claim, &StorageClass) -> bool + 's;
+type Predicate<'s> = dyn Fn(&World, &Claim, &StorageClass) -> bool + 's;
 
 impl Monitor {
-    pub(super) fn created(&mut self, creation: Creation) -> Vec<Violation> {
-        let wrong = self.strange_creation(&creation);
-        let violation = wrong.map(|(rule, detail)| Violation {
+    pub(super) fn create_volume(&mut self, call: CreateVolumeCall) -> Vec<Violation> {
+        let violated = self.check_create_volume(&call);
+        let violation = violated.map(|(rule, detail)| Violation {
             rule,
-            subject: Subject::Volume(creation.name.clone()),
+            subject: Subject::Volume(call.name.clone()),
             detail,
         });
-        let by = creation.by.clone();
-        self.failed(&creation);
-        self.refresh_after(&creation);
-        self.ledger.created(creation);
+        let by = call.by.clone();
+        self.record_failure(&call);
+        self.refresh_after(&call);
+        self.ledger.create_volume(call);
         if !self.world.publishers.contains_key(&by) {
             // The call was in flight when its program exited, so the response was not received.
             self.ledger.restarted(&by);
@@ -41,20 +41,20 @@ impl Monitor {
         violation.into_iter().collect()
     }
 
-    fn strange_creation(&self, creation: &Creation) -> Option<(&'static Rule, String)> {
-        if let Some(open) = self.ledger.undecided(&creation.name) {
+    fn check_create_volume(&self, call: &CreateVolumeCall) -> Option<(&'static Rule, String)> {
+        if let Some(open) = self.ledger.unknown_result(&call.name) {
             // The retry must be unchanged, whatever has changed meanwhile.
-            let is_elsewhere = open.by == creation.by && open.place != creation.place;
+            let is_elsewhere = open.by == call.by && open.preferred_segment != call.preferred_segment;
             let detail = || {
-                let (before, now) = (&open.place, &creation.place);
+                let (before, now) = (&open.preferred_segment, &call.preferred_segment);
                 format!("the earlier call requested topology {before:?}, and this one {now:?}")
             };
             return is_elsewhere.then(|| (rules::RETRIED_WITH_OTHER_TOPOLOGY, detail()));
         }
-        let any = |is_so: &IsSo<'_>| {
-            self.lately.any(&self.world, &ASPECTS, |world| {
+        let any = |is_so: &Predicate<'_>| {
+            self.recent.any(&self.world, &KINDS, |world| {
                 let claims = world.claims.values();
-                let mut own = claims.filter(|claim| is_for(&creation.name, claim));
+                let mut own = claims.filter(|claim| is_volume_of(&call.name, claim));
                 own.any(|claim| {
                     let class = world.classes.get(&claim.class);
                     class.is_some_and(|class| is_so(world, claim, class))
@@ -64,63 +64,66 @@ impl Monitor {
         if !any(&|_, _, _| true) {
             return None;
         }
-        if let (Ending::Made { id, .. }, true) = (&creation.ending, creation.is_overfull) {
+        if let (CreateVolumeResult::Created { id, .. }, true) = (&call.result, call.exceeds_capacity) {
             return Some((
                 rules::OVERFULL,
                 format!("it was created as {id}, without enough free storage"),
             ));
         }
-        if let Ending::Broken { is_scripted: false } = creation.ending {
+        if let CreateVolumeResult::Internal { is_injected: false } = call.result {
             return Some((rules::WRONG_ERROR_CODE, "the driver returned INTERNAL".to_owned()));
         }
-        if !any(&|_, claim, class| is_ready(creation, claim, class)) {
+        if !any(&|_, claim, class| is_ready(call, claim, class)) {
             let detail = format!(
                 "{:?} called CreateVolume, and no node was selected for it",
-                creation.by
+                call.by
             );
             return Some((rules::PROVISIONED_BEFORE_NODE_SELECTED, detail));
         }
-        let asked = creation.bytes.map(i128::from);
-        if !any(&|_, claim, _| claim.request.map(bytes) == asked) {
+        let requested = call.bytes.map(i128::from);
+        if !any(&|_, claim, _| claim.request.map(bytes) == requested) {
             return Some((
                 rules::WRONG_SIZE,
-                format!("CreateVolume requests {asked:?} bytes"),
+                format!("CreateVolume requests {requested:?} bytes"),
             ));
         }
-        if !any(&|_, claim, _| claim.is_copy == creation.is_copy) {
-            let detail = format!("CreateVolume requests a content source: {}", creation.is_copy);
+        if !any(&|_, claim, _| claim.is_clone == call.is_clone) {
+            let detail = format!("CreateVolume requests a content source: {}", call.is_clone);
             return Some((rules::WRONG_SOURCE, detail));
         }
         // A PVC without a node in an older state does not constrain the topology.
-        let any_ready = |is_so: &IsSo<'_>| {
-            any(&|world, claim, class| is_ready(creation, claim, class) && is_so(world, claim, class))
+        let any_ready = |is_so: &Predicate<'_>| {
+            any(&|world, claim, class| is_ready(call, claim, class) && is_so(world, claim, class))
         };
-        self.misplaced(creation, any_ready)
+        self.wrong_topology(call, any_ready)
             .map(|detail| (rules::MISPLACED, detail))
     }
 
     /// What is wrong with the requested or actual topology of a volume. `any`: whether a predicate holds for a PVC of the volume.
-    fn misplaced(&self, creation: &Creation, any: impl Fn(&IsSo<'_>) -> bool) -> Option<String> {
-        let is_for_any_node = |world: &World, claim: &Claim, class: &StorageClass| {
-            !is_for_its_node(creation, world, claim, class)
-        };
-        if creation.is_elsewhere_too && !any(&is_for_any_node) {
+    fn wrong_topology(
+        &self,
+        call: &CreateVolumeCall,
+        any: impl Fn(&Predicate<'_>) -> bool,
+    ) -> Option<String> {
+        let is_for_any_node =
+            |world: &World, claim: &Claim, class: &StorageClass| !is_for_its_node(call, world, claim, class);
+        if call.allows_other_segments && !any(&is_for_any_node) {
             return Some("the requested topology contains more than the selected node".to_owned());
         }
-        let Ending::Made { segment, .. } = &creation.ending else {
+        let CreateVolumeResult::Created { segment, .. } = &call.result else {
             return None;
         };
         let is_right = |world: &World, claim: &Claim, class: &StorageClass| {
-            may_be_in(class, segment) && is_near_enough(creation, world, claim, class, segment)
+            allows_segment(class, segment) && is_in_segment_of_node(call, world, claim, class, segment)
         };
-        let is_new = !self.ledger.has(&creation.name);
+        let is_new = !self.ledger.has(&call.name);
         (is_new && !any(&is_right)).then(|| format!("it was created in topology segment {segment:?}"))
     }
 }
 
 /// Whether the caller may create a volume for a PVC.
-fn is_ready(creation: &Creation, claim: &Claim, class: &StorageClass) -> bool {
-    match (&claim.selected_node, &creation.by.node) {
+fn is_ready(call: &CreateVolumeCall, claim: &Claim, class: &StorageClass) -> bool {
+    match (&claim.selected_node, &call.by.node) {
         (None, None) => class.binding == Binding::Immediate,
         (None, Some(_)) => false,
         (Some(_), None) => true,
@@ -129,7 +132,7 @@ fn is_ready(creation: &Creation, claim: &Claim, class: &StorageClass) -> bool {
 }
 
 /// Whether a term of `allowedTopologies` does not exclude the segment. Keys that are unknown to the driver are ignored.
-fn may_be_in(class: &StorageClass, segment: &Segment) -> bool {
+fn allows_segment(class: &StorageClass, segment: &Segment) -> bool {
     let admits =
         |(key, values): &(String, Vec<String>)| segment.get(key).is_none_or(|it| values.contains(it));
     let mut terms = class.allowed_topologies.iter();
@@ -137,29 +140,29 @@ fn may_be_in(class: &StorageClass, segment: &Segment) -> bool {
 }
 
 /// Whether a volume is in its node's segment, if the provisioner has strict topology.
-fn is_near_enough(
-    creation: &Creation,
+fn is_in_segment_of_node(
+    call: &CreateVolumeCall,
     world: &World,
     claim: &Claim,
     class: &StorageClass,
     segment: &Segment,
 ) -> bool {
-    if !is_for_its_node(creation, world, claim, class) {
+    if !is_for_its_node(call, world, claim, class) {
         return true;
     }
     // A distributed provisioner knows its own segment, a central one those of the API server.
-    let publisher = world.publishers.get(&creation.by);
+    let publisher = world.publishers.get(&call.by);
     if let Some(publisher) = publisher.filter(|it| it.deployment != Deployment::Central) {
-        return publisher.is_for(world, &creation.by, segment);
+        return publisher.is_for(world, &call.by, segment);
     }
     let node = claim.selected_node.as_ref();
-    let own = node.and_then(|name| world.segment(&creation.by.driver, name));
+    let own = node.and_then(|name| world.segment(&call.by.driver, name));
     own.is_none_or(|own| own == *segment)
 }
 
 /// Whether a volume must be in its node's segment.
-fn is_for_its_node(creation: &Creation, world: &World, claim: &Claim, class: &StorageClass) -> bool {
-    let publisher = world.publishers.get(&creation.by);
+fn is_for_its_node(call: &CreateVolumeCall, world: &World, claim: &Claim, class: &StorageClass) -> bool {
+    let publisher = world.publishers.get(&call.by);
     // A publisher's settings are constant while it runs.
     let is_strict = publisher.is_none_or(|publisher| publisher.strict_topology);
     is_strict && class.binding != Binding::Immediate && claim.selected_node.is_some()

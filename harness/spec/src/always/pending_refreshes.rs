@@ -9,13 +9,13 @@ use crate::world::Instance;
 /// Segments for which a publisher must call GetCapacity, by class, because a volume of the class was created, deleted, or failed with
 /// RESOURCE_EXHAUSTED.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Due {
+pub(super) struct PendingRefreshes {
     pub(super) by_class: BTreeMap<Instance, BTreeMap<String, BTreeSet<Segment>>>,
     /// Volumes without capacity since the last quiescence.
     failed: BTreeSet<String>,
 }
 
-impl Due {
+impl PendingRefreshes {
     /// Records that a volume failed for lack of capacity. Returns whether it was the first time. Continuous retries cause continuous calls,
     /// so there is no moment at which all calls have been made.
     pub(super) fn is_first_failure(&mut self, volume: &str) -> bool {

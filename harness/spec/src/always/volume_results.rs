@@ -1,40 +1,40 @@
 //! Failed CreateVolume calls and deleted volumes.
 
-use super::author::Author;
+use super::actor::Actor;
 use super::monitor::Monitor;
 use crate::rules;
 use crate::violation::{Subject, Violation};
-use crate::volumes::{Creation, Ending, is_for};
-use crate::world::change::Aspect;
+use crate::volumes::{CreateVolumeCall, CreateVolumeResult, is_volume_of};
+use crate::world::change::ChangeKind;
 use crate::world::{NamespacedName, Volume, World};
 
 impl Monitor {
     /// Records a failed CreateVolume call.
-    pub(super) fn failed(&mut self, creation: &Creation) {
+    pub(super) fn record_failure(&mut self, call: &CreateVolumeCall) {
         let is_failed = matches!(
-            creation.ending,
-            Ending::Exhausted | Ending::Refused | Ending::Broken { .. }
+            call.result,
+            CreateVolumeResult::Exhausted | CreateVolumeResult::Failed | CreateVolumeResult::Internal { .. }
         );
-        if !is_failed || !self.world.publishers.contains_key(&creation.by) {
+        if !is_failed || !self.world.publishers.contains_key(&call.by) {
             return;
         }
         let mut claims = self.world.claims.iter();
-        if let Some((claim, _)) = claims.find(|(_, claim)| is_for(&creation.name, claim)) {
-            let failure = self.failures.0.entry(claim.clone());
-            failure.or_insert_with(|| Some(creation.name.clone()));
+        if let Some((claim, _)) = claims.find(|(_, claim)| is_volume_of(&call.name, claim)) {
+            let failure = self.unreported_failures.0.entry(claim.clone());
+            failure.or_insert_with(|| Some(call.name.clone()));
         }
     }
 
     /// Failures without an event, if the cluster is quiescent now.
-    pub(super) fn untold_failures(&self) -> impl Iterator<Item = Violation> {
+    pub(super) fn missing_failure_events(&self) -> impl Iterator<Item = Violation> {
         let waits = |claim: &NamespacedName| {
             let claim = self.world.claims.get(claim);
             claim.is_some_and(|claim| claim.volume.is_empty() && !claim.is_deleted)
         };
-        let failures = self.failures.0.iter();
-        let untold = failures.filter_map(|(claim, volume)| Some((claim, volume.as_ref()?)));
-        let untold = untold.filter(move |(claim, _)| waits(claim));
-        untold.map(|(claim, volume)| Violation {
+        let failures = self.unreported_failures.0.iter();
+        let unreported = failures.filter_map(|(claim, volume)| Some((claim, volume.as_ref()?)));
+        let unreported = unreported.filter(move |(claim, _)| waits(claim));
+        unreported.map(|(claim, volume)| Violation {
             rule: rules::FAILURE_NOT_REPORTED,
             subject: Subject::Claim(claim.clone()),
             detail: format!("creating {volume} failed, and no event reports the error"),
@@ -42,14 +42,14 @@ impl Monitor {
     }
 
     /// What is wrong with the deletion of a volume by a program: a PVC is bound to it in every state that the program may have seen.
-    pub(super) fn deleted(&self, id: &str, by: &Author) -> Option<Violation> {
-        if *by == Author::User {
+    pub(super) fn volume_deleted(&self, id: &str, by: &Actor) -> Option<Violation> {
+        if *by == Actor::User {
             return None;
         }
         let is_free = |world: &World| !is_claimed(world, id);
         let is_right = self
-            .lately
-            .any(&self.world, &[Aspect::Claims, Aspect::Volumes], is_free);
+            .recent
+            .any(&self.world, &[ChangeKind::Claims, ChangeKind::Volumes], is_free);
         (!is_right).then(|| Violation {
             rule: rules::ROLLED_BACK,
             subject: Subject::Volume(id.to_owned()),

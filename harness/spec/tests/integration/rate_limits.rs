@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use capacity_spec::always::{Author, Event, Request, judge};
-use capacity_spec::volumes::Ending;
+use capacity_spec::always::{Actor, Event, Request, judge};
+use capacity_spec::volumes::CreateVolumeResult;
 use capacity_spec::world::{
-    Answer, Binding, Change, Deployment, Figures, Instance, Publisher, Scheduler, ShapePoint,
+    Binding, CapacityResponse, Change, Deployment, Instance, Publisher, ReportedCapacity, Scheduler,
+    ShapePoint,
 };
 use capacity_spec::{Rule, Violation, World, rules, settings};
 
 use super::build::{
-    CLASS, DRIVER, GI, answer, at, central, class, key_of, object, of_node, published, publisher,
+    CLASS, DRIVER, GI, at, central, class, key_of, object, of_node, published, publisher, set_response,
 };
 use super::volumes::{bound, claim, claim_key, creation, made_at};
 
@@ -20,35 +21,40 @@ fn moments() -> impl Iterator<Item = Duration> {
 }
 
 /// The publisher receives a response with the values that it already knows.
-pub(crate) fn asked(at_node: &str, when: Option<Duration>) -> Event {
-    asked_by(central(), at_node, when)
+pub(crate) fn get_capacity(at_node: &str, when: Option<Duration>) -> Event {
+    get_capacity_by(central(), at_node, when)
 }
 
-fn asked_by(instance: Instance, at_node: &str, when: Option<Duration>) -> Event {
-    answered(instance, at_node, Some(10), when)
+fn get_capacity_by(instance: Instance, at_node: &str, when: Option<Duration>) -> Event {
+    get_capacity_returning(instance, at_node, Some(10), when)
 }
 
 /// A GetCapacity call by a publisher. `gib` `None`: it returns an error.
-fn answered(instance: Instance, at_node: &str, gib: Option<i64>, when: Option<Duration>) -> Event {
-    Event::Asked {
-        by: Author::Publisher(instance),
+fn get_capacity_returning(
+    instance: Instance,
+    at_node: &str,
+    gib: Option<i64>,
+    when: Option<Duration>,
+) -> Event {
+    Event::GetCapacity {
+        by: Actor::Publisher(instance),
         driver: DRIVER.to_owned(),
         segment: at(at_node),
         parameters: [].into(),
-        answer: gib.map(|gib| Figures::available(gib * GI)),
+        response: gib.map(|gib| ReportedCapacity::available(gib * GI)),
         possible: Vec::new(),
         at: when,
     }
 }
 
 fn watched(when: Duration) -> Event {
-    Event::Requested(Request {
-        by: Author::Scheduler,
+    Event::ApiRequested(Request {
+        by: Actor::Scheduler,
         client: "scheduler".into(),
         verb: "watch".to_owned(),
         resource: "nodes".to_owned(),
         namespace: None,
-        is_answered: true,
+        is_successful: true,
         at: when,
     })
 }
@@ -99,15 +105,15 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
         ),
         (
             rules::GET_CAPACITY_RATE,
-            judge(limited(5), moments().map(|when| asked("n1", Some(when)))),
+            judge(limited(5), moments().map(|when| get_capacity("n1", Some(when)))),
         ),
         (
             rules::UNNECESSARY_GET_CAPACITY,
-            judge(unpolled(), (0..4).map(|_| asked("n1", None))),
+            judge(unpolled(), (0..4).map(|_| get_capacity("n1", None))),
         ),
         (rules::CAPACITY_NOT_REFRESHED, {
-            let made = Event::Created(creation("n1", made_at("n1")));
-            let history = std::iter::once(made).chain(bound()).chain([Event::Quiet]);
+            let made = Event::CreateVolume(creation("n1", made_at("n1")));
+            let history = std::iter::once(made).chain(bound()).chain([Event::Quiescent]);
             judge(claimed(), history)
         }),
         (
@@ -125,22 +131,25 @@ fn broken(world: World, events: impl IntoIterator<Item = Event>) -> Vec<&'static
 fn clients_below_the_rate_limit_have_no_violations() {
     let slowly = |step: u64| Duration::from_millis(250 * step);
     assert_eq!(broken(published(), (0..1000).map(slowly).map(watched)), [""; 0]);
-    let questions = (0..1000).map(|step| asked("n1", Some(slowly(step))));
-    assert_eq!(broken(limited(5), questions), [""; 0]);
+    let calls = (0..1000).map(|step| get_capacity("n1", Some(slowly(step))));
+    assert_eq!(broken(limited(5), calls), [""; 0]);
     // The start times of calls are unknown if the driver delays them.
-    assert_eq!(broken(limited(5), (0..1000).map(|_| asked("n1", None))), [""; 0]);
+    assert_eq!(
+        broken(limited(5), (0..1000).map(|_| get_capacity("n1", None))),
+        [""; 0]
+    );
     // No rate limit.
-    let questions = moments().map(|when| asked("n1", Some(when)));
-    assert_eq!(broken(published(), questions), [""; 0]);
+    let calls = moments().map(|when| get_capacity("n1", Some(when)));
+    assert_eq!(broken(published(), calls), [""; 0]);
 }
 
 #[test]
 fn a_publisher_without_polling_may_call_get_capacity_after_any_event() {
     let news = || Event::Changed(Change::Class("other".to_owned(), Some(class())));
-    let history = (0..100).flat_map(|_| [news(), asked("n1", None)]);
+    let history = (0..100).flat_map(|_| [news(), get_capacity("n1", None)]);
     assert_eq!(broken(unpolled(), history), [""; 0]);
     // A failed call may be repeated.
-    let failed = (0..100).map(|_| answered(central(), "n1", None, None));
+    let failed = (0..100).map(|_| get_capacity_returning(central(), "n1", None, None));
     assert_eq!(broken(unpolled(), failed), [""; 0]);
     // With Immediate binding a distributed instance calls GetCapacity before it provisions.
     let mut world = unpolled();
@@ -152,30 +161,30 @@ fn a_publisher_without_polling_may_call_get_capacity_after_any_event() {
         ..publisher()
     };
     world.publishers = [(instance.clone(), publisher)].into();
-    let history = (0..100).map(|_| asked_by(instance.clone(), "n1", None));
+    let history = (0..100).map(|_| get_capacity_by(instance.clone(), "n1", None));
     assert!(!broken(world, history).contains(&rules::UNNECESSARY_GET_CAPACITY.id));
 }
 
 #[test]
 fn a_volume_requires_a_refresh_of_the_affected_segments() {
     let ends = |ending, then: Vec<Event>| {
-        let created = Event::Created(creation("n1", ending));
+        let created = Event::CreateVolume(creation("n1", ending));
         let history = std::iter::once(created).chain(bound()).chain(then);
-        broken(claimed(), history.chain([Event::Quiet]))
+        broken(claimed(), history.chain([Event::Quiescent]))
     };
     let made = || made_at("n1");
-    assert_eq!(ends(made(), vec![asked("n1", None)]), [""; 0]);
+    assert_eq!(ends(made(), vec![get_capacity("n1", None)]), [""; 0]);
     assert_eq!(
-        ends(made(), vec![asked("n2", None)]),
+        ends(made(), vec![get_capacity("n2", None)]),
         ["volumes/capacity-not-refreshed"]
     );
     // A caller that did not receive the response does not know the volume.
-    let untold = Ending::Made {
+    let not_received = CreateVolumeResult::Created {
         id: "v-1".to_owned(),
         segment: at("n1"),
-        is_told: false,
+        is_received: false,
     };
-    assert_eq!(ends(untold, vec![]), [""; 0]);
+    assert_eq!(ends(not_received, vec![]), [""; 0]);
     // A restarted publisher polls everything; a stopped one polls nothing.
     assert_eq!(
         ends(made(), vec![Event::Changed(Change::Publisher(central(), None))]),
@@ -185,21 +194,27 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
     let gone = Event::Changed(Change::Class(CLASS.to_owned(), None));
     assert!(!ends(made(), vec![gone]).contains(&"volumes/capacity-not-refreshed"));
     // A deleted volume frees capacity.
-    let deleted = Event::Deleted {
+    let deleted = Event::VolumeDeleted {
         id: "v-1".to_owned(),
-        by: Author::Publisher(central()),
+        by: Actor::Publisher(central()),
     };
-    let mut history = vec![Event::Created(creation("n1", made()))];
+    let mut history = vec![Event::CreateVolume(creation("n1", made()))];
     history.extend(bound());
     let unclaimed = Event::Changed(Change::Claim(claim_key(), None));
-    history.extend([asked("n1", None), Event::Quiet, unclaimed, deleted, Event::Quiet]);
+    history.extend([
+        get_capacity("n1", None),
+        Event::Quiescent,
+        unclaimed,
+        deleted,
+        Event::Quiescent,
+    ]);
     // The volume was accessible from every node.
     assert_eq!(
         broken(claimed(), history.clone()),
         ["volumes/capacity-not-refreshed"; 2]
     );
     let quiet = history.pop();
-    history.extend([asked("n1", None), asked("n2", None)]);
+    history.extend([get_capacity("n1", None), get_capacity("n2", None)]);
     history.extend(quiet);
     assert_eq!(broken(claimed(), history), [""; 0]);
 }
@@ -207,18 +222,22 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
 #[test]
 fn a_publisher_without_polling_may_publish_the_last_response() {
     let mut world = unpolled();
-    answer(&mut world, "n1", Answer::available(7 * GI));
+    set_response(&mut world, "n1", CapacityResponse::available(7 * GI));
     let n1 = key_of(&world.objects, "n1");
     let history = |gib: i64, published: &str| {
-        let wrote = Event::Wrote {
-            by: Author::Publisher(central()),
+        let wrote = Event::ObjectWritten {
+            by: Actor::Publisher(central()),
             key: n1.clone(),
             object: Some(object("n1", published)),
         };
-        [answered(central(), "n1", Some(gib), None), wrote, Event::Quiet]
+        [
+            get_capacity_returning(central(), "n1", Some(gib), None),
+            wrote,
+            Event::Quiescent,
+        ]
     };
     // The old capacity may remain, and a later response may be published.
-    assert_eq!(broken(world.clone(), [Event::Quiet]), [""; 0]);
+    assert_eq!(broken(world.clone(), [Event::Quiescent]), [""; 0]);
     assert_eq!(broken(world.clone(), history(8, "8Gi")), [""; 0]);
     assert_eq!(broken(world, history(10, "9Gi")), ["objects/wrong-capacity"]);
 }
@@ -235,7 +254,7 @@ fn programs_with_valid_settings_may_run() {
     let mut world = published();
     assert_eq!(settings::judge(&world, true), []);
     let publisher = world.publishers.get_mut(&central()).unwrap();
-    publisher.is_told_its_namespace = false;
+    publisher.has_namespace = false;
     assert_eq!(
         settings::judge(&world, true)[0].rule,
         rules::INVALID_SETTING_ACCEPTED

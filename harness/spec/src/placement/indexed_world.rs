@@ -11,19 +11,19 @@ use crate::world::{CapacityObject, Claim, NamespacedName, Node, PodVolume, Volum
 type Used<'w> = BTreeMap<&'w str, BTreeSet<&'w str>>;
 
 /// A world indexed for decisions about pods.
-pub struct View<'w> {
+pub struct IndexedWorld<'w> {
     pub(super) world: &'w World,
     /// Capacity objects by class.
     objects: BTreeMap<&'w str, ByLabel<'w, &'w CapacityObject>>,
     /// Volumes by class and ascending size.
     volumes: BTreeMap<&'w str, ByLabel<'w, (&'w str, &'w Volume)>>,
     /// Volumes by the PVC in `claimRef`, sorted by name.
-    meant: BTreeMap<&'w NamespacedName, Vec<(&'w str, &'w Volume)>>,
+    reserved: BTreeMap<&'w NamespacedName, Vec<(&'w str, &'w Volume)>>,
     /// Volumes used by pods on nodes that have a limit.
     used: BTreeMap<&'w str, Used<'w>>,
 }
 
-impl<'w> View<'w> {
+impl<'w> IndexedWorld<'w> {
     /// Indexes a world.
     pub fn new(world: &'w World) -> Self {
         let mut objects: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -39,10 +39,10 @@ impl<'w> View<'w> {
             let of_class = volumes.entry(volume.class.as_str()).or_default();
             of_class.push(((name.as_str(), volume), label.into_iter().collect()));
         }
-        let mut meant: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut reserved: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (name, volume) in &world.volumes {
             if let Some(reference) = &volume.claim {
-                meant
+                reserved
                     .entry(&reference.claim)
                     .or_default()
                     .push((name.as_str(), volume));
@@ -50,7 +50,7 @@ impl<'w> View<'w> {
         }
         Self {
             world,
-            meant,
+            reserved,
             objects: arranged(objects),
             volumes: arranged(volumes),
             used: used(world),
@@ -83,8 +83,8 @@ impl<'w> View<'w> {
     }
 
     /// The volumes whose `claimRef` is this PVC.
-    pub(super) fn meant_for(&self, claim: &NamespacedName) -> impl Iterator<Item = (&'w str, &'w Volume)> {
-        self.meant
+    pub(super) fn reserved_for(&self, claim: &NamespacedName) -> impl Iterator<Item = (&'w str, &'w Volume)> {
+        self.reserved
             .get(claim)
             .map(Vec::as_slice)
             .unwrap_or_default()

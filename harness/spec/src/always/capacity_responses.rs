@@ -1,0 +1,103 @@
+//! GetCapacity responses: all, and those since the last quiescence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_types::Segment;
+
+use crate::world::{CapacityResponse, Driver, Parameters, ReportedCapacity};
+
+/// Responses by driver, parameters and segment.
+#[derive(Default)]
+pub(super) struct CapacityResponses(BTreeMap<String, BTreeMap<Parameters, BTreeMap<Segment, CallResponses>>>);
+
+/// The responses to equal calls.
+#[derive(Default)]
+struct CallResponses {
+    /// The maximum of all responses.
+    maximum_reported: ReportedCapacity,
+    /// All responses since the last quiescence.
+    recent: BTreeSet<ReportedCapacity>,
+}
+
+impl CapacityResponses {
+    /// Records a response.
+    pub(super) fn add(
+        &mut self,
+        driver: &str,
+        parameters: Parameters,
+        segment: Segment,
+        values: ReportedCapacity,
+    ) {
+        let of_driver = self.0.entry(driver.to_owned()).or_default();
+        let responses = of_driver
+            .entry(parameters)
+            .or_default()
+            .entry(segment)
+            .or_default();
+        responses.maximum_reported.available = responses.maximum_reported.available.max(values.available);
+        responses.maximum_reported.maximum = responses.maximum_reported.maximum.max(values.maximum);
+        responses.recent.insert(values);
+    }
+
+    /// The maximum of all responses.
+    pub(super) fn maximum_reported(
+        &self,
+        driver: &str,
+        parameters: &Parameters,
+        segment: &Segment,
+    ) -> Option<&ReportedCapacity> {
+        Some(&self.responses(driver, parameters, segment)?.maximum_reported)
+    }
+
+    fn responses(&self, driver: &str, parameters: &Parameters, segment: &Segment) -> Option<&CallResponses> {
+        self.0.get(driver)?.get(parameters)?.get(segment)
+    }
+
+    /// The responses since the last quiescence.
+    pub(super) fn recent(
+        &self,
+        driver: &str,
+        parameters: &Parameters,
+        segment: &Segment,
+    ) -> impl Iterator<Item = &ReportedCapacity> {
+        let responses = self.responses(driver, parameters, segment);
+        responses.into_iter().flat_map(|responses| &responses.recent)
+    }
+
+    /// Adds the recent responses for a segment to those drivers that return an error now. The parameters may differ, because a class may
+    /// have been recreated.
+    pub(super) fn add_to_failing_drivers(&self, drivers: &mut BTreeMap<String, Driver>) {
+        for (name, by_parameters) in &self.0 {
+            let mut by_segment: BTreeMap<&Segment, BTreeSet<ReportedCapacity>> = BTreeMap::new();
+            for (segment, responses) in by_parameters.values().flatten() {
+                by_segment.entry(segment).or_default().extend(&responses.recent);
+            }
+            let Some(driver) = drivers.get_mut(name) else {
+                continue;
+            };
+            if let CapacityResponse::Error { before } = &mut driver.default_response {
+                before.extend(by_segment.values().flatten());
+            }
+            let known = driver.responses.values_mut().flatten();
+            for (segment, response) in known {
+                // An invalid response counts as an error.
+                if matches!(response, CapacityResponse::Reported(values) if !values.is_valid()) {
+                    *response = CapacityResponse::error();
+                }
+                if let (CapacityResponse::Error { before }, Some(recent)) =
+                    (response, by_segment.get(segment))
+                {
+                    before.extend(recent);
+                }
+            }
+        }
+    }
+
+    /// Resets the recent responses at quiescence.
+    pub(super) fn forget(&mut self) {
+        let responses = self.0.values_mut().flat_map(BTreeMap::values_mut);
+        responses
+            .flatten()
+            .for_each(|(_, responses)| responses.recent.clear());
+    }
+}

@@ -1,0 +1,70 @@
+//! Rate limiters and counters for programs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use capacity_types::Segment;
+
+use super::event::Event;
+use crate::world::{Instance, Parameters};
+
+/// A rate limit: burst, and then a number per second.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RateLimit {
+    pub(super) burst: u32,
+    pub(super) per_second: u32,
+}
+
+/// The state of a rate limit, as time: each use costs the interval between uses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tokens {
+    left: Duration,
+    at: Duration,
+}
+
+impl RateLimit {
+    /// Whether the limit admits another use at this time.
+    pub(super) fn admits(self, tokens: &mut Option<Tokens>, at: Duration) -> bool {
+        let cost = Duration::from_secs(1) / self.per_second.max(1);
+        let full = cost * self.burst;
+        let tokens = tokens.get_or_insert(Tokens { left: full, at });
+        let earned = at.saturating_sub(tokens.at);
+        tokens.left = full.min(tokens.left + earned);
+        tokens.at = at;
+        let after = tokens.left.checked_sub(cost);
+        tokens.left = after.unwrap_or_default();
+        after.is_some()
+    }
+}
+
+/// Usage counters.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RateCounters {
+    /// By client, resource and namespace.
+    pub(super) watches: BTreeMap<(Arc<str>, String, Option<String>), Option<Tokens>>,
+    /// GetCapacity calls.
+    pub(super) get_capacity_calls: BTreeMap<Instance, Option<Tokens>>,
+    /// Number of calls of a publisher with equal arguments since the last relevant event.
+    pub(super) repeated_calls: BTreeMap<Instance, BTreeMap<(Parameters, Segment), u32>>,
+}
+
+impl RateCounters {
+    /// Records an event: most events are a reason to call GetCapacity.
+    pub(super) fn record(&mut self, event: &Event) {
+        let is_no_reason = match event {
+            Event::GetCapacity { response, .. } => response.is_some(),
+            Event::ApiRequested(request) => request.is_successful,
+            Event::ObjectDelivered { .. } | Event::LeaseHeld(_) | Event::Quiescent => true,
+            _ => false,
+        };
+        if !is_no_reason {
+            self.repeated_calls.clear();
+        }
+    }
+
+    /// A publisher starts or stops.
+    pub(super) fn restarted(&mut self, instance: &Instance) {
+        self.get_capacity_calls.remove(instance);
+    }
+}

@@ -1,0 +1,207 @@
+//! User requests compared with the API server's results: it stores what is requested, rejects invalid objects, and writes nothing else.
+
+use super::monitor::Monitor;
+use super::user_request::UserRequest;
+use crate::rules::{self, Rule};
+use crate::violation::{Subject, Violation};
+use crate::world::{CapacityObject, CsiDriver, NamespacedName, Objects};
+
+/// HTTP status for invalid objects, and for a replacement of an outdated version.
+const UNPROCESSABLE: u16 = 422;
+const CONFLICT: u16 = 409;
+
+/// Maximum length of an object name.
+const NAME_MAX: usize = 253;
+
+impl UserRequest {
+    /// Why the API server must reject the request in any state. `None`: it is valid (KEP-1472, "API").
+    fn invalid_reason(&self, objects: &Objects) -> Option<&'static str> {
+        match self {
+            UserRequest::Create { key, object, .. } => invalid_object_reason(&key.name, object),
+            UserRequest::Patch {
+                key: Some(key),
+                fields,
+            } => {
+                let before = objects.get(key)?;
+                let after = fields.apply_to(before);
+                immutable_field_reason(before, &after).or_else(|| invalid_object_reason(&key.name, &after))
+            }
+            UserRequest::Replace { is_stale: true, .. } => Some("its resourceVersion is outdated"),
+            UserRequest::Replace { key, object, .. } => match objects.get(key) {
+                None => Some("the object to be replaced does not exist"),
+                Some(before) => immutable_field_reason(before, object)
+                    .or_else(|| invalid_object_reason(&key.name, object)),
+            },
+            UserRequest::Patch { key: None, .. }
+            | UserRequest::Delete(_)
+            | UserRequest::DeleteNamespace(_)
+            | UserRequest::CreateDriver(..)
+            | UserRequest::Other => None,
+        }
+    }
+}
+
+/// Why a change is invalid (immutable fields).
+fn immutable_field_reason(before: &CapacityObject, after: &CapacityObject) -> Option<&'static str> {
+    let is_changed = (&after.class, &after.topology) != (&before.class, &before.topology);
+    is_changed.then_some("class and topology of an object cannot be changed")
+}
+
+/// Why an object is invalid.
+fn invalid_object_reason(name: &str, object: &CapacityObject) -> Option<&'static str> {
+    let is_negative = object.capacity.is_some_and(|capacity| capacity.nanos() < 0);
+    match () {
+        () if !is_subdomain(name.trim_end_matches('-')) => Some("its name is not a DNS subdomain (RFC 1123)"),
+        () if !is_subdomain(&object.class) => Some("its class is not a DNS subdomain (RFC 1123)"),
+        () if is_negative => Some("its capacity is negative"),
+        () => None,
+    }
+}
+
+/// Whether a text is a DNS subdomain (RFC 1123).
+fn is_subdomain(text: &str) -> bool {
+    let is_alphanumeric = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        bytes
+            .iter()
+            .all(|letter| is_alphanumeric(*letter) || *letter == b'-')
+            && bytes.first().is_some_and(|first| is_alphanumeric(*first))
+            && bytes.last().is_some_and(|last| is_alphanumeric(*last))
+    };
+    text.len() <= NAME_MAX && text.split('.').all(is_label)
+}
+
+impl Monitor {
+    /// Checks a capacity object that the user's request has written.
+    pub(super) fn stored(
+        &mut self,
+        key: &NamespacedName,
+        object: Option<&CapacityObject>,
+    ) -> Option<Violation> {
+        let objects = &self.world.objects;
+        let invalid = |reason: &str| (rules::INVALID_ACCEPTED, reason.to_owned());
+        let another = || {
+            (
+                rules::NOT_AS_WRITTEN,
+                "the request contained another object".to_owned(),
+            )
+        };
+        let wrong = match (
+            self.user_requests.take_matching(key),
+            self.user_requests.0.first(),
+        ) {
+            (Some(request), _) => {
+                let reason = request.invalid_reason(objects).map(invalid);
+                reason.or_else(|| self.is_other(&request, key, object))
+            }
+            (None, Some(UserRequest::DeleteNamespace(_)) | None) => Some((
+                rules::UNREQUESTED_CHANGE,
+                "no request preceded the change".to_owned(),
+            )),
+            (None, Some(request)) => Some(request.invalid_reason(objects).map_or_else(another, invalid)),
+        };
+        wrong.map(|wrong| violation(wrong, key))
+    }
+
+    /// How the stored object differs from the request.
+    fn is_other(
+        &self,
+        request: &UserRequest,
+        key: &NamespacedName,
+        object: Option<&CapacityObject>,
+    ) -> Option<(&'static Rule, String)> {
+        let existing = self.world.objects.get(key);
+        let requested = match (request, existing) {
+            (UserRequest::Create { object, .. }, None) => Some(self.as_served(object)),
+            (UserRequest::Patch { fields, .. }, Some(before)) => {
+                Some(self.as_served(&fields.apply_to(before)))
+            }
+            (UserRequest::Replace { object, .. }, Some(_)) => Some(self.as_served(object)),
+            (UserRequest::Delete(_) | UserRequest::DeleteNamespace(_), Some(_)) => None,
+            (UserRequest::Other, _) => return None,
+            _ => return Some((rules::NOT_AS_WRITTEN, "the request was different".to_owned())),
+        };
+        let describe =
+            |object: &CapacityObject| format!("class {} with {}", object.class, object.values_text());
+        match (requested, object) {
+            (Some(requested), Some(object)) if is_same(&requested, object) => None,
+            (None, None) => None,
+            (requested, object) => {
+                let [requested, is] =
+                    [requested.as_ref(), object].map(|it| it.map_or("nothing".to_owned(), describe));
+                let detail = format!("the request contained {requested}, and the stored object has {is}");
+                Some((rules::NOT_AS_WRITTEN, detail))
+            }
+        }
+    }
+
+    /// An object as a server of this release returns it.
+    fn as_served(&self, object: &CapacityObject) -> CapacityObject {
+        let has_maximum = self.world.api.release.has_maximum();
+        CapacityObject {
+            maximum: object.maximum.filter(|_| has_maximum),
+            ..object.clone()
+        }
+    }
+
+    /// Checks a rejection of the user's request with this status.
+    pub(super) fn user_request_rejected(&self, code: u16) -> Option<Violation> {
+        let request = self.user_requests.0.first()?;
+        let (key, is_unexpected) = match request {
+            UserRequest::Create { key, .. } => (key.clone(), code == UNPROCESSABLE),
+            UserRequest::Replace { key, .. } => (key.clone(), code == UNPROCESSABLE || code == CONFLICT),
+            UserRequest::Patch { key, .. } => (key.clone().unwrap_or_default(), code == UNPROCESSABLE),
+            UserRequest::Delete(_)
+            | UserRequest::DeleteNamespace(_)
+            | UserRequest::CreateDriver(..)
+            | UserRequest::Other => {
+                return None;
+            }
+        };
+        let is_wrong = is_unexpected && request.invalid_reason(&self.world.objects).is_none();
+        let why = || format!("the API server returned {code} for a valid request");
+        is_wrong.then(|| violation((rules::VALID_REFUSED, why()), &key))
+    }
+
+    /// Checks a CSIDriver that the user's request has created.
+    pub(super) fn stored_driver(&mut self, name: &str, stored: &CsiDriver) -> Option<Violation> {
+        let is_it = |request: &UserRequest| matches!(request, UserRequest::CreateDriver(of, _) if of == name);
+        let at = self.user_requests.0.iter().position(is_it)?;
+        let UserRequest::CreateDriver(_, requested) = self.user_requests.0.remove(at) else {
+            return None;
+        };
+        let is_other = self.world.api.stores_storage_capacity() && requested != *stored;
+        is_other.then(|| Violation {
+            rule: rules::NOT_AS_WRITTEN,
+            subject: Subject::Request("csidrivers".to_owned()),
+            detail: format!("the request contained {requested:?}, and the stored object is {stored:?}"),
+        })
+    }
+
+    /// Checks that all requested initial objects of a case exist.
+    pub(super) fn missing_initial_objects(&mut self) -> Vec<Violation> {
+        let requests = std::mem::take(&mut self.user_requests.0).into_iter();
+        let missing = requests.filter_map(|request| match request {
+            UserRequest::Create { key, .. } => Some(key),
+            _ => None,
+        });
+        let why = || "the object was not created".to_owned();
+        missing
+            .map(|key| violation((rules::NOT_AS_WRITTEN, why()), &key))
+            .collect()
+    }
+}
+
+/// Whether two objects have equal user-written fields.
+fn is_same(one: &CapacityObject, other: &CapacityObject) -> bool {
+    one.has_same_values(other) && (&one.class, &one.topology) == (&other.class, &other.topology)
+}
+
+fn violation((rule, detail): (&'static Rule, String), key: &NamespacedName) -> Violation {
+    Violation {
+        rule,
+        subject: Subject::Object(key.clone()),
+        detail,
+    }
+}

@@ -1,0 +1,212 @@
+//! The object that must, or may, be published for a class and segment.
+
+use std::collections::BTreeSet;
+
+use capacity_types::Segment;
+
+use crate::rules::Unspecified;
+use crate::world::{
+    Binding, CapacityResponse, Deployment, Driver, Instance, Parameters, Publisher, ReportedCapacity,
+    StorageClass, World,
+};
+
+/// The object that must be published for a class and segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DesiredState {
+    /// One object with these values.
+    Present(ReportedCapacity),
+    /// One object with these values, or with those that it had before.
+    Stale(ReportedCapacity),
+    /// One object with one of these values or none, or no object. The choice is open.
+    Optional {
+        /// The allowed values.
+        values: BTreeSet<ReportedCapacity>,
+        /// Whether the object may be unchanged.
+        as_before: bool,
+        /// Why the choice is open.
+        unspecified: Unspecified,
+    },
+}
+
+impl DesiredState {
+    /// Why the choice is open. `None` if there is no choice.
+    pub fn unspecified(&self) -> Option<Unspecified> {
+        match self {
+            DesiredState::Present(_) => None,
+            DesiredState::Stale(_) => Some(Unspecified::WithoutPolling),
+            DesiredState::Optional { unspecified, .. } => Some(*unspecified),
+        }
+    }
+}
+
+/// The desired state of an object, with its class and segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DesiredObject<'w> {
+    /// The class.
+    pub class: &'w str,
+    /// The segment.
+    pub segment: &'w Segment,
+    /// Whether the object must or may exist, and with which values.
+    pub state: DesiredState,
+}
+
+/// The objects that one publisher must publish.
+pub struct DesiredObjects<'w> {
+    world: &'w World,
+    publisher: &'w Publisher,
+    /// StorageClasses of the driver, sorted by name.
+    classes: Vec<(&'w str, &'w StorageClass)>,
+    segments: BTreeSet<Segment>,
+    /// The driver plugin. `None`: unknown, so it returns no responses.
+    driver: Option<&'w Driver>,
+}
+
+impl<'w> DesiredObjects<'w> {
+    /// For a publisher of this world.
+    pub fn of(world: &'w World, instance: &'w Instance, publisher: &'w Publisher) -> Self {
+        let classes = world.classes.iter();
+        let own = classes.filter(|(_, class)| class.provisioner == instance.driver);
+        Self {
+            world,
+            publisher,
+            classes: own.map(|(name, class)| (name.as_str(), class)).collect(),
+            segments: segments(world, instance, publisher),
+            driver: world.drivers.get(&instance.driver),
+        }
+    }
+
+    /// Whether the driver lacks GET_CAPACITY, so that nothing is published.
+    pub fn lacks_get_capacity(&self) -> bool {
+        self.driver.is_some_and(|driver| !driver.get_capacity)
+    }
+
+    /// Whether an object for a class and segment may exist at all.
+    pub fn has(&self, class: &str, segment: &Segment) -> bool {
+        self.class(class).is_some() && self.segments.contains(segment)
+    }
+
+    /// The segments for which it publishes.
+    pub fn segments(&self) -> &BTreeSet<Segment> {
+        &self.segments
+    }
+
+    /// A StorageClass of its driver.
+    pub fn class(&self, name: &str) -> Option<&'w StorageClass> {
+        let at = self.classes.binary_search_by_key(&name, |(own, _)| own).ok()?;
+        Some(self.classes[at].1)
+    }
+
+    /// All desired objects, sorted by class and segment.
+    pub fn all(&self) -> impl Iterator<Item = DesiredObject<'_>> {
+        self.classes.iter().flat_map(move |(name, class)| {
+            let parameters = class.driver_parameters();
+            self.segments.iter().map(move |segment| DesiredObject {
+                class: name,
+                segment,
+                state: self.state(class, segment, self.response(segment, &parameters)),
+            })
+        })
+    }
+
+    /// The desired state for a class and segment. `None`: no object may exist.
+    pub fn state_for(&self, class: &str, segment: &Segment) -> Option<DesiredState> {
+        let class = self.class(class).filter(|_| self.segments.contains(segment))?;
+        let response = self.response(segment, &class.driver_parameters());
+        Some(self.state(class, segment, response))
+    }
+
+    /// Whether the object may be absent. While GetCapacity fails, a publisher that does not withdraw objects must retain it.
+    pub(crate) fn may_be_absent(&self, class: &str, segment: &Segment) -> bool {
+        let must_retain =
+            !self.publisher.deletes_unknown_capacity && self.driver_with_get_capacity().is_some();
+        let is_open = |class| self.optional_reason(class, segment).is_some();
+        match self.state_for(class, segment) {
+            None => true,
+            Some(DesiredState::Present(_) | DesiredState::Stale(_)) => false,
+            Some(state) if state.unspecified() == Some(Unspecified::RetainOrDelete) => {
+                !must_retain || self.class(class).is_none_or(is_open)
+            }
+            Some(DesiredState::Optional { .. }) => true,
+        }
+    }
+
+    fn response(&self, segment: &Segment, parameters: &Parameters) -> Option<&'w CapacityResponse> {
+        Some(self.driver_with_get_capacity()?.response(segment, parameters))
+    }
+
+    /// The driver plugin, if GetCapacity may be called.
+    fn driver_with_get_capacity(&self) -> Option<&'w Driver> {
+        self.driver.filter(|driver| driver.get_capacity)
+    }
+
+    fn state(
+        &self,
+        class: &StorageClass,
+        segment: &Segment,
+        response: Option<&CapacityResponse>,
+    ) -> DesiredState {
+        let has_maximum = self.world.api.release.has_maximum();
+        let unknown = |values: BTreeSet<ReportedCapacity>, may_retain: bool| DesiredState::Optional {
+            values: if may_retain { values } else { BTreeSet::new() },
+            as_before: may_retain,
+            unspecified: Unspecified::RetainOrDelete,
+        };
+        // A publisher without polling may not have noticed the error.
+        let may_retain = !self.publisher.deletes_unknown_capacity || !self.publisher.polls;
+        let values = match response {
+            // CSI: GetCapacity must not be called on a driver without GET_CAPACITY.
+            None => return unknown(BTreeSet::new(), true),
+            Some(CapacityResponse::Error { before }) => {
+                let valid = before.iter().filter(|values| values.is_valid());
+                // The earlier object may have been written to a server that dropped the maximum.
+                let stored =
+                    |values: &ReportedCapacity| [values.as_stored(false), values.as_stored(has_maximum)];
+                return unknown(valid.flat_map(stored).collect(), may_retain);
+            }
+            Some(CapacityResponse::Reported(values)) if !values.is_valid() => {
+                return unknown(BTreeSet::new(), may_retain);
+            }
+            Some(CapacityResponse::Reported(values)) => values.as_stored(has_maximum),
+        };
+        match self.unspecified_choice(class, segment, values) {
+            Some(unspecified) => DesiredState::Optional {
+                values: BTreeSet::from([values]),
+                as_before: !self.publisher.polls,
+                unspecified,
+            },
+            None if !self.publisher.polls => DesiredState::Stale(values),
+            None => DesiredState::Present(values),
+        }
+    }
+
+    /// Why an object is optional.
+    fn unspecified_choice(
+        &self,
+        class: &StorageClass,
+        segment: &Segment,
+        values: ReportedCapacity,
+    ) -> Option<Unspecified> {
+        let is_zero = values.available == 0 && !self.publisher.zero_capacity_objects;
+        let unspecified = self.optional_reason(class, segment);
+        unspecified.or(is_zero.then_some(Unspecified::ZeroOrAbsent))
+    }
+
+    /// Why an object is optional, whatever its values.
+    fn optional_reason(&self, class: &StorageClass, segment: &Segment) -> Option<Unspecified> {
+        if class.binding == Binding::Immediate && !self.publisher.immediate {
+            return Some(Unspecified::ImmediateClasses);
+        }
+        segment.is_empty().then_some(Unspecified::WithoutTopology)
+    }
+}
+
+/// The segments of a publisher's nodes. A node that lacks a label for one of the keys has none yet.
+fn segments(world: &World, instance: &Instance, publisher: &Publisher) -> BTreeSet<Segment> {
+    if publisher.deployment != Deployment::Central {
+        return publisher.own_segment(world, instance).into_iter().collect();
+    }
+    let nodes = world.nodes.keys();
+    nodes
+        .filter_map(|node| world.segment(&instance.driver, node))
+        .collect()
+}
