@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Does not know clocks, I/O, tasks, or code of any publisher or scheduler. Rules follow the KEPs and the CSI spec. If these leave an
-//! outcome unspecified, all are allowed under a [`rules::Unspecified`]. Requirement ids are those of `suites/requirements.yaml`. "Quiescence"
-//! means: no request in flight, every watch up to date, capacity polled since the last change.
+//! outcome unspecified, all are allowed under a [`rules::Unspecified`]. Requirement ids are those of `suites/requirements.yaml`.
+//! "Quiescence" means: no request in flight, every watch up to date, capacity polled since the last change.
 //!
 //! A world is built from API objects, and from the known state of drivers and programs:
 //!

@@ -142,10 +142,10 @@ impl Check<'_> {
                 current.add(is_optional);
             }
         }
-        self.within(GOAL, rules::WRONG_GOAL_METRIC, goal);
-        self.within(CURRENT, rules::WRONG_CURRENT_METRIC, current);
-        self.within(OBSOLETE, rules::WRONG_OBSOLETE_METRIC, Bounds::default());
-        self.labelled(instance);
+        self.check_bounds(GOAL, rules::WRONG_GOAL_METRIC, goal);
+        self.check_bounds(CURRENT, rules::WRONG_CURRENT_METRIC, current);
+        self.check_bounds(OBSOLETE, rules::WRONG_OBSOLETE_METRIC, Bounds::default());
+        self.check_labels(instance);
         if !self.any(DEPTH, &[("name", QUEUE)]) {
             self.add(
                 rules::WRONG_QUEUE_METRIC,
@@ -155,7 +155,7 @@ impl Check<'_> {
     }
 
     /// Checks the driver and node labels of every series about objects.
-    fn labelled(&mut self, instance: &Instance) {
+    fn check_labels(&mut self, instance: &Instance) {
         let samples = &self.scrape.samples;
         let mut about = samples.iter().filter(|it| it.name.starts_with(RESOURCE));
         let is_wrong = about.any(|sample| {
@@ -237,7 +237,7 @@ impl Check<'_> {
     }
 
     /// Checks that a number of objects is within bounds.
-    fn within(&mut self, name: &str, rule: &'static Rule, Bounds { from, to }: Bounds) {
+    fn check_bounds(&mut self, name: &str, rule: &'static Rule, Bounds { from, to }: Bounds) {
         let sum = self.sum(name, |_| true);
         if sum.is_none_or(|sum| sum < f64::from(from) || sum > f64::from(to)) {
             let actual = sum.map_or_else(|| "missing".to_owned(), |sum| sum.to_string());

@@ -1,6 +1,6 @@
 //! Every rule with its requirements, and the choices that the KEPs and the CSI spec leave open.
 //!
-//! Data only. Does not know how a rule is checked: that is next to the part of the world that it concerns.
+//! Data only. The checks are in the modules `objects`, `placement`, `volumes`, `metrics`, `settings` and `always`.
 
 /// One rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -256,7 +256,7 @@ rules! {
         "the API server stores an object exactly as it was written";
     INVALID_ACCEPTED: "server/invalid-accepted",
         ["API-04", "API-06", "API-08", "API-09", "API-17", "API-19"],
-        "the API server rejects invalid objects: names and classes that are no DNS subdomains, negative capacities, and changes of class or topology";
+        "the API server rejects invalid objects: names and classes that are not DNS subdomains, negative capacities, and changes of class or topology";
     VALID_REFUSED: "server/wrongly-refused",
         ["API-04", "API-05", "API-13", "API-15", "API-37"],
         "the API server accepts valid objects: any name, generated names, and changes of the capacity";

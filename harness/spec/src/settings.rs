@@ -5,15 +5,15 @@ use crate::violation::{Subject, Violation};
 use crate::world::{Publisher, Scheduler, Scoring, World};
 
 /// Why a publisher must exit. `None` if it may run.
-pub fn refused_publisher(publisher: &Publisher) -> Option<&'static str> {
-    let is_lost = publisher.publishes && !publisher.has_namespace;
-    is_lost.then_some("its namespace is not set")
+pub fn publisher_error(publisher: &Publisher) -> Option<&'static str> {
+    let lacks_namespace = publisher.publishes && !publisher.has_namespace;
+    lacks_namespace.then_some("its namespace is not set")
 }
 
 /// Why a scheduler must exit. `None` if it may run.
-pub fn refused_scheduler(scheduler: &Scheduler) -> Option<&'static str> {
-    let is_unused = scheduler.shape.is_some() && scheduler.scores() == Scoring::Off;
-    is_unused.then_some("a scoring shape is set, but scoring is disabled")
+pub fn scheduler_error(scheduler: &Scheduler) -> Option<&'static str> {
+    let has_unused_shape = scheduler.shape.is_some() && scheduler.scoring_mode() == Scoring::Off;
+    has_unused_shape.then_some("a scoring shape is set, but scoring is disabled")
 }
 
 /// Programs that run although they must exit. `runs_scheduler`: whether a scheduler runs.
@@ -29,9 +29,9 @@ pub fn judge(world: &World, runs_scheduler: bool) -> Vec<Violation> {
             Some(node) => format!("publisher@{node}"),
             None => "publisher".to_owned(),
         };
-        Some(violation(program, refused_publisher(publisher)?))
+        Some(violation(program, publisher_error(publisher)?))
     });
-    let scheduler = refused_scheduler(&world.scheduler).filter(|_| runs_scheduler);
+    let scheduler = scheduler_error(&world.scheduler).filter(|_| runs_scheduler);
     let scheduler = scheduler.map(|why| violation("scheduler".to_owned(), why));
     publishers.chain(scheduler).collect()
 }

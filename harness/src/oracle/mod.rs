@@ -203,9 +203,9 @@ impl<'p> Oracle<'p> {
         match role {
             Role::Publisher => {
                 let publisher = self.programs.settings(&self.programs.instance_on(None));
-                settings::refused_publisher(&publisher).is_some()
+                settings::publisher_error(&publisher).is_some()
             }
-            Role::Scheduler => settings::refused_scheduler(&self.world().scheduler).is_some(),
+            Role::Scheduler => settings::scheduler_error(&self.world().scheduler).is_some(),
             Role::Cleaner | Role::Driver => false,
         }
     }

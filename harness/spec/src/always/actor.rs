@@ -7,13 +7,13 @@ use crate::world::Instance;
 pub enum Actor {
     /// A publisher.
     Publisher(Instance),
-    /// The cleaner.
+    /// The cleaner, which deletes the objects of nodes without the driver.
     Cleaner,
     /// The scheduler.
     Scheduler,
     /// The user of the cluster, who may do anything.
     User,
-    /// A component that has no role here and must not call the driver.
+    /// An unknown client of the driver. Only publishers may call GetCapacity.
     Unrelated,
     /// Any other client, which may do anything.
     Other,

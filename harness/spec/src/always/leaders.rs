@@ -13,7 +13,7 @@ impl Leaders {
         self.0.push(client);
     }
 
-    /// At quiescence replicas that lost the Lease know it.
+    /// At quiescence each replica that lost the Lease has observed the loss.
     pub(super) fn settle(&mut self) {
         let last = self.0.len().saturating_sub(1);
         self.0.drain(..last);

@@ -16,8 +16,8 @@ pub(super) struct PendingRefreshes {
 }
 
 impl PendingRefreshes {
-    /// Records that a volume failed for lack of capacity. Returns whether it was the first time. Continuous retries cause continuous calls,
-    /// so there is no moment at which all calls have been made.
+    /// Records that a volume failed for lack of capacity. Returns whether it was the first time. Later failures require no
+    /// refresh: with continuous retries there is no moment at which all refreshes are complete.
     pub(super) fn is_first_failure(&mut self, volume: &str) -> bool {
         self.failed.insert(volume.to_owned())
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::world::change::ChangeKind;
 use crate::world::{Change, Instance, Publisher, World};
 
-/// Maximum number of combinations. Above it any action counts as allowed.
+/// Maximum number of combinations. With more combinations, every action counts as allowed.
 const COMBINATIONS_MAX: usize = 1024;
 
 /// The changes since the last quiescence.

@@ -149,7 +149,9 @@ impl Monitor {
                         driver: instance.driver.clone(),
                         segment: segment.clone(),
                     },
-                    detail: format!("GetCapacity was not called for class {class} since"),
+                    detail: format!(
+                        "GetCapacity was not called for class {class} after the last volume operation"
+                    ),
                 }));
             }
         }

@@ -19,7 +19,7 @@ pub fn judge(world: &World, stored: &Objects) -> Vec<Violation> {
     judge_since(&world.objects, world, stored)
 }
 
-/// The same, with the objects before the publishers' actions in `all` instead of the world.
+/// Like [`judge`], but `all` are the objects before the publishers' actions.
 pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec<Violation> {
     let mut violations = Vec::new();
     if world.api.version().is_none() {

@@ -11,7 +11,8 @@ use super::ownership::{Ownership, Stored};
 use crate::rules::Unspecified;
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, ReportedCapacity, World};
 
-/// The objects after publishers, cleaner and garbage collection have finished. Correct objects keep their name; a new object gets an unused name.
+/// The objects after publishers, cleaner and garbage collection have finished. Correct objects keep their name, and a new
+/// object gets an unused name.
 pub fn settled(world: &World) -> Objects {
     let mut objects = world.objects.clone();
     if world.api.version().is_none() {

@@ -6,38 +6,44 @@ use super::volumes;
 use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
 
 /// Maximum number of volumes for which both alternatives are tried.
-const TRIED: usize = 4;
+const VOLUMES_MAX: usize = 4;
 
-/// The worlds that the scheduler may assume because other pending pods took volumes that match their PVCs. Which PVC took a volume only
-/// matters for pods with that PVC.
+/// The worlds in which the scheduler has assumed matching volumes for the PVCs of other pending pods. Which PVC has a volume matters
+/// only for pods with that PVC.
 pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = World> + use<'w> {
     let claims = claims_of_others(world, pod);
-    let own = world.pods.get(pod).map(|pod| names(pod).collect::<Vec<_>>());
+    let own = world
+        .pods
+        .get(pod)
+        .map(|pod| claim_names(pod).collect::<Vec<_>>());
     let is_own = |key: &NamespacedName| {
         key.namespace == pod.namespace && own.iter().flatten().any(|it| **it == key.name)
     };
-    let takers = world.volumes.iter().filter_map(|(name, volume)| {
-        let suits = |(_, claim): &&(NamespacedName, &Claim)| volumes::can_take(claim, volume);
-        let (own, others): (Vec<_>, Vec<_>) = claims.iter().filter(suits).partition(|(key, _)| is_own(key));
-        let takers: Vec<ClaimRef> = own
+    let claim_refs = world.volumes.iter().filter_map(|(name, volume)| {
+        let matches = |(_, claim): &&(NamespacedName, &Claim)| volumes::can_bind(claim, volume);
+        let (own, others): (Vec<_>, Vec<_>) = claims.iter().filter(matches).partition(|(key, _)| is_own(key));
+        let claim_refs: Vec<ClaimRef> = own
             .into_iter()
             .chain(others.into_iter().take(1))
             .map(reference)
             .collect();
-        (!takers.is_empty()).then_some((name, takers))
+        (!claim_refs.is_empty()).then_some((name, claim_refs))
     });
-    let takers: Vec<(&String, Vec<ClaimRef>)> = takers.take(TRIED).collect();
-    let ways: usize = takers.iter().map(|(_, takers)| takers.len() + 1).product();
-    (1..ways).map(move |mut way| {
-        let mut given = world.clone();
-        for (name, takers) in &takers {
-            let taker = (way % (takers.len() + 1)).checked_sub(1);
-            way /= takers.len() + 1;
-            if let (Some(taker), Some(volume)) = (taker, given.volumes.get_mut(*name)) {
-                volume.claim = Some(takers[taker].clone());
+    let claim_refs: Vec<(&String, Vec<ClaimRef>)> = claim_refs.take(VOLUMES_MAX).collect();
+    let combinations: usize = claim_refs
+        .iter()
+        .map(|(_, claim_refs)| claim_refs.len() + 1)
+        .product();
+    (1..combinations).map(move |mut combination| {
+        let mut assumed = world.clone();
+        for (name, claim_refs) in &claim_refs {
+            let chosen = (combination % (claim_refs.len() + 1)).checked_sub(1);
+            combination /= claim_refs.len() + 1;
+            if let (Some(chosen), Some(volume)) = (chosen, assumed.volumes.get_mut(*name)) {
+                volume.claim = Some(claim_refs[chosen].clone());
             }
         }
-        given
+        assumed
     })
 }
 
@@ -48,7 +54,7 @@ fn claims_of_others<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(Namespac
         .iter()
         .filter(|(key, other)| *key != pod && other.node.is_none());
     let mut claims: Vec<(NamespacedName, &Claim)> = others
-        .flat_map(|(key, other)| names(other).map(|name| NamespacedName::new(&key.namespace, name)))
+        .flat_map(|(key, other)| claim_names(other).map(|name| NamespacedName::new(&key.namespace, name)))
         .filter_map(|key| Some((key.clone(), world.claims.get(&key)?)))
         .filter(|(_, claim)| claim.volume.is_empty())
         .collect();
@@ -58,7 +64,7 @@ fn claims_of_others<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(Namespac
 }
 
 /// The PVC names of a pod.
-fn names(pod: &Pod) -> impl Iterator<Item = &String> {
+fn claim_names(pod: &Pod) -> impl Iterator<Item = &String> {
     pod.volumes.iter().filter_map(|volume| match volume {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
         _ => None,
@@ -150,9 +156,9 @@ mod tests {
         }
         world.pods.insert(key("second"), pod("data"));
         world.volumes.insert("fits".to_owned(), volume("fast", "2Gi"));
-        let takers: Vec<NamespacedName> = worlds(&world, &key("second"))
+        let claim_refs: Vec<NamespacedName> = worlds(&world, &key("second"))
             .filter_map(|world| Some(world.volumes["fits"].claim.clone()?.claim))
             .collect();
-        assert_eq!(takers, [key("data"), key("other")]);
+        assert_eq!(claim_refs, [key("data"), key("other")]);
     }
 }

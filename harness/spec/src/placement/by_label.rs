@@ -16,23 +16,23 @@ pub(super) struct ByLabel<'w, T> {
 
 impl<'w, T> ByLabel<'w, T> {
     /// Indexes items by their required labels.
-    pub(super) fn new(things: Vec<(T, Vec<Label<'w>>)>) -> Self {
+    pub(super) fn new(items: Vec<(T, Vec<Label<'w>>)>) -> Self {
         let mut counts: BTreeMap<Label<'w>, usize> = BTreeMap::new();
-        for label in things.iter().flat_map(|(_, labels)| labels) {
+        for label in items.iter().flat_map(|(_, labels)| labels) {
             *counts.entry(*label).or_default() += 1;
         }
-        let mut arranged = ByLabel {
+        let mut index = ByLabel {
             labelled: BTreeMap::new(),
             others: Vec::new(),
         };
-        for (thing, labels) in things {
+        for (item, labels) in items {
             let rarest = labels.into_iter().min_by_key(|label| counts.get(label).copied());
             match rarest {
-                Some(label) => arranged.labelled.entry(label).or_default().push(thing),
-                None => arranged.others.push(thing),
+                Some(label) => index.labelled.entry(label).or_default().push(item),
+                None => index.others.push(item),
             }
         }
-        arranged
+        index
     }
 
     /// Candidates for a node with these labels: all items that match it, and some that do not.
@@ -54,16 +54,16 @@ mod tests {
     #[test]
     fn candidates_are_items_that_require_a_node_label_or_none() {
         let east = [("region", "east")];
-        let things = vec![
+        let items = vec![
             ("east", east.to_vec()),
             ("rack", vec![("region", "east"), ("rack", "1")]),
             ("west", vec![("region", "west")]),
             ("any", Vec::new()),
         ];
-        let arranged = ByLabel::new(things);
+        let index = ByLabel::new(items);
         let labels =
             [("region", "east"), ("rack", "2")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let found: Vec<_> = arranged.candidates(&labels.into()).copied().collect();
+        let found: Vec<_> = index.candidates(&labels.into()).copied().collect();
         assert_eq!(found, ["east", "any"]);
     }
 }

@@ -68,7 +68,7 @@ impl<'w> IndexedWorld<'w> {
         };
         let claims = match claims::of_pod(self.world, &key.namespace, pod) {
             Ok(claims) => claims,
-            Err(refusal) => return Decision::Rejected(refusal),
+            Err(rejection) => return Decision::Rejected(rejection),
         };
         let check = NodeCheck::new(self, key, pod, &claims);
         let nodes = self.world.nodes.iter();
@@ -79,7 +79,7 @@ impl<'w> IndexedWorld<'w> {
 
 /// Checks one node after the other for a pod. The inputs are the same for every node.
 struct NodeCheck<'v, 'w> {
-    view: &'v IndexedWorld<'w>,
+    indexed: &'v IndexedWorld<'w>,
     key: &'v NamespacedName,
     pod: &'w Pod,
     claims: &'v Claims<'w>,
@@ -91,23 +91,23 @@ struct NodeCheck<'v, 'w> {
 
 impl<'v, 'w> NodeCheck<'v, 'w> {
     fn new(
-        view: &'v IndexedWorld<'w>,
+        indexed: &'v IndexedWorld<'w>,
         key: &'v NamespacedName,
         pod: &'w Pod,
         claims: &'v Claims<'w>,
     ) -> Self {
-        let scheduler = &view.world.scheduler;
-        let reservations = view.world.reservations.as_ref();
+        let scheduler = &indexed.world.scheduler;
+        let reservations = indexed.world.reservations.as_ref();
         let reserved = reservations.filter(|it| {
-            let drivers = provision::drivers(view, &claims.delayed);
+            let drivers = provision::drivers(indexed, &claims.delayed);
             drivers.contains(&it.driver.as_str())
         });
         Self {
-            view,
+            indexed,
             key,
             pod,
             claims,
-            scoring: scheduler.scores(),
+            scoring: scheduler.scoring_mode(),
             shape: Shape::of(scheduler),
             reserved: reserved.map(|it| it.nodes.get(key)),
         }
@@ -118,8 +118,8 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         reasons.extend(self.limits(name));
         reasons.extend(self.bound(name, node));
         reasons.extend(self.extended(name));
-        if let Some(held) = self.reserved
-            && !held.is_some_and(|nodes| nodes.contains(name))
+        if let Some(nodes) = self.reserved
+            && !nodes.is_some_and(|nodes| nodes.contains(name))
         {
             reasons.push(Reason::NotReserved);
         }
@@ -133,7 +133,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
 
     /// Score by capacity, plus points from extenders.
     fn scores(&self, name: &str, candidate: &Candidate<'_>) -> BTreeSet<i64> {
-        let world = self.view.world;
+        let world = self.indexed.world;
         let points: i64 = world.extenders.iter().map(|it| it.points(name)).sum();
         let own = candidate.scores(self.scoring, &self.shape, world.scheduler.kep_text);
         own.into_iter().map(|score| score + points).collect()
@@ -142,7 +142,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     /// Reasons from extenders.
     fn extended(&self, name: &str) -> Vec<Reason> {
         let concerned = self
-            .view
+            .indexed
             .world
             .extenders
             .iter()
@@ -160,7 +160,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     /// Reasons from bound PVCs: their volumes must be accessible.
     fn bound(&self, name: &str, node: &Node) -> Vec<Reason> {
         let bound = self.claims.bound.iter().filter_map(|(claim_name, claim)| {
-            match self.view.world.volumes.get(&claim.volume) {
+            match self.indexed.world.volumes.get(&claim.volume) {
                 None => Some(Reason::VolumeMissing((*claim_name).to_owned())),
                 Some(volume) if !volume.is_reachable(name, &node.labels) => {
                     Some(Reason::VolumeElsewhere((*claim_name).to_owned()))
@@ -174,20 +174,20 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     /// Reasons from unbound PVCs: a volume must match or be provisioned.
     fn delayed(&self, name: &str, node: &'w Node, candidate: &mut Candidate<'w>) -> Vec<Reason> {
         let mut reasons = Vec::new();
-        let (mut open, mut provisioned) = (Vec::new(), Vec::new());
+        let (mut unbound, mut selected_here) = (Vec::new(), Vec::new());
         for (claim_name, claim) in &self.claims.delayed {
             match &claim.selected_node {
-                None => open.push((*claim_name, *claim)),
-                Some(selected) if selected == name => provisioned.push((*claim_name, *claim)),
+                None => unbound.push((*claim_name, *claim)),
+                Some(selected) if selected == name => selected_here.push((*claim_name, *claim)),
                 Some(_) => reasons.push(Reason::SelectedElsewhere((*claim_name).to_owned())),
             }
         }
-        let matched = volumes::find(self.view, &self.key.namespace, open, name, node);
+        let matched = volumes::find(self.indexed, &self.key.namespace, unbound, name, node);
         for ((_, claim), volume) in matched.found {
             candidate.add_volume(claim, volume);
         }
-        for named in provisioned.into_iter().chain(matched.unmet) {
-            match provision::check(self.view, named, node) {
+        for named in selected_here.into_iter().chain(matched.unmatched) {
+            match provision::check(self.indexed, named, node) {
                 Ok(Allowed::By(objects)) => candidate.add_claim(named.1, objects),
                 Ok(Allowed::Untracked) => {}
                 Err(reason) => reasons.push(reason),
@@ -198,15 +198,15 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
 
     /// Reasons from volume limits per driver.
     fn limits(&self, name: &str) -> Vec<Reason> {
-        let Some(csi_node) = self.view.world.csi_nodes.get(name) else {
+        let Some(csi_node) = self.indexed.world.csi_nodes.get(name) else {
             return Vec::new();
         };
         let limited = csi_node.drivers.iter().filter_map(|(driver, registration)| {
             let max = usize::try_from(registration.volumes_max?).ok()?;
             let all = self.claims.bound.iter().chain(&self.claims.delayed);
-            let own = all.filter(|(_, claim)| self.view.driver_of(claim) == Some(driver.as_str()));
+            let own = all.filter(|(_, claim)| self.indexed.driver_of(claim) == Some(driver.as_str()));
             let own: BTreeSet<&str> = own.map(|(claim_name, _)| *claim_name).collect();
-            let used = self.view.used(name, driver);
+            let used = self.indexed.used(name, driver);
             let others = used.map_or(0, |used| used.difference(&own).count());
             (!own.is_empty() && others + own.len() > max).then(|| Reason::TooManyVolumes(driver.clone()))
         });

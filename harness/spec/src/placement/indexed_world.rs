@@ -51,8 +51,8 @@ impl<'w> IndexedWorld<'w> {
         Self {
             world,
             reserved,
-            objects: arranged(objects),
-            volumes: arranged(volumes),
+            objects: by_label(objects),
+            volumes: by_label(volumes),
             used: used(world),
         }
     }
@@ -103,10 +103,10 @@ impl<'w> IndexedWorld<'w> {
     }
 }
 
-fn arranged<'w, T>(things: BTreeMap<&'w str, Vec<(T, Vec<Label<'w>>)>>) -> BTreeMap<&'w str, ByLabel<'w, T>> {
-    let classes = things.into_iter();
+fn by_label<'w, T>(items: BTreeMap<&'w str, Vec<(T, Vec<Label<'w>>)>>) -> BTreeMap<&'w str, ByLabel<'w, T>> {
+    let classes = items.into_iter();
     classes
-        .map(|(class, things)| (class, ByLabel::new(things)))
+        .map(|(class, items)| (class, ByLabel::new(items)))
         .collect()
 }
 

@@ -23,7 +23,7 @@ pub fn judge(world: &World, pod: &NamespacedName, outcome: &Outcome) -> Vec<Viol
 
 /// Violations at quiescence: pending pods although a node is feasible. A pod with a selected node may only wait for its volumes.
 pub fn pending(world: &World) -> Vec<Violation> {
-    let is_chosen = |namespace: &str, pod: &Pod| {
+    let has_selected_node = |namespace: &str, pod: &Pod| {
         let claims = pod.volumes.iter().filter_map(|volume| match volume {
             PodVolume::Claim(name) | PodVolume::Ephemeral(name) => {
                 world.claims.get(&NamespacedName::new(namespace, name))
@@ -33,20 +33,20 @@ pub fn pending(world: &World) -> Vec<Violation> {
         let mut selected = claims.filter(|claim| claim.volume.is_empty() && claim.selected_node.is_some());
         selected.next().is_some()
     };
-    let view = IndexedWorld::new(world);
+    let indexed = IndexedWorld::new(world);
     let pods = world.pods.iter();
-    let waiting = pods.filter(|(key, pod)| pod.node.is_none() && !is_chosen(&key.namespace, pod));
+    let waiting = pods.filter(|(key, pod)| pod.node.is_none() && !has_selected_node(&key.namespace, pod));
     waiting
         .flat_map(|(key, pod)| {
-            let wrong = view.judge(key, &Outcome::Unschedulable);
-            wrong.into_iter().chain(view.unexplained(key, pod))
+            let wrong = indexed.judge(key, &Outcome::Unschedulable);
+            wrong.into_iter().chain(indexed.unexplained(key, pod))
         })
         .collect()
 }
 
 /// Required substring of every message about nodes. KEP-1472 quotes the reason “node(s) did not have enough free storage” but does not
 /// define the text around it.
-const EXPLAINED: &str = "node";
+const MESSAGE_SUBSTRING: &str = "node";
 
 impl IndexedWorld<'_> {
     /// Compares a decision with this world.
@@ -58,14 +58,14 @@ impl IndexedWorld<'_> {
             detail,
         };
         match (outcome, &decision) {
-            (Outcome::ScheduledOn(node), Decision::Rejected(refusal)) => {
-                let rule = match refusal {
+            (Outcome::ScheduledOn(node), Decision::Rejected(rejection)) => {
+                let rule = match rejection {
                     PodRejection::NoPod => rules::NO_NODE,
                     _ => rules::NO_CLAIM,
                 };
                 vec![violation(
                     rule,
-                    format!("it was placed on {node}, although {refusal}"),
+                    format!("it was placed on {node}, although {rejection}"),
                 )]
             }
             (Outcome::ScheduledOn(node), Decision::Nodes(nodes)) => match nodes.get(node) {
@@ -98,21 +98,21 @@ impl IndexedWorld<'_> {
 
     /// Whether the message of an unschedulable pod does not mention nodes.
     fn unexplained(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
-        let refusal = pod
+        let text = pod
             .unschedulable_message
             .as_ref()
-            .filter(|message| !message.contains(EXPLAINED))?;
+            .filter(|message| !message.contains(MESSAGE_SUBSTRING))?;
         let is_about_nodes = matches!(self.decide(key), Decision::Nodes(_));
         is_about_nodes.then(|| Violation {
             rule: rules::UNEXPLAINED,
             subject: Subject::Pod(key.clone()),
-            detail: format!("its condition has the message `{refusal}`"),
+            detail: format!("its condition has the message `{text}`"),
         })
     }
 
     /// Whether nodes are scored at all.
     fn is_scored(&self) -> bool {
         let mut extenders = self.world.extenders.iter();
-        self.world.scheduler.scores() != Scoring::Off || extenders.any(|it| !it.scores.is_empty())
+        self.world.scheduler.scoring_mode() != Scoring::Off || extenders.any(|it| !it.scores.is_empty())
     }
 }

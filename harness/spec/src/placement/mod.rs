@@ -4,11 +4,12 @@
 //! claims     the PVCs of a pod, or why it fits no node
 //! fit        constraints between pods and nodes other than volumes
 //! volumes    static binding of unbound PVCs
-//! assumed    PersistentVolumes that other pods may have taken meanwhile
+//! assumed    PersistentVolumes that may be assumed for other pods
 //! provision  whether a volume can be provisioned: class, topology, capacity
 //! reason     why a node is not feasible
 //! shape, score  KEP-4049: which feasible node is best
-//! view       an indexed world                            by_label  index by node labels
+//! indexed_world  a world indexed for many pods
+//! by_label   index by node labels
 //! decision   verdicts of all nodes
 //! judge      compares decisions with these
 //! ```

@@ -16,31 +16,31 @@ pub(super) enum Allowed<'w> {
 
 /// Whether a volume can be provisioned for a PVC on a node.
 pub(super) fn check<'w>(
-    view: &IndexedWorld<'w>,
+    indexed: &IndexedWorld<'w>,
     (name, claim): Named<'w>,
     node: &Node,
 ) -> Result<Allowed<'w>, Reason> {
-    let class = view.world.classes.get(&claim.class);
+    let class = indexed.world.classes.get(&claim.class);
     let Some(class) = class.filter(|class| class.can_provision()) else {
         return Err(Reason::NoProvisioner(name.to_owned()));
     };
     if !class.allows(&node.labels) {
         return Err(Reason::NotAllowed(name.to_owned()));
     }
-    if !is_tracked(view, class) {
+    if !is_tracked(indexed, class) {
         return Ok(Allowed::Untracked);
     }
     let Some(request) = claim.request else {
         return Ok(Allowed::Untracked);
     };
-    let has_maximum = view.world.scheduler.release.has_maximum() && shows_maximum(view.world.api);
+    let has_maximum = indexed.world.scheduler.release.has_maximum() && shows_maximum(indexed.world.api);
     let is_enough = |object: &&CapacityObject| {
         object
             .largest_volume(has_maximum)
             .is_some_and(|limit| limit >= bytes(request))
     };
     // Each PVC is checked alone, and one object suffices.
-    let enough: Vec<_> = view.objects(&claim.class, node).filter(is_enough).collect();
+    let enough: Vec<_> = indexed.objects(&claim.class, node).filter(is_enough).collect();
     match enough.is_empty() {
         true => Err(Reason::NotEnoughCapacity(name.to_owned())),
         false => Ok(Allowed::By(enough)),
@@ -53,15 +53,15 @@ fn shows_maximum(api: Api) -> bool {
 }
 
 /// Whether capacity is checked for a class.
-fn is_tracked(view: &IndexedWorld<'_>, class: &StorageClass) -> bool {
-    let driver = view.world.csi_drivers.get(&class.provisioner);
-    view.world.scheduler.checks_capacity() && driver.is_some_and(|driver| driver.storage_capacity)
+fn is_tracked(indexed: &IndexedWorld<'_>, class: &StorageClass) -> bool {
+    let driver = indexed.world.csi_drivers.get(&class.provisioner);
+    indexed.world.scheduler.checks_capacity() && driver.is_some_and(|driver| driver.storage_capacity)
 }
 
 /// The drivers that provision these PVCs.
-pub(super) fn drivers<'w>(view: &IndexedWorld<'w>, claims: &[(&str, &Claim)]) -> Vec<&'w str> {
+pub(super) fn drivers<'w>(indexed: &IndexedWorld<'w>, claims: &[(&str, &Claim)]) -> Vec<&'w str> {
     let classes = claims
         .iter()
-        .filter_map(|(_, claim)| view.world.classes.get(&claim.class));
+        .filter_map(|(_, claim)| indexed.world.classes.get(&claim.class));
     classes.map(|class| class.provisioner.as_str()).collect()
 }

@@ -18,7 +18,7 @@ impl Shape {
             vec![point(0, first), point(100, last)]
         };
         let own = scheduler.shape.as_ref().filter(|points| !points.is_empty());
-        let by_default = || match scheduler.scores() {
+        let by_default = || match scheduler.scoring_mode() {
             Scoring::Volumes => line(0, 10),
             Scoring::Capacity | Scoring::Off => line(10, 0),
         };

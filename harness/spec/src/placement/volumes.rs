@@ -9,12 +9,12 @@ pub(super) struct Matched<'w> {
     /// PVCs with a matching volume.
     pub(super) found: Vec<(Named<'w>, &'w Volume)>,
     /// PVCs without one.
-    pub(super) unmet: Vec<Named<'w>>,
+    pub(super) unmatched: Vec<Named<'w>>,
 }
 
 /// Assigns each PVC the volume reserved for it, or the smallest that matches; smallest PVC first, each volume once.
 pub(super) fn find<'w>(
-    view: &IndexedWorld<'w>,
+    indexed: &IndexedWorld<'w>,
     namespace: &str,
     mut claims: Vec<Named<'w>>,
     name: &str,
@@ -23,22 +23,22 @@ pub(super) fn find<'w>(
     claims.sort_by_key(|(_, claim)| claim.request);
     let mut matched = Matched {
         found: Vec::new(),
-        unmet: Vec::new(),
+        unmatched: Vec::new(),
     };
-    let mut taken: Vec<&str> = Vec::new();
+    let mut used: Vec<&str> = Vec::new();
     for (claim_name, claim) in claims {
         let key = NamespacedName::new(namespace, claim_name);
         let is_reachable = |(_, volume): &(&str, &Volume)| volume.is_reachable(name, &node.labels);
-        let is_left = |(volume, _): &(&str, &Volume)| !taken.contains(volume);
-        let mut reserved = view.reserved_for(&key).filter(is_left);
+        let is_unused = |(volume, _): &(&str, &Volume)| !used.contains(volume);
+        let mut reserved = indexed.reserved_for(&key).filter(is_unused);
         let found =
             match reserved.find(|(_, volume)| is_reserved_for(claim, volume) && satisfies(claim, volume)) {
                 // If the reserved volume is not accessible from the node, no other volume may be used.
                 Some(reserved) => Some(reserved).filter(is_reachable),
                 None => {
-                    let candidates = view
+                    let candidates = indexed
                         .volumes(&claim.class, node)
-                        .filter(is_left)
+                        .filter(is_unused)
                         .filter(is_reachable);
                     candidates
                         .filter(|(_, volume)| is_free_for(claim, volume) && satisfies(claim, volume))
@@ -47,17 +47,17 @@ pub(super) fn find<'w>(
             };
         match found {
             Some((volume_name, volume)) => {
-                taken.push(volume_name);
+                used.push(volume_name);
                 matched.found.push(((claim_name, claim), volume));
             }
-            None => matched.unmet.push((claim_name, claim)),
+            None => matched.unmatched.push((claim_name, claim)),
         }
     }
     matched
 }
 
 /// Whether the volume may be bound to the PVC.
-pub(super) fn can_take(claim: &Claim, volume: &Volume) -> bool {
+pub(super) fn can_bind(claim: &Claim, volume: &Volume) -> bool {
     volume.class == claim.class && is_free_for(claim, volume) && satisfies(claim, volume)
 }
 

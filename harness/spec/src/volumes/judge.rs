@@ -29,7 +29,7 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     violations
 }
 
-/// An unbound PVC of the driver's class that can be provisioned now.
+/// An unbound PVC that can be provisioned now.
 struct ProvisionableClaim<'w> {
     world: &'w World,
     claim: &'w Claim,

@@ -62,11 +62,12 @@ pub(super) struct ExistingVolume {
     pub(super) by: Instance,
     /// Whether that program has run without interruption since.
     pub(super) is_known: bool,
-    /// Whether the driver returned RESOURCE_EXHAUSTED for it later, as if it did not exist: the caller then tries other segments in vain.
+    /// Whether the driver returned RESOURCE_EXHAUSTED for it later, as if it did not exist: the caller then tries other segments,
+    /// which fail as well.
     pub(super) is_reported_exhausted: bool,
 }
 
-/// The state of a volume name.
+/// The volume and the last call with one volume name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) volume: Option<ExistingVolume>,
@@ -78,7 +79,7 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     entries: BTreeMap<String, Entry>,
-    /// UIDs of PVCs whose node was cleared since the last quiescence: it may be selected again.
+    /// UIDs of PVCs whose selected node was cleared since the last quiescence: it may be selected again.
     deselected: BTreeSet<String>,
 }
 

@@ -13,7 +13,7 @@ use super::selection::LabelSelectorJson;
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// The annotation that marks binding as complete.
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
-/// The beta annotation for the StorageClass name. It wins over the field.
+/// The beta annotation for the StorageClass name. It takes precedence over the field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// A PersistentVolumeClaim.

@@ -1,6 +1,6 @@
 //! A cluster at one moment: API objects, driver responses, and settings of the programs.
 //!
-//! Data only. Does not know the conclusions ([`crate::objects`], [`crate::placement`]); changes are in [`change`]. API objects are parsed
+//! Data only. Does not know the rules ([`crate::objects`], [`crate::placement`]); changes are in [`change`]. API objects are parsed
 //! from the server's JSON; fields that no rule uses are dropped.
 
 pub mod api;

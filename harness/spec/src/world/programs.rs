@@ -210,7 +210,7 @@ pub struct ShapePoint {
     pub score: i64,
 }
 
-/// What a scheduler uses for scores.
+/// The capacity that a scheduler scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
     /// No capacity.
@@ -227,8 +227,8 @@ impl Scheduler {
         self.release.is_capacity_gate_on(self.capacity_gate)
     }
 
-    /// What it uses for scores.
-    pub fn scores(&self) -> Scoring {
+    /// The scoring that its feature gates enable.
+    pub fn scoring_mode(&self) -> Scoring {
         let minor = self.release.minor;
         if minor >= 33 && self.scoring.unwrap_or(minor >= 37) {
             Scoring::Capacity
@@ -260,7 +260,7 @@ pub struct Extender {
 }
 
 impl Extender {
-    /// What it adds to the score of a node, which is 0 to 100 without extenders.
+    /// The points that it adds to the score of a node. The score is 0 to 100 without extenders.
     pub(crate) fn points(&self, node: &str) -> i64 {
         let own = self
             .scores

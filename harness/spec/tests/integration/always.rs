@@ -1,4 +1,4 @@
-//! Histories: actions that late watch events excuse, and actions that violate a rule nevertheless.
+//! Sequences of events: actions that are allowed because watch events arrive late, and actions that violate a rule nevertheless.
 
 use capacity_spec::always::{Actor, Event, Monitor, judge};
 use capacity_spec::world::{

@@ -21,8 +21,8 @@ fn decisions(
     world: &World,
     pods: impl Iterator<Item = NamespacedName>,
 ) -> BTreeMap<NamespacedName, Decision> {
-    let view = IndexedWorld::new(world);
-    pods.map(|pod| (pod.clone(), view.decide(&pod))).collect()
+    let indexed = IndexedWorld::new(world);
+    pods.map(|pod| (pod.clone(), indexed.decide(&pod))).collect()
 }
 
 fn feasible(decision: &Decision) -> BTreeSet<&str> {
@@ -71,10 +71,10 @@ fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
     seen.pods.clone_from(&now.pods);
     seen.claims.clone_from(&now.claims);
     let mut events = publishing(&seen);
-    let view = IndexedWorld::new(&seen);
+    let indexed = IndexedWorld::new(&seen);
     let waiting = seen.pods.iter().filter(|(_, pod)| pod.node.is_none());
     events.extend(waiting.filter_map(|(pod, _)| {
-        let node = (*view.decide(pod).best().first()?).to_owned();
+        let node = (*indexed.decide(pod).best().first()?).to_owned();
         let pod = pod.clone();
         Some(Event::PodBound { pod, node })
     }));

@@ -19,7 +19,7 @@ fn decide(world: &World, pod: &NamespacedName) -> Decision {
 /// Why the node is not feasible. Empty if it is.
 fn reasons(world: &World, pod: &NamespacedName, node: &str) -> Vec<Reason> {
     match decide(world, pod) {
-        Decision::Rejected(refusal) => panic!("{refusal}"),
+        Decision::Rejected(rejection) => panic!("{rejection}"),
         Decision::Nodes(nodes) => match &nodes[node] {
             NodeVerdict::Feasible(_) => Vec::new(),
             NodeVerdict::Infeasible(reasons) => reasons.iter().cloned().collect(),

@@ -20,7 +20,7 @@ fn moments() -> impl Iterator<Item = Duration> {
     (0..100).map(|step| Duration::from_millis(10 * step))
 }
 
-/// The publisher receives a response with the values that it already knows.
+/// The publisher receives a response with the values that it has published.
 pub(crate) fn get_capacity(at_node: &str, when: Option<Duration>) -> Event {
     get_capacity_by(central(), at_node, when)
 }
@@ -59,7 +59,7 @@ fn watched(when: Duration) -> Event {
     })
 }
 
-/// A good world whose publisher does not poll.
+/// A world without violations whose publisher does not poll.
 fn unpolled() -> World {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().polls = false;
@@ -72,7 +72,7 @@ fn limited(per_second: u32) -> World {
     world
 }
 
-/// A good world with a PVC on n1.
+/// A world without violations with a PVC on n1.
 fn claimed() -> World {
     let mut world = published();
     world.claims.insert(claim_key(), claim(Some("n1")));

@@ -18,7 +18,7 @@ use super::build::{
 use super::volumes::{bound, claimed, creation, judged, made_at, set_claim};
 use super::{metrics, rate_limits, server};
 
-/// The violations after a change of a good world's objects.
+/// The violations after a change of the objects in a world without violations.
 fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
     let mut world = published();
     let mut stored = world.objects.clone();
@@ -449,7 +449,7 @@ fn rule_ids_are_unique_and_violations_contain_id_and_requirement() {
 }
 
 #[test]
-fn a_good_world_has_no_violations() {
+fn the_world_of_build_has_no_violations() {
     let mut world = published();
     assert_eq!(objects::judge(&world, &world.objects.clone()), []);
     join(&mut world, "n3");

@@ -46,8 +46,8 @@ fn five_thousand_nodes_and_ten_classes_are_checked_in_one_pass() {
         assert_eq!(judge(&world, &world.objects), []);
         let pod = add_pod(&mut world, "app", &["10Gi"]);
         let too_large = add_pod(&mut world, "large", &["11Gi"]);
-        let view = IndexedWorld::new(&world);
-        assert_eq!(view.decide(&pod).feasible().count(), NODES);
-        assert_eq!(view.decide(&too_large).feasible().count(), 0);
+        let indexed = IndexedWorld::new(&world);
+        assert_eq!(indexed.decide(&pod).feasible().count(), NODES);
+        assert_eq!(indexed.decide(&too_large).feasible().count(), 0);
     }
 }

@@ -16,10 +16,10 @@ use super::build::{
 /// No violated rule.
 const NOTHING: [&Rule; 0] = [];
 
-/// A backend with this many GiB everywhere. `None`: the driver is down.
-pub(crate) struct Room(pub(crate) Option<i64>);
+/// A backend with this many free GiB in each segment. `None`: the driver is down.
+pub(crate) struct FreeCapacity(pub(crate) Option<i64>);
 
-impl Backend for Room {
+impl Backend for FreeCapacity {
     fn is_up(&self) -> bool {
         self.0.is_some()
     }
@@ -44,7 +44,7 @@ pub(crate) fn claim(node: Option<&str>) -> Claim {
     }
 }
 
-/// The usual world with that PVC.
+/// The world of `build` with that PVC.
 pub(crate) fn claimed(node: Option<&str>) -> World {
     let mut world = world();
     world.claims.insert(claim_key(), claim(node));
@@ -81,24 +81,28 @@ pub(crate) fn set_claim(claim: Option<Claim>) -> Event {
 pub(crate) fn judged(
     world: World,
     events: impl IntoIterator<Item = Event>,
-    room: Option<i64>,
+    free_gib: Option<i64>,
 ) -> Vec<Violation> {
     let mut monitor = Monitor::new(world);
     let mut violations: Vec<Violation> = events
         .into_iter()
         .flat_map(|event| monitor.observe(event))
         .collect();
-    violations.extend(monitor.volume_violations(&Room(room)));
+    violations.extend(monitor.volume_violations(&FreeCapacity(free_gib)));
     violations
 }
 
-fn broken(world: World, events: impl IntoIterator<Item = Event>, room: Option<i64>) -> Vec<&'static Rule> {
-    judged(world, events, room).iter().map(|it| it.rule).collect()
+fn broken(
+    world: World,
+    events: impl IntoIterator<Item = Event>,
+    free_gib: Option<i64>,
+) -> Vec<&'static Rule> {
+    judged(world, events, free_gib).iter().map(|it| it.rule).collect()
 }
 
 /// The violations at quiescence without any event.
-fn quiet(world: World, room: Option<i64>) -> Vec<&'static Rule> {
-    broken(world, [], room)
+fn quiet(world: World, free_gib: Option<i64>) -> Vec<&'static Rule> {
+    broken(world, [], free_gib)
 }
 
 /// The driver deletes the volume for the publisher.
@@ -241,8 +245,8 @@ fn a_selected_node_may_remain_until_resource_exhausted_is_returned() {
         broken(world(), [exhausted()], Some(0)),
         [rules::SELECTED_NODE_RETAINED]
     );
-    let given_back = [exhausted(), set_claim(Some(claim(None)))];
-    assert_eq!(broken(world(), given_back, Some(0)), NOTHING);
+    let cleared = [exhausted(), set_claim(Some(claim(None)))];
+    assert_eq!(broken(world(), cleared, Some(0)), NOTHING);
     let chosen_again = [
         exhausted(),
         set_claim(Some(claim(None))),
@@ -360,13 +364,13 @@ fn create_volume_must_match_an_observed_state_of_the_pvc() {
         Event::CreateVolume(creation("n1", CreateVolumeResult::Failed)),
     ];
     assert_eq!(broken(claimed(Some("n1")), late, Some(0)), NOTHING);
-    let stranger = CreateVolumeCall {
+    let unknown = CreateVolumeCall {
         name: "vol-7".to_owned(),
         bytes: Some(GI),
         ..creation("n1", CreateVolumeResult::Failed)
     };
     assert_eq!(
-        ask(claimed(None), stranger),
+        ask(claimed(None), unknown),
         NOTHING,
         "the PVC of the volume is unknown"
     );
