@@ -164,7 +164,7 @@ fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
     for Violation { rule, subject, .. } in objects::judge(world, stored) {
         match subject {
             violation::Subject::ClassAndSegment { class, segment, .. } => {
-                drop(wrong.insert((class, segment)))
+                wrong.insert((class, segment));
             }
             violation::Subject::Object(_) if rule == rules::WRONG_OWNER => {}
             violation::Subject::Object(key) => {
