@@ -14,7 +14,7 @@ use suites::report::{CaseVerdict, Report};
 use crate::Exit;
 
 /// Days until a generated entry expires, before a maintainer has reviewed the failure.
-const DAYS: i64 = 30;
+const EXPIRY_DAYS: i64 = 30;
 
 /// Output file of the entries, and the manifest that they are written for.
 pub(crate) struct Accept {
@@ -30,17 +30,17 @@ pub(crate) struct Entry<'a> {
     pub(crate) case: &'a str,
     pub(crate) fails: &'a str,
     /// The rest of the failure message, from which the maintainer can choose a better pattern.
-    pub(crate) seen: String,
+    pub(crate) message: String,
     pub(crate) sometimes: Option<FailureRate>,
 }
 
 impl Accept {
     /// Fails if the output file already exists, before any case runs. Prints its own errors.
-    pub(crate) fn into(path: Option<&Path>, sut: &Path, manifest: &Manifest) -> Result<Self, Exit> {
+    pub(crate) fn new(path: Option<&Path>, sut: &Path, manifest: &Manifest) -> Result<Self, Exit> {
         let path = path.map_or_else(|| sut.with_extension("accepted.yaml"), Path::to_owned);
         if path.exists() {
             eprintln!(
-                "error: {} is there already, and is not written over; remove it, or name another with --accept=FILE",
+                "error: {} already exists and is not overwritten; remove it, or name another file with --accept=FILE",
                 path.display()
             );
             return Err(Exit::Usage);
@@ -70,15 +70,15 @@ impl Accept {
             .collect();
         if entries.is_empty() {
             eprintln!(
-                "nothing failed that is not known, so {} is not written",
+                "no failures other than known ones, so {} is not written",
                 self.path.display()
             );
             return Ok(());
         }
-        let entries = entries.iter().map(|(fails, case, seen)| Entry {
+        let entries = entries.iter().map(|(fails, case, message)| Entry {
             case,
             fails,
-            seen: seen.clone(),
+            message: message.clone(),
             sometimes: None,
         });
         let count = entries.len();
@@ -97,7 +97,7 @@ impl Accept {
         }
         let entries = if count == 1 { "entry is" } else { "entries are" };
         eprintln!(
-            "{count} {entries} in {}: say `why` and `issue` in each, and move them into {}",
+            "{count} {entries} in {}: fill in `why` and `issue`, and move them into {}",
             self.path.display(),
             self.manifest.display()
         );
@@ -106,13 +106,13 @@ impl Accept {
 
     fn text<'e>(&self, entries: impl Iterator<Item = Entry<'e>>) -> String {
         let mut text = format!(
-            "# What failed of {}. Say `why` and `issue` in each entry, correct `fails` and `until`, and\n",
+            "# Failures of {}. Fill in `why` and `issue` of each entry, correct `fails` and `until`, and\n",
             self.manifest.display()
         );
         if self.has_list {
-            text.push_str("# move the entries to those below its `knownFailures`.\n");
+            text.push_str("# move the entries into its `knownFailures` list.\n");
         } else {
-            text.push_str("# add all this to its end.\nknownFailures:\n");
+            text.push_str("# append all of this to it.\nknownFailures:\n");
         }
         for entry in entries {
             text.push_str(&entry.text(&self.version));
@@ -125,9 +125,9 @@ impl Entry<'_> {
     /// The entry as YAML, indented as an item of `knownFailures`.
     pub(crate) fn text(&self, version: &str) -> String {
         let mut text = String::new();
-        let seen = self.seen.replace(['\n', '\r'], " ");
-        if !seen.is_empty() {
-            let _ = writeln!(text, "  # {seen}");
+        let message = self.message.replace(['\n', '\r'], " ");
+        if !message.is_empty() {
+            let _ = writeln!(text, "  # {message}");
         }
         let _ = writeln!(text, "  - case: {}", self.case);
         let _ = writeln!(text, "    fails: {}", quoted(self.fails));
@@ -139,7 +139,7 @@ impl Entry<'_> {
         }
         let _ = writeln!(text, "    why: {UNWRITTEN}");
         let _ = writeln!(text, "    issue: {UNWRITTEN}");
-        let _ = writeln!(text, "    until: {}", soon());
+        let _ = writeln!(text, "    until: {}", default_until());
         text
     }
 }
@@ -149,7 +149,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn soon() -> jiff::civil::Date {
+fn default_until() -> jiff::civil::Date {
     let today = Zoned::now().date();
-    today.checked_add(DAYS.days()).unwrap_or(today)
+    today.checked_add(EXPIRY_DAYS.days()).unwrap_or(today)
 }

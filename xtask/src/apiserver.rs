@@ -15,10 +15,10 @@ use crate::interrupt::{interrupted, interrupted_once_more};
 use crate::out::eprintln;
 
 /// Timeout for connecting to the server.
-const CONNECTING: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Objects left behind on the server that are listed by name, at most.
-const NAMED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Connects to the server of the kubeconfig, if one is given. Prints its own errors.
 pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServer>, Exit> {
@@ -26,7 +26,7 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
         return Ok(None);
     };
     let connected = tokio::select! {
-        connected = tokio::time::timeout(CONNECTING, RealServer::connect(path)) => connected,
+        connected = tokio::time::timeout(CONNECT_TIMEOUT, RealServer::connect(path)) => connected,
         () = interrupted() => return Err(Exit::Interrupted),
     };
     match connected {
@@ -43,7 +43,7 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
         }
         Err(_) => {
             eprintln!(
-                "error: the API server of {} did not answer within {CONNECTING:?}; start it, or correct `server` in the file",
+                "error: the API server of {} did not answer within {CONNECT_TIMEOUT:?}; start it, or correct `server` in the file",
                 path.display()
             );
             Err(Exit::Environment)
@@ -53,11 +53,11 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
 
 /// Removes all objects of the run, also after a failure, and prints those that could not be removed. In that case a passed run ends with
 /// the exit code for the environment, because the server is not as it was before.
-pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
+pub(crate) async fn clean_up(server: Option<RealServer>, exit: Exit) -> Exit {
     let Some(server) = server else { return exit };
     let left = tokio::select! {
         left = server.finish() => left,
-        () = interrupted_once_more() => vec!["interrupted once more, so nobody knows what".to_owned()],
+        () = interrupted_once_more() => vec!["unknown objects, because the cleanup was interrupted".to_owned()],
     };
     if left.is_empty() {
         return exit;
@@ -66,11 +66,11 @@ pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
         "error: left behind in the API server, all with the label {RUN_LABEL}={}:",
         server.run()
     );
-    for object in left.iter().take(NAMED) {
+    for object in left.iter().take(MAX_LISTED) {
         eprintln!("  {object}");
     }
-    if left.len() > NAMED {
-        eprintln!("  and {} more", left.len() - NAMED);
+    if left.len() > MAX_LISTED {
+        eprintln!("  and {} more", left.len() - MAX_LISTED);
     }
     match exit {
         Exit::Passed => Exit::Environment,
@@ -79,7 +79,7 @@ pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
 }
 
 /// Name of the server in reports.
-pub(crate) fn told(server: Option<&RealServer>) -> String {
+pub(crate) fn server_name(server: Option<&RealServer>) -> String {
     server.map_or_else(|| IN_MEMORY.to_owned(), RealServer::version)
 }
 

@@ -107,7 +107,7 @@ pub(crate) struct PartArgs {
     /// Run only shard M/N, such as 1/4; `index/N` takes M from JOB_COMPLETION_INDEX (Indexed Job)
     #[arg(long, value_name = "M/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Id of the run, shared by its shards; `report merge` joins no others [default in GitHub Actions: the run id]
+    /// Id of the run, shared by its shards; `report merge` merges only shards with the same id [default in GitHub Actions: the run id]
     #[arg(long, value_name = "ID", env = "GITHUB_RUN_ID", hide_env_values = true)]
     pub(crate) run_id: Option<String>,
 }
@@ -208,13 +208,13 @@ fn shard(text: &str) -> Result<Shard, String> {
     match index {
         Some(part) => format!("{part}/{of}").parse(),
         None => Err(format!(
-            "{INDEX} is no number; set `completionMode: Indexed` in the Job"
+            "{INDEX} is not a number; set `completionMode: Indexed` in the Job"
         )),
     }
 }
 
 pub(crate) fn patience(text: &str) -> Result<f64, String> {
-    let factor: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    let factor: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     if (0.1..=1000.0).contains(&factor) {
         Ok(factor)
     } else {
@@ -244,7 +244,7 @@ pub(crate) fn role(text: &str) -> Result<Role, String> {
     Role::ALL
         .into_iter()
         .find(|role| role.as_str() == text)
-        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner, driver"))
+        .ok_or_else(|| format!("`{text}` is not a role; roles: publisher, scheduler, cleaner, driver"))
 }
 
 /// Arguments of `list`.

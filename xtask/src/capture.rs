@@ -15,8 +15,8 @@ use suites::harness::scenario;
 use suites::{Ended, Session, Turns, quoted};
 
 use crate::Exit;
+use crate::config_flags::{self, BoxError, ConfigFlags};
 use crate::out::{eprintln, print};
-use crate::reach::{self, BoxError, ReachArgs};
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::why::warn;
@@ -26,7 +26,7 @@ use references::built_in;
 #[derive(Args)]
 pub(crate) struct CaptureArgs {
     #[command(flatten)]
-    pub(crate) what: SituationArgs,
+    pub(crate) what: CaptureSource,
     /// Write the scenario into this file, which must not exist yet [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -37,13 +37,13 @@ pub(crate) struct CaptureArgs {
 
 /// What to capture, and from which cluster.
 #[derive(Args)]
-pub(crate) struct SituationArgs {
+pub(crate) struct CaptureSource {
     #[command(flatten)]
-    reach: ReachArgs,
+    config_flags: ConfigFlags,
     /// Output of `kubectl get
     /// nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml` (or
     /// `-o json`); `-` is standard input. Several files form one cluster. Without -A objects of other namespaces are missing
-    #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with = "reach")]
+    #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with = "config_flags")]
     file: Vec<PathBuf>,
     /// The pod to capture, as NAME or NAMESPACE/NAME [default: all pods that wait for a volume of the driver]
     #[arg(long, value_name = "[NAMESPACE/]NAME", value_parser = pod)]
@@ -80,7 +80,7 @@ fn pod(text: &str) -> Result<PodName, String> {
 pub(crate) fn run(args: &CaptureArgs) -> Exit {
     if let Some(file) = args.output.as_ref().filter(|file| !args.force && file.exists()) {
         eprintln!(
-            "error: {} exists; name another file, or write over it with --force",
+            "error: {} exists; name another file, or overwrite it with --force",
             file.display()
         );
         return Exit::Usage;
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
         Ok(text) => text,
         Err(exit) => return exit,
     };
-    prove(&text);
+    verify(&text);
     match &args.output {
         None => print!("{text}"),
         Some(file) => {
@@ -111,38 +111,38 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
 }
 
 /// Runs the scenario, and reports on standard error whether its outcome matches the cluster's.
-fn prove(text: &str) {
+fn verify(text: &str) {
     let ran = runtime().ok().map(|runtime| runtime.block_on(run_once(text)));
     match ran {
         None => {}
         Some(Ok(Ended::Passed | Ended::Surprising(_))) => {
-            eprintln!("it was run: what it expects, which is what the cluster showed, comes true");
+            eprintln!("the scenario was run: its result matches the cluster's");
         }
         Some(Ok(Ended::Failed(explained) | Ended::Flaky(_, explained) | Ended::Known(_, explained))) => {
             eprintln!(
-                "warning: it was run, and does not come to what the cluster showed: {}; first missing: {} {}",
+                "warning: the scenario was run, and its result differs from the cluster's: {}; first missing: {} {}",
                 explained.said.verdict, explained.said.link, explained.said.note
             );
         }
         Some(Ok(Ended::Inconclusive(_))) => {
-            eprintln!("warning: the host was too slow to compare its result with that of the cluster");
+            eprintln!("warning: the host was too slow to compare the scenario's result with the cluster's");
         }
         Some(Ok(Ended::Skipped(why))) => {
-            eprintln!("warning: its result could not be compared with that of the cluster: {why}");
+            eprintln!("warning: the scenario's result could not be compared with the cluster's: {why}");
         }
-        Some(Ok(Ended::Broken(error))) => eprintln!("warning: it cannot be run: {error}"),
-        Some(Err(error)) => eprintln!("warning: it cannot be run: {error}"),
+        Some(Ok(Ended::Broken(error))) => eprintln!("warning: the scenario cannot be run: {error}"),
+        Some(Err(error)) => eprintln!("warning: the scenario cannot be run: {error}"),
     }
 }
 
 /// Number of nodes from which on the captured scenario is not run automatically.
-const MANY: usize = 1000;
+const MAX_VERIFIED_NODES: usize = 1000;
 
 fn plan_of(text: &str) -> Result<Plan, String> {
     let cases = scenario::parse("captured.yaml", text).map_err(|error| error.to_string())?;
     match cases.as_slice() {
         [only] => resolve(only).map_err(|error| error.to_string()),
-        _ => Err("it is no single case".to_owned()),
+        _ => Err("the file has more than one case".to_owned()),
     }
 }
 
@@ -150,7 +150,7 @@ async fn run_once(text: &str) -> Result<Ended, String> {
     let plan = plan_of(text)?;
     let is_node = |object: &&Value| object["kind"] == "Node";
     let nodes = plan.objects.iter().filter(is_node).count();
-    if nodes > MANY {
+    if nodes > MAX_VERIFIED_NODES {
         return Ok(Ended::Skipped(format!(
             "it has {} nodes; run it with `{} repro FILE`",
             nodes,
@@ -177,7 +177,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     std::fs::write(file, text)
 }
 
-impl SituationArgs {
+impl CaptureSource {
     /// The scenario as text. Prints its own errors.
     pub(crate) fn text(&self) -> Result<String, Exit> {
         let snapshot = runtime()?.block_on(self.snapshot());
@@ -188,7 +188,7 @@ impl SituationArgs {
                     // With a publisher, the capacity objects are created during the run.
                     _ if self.publisher => Vec::new(),
                     Ok(plan) => differences(&snapshot, &captured, plan.case.objects),
-                    // `prove` reports a scenario that cannot be run.
+                    // `verify` reports a scenario that cannot be run.
                     Err(_) => Vec::new(),
                 };
                 for sentence in captured.omissions.iter().chain(&different) {
@@ -198,7 +198,7 @@ impl SituationArgs {
             })
             .map_err(|error| {
                 eprintln!("error: {error}");
-                reach::exit_of(&error)
+                config_flags::exit_of(&error)
             })
     }
 
@@ -206,7 +206,7 @@ impl SituationArgs {
         if !self.file.is_empty() {
             return Snapshot::of_files(&self.file);
         }
-        Snapshot::of_cluster(&self.reach.client().await?).await
+        Snapshot::of_cluster(&self.config_flags.client().await?).await
     }
 
     fn scenario(&self, snapshot: &Snapshot) -> Result<Captured, BoxError> {

@@ -9,21 +9,21 @@ use suites::harness::machine;
 
 use crate::args::{E2eArgs, ExplainArgs, ListArgs};
 use crate::capture::{self, CaptureArgs};
-use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
 use crate::doctor::{self, DoctorArgs};
 use crate::explore::{self, ExploreArgs};
 use crate::init::{self, InitArgs};
-use crate::interrupt::hear;
+use crate::interrupt::install_signal_handlers;
 use crate::lab::{self, BenchArgs, SelftestArgs, StudyArgs, SweepArgs};
 use crate::out::eprintln;
 use crate::rbac::{self, RbacArgs};
 use crate::record::{self, RecordArgs};
 use crate::report::{self, ReportCommand};
+use crate::repro_args::ReproArgs;
 use crate::rerun::{self, RerunArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{Exit, conformance, e2e, examples, inspect, manual, repro, typed, watch};
+use crate::{Exit, conformance, e2e, examples, inspect, manual, normalize, repro, watch};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -100,16 +100,16 @@ enum Command {
 /// Parses the process arguments and runs the command.
 pub(crate) fn run() -> Exit {
     #[cfg(not(feature = "labs"))]
-    if lab::is_meant() {
-        return lab::elsewhere();
+    if lab::is_requested() {
+        return lab::exec_with_labs();
     }
     machine::raise_descriptor_limit();
-    let parsed = described().try_get_matches_from(typed::in_order(std::env::args_os()));
+    let parsed = clap_command().try_get_matches_from(normalize::normalized(std::env::args_os()));
     match parsed.and_then(|parsed| Cli::from_arg_matches(&parsed)) {
-        Ok(cli) => obey(cli.command),
-        Err(told) => {
-            typed::tell(&told, &Cli::command());
-            if told.use_stderr() {
+        Ok(cli) => dispatch(cli.command),
+        Err(error) => {
+            normalize::print_error(&error, &Cli::command());
+            if error.use_stderr() {
                 Exit::Usage
             } else {
                 Exit::Passed
@@ -119,13 +119,13 @@ pub(crate) fn run() -> Exit {
 }
 
 /// The clap command, under the name by which the user calls this program.
-fn described() -> clap::Command {
+fn clap_command() -> clap::Command {
     examples::added(Cli::command(), program()).bin_name(program())
 }
 
 impl Command {
     /// Whether the command handles an interrupt itself: it prints partial results, or removes what it created.
-    fn ends_in_order(&self) -> bool {
+    fn handles_interrupt(&self) -> bool {
         match self {
             Command::E2e(_)
             | Command::Conformance(_)
@@ -154,7 +154,7 @@ impl Command {
 }
 
 /// Runs a recorded command, if it is one that runs cases.
-fn again(words: &[String]) -> Exit {
+fn rerun_command(words: &[String]) -> Exit {
     let arguments = std::iter::once(program().to_owned()).chain(words.iter().cloned());
     let runs_cases = |command: &Command| {
         matches!(
@@ -163,14 +163,16 @@ fn again(words: &[String]) -> Exit {
         )
     };
     match Cli::try_parse_from(arguments) {
-        Ok(Cli { command }) if runs_cases(&command) => obey(command),
+        Ok(Cli { command }) if runs_cases(&command) => dispatch(command),
         Ok(_) => {
-            eprintln!("error: the record is of a command that runs no cases; name the report of a run");
+            eprintln!(
+                "error: the report is from a command that runs no cases; name the report.json of a run"
+            );
             Exit::Usage
         }
         Err(error) => {
             eprintln!(
-                "error: the recorded command is not understood: {}",
+                "error: the recorded command cannot be parsed: {}",
                 error.to_string().trim_end()
             );
             Exit::Usage
@@ -178,9 +180,9 @@ fn again(words: &[String]) -> Exit {
     }
 }
 
-fn obey(command: Command) -> Exit {
-    if command.ends_in_order() {
-        hear();
+fn dispatch(command: Command) -> Exit {
+    if command.handles_interrupt() {
+        install_signal_handlers();
     }
     match command {
         Command::E2e(args) => match &args.watch {
@@ -196,7 +198,7 @@ fn obey(command: Command) -> Exit {
         Command::Repro(args) => repro::run(&args),
         Command::Sweep(args) => lab::sweep(&args),
         Command::Rbac(args) => rbac::run(&args),
-        Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),
+        Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| rerun_command(&words)),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => lab::bench(args),
@@ -206,7 +208,7 @@ fn obey(command: Command) -> Exit {
         Command::Record(args) => record::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Completions { shell } => manual::completions(shell, described()),
-        Command::Man { command: words } => manual::page(&words, described()),
+        Command::Completions { shell } => manual::completions(shell, clap_command()),
+        Command::Man { command: words } => manual::page(&words, clap_command()),
     }
 }

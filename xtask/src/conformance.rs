@@ -54,7 +54,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
     let manifest = manifest_for(&args.sut, &args.select.files())?;
     let accept = args.accept.as_ref();
     let accept = accept
-        .map(|file| Accept::into(file.as_deref(), &args.sut, &manifest))
+        .map(|file| Accept::new(file.as_deref(), &args.sut, &manifest))
         .transpose()?;
     let mut systems = built_in(None);
     manifest.install(&mut systems);

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     if args.every_dialect {
         return every_dialect::run(args);
     }
-    if let Err(exit) = mutants::at_hand(args.defect) {
+    if let Err(exit) = mutants::ensure_available(args.defect) {
         return exit;
     }
     args.repeat.run(|| {

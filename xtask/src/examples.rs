@@ -26,11 +26,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "conformance",
         &[
             (
-                "A program of yours as a gate",
+                "Your program, as a gate in CI",
                 "conformance --sut sut.yaml --output report",
             ),
             (
-                "A gate for a program that fails today",
+                "Accept the failures of today, as a gate for new ones",
                 "conformance --sut sut.yaml --accept",
             ),
             (
@@ -42,7 +42,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "record",
         &[(
-            "Runs that a test judges again",
+            "Store runs as regression tests",
             "record --sut sut.yaml --output suites/tests/fixtures/runs",
         )],
     ),
@@ -50,7 +50,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "list",
         &[
             ("What is skipped for a program, and why", "list --sut sut.yaml"),
-            ("What shows a requirement", "list --requirement PUB-21"),
+            (
+                "The cases and other evidence of a requirement",
+                "list --requirement PUB-21",
+            ),
         ],
     ),
     (
@@ -60,8 +63,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "A pod of the cluster that kubectl uses",
                 "why pod ledger-0 -n payments",
             ),
-            ("A claim that you think of", "why claim --class fast --size 20Gi"),
-            ("From a dump", "why pod ledger-0 -n payments --file dump.yaml"),
+            ("A hypothetical claim", "why claim --class fast --size 20Gi"),
+            (
+                "From kubectl's output",
+                "why pod ledger-0 -n payments --file dump.yaml",
+            ),
         ],
     ),
     (
@@ -76,10 +82,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "capture",
         &[
             (
-                "A pod's situation, without names",
+                "The cluster state around a pod, with neutral names",
                 "capture --pod payments/ledger-0 --scrub -o bug.yaml",
             ),
-            ("From a dump", "capture --file dump.yaml -o bug.yaml"),
+            ("From kubectl's output", "capture --file dump.yaml -o bug.yaml"),
         ],
     ),
     (
@@ -92,16 +98,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "init",
         &[
+            ("Your program", "init --role publisher -- ./my-publisher --v=5"),
             (
-                "A program of yours",
-                "init --role publisher -- ./my-publisher --v=5",
-            ),
-            (
-                "A driver of yours, with what it needs besides",
+                "Your driver, with a flag of its own",
                 "init --role driver -- ./my-driver --capacity=100Gi",
             ),
             (
-                "A built-in manifest as a start",
+                "A built-in manifest as a template",
                 "init --from external-provisioner",
             ),
         ],
@@ -110,9 +113,9 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "explore",
         &[
             ("Five minutes", "explore --budget 5m"),
-            ("One world again", "explore --seed 7 --worlds 1"),
+            ("One generated cluster again", "explore --seed 7 --worlds 1"),
             (
-                "A quarter of the worlds on this machine",
+                "A quarter of the clusters on this machine",
                 "explore --seed 7 --worlds 10000 --shard 1/4 --output parts/one",
             ),
         ],
@@ -120,7 +123,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "sweep",
         &[(
-            "Faults at every point of a case",
+            "A fault at every fault point of a case",
             "sweep story/volumes/codes/unknown",
         )],
     ),
@@ -128,11 +131,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "report",
         &[
             (
-                "Join two shards",
+                "Merge two shards",
                 "report merge one/report.json two/report.json --output report",
             ),
             (
-                "Join what is below a folder, of any command with --shard",
+                "Merge all shards below a folder, of any command with --shard",
                 "report merge --parts parts --output report",
             ),
         ],

@@ -9,10 +9,10 @@ use suites::harness::LiveCluster;
 use suites::harness::plan::{Plan, edit};
 
 use crate::out::{eprintln, println};
-use crate::serve::{Sockets, sockets, tell_sockets};
+use crate::serve::{Sockets, print_sockets, sockets};
 
 /// Polling interval. An edit is applied once the file stayed unchanged for one interval, so that a half-written file is not.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A scenario file that is followed.
 pub(crate) struct Followed<'a> {
@@ -26,54 +26,54 @@ pub(crate) struct Followed<'a> {
 
 impl Followed<'_> {
     /// Follows the file until the future is dropped.
-    pub(crate) async fn follow(mut self, standing: &mut LiveCluster) {
+    pub(crate) async fn follow(mut self, cluster: &mut LiveCluster) {
         // An edit made since the plan was resolved is applied too.
-        let (mut seen, mut taken) = (None, None);
-        let mut sockets_told = sockets(standing);
+        let (mut seen, mut applied) = (None, None);
+        let mut printed_sockets = sockets(cluster);
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             // The file is missing while an editor replaces it.
             let Ok(now) = std::fs::read_to_string(&self.file) else {
                 continue;
             };
             let is_settled = seen.as_ref() == Some(&now);
             seen = Some(now);
-            if !is_settled || seen == taken {
+            if !is_settled || seen == applied {
                 continue;
             }
-            let is_first = taken.is_none();
-            taken.clone_from(&seen);
+            let is_first = applied.is_none();
+            applied.clone_from(&seen);
             match (self.read)() {
                 Ok(new) if is_first && edit(&self.plan, &new).is_empty() => self.plan = new,
-                Ok(new) => self.apply(standing, new, &mut sockets_told).await,
-                Err(why) => eprintln!("error: {why}\nthe cluster stays as it was"),
+                Ok(new) => self.apply(cluster, new, &mut printed_sockets).await,
+                Err(why) => eprintln!("error: {why}\nthe cluster is unchanged"),
             }
         }
     }
 
-    async fn apply(&mut self, standing: &mut LiveCluster, new: Plan, told: &mut Sockets) {
+    async fn apply(&mut self, cluster: &mut LiveCluster, new: Plan, printed: &mut Sockets) {
         let edit = edit(&self.plan, &new);
         for name in &edit.fixed {
-            eprintln!("{name} can't change while the cluster is up; start it again for that");
+            eprintln!("{name} cannot change while the cluster is up; restart the command to apply it");
         }
         let mut done = 0;
-        for (words, result) in standing.apply(&new, edit.actions).await {
+        for (words, result) in cluster.apply(&new, edit.actions).await {
             match result {
                 Ok(()) => {
                     done += 1;
                     println!("  {words}");
                 }
-                Err(why) => eprintln!("error: the cluster refuses “{words}”: {why}"),
+                Err(why) => eprintln!("error: the cluster rejects “{words}”: {why}"),
             }
         }
-        let now = sockets(standing);
-        tell_sockets(
+        let now = sockets(cluster);
+        print_sockets(
             &now.iter()
-                .filter(|socket| !told.contains(socket))
+                .filter(|socket| !printed.contains(socket))
                 .cloned()
                 .collect(),
         );
-        *told = now;
+        *printed = now;
         println!("applied     {done} changes of {}", self.file.display());
         self.plan = new;
     }

@@ -22,16 +22,16 @@ use suites::harness::standalone::{CsiMethod, Verb};
 use suites::report::{IndicatorRecord, IndicatorState};
 
 use crate::Exit;
+use crate::config_flags::BoxError;
 use crate::out::println;
-use crate::reach::BoxError;
 
 /// A cluster, and the metrics of its programs.
-pub(crate) struct Known {
+pub(crate) struct ClusterHealth {
     cluster: Snapshot,
     reported: ReportedValues,
 }
 
-impl Known {
+impl ClusterHealth {
     /// From a cluster and the metrics texts of any number of programs.
     pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
         let reported = ReportedValues::of_metrics(texts, now);
@@ -76,9 +76,9 @@ impl Known {
 }
 
 /// The indicators of a stored run, for its report.
-pub(crate) fn of_kept(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
+pub(crate) fn of_stored_run(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
     let (plan, facts) = record::load(folder)?;
-    let indicators = Known::of_run(&plan, &facts)?.indicators()?.into_iter();
+    let indicators = ClusterHealth::of_run(&plan, &facts)?.indicators()?.into_iter();
     let records = indicators.map(|indicator| IndicatorRecord {
         question: indicator.question.text().to_owned(),
         subject: indicator.subject,
@@ -177,8 +177,8 @@ fn requests(facts: &[Fact]) -> Requests {
         }
         counted.failed += f64::from(u8::from(is_failure(request.code)));
     }
-    let lasted = facts.last().map(Fact::at).unwrap_or_default();
-    let minutes = lasted.div_duration_f64(RunOptions::default().refresh);
+    let duration = facts.last().map(Fact::at).unwrap_or_default();
+    let minutes = duration.div_duration_f64(RunOptions::default().refresh);
     Requests {
         over: Some(Duration::from_secs_f64(60.0 * minutes)),
         ..counted
@@ -196,7 +196,7 @@ pub(crate) async fn of_server(client: &kube::Client) -> Option<String> {
 }
 
 /// The current Unix time, as in metrics.
-pub(crate) fn since_1970() -> Result<Duration, BoxError> {
+pub(crate) fn unix_time() -> Result<Duration, BoxError> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
 }
 

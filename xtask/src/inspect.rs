@@ -56,7 +56,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
         let skip = skip.or_else(|| server.as_ref()?.skips(plan));
         let known = manifest.as_ref();
         let known = known.and_then(|manifest| manifest.known_failures(plan.id()).next());
-        let told = match (skip, known) {
+        let status = match (skip, known) {
             (Some(why), _) => {
                 skipped += 1;
                 format!("skip: {why}")
@@ -74,10 +74,10 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
             }
             (None, None) => plan.title.clone(),
         };
-        println!("{:<width$}  {}", plan.id(), paint.dim(&told));
+        println!("{:<width$}  {}", plan.id(), paint.dim(&status));
     }
     if let Some((_, entry)) = wanted {
-        requirements::beside_cases(entry, !plans.is_empty());
+        requirements::other_evidence(entry, !plans.is_empty());
     }
     let run = plans.len() - skipped;
     match (&manifest, &server) {
@@ -103,12 +103,12 @@ fn dialects() -> Exit {
 
 /// Explains one case in full.
 pub(crate) fn explain(args: &ExplainArgs) -> Exit {
-    let (plans, again) = match explained(&args.select) {
+    let (plans, command) = match explained(&args.select) {
         Ok(explained) => explained,
         Err(exit) => return exit,
     };
     let [plan] = plans.as_slice() else {
-        eprintln!("error: that means {} cases; name one of them:", plans.len());
+        eprintln!("error: {} cases match; name one of them:", plans.len());
         for plan in &plans {
             eprintln!("{}", plan.id());
         }
@@ -116,7 +116,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Exit {
     };
     match args.yaml {
         true => print!("{}", plan.text),
-        false => println!("{}\n  run it: {} {again}", explanation(plan), program()),
+        false => println!("{}\n  run it: {} {command}", explanation(plan), program()),
     }
     Exit::Passed
 }

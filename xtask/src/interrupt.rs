@@ -7,45 +7,49 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-/// Number of termination signals received since [`hear`] installed the handlers.
-static ASKED: OnceLock<watch::Receiver<u32>> = OnceLock::new();
+/// Number of termination signals received since [`install_signal_handlers`] installed the handlers.
+static SIGNALS_RECEIVED: OnceLock<watch::Receiver<u32>> = OnceLock::new();
 
 /// Installs the signal handlers: from now on no signal terminates the process, and [`interrupted`] resolves instead.
-pub(crate) fn hear() -> watch::Receiver<u32> {
-    let asked = ASKED.get_or_init(|| {
-        let (tell, asked) = watch::channel(0);
+pub(crate) fn install_signal_handlers() -> watch::Receiver<u32> {
+    let receiver = SIGNALS_RECEIVED.get_or_init(|| {
+        let (sender, receiver) = watch::channel(0);
         // Without handlers the signals terminate the process at once.
         if let Ok((runtime, mut signals)) = Signals::new() {
             std::thread::spawn(move || {
                 loop {
                     runtime.block_on(signals.next());
-                    tell.send_modify(|times| *times += 1);
+                    sender.send_modify(|times| *times += 1);
                 }
             });
         }
-        asked
+        receiver
     });
-    asked.clone()
+    receiver.clone()
 }
 
 /// Whether a termination signal was received.
 pub(crate) fn is_interrupted() -> bool {
-    *hear().borrow() > 0
+    *install_signal_handlers().borrow() > 0
 }
 
 /// Resolves at the first termination signal, also if it arrived before the call.
 pub(crate) async fn interrupted() {
-    asked(0).await;
+    signal_after(0).await;
 }
 
 /// Resolves at the next termination signal, ignoring earlier ones.
 pub(crate) async fn interrupted_once_more() {
-    let before = *hear().borrow();
-    asked(before).await;
+    let before = *install_signal_handlers().borrow();
+    signal_after(before).await;
 }
 
-async fn asked(before: u32) {
-    if hear().wait_for(|times| *times > before).await.is_err() {
+async fn signal_after(before: u32) {
+    if install_signal_handlers()
+        .wait_for(|times| *times > before)
+        .await
+        .is_err()
+    {
         std::future::pending::<()>().await;
     }
 }

@@ -4,12 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::keep::{Lock, first_free};
 use crate::out::eprintln;
-use crate::{Exit, places};
+use crate::run_folder::{Lock, first_unlocked};
+use crate::{Exit, folders};
 
 /// Folder name, below the default output folder.
-const PLACE: &str = "up";
+const FOLDER: &str = "up";
 
 /// The kubeconfig file.
 pub(crate) struct KubeconfigFile {
@@ -22,12 +22,12 @@ impl KubeconfigFile {
     /// The given path, or one in an unused folder. Prints its own errors.
     pub(crate) fn of(named: Option<&Path>) -> Result<Self, Exit> {
         if let Some(path) = named {
-            places::prepare(path)?;
+            folders::prepare(path)?;
             let path = path.to_owned();
             return Ok(KubeconfigFile { path, own: None });
         }
-        places::prepare(&places::of(PLACE))?;
-        let free = first_free(PLACE).and_then(|free| {
+        folders::prepare(&folders::of(FOLDER))?;
+        let free = first_unlocked(FOLDER).and_then(|free| {
             free.ok_or_else(|| {
                 "too many clusters are served here already; end one, or name a file with --kubeconfig"
                     .to_owned()

@@ -7,9 +7,9 @@ use std::path::Path;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::Exit;
-use crate::capture::SituationArgs;
+use crate::capture::CaptureSource;
+use crate::normalize;
 use crate::out::print;
-use crate::typed;
 use crate::why::{self, Common, Subject, WhyArgs};
 
 /// File name that kubectl expects for a plugin named `capacity`.
@@ -20,9 +20,9 @@ const EXAMPLES: &str = "Examples:
   kubectl capacity why pod ledger-0
   # Where a claim would fit
   kubectl capacity why claim --class fast --size 20Gi -o wide
-  # Which CSIStorageCapacity objects can never help, for a program
+  # Which CSIStorageCapacity objects can never match, as JSON
   kubectl capacity objects --context production -o json
-  # The situation of a pod as a file that reproduces it, without names
+  # The cluster state around a pod as a scenario that reproduces it, with neutral names
   kubectl capacity capture --pod ledger-0 -n payments --scrub > bug.yaml";
 
 /// Explain which nodes pods and claims fit with regard to storage capacity
@@ -45,7 +45,7 @@ enum PluginCommand {
     /// Print the state of a cluster as a scenario that reproduces it
     Capture {
         #[command(flatten)]
-        what: SituationArgs,
+        what: CaptureSource,
         /// Output format
         #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
         output: ScenarioFormat,
@@ -59,18 +59,18 @@ enum ScenarioFormat {
 }
 
 /// Whether this program was started as `kubectl-capacity`, by kubectl or directly.
-pub(crate) fn is_meant() -> bool {
+pub(crate) fn is_plugin() -> bool {
     let name = std::env::args_os().next();
     name.is_some_and(|name| Path::new(&name).file_stem().is_some_and(|name| name == FILE))
 }
 
 /// Parses the process arguments and runs the command.
 pub(crate) fn run() -> Exit {
-    let exit = match Plugin::try_parse_from(typed::in_order(std::env::args_os())) {
-        Ok(Plugin { command }) => obey(command),
-        Err(told) => {
-            typed::tell(&told, &Plugin::command());
-            if told.use_stderr() {
+    let exit = match Plugin::try_parse_from(normalize::normalized(std::env::args_os())) {
+        Ok(Plugin { command }) => dispatch(command),
+        Err(error) => {
+            normalize::print_error(&error, &Plugin::command());
+            if error.use_stderr() {
                 Exit::Usage
             } else {
                 Exit::Passed
@@ -83,7 +83,7 @@ pub(crate) fn run() -> Exit {
     }
 }
 
-fn obey(command: PluginCommand) -> Exit {
+fn dispatch(command: PluginCommand) -> Exit {
     match command {
         PluginCommand::Why(args) => why::run_why(&args.what),
         PluginCommand::Objects { common } => why::run_why(&Subject::Objects { common }),

@@ -6,24 +6,23 @@ mod accept;
 mod apiserver;
 mod args;
 mod capture;
-mod chosen;
 mod command;
+mod config_flags;
 mod conformance;
 mod doctor;
 mod e2e;
-mod elsewhere;
 mod every_dialect;
 mod examples;
+mod exec;
 mod exit;
 mod explore;
+mod folders;
 mod follow;
 mod github;
 mod health;
 mod init;
 mod inspect;
 mod interrupt;
-mod joined;
-mod keep;
 mod kubeconfig_file;
 mod kubectl;
 #[cfg(feature = "labs")]
@@ -34,25 +33,26 @@ mod lab;
 mod manifest;
 mod manual;
 mod measure;
+mod merge_parts;
 mod mutants;
+mod normalize;
 mod out;
 mod parts;
-mod places;
 mod preflight;
 mod rbac;
-mod reach;
 mod record;
 mod report;
 mod repro;
+mod repro_args;
 mod requirements;
 mod rerun;
+mod run_folder;
 mod runner;
 mod runtime;
 mod selected;
 mod serve;
 mod side_by_side;
 mod summary;
-mod typed;
 mod up;
 mod verdicts;
 mod watch;
@@ -65,7 +65,7 @@ use suites::Carried;
 pub use exit::Exit;
 
 /// Exit code for a panic.
-const OUR_FAULT: u8 = Exit::Internal.code();
+const PANIC_EXIT_CODE: u8 = Exit::Internal.code();
 
 /// Runs the program. `files`: the files built into it.
 pub fn main(files: Carried) -> ExitCode {
@@ -73,16 +73,16 @@ pub fn main(files: Carried) -> ExitCode {
         exit_at_panic();
     }
     suites::carry(files);
-    std::panic::catch_unwind(run).map_or(ExitCode::from(OUR_FAULT), ExitCode::from)
+    std::panic::catch_unwind(run).map_or(ExitCode::from(PANIC_EXIT_CODE), ExitCode::from)
 }
 
 /// With `panic = "abort"`, a hook prints the panic's location and sets the exit code, which an abort signal would replace.
 #[expect(clippy::exit, reason = "an uncaught panic does not return to `main`")]
 fn exit_at_panic() {
-    let told = std::panic::take_hook();
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        told(panic);
-        std::process::exit(OUR_FAULT.into());
+        default_hook(panic);
+        std::process::exit(PANIC_EXIT_CODE.into());
     }));
 }
 
@@ -94,7 +94,7 @@ pub fn main_with(files: Carried, mutants: references::Mutants) -> ExitCode {
 
 /// Runs the command of the process arguments.
 fn run() -> Exit {
-    let exit = match kubectl::is_meant() {
+    let exit = match kubectl::is_plugin() {
         true => kubectl::run(),
         false => command::run(),
     };

@@ -30,7 +30,7 @@ pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: 
     });
     bar.finish_and_clear();
     let Some(measured) = measured else {
-        eprintln!("interrupted: nothing is told of the runs so far");
+        eprintln!("interrupted: the runs so far have no result");
         return Exit::Interrupted;
     };
     table(&measured, times);
@@ -67,7 +67,7 @@ fn table(measured: &BTreeMap<String, Measured>, times: u32) {
             );
         }
     }
-    let count = |is_meant: &dyn Fn(&Measured) -> bool| measured.values().filter(|one| is_meant(one)).count();
+    let count = |matches: &dyn Fn(&Measured) -> bool| measured.values().filter(|one| matches(one)).count();
     let skipped = count(&|one| one.skipped.is_some());
     let cases = measured.len() - skipped;
     println!(
@@ -97,16 +97,16 @@ fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
                 runs: measured.runs,
                 failed: seen.failed,
             });
-            let is_told = seen
+            let is_listed = seen
                 .known
                 .as_ref()
                 .is_some_and(|known| known.sometimes.is_some() == sometimes.is_some());
-            if !is_told {
+            if !is_listed {
                 are_too_few |= sometimes.is_some_and(|seen| seen.runs < ENOUGH_RUNS);
                 let entry = Entry {
                     case,
                     fails: words,
-                    seen: String::new(),
+                    message: String::new(),
                     sometimes,
                 };
                 text.push_str(&entry.text(version));
@@ -116,9 +116,9 @@ fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
     if text.is_empty() {
         return;
     }
-    println!("\nEntries for `knownFailures` of the manifest; say `why` and `issue` in each:\n{text}");
+    println!("\nEntries for `knownFailures` of the manifest; fill in `why` and `issue` of each:\n{text}");
     if are_too_few {
-        println!("The manifest takes `sometimes` of {ENOUGH_RUNS} runs and more: measure as many.");
+        println!("`sometimes` requires at least {ENOUGH_RUNS} runs: measure again with that many.");
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::Exit;
-use crate::elsewhere::go_on_as;
+use crate::exec::exec_package;
 use crate::out::eprintln;
 
 pub(crate) use suites::Found;
@@ -25,11 +25,11 @@ pub(crate) use self::{
 
 /// Stands for every command of the labs.
 pub(crate) fn command<A>(_arguments: A) -> Exit {
-    elsewhere()
+    exec_with_labs()
 }
 
 /// Whether the arguments name a command of the labs, or one that lists all commands.
-pub(crate) fn is_meant() -> bool {
+pub(crate) fn is_requested() -> bool {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -41,7 +41,7 @@ pub(crate) fn is_meant() -> bool {
 }
 
 /// Whether one of these part.json files is of a command of the labs.
-pub(crate) fn has_found(parts: &[PathBuf]) -> bool {
+pub(crate) fn has_labs_part(parts: &[PathBuf]) -> bool {
     parts.iter().any(|path| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let part: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -50,10 +50,10 @@ pub(crate) fn has_found(parts: &[PathBuf]) -> bool {
 }
 
 /// Starts the build with the labs. Returns only on failure, with the exit code.
-pub(crate) fn elsewhere() -> Exit {
-    eprintln!("this build is without the labs; going on in one that has them (cargo run --package xtask)");
-    go_on_as(
+pub(crate) fn exec_with_labs() -> Exit {
+    eprintln!("this build does not include the labs; starting one that does (cargo run --package xtask)");
+    exec_package(
         "xtask",
-        "this command is one of the labs, which this build is without",
+        "this build does not include the labs, to which this command belongs",
     )
 }

@@ -13,38 +13,38 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use suites::harness::is_unprintable;
 
 /// Whether a write to standard output failed, so that output is missing.
-static LOST: AtomicBool = AtomicBool::new(false);
+static OUTPUT_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line to standard output.
 macro_rules! println {
-    () => { $crate::out::put(format_args!("\n")) };
-    ($($text:tt)*) => { $crate::out::put(format_args!("{}\n", format_args!($($text)*))) };
+    () => { $crate::out::write_stdout(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::out::write_stdout(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 /// Writes text to standard output.
 macro_rules! print {
-    ($($text:tt)*) => { $crate::out::put(format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::out::write_stdout(format_args!($($text)*)) };
 }
 
 /// Writes a line to standard error.
 macro_rules! eprintln {
-    () => { $crate::out::tell(format_args!("\n")) };
-    ($($text:tt)*) => { $crate::out::tell(format_args!("{}\n", format_args!($($text)*))) };
+    () => { $crate::out::write_stderr(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::out::write_stderr(format_args!("{}\n", format_args!($($text)*))) };
 }
 
 pub(crate) use {eprintln, print, println};
 
 /// Writes to standard output. After the first failed write all further output is dropped: it would be incomprehensible.
-pub(crate) fn put(text: Arguments<'_>) {
+pub(crate) fn write_stdout(text: Arguments<'_>) {
     if is_lost() {
         return;
     }
     let mut stream = anstream::stdout();
-    let text = harmless(&text.to_string());
+    let text = escaped(&text.to_string());
     match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) => {
-            tell(format_args!(
-                "error: standard output can't be written: {error}; send it somewhere else\n"
+        Err(error) if error.kind() != ErrorKind::BrokenPipe && !OUTPUT_LOST.swap(true, Ordering::Relaxed) => {
+            write_stderr(format_args!(
+                "error: standard output can't be written: {error}; redirect it elsewhere\n"
             ));
         }
         _ => {}
@@ -53,19 +53,19 @@ pub(crate) fn put(text: Arguments<'_>) {
 
 /// Whether output is missing. The error is printed already.
 pub(crate) fn is_lost() -> bool {
-    LOST.load(Ordering::Relaxed)
+    OUTPUT_LOST.load(Ordering::Relaxed)
 }
 
 /// Writes to standard error. Errors are ignored: there is nowhere to report them.
-pub(crate) fn tell(text: Arguments<'_>) {
+pub(crate) fn write_stderr(text: Arguments<'_>) {
     anstream::stderr()
-        .write_all(harmless(&text.to_string()).as_bytes())
+        .write_all(escaped(&text.to_string()).as_bytes())
         .ok();
 }
 
 /// Escapes control characters as `\uXXXX`, because names, messages and output of other programs may contain terminal escapes. Colours are
 /// left.
-fn harmless(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(is_unprintable) {
@@ -108,17 +108,17 @@ pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
 }
 
 /// Prints a progress line each minute if standard error is no terminal, for readers of the log of a long run.
-pub(crate) struct Minutes(Option<Instant>);
+pub(crate) struct ProgressLog(Option<Instant>);
 
-impl Minutes {
+impl ProgressLog {
     /// Starts; the first line is due after a minute.
     pub(crate) fn begin() -> Self {
         let is_terminal = std::io::stderr().is_terminal();
-        Minutes((!is_terminal).then(Instant::now))
+        ProgressLog((!is_terminal).then(Instant::now))
     }
 
     /// Prints a line if a minute has passed since the last one.
-    pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
+    pub(crate) fn log(&mut self, line: impl FnOnce() -> String) {
         const MINUTE: Duration = Duration::from_secs(60);
         if let Some(last) = self.0.as_mut().filter(|last| last.elapsed() >= MINUTE) {
             *last = Instant::now();

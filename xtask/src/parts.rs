@@ -9,7 +9,7 @@ use crate::out::eprintln;
 
 /// Reports a shard without work.
 pub(crate) fn empty(shard: Shard) -> Exit {
-    eprintln!("error: nothing is left for shard {shard}; take fewer shards");
+    eprintln!("error: shard {shard} is empty; use fewer shards");
     Exit::Nothing
 }
 

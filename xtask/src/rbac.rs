@@ -16,9 +16,9 @@ use suites::harness::scenario::{GrantSpec, Role};
 use suites::harness::{self, RunOptions, StartError};
 
 use crate::args::{SelectArgs, patience};
-use crate::chosen::Chosen;
 use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
+use crate::repro_args::SystemsUnderTest;
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::selected::selected;
@@ -43,23 +43,23 @@ pub(crate) fn run(args: &RbacArgs) -> Exit {
 }
 
 fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
-    let chosen = match &args.sut {
-        Some(path) => Chosen::of_manifest(path)?,
-        None => Chosen::built_in(None),
+    let under_test = match &args.sut {
+        Some(path) => SystemsUnderTest::of_manifest(path)?,
+        None => SystemsUnderTest::built_in(None),
     };
-    let plans = plans(&args.select, chosen.manifest.as_ref())?;
+    let plans = plans(&args.select, under_test.manifest.as_ref())?;
     preflight::temporary_files()?;
-    let roles = roles(&chosen, &plans);
+    let roles = roles(&under_test, &plans);
     let options = RunOptions {
         seed: args.sut.is_none().then_some(0),
-        ..options(args.patience, chosen.manifest.as_ref(), None)
+        ..options(args.patience, under_test.manifest.as_ref(), None)
     };
-    let runner = Runner { chosen, options };
+    let runner = Runner { under_test, options };
     runtime()?.block_on(async {
         tokio::select! {
             exit = runner.derive(&plans, &roles) => exit,
             () = interrupted() => {
-                eprintln!("interrupted: what is printed is not proven to be enough, and without all cases nothing is printed");
+                eprintln!("interrupted: rules that were printed are not verified, and none are printed before all cases have run");
                 Err(Exit::Interrupted)
             }
         }
@@ -90,18 +90,18 @@ fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, 
 }
 
 /// The roles under test that take part in the cases, except drivers, which send no API requests.
-fn roles(chosen: &Chosen, plans: &[Plan]) -> Vec<Role> {
+fn roles(under_test: &SystemsUnderTest, plans: &[Plan]) -> Vec<Role> {
     let played = |role: &Role| {
-        let mut own = chosen.manifest.iter().flat_map(Manifest::roles);
+        let mut own = under_test.manifest.iter().flat_map(Manifest::roles);
         *role != Role::Driver
             && plans.iter().any(|plan| plan.roles.contains(role))
-            && (chosen.manifest.is_none() || own.any(|own| own == *role))
+            && (under_test.manifest.is_none() || own.any(|own| own == *role))
     };
     Role::ALL.into_iter().filter(played).collect()
 }
 
 struct Runner {
-    chosen: Chosen,
+    under_test: SystemsUnderTest,
     options: RunOptions,
 }
 
@@ -116,12 +116,12 @@ impl Runner {
         grants
             .iter()
             .for_each(|(role, rules)| print(&self.name(*role), *role, rules));
-        self.prove(plans, &grants, roles).await
+        self.verify(plans, &grants, roles).await
     }
 
     /// The program's name for a role.
     fn name(&self, role: Role) -> String {
-        match &self.chosen.manifest {
+        match &self.under_test.manifest {
             Some(manifest) => manifest.name.clone(),
             None => format!("capacity-{}", role.as_str()),
         }
@@ -129,7 +129,12 @@ impl Runner {
 
     /// The journal of a passed case; any other verdict ends the command, because the journal would be incomplete.
     async fn run(&self, plan: &Plan) -> Result<Vec<Fact>, Exit> {
-        let ran = harness::run(Arc::new(plan.clone()), &self.chosen.systems, self.options.clone()).await;
+        let ran = harness::run(
+            Arc::new(plan.clone()),
+            &self.under_test.systems,
+            self.options.clone(),
+        )
+        .await;
         let outcome = ran.map_err(|error| {
             eprintln!("error: {}: {error}", plan.id());
             match error {
@@ -156,15 +161,17 @@ impl Runner {
     }
 
     /// Runs the cases again with only these permissions.
-    async fn prove(&self, plans: &[Plan], grants: &Grants, roles: &[Role]) -> Result<Exit, Exit> {
+    async fn verify(&self, plans: &[Plan], grants: &Grants, roles: &[Role]) -> Result<Exit, Exit> {
         for plan in plans {
             let facts = self.run(&plan.granted(grants)).await.inspect_err(|_| {
-                eprintln!("{} passes with every permission, and not with these", plan.id());
+                eprintln!("{} passes with all permissions, but not with these", plan.id());
             })?;
             let denied = denied_requests(&facts, roles);
             if let Some(first) = denied.first() {
                 let id = plan.id();
-                eprintln!("{id} passes with these permissions, but asked for more: {first}");
+                eprintln!(
+                    "{id} passes with these permissions, but sent a request that they do not allow: {first}"
+                );
                 return Ok(Exit::Failed);
             }
         }
@@ -172,7 +179,7 @@ impl Runner {
             1 => "1 case passes".to_owned(),
             number => format!("{number} cases pass"),
         };
-        eprintln!("{words} with these permissions and no others, and nothing was refused");
+        eprintln!("{words} with these permissions and no others, and no request was denied");
         Ok(Exit::Passed)
     }
 }
@@ -187,7 +194,7 @@ fn print(name: &str, role: Role, rules: &[GrantSpec]) {
         if own.is_empty() {
             continue;
         }
-        println!("---\n# What the {} asks for.", role.as_str());
+        println!("---\n# Permissions of the {}.", role.as_str());
         println!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\nrules:");
         for rule in own {
             println!("  - apiGroups: {}", list(&rule.api_groups));

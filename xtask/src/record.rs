@@ -13,10 +13,10 @@ use crate::Exit;
 use crate::args::{SelectArgs, at_least_one};
 use crate::conformance::default_jobs;
 use crate::interrupt::interrupted;
-use crate::keep::Keep;
 use crate::manifest::manifest_for;
 use crate::out::{self, eprintln, println};
 use crate::preflight;
+use crate::run_folder::RunFolder;
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::selected::selected;
@@ -55,7 +55,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
     preflight::output(&args.output)?;
     preflight::temporary_files()?;
     let plans = selected(&args.select)?;
-    let keep = Keep::claim(None)?;
+    let run_folder = RunFolder::lock(None)?;
     let session = Arc::new(Session {
         systems,
         options: options(1.0, Some(&manifest), None),
@@ -64,7 +64,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
             args.jobs.unwrap_or_else(|| default_jobs(false)),
         )?)),
         attempts: 1,
-        keep: Some(keep.cases()),
+        keep: Some(run_folder.cases()),
         keep_passed: true,
         rerun: String::new(),
     });
@@ -121,7 +121,7 @@ fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) ->
         (_, None) => {
             eprintln!(
                 "{id}: {}",
-                result.unkept.as_deref().unwrap_or("its run was not kept")
+                result.unkept.as_deref().unwrap_or("its run was not stored")
             );
             return "not run";
         }
@@ -137,7 +137,7 @@ fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) ->
     let run = RecordedRun::new(&plan, &facts, manifest);
     if (run.recorded.verdict == Word::Pass) != matches!(result.ended, Ended::Passed | Ended::Surprising(_)) {
         eprintln!(
-            "{id}: it ended otherwise than its journal says, which is a mistake of the judge: {}",
+            "{id}: its verdict differs from that of its stored journal, which is a bug of the harness: {}",
             folder.display()
         );
         return "not stored";

@@ -9,7 +9,7 @@ use suites::report::{self, RECORD, Report};
 use crate::out::{eprintln, print};
 use crate::summary::summarize;
 use crate::verdicts::exit_of_record;
-use crate::{Exit, github, joined};
+use crate::{Exit, github, merge_parts};
 
 /// Subcommands of `report`.
 #[derive(Subcommand)]
@@ -84,7 +84,7 @@ fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn merge(records: &[PathBuf], output: &Path) -> Exit {
     // Parts of `explore`, `sweep` and `selftest` have a format of their own.
     if records.iter().any(|record| record.ends_with(PART)) {
-        return joined::merge(records, output);
+        return merge_parts::merge(records, output);
     }
     match report::merge(records) {
         Ok(merged) => {

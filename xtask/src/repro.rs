@@ -12,14 +12,14 @@ use suites::harness::scenario::{self, ScenarioError};
 use suites::report::CaseRecord;
 
 use crate::args::default_jobs;
-use crate::chosen::{Chosen, ReproArgs};
 use crate::interrupt::interrupted;
-use crate::keep::Keep;
 use crate::kubeconfig_file::KubeconfigFile;
 use crate::out::{eprintln, println};
+use crate::repro_args::{ReproArgs, SystemsUnderTest};
+use crate::run_folder::RunFolder;
 use crate::runner::{Cases, Run, run_cases};
 use crate::runtime::runtime;
-use crate::serve::{self, Place, Refusal};
+use crate::serve::{self, ServeError, ServeOptions};
 use crate::summary::Announcer;
 use crate::verdicts::{exit_of_verdicts, is_panic};
 use crate::{Exit, preflight, side_by_side};
@@ -34,16 +34,16 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
         eprintln!("error: {why}");
         Exit::Usage
     })?;
-    let chosen = args.chosen()?;
+    let under_test = args.selected_systems()?;
     if let Some(other) = &args.compare {
         let other = match other.to_str() {
-            Some("built-in") => Chosen::built_in(None),
-            _ => Chosen::of_manifest(other)?,
+            Some("built-in") => SystemsUnderTest::built_in(None),
+            _ => SystemsUnderTest::of_manifest(other)?,
         };
-        return Ok(side_by_side::run(args, plans, [chosen, other]));
+        return Ok(side_by_side::run(args, plans, [under_test, other]));
     }
     if args.keep {
-        return keep(args, plans, chosen);
+        return run_and_serve(args, plans, under_test);
     }
     Ok(args.repeat.run(|| {
         run_cases(Run {
@@ -54,10 +54,10 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
             run: &args.run,
             jobs: default_jobs(&args.run, args.time.simulate),
             simulate: args.time.simulate,
-            systems: chosen.systems.clone(),
-            manifest: chosen.manifest.clone(),
-            defect: chosen.defect,
-            record: chosen.record.clone(),
+            systems: under_test.systems.clone(),
+            manifest: under_test.manifest.clone(),
+            defect: under_test.defect,
+            record: under_test.record.clone(),
             accept: None,
             dialect: None,
             command: args.command(),
@@ -67,12 +67,12 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
 
 /// The selected cases of a file.
 pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
-    let told = |error: ScenarioError| error.to_string();
-    let all = scenario::load_file(file).map_err(told)?;
-    let is_meant = |id: &str, row: &String| id == row || id.rsplit('/').next() == Some(row);
+    let text = |error: ScenarioError| error.to_string();
+    let all = scenario::load_file(file).map_err(text)?;
+    let matches = |id: &str, row: &String| id == row || id.rsplit('/').next() == Some(row);
     if let Some(unknown) = rows
         .iter()
-        .find(|row| !all.iter().any(|scenario| is_meant(&scenario.id, row)))
+        .find(|row| !all.iter().any(|scenario| matches(&scenario.id, row)))
     {
         let ids: Vec<&str> = all.iter().map(|scenario| scenario.id.as_str()).collect();
         return Err(format!(
@@ -81,14 +81,14 @@ pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
             ids.join(", ")
         ));
     }
-    let meant = all
+    let selected = all
         .iter()
-        .filter(|scenario| rows.is_empty() || rows.iter().any(|row| is_meant(&scenario.id, row)));
-    suites::resolved(meant).map_err(told)
+        .filter(|scenario| rows.is_empty() || rows.iter().any(|row| matches(&scenario.id, row)));
+    suites::resolved(selected).map_err(text)
 }
 
 /// Runs one case, and serves its cluster after the verdict.
-fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit> {
+fn run_and_serve(args: &ReproArgs, plans: Vec<Plan>, under_test: SystemsUnderTest) -> Result<Exit, Exit> {
     let Ok([plan]) = <[Plan; 1]>::try_from(plans) else {
         eprintln!(
             "error: --keep keeps one cluster; name one case of {}",
@@ -98,8 +98,8 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
     };
     preflight::temporary_files()?;
     let kubeconfig = KubeconfigFile::of(args.kubeconfig.as_deref())?;
-    let (runtime, keep) = (runtime()?, Keep::claim(None)?);
-    let session = Arc::new(chosen.session(args, keep.cases(), false));
+    let (runtime, run_folder) = (runtime()?, RunFolder::lock(None)?);
+    let session = Arc::new(under_test.session(args, run_folder.cases(), false));
     let scope = serve::scope(Some(&plan));
     runtime.block_on(async {
         let (result, cluster) = tokio::select! {
@@ -114,9 +114,9 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
         let Some(cluster) = cluster else { return Ok(exit) };
         match serve_until_stopped(&kubeconfig.path, scope, cluster).await {
             Ok(()) => Ok(exit),
-            Err(Refusal(refused, why)) => {
+            Err(ServeError(serve_exit, why)) => {
                 eprintln!("error: {why}");
-                Err(if exit == Exit::Failed { exit } else { refused })
+                Err(if exit == Exit::Failed { exit } else { serve_exit })
             }
         }
     })
@@ -126,9 +126,9 @@ async fn serve_until_stopped(
     kubeconfig: &Path,
     scope: [String; 2],
     cluster: LiveCluster,
-) -> Result<(), Refusal> {
+) -> Result<(), ServeError> {
     cluster.drop_old_facts();
-    let place = Place {
+    let options = ServeOptions {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         kubeconfig,
         plain_http: false,
@@ -138,8 +138,8 @@ async fn serve_until_stopped(
     let sockets = serve::sockets(&cluster);
     let served = match cluster.api() {
         Some(api) => tokio::select! {
-            served = serve::serve(api, &sockets, &place) => served,
-            () = serve::tell_unattended(cluster.unattended()) => Ok(()),
+            served = serve::serve(api, &sockets, &options) => served,
+            () = serve::print_unattended(cluster.unattended()) => Ok(()),
         },
         // The cluster is served on its own listener already.
         None => Ok(()),

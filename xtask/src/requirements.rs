@@ -95,13 +95,13 @@ pub(crate) fn statement(id: &str, entry: &Entry) {
 }
 
 /// Prints the evidence of a requirement other than cases, or the reason that there is none.
-pub(crate) fn beside_cases(entry: &Entry, has_cases: bool) {
+pub(crate) fn other_evidence(entry: &Entry, has_cases: bool) {
     for evidence in &entry.shown_by {
         println!("{:<8}  {evidence}", evidence.kind());
     }
     match &entry.reason {
-        Some(reason) => println!("Nothing can be asked of a program: {reason}"),
-        None if entry.shown_by.is_empty() && !has_cases => println!("Nothing shows it yet."),
+        Some(reason) => println!("Not testable with a program: {reason}"),
+        None if entry.shown_by.is_empty() && !has_cases => println!("There is no evidence yet."),
         None => {}
     }
 }

@@ -9,8 +9,8 @@ use suites::harness::invocation::program;
 use suites::report::{RECORD, Report};
 
 use crate::Exit;
-use crate::keep::last_record;
 use crate::out::eprintln;
+use crate::run_folder::last_record;
 
 /// Arguments of `rerun`.
 #[derive(Args)]
@@ -52,7 +52,7 @@ pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
         .collect();
     if open.is_empty() {
         eprintln!(
-            "error: {} has no case that is to be run again: {}",
+            "error: {} has no case to rerun: {}",
             path.display(),
             report.counts_in_words()
         );

@@ -17,8 +17,8 @@ use suites::{CaseResult, Ended, Session, Turns, quoted};
 use crate::accept::Accept;
 use crate::args::{RunArgs, SelectArgs};
 use crate::interrupt::interrupted;
-use crate::keep::Keep;
 use crate::out::{self, eprintln};
+use crate::run_folder::RunFolder;
 use crate::runtime::runtime;
 use crate::selected::selected;
 use crate::summary::{Announcer, summarize};
@@ -81,7 +81,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
     if let Some(shard) = request.run.part.shard {
         plans = shard.apply(plans);
         if plans.is_empty() {
-            eprintln!("error: shard {shard} has no case; take fewer shards");
+            eprintln!("error: shard {shard} has no case; use fewer shards");
             return Exit::Nothing;
         }
     }
@@ -95,8 +95,8 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
     };
     let ready = preflight::temporary_files()
         .and_then(|()| preflight::jobs(request.jobs.min(plans.len())))
-        .and_then(|jobs| Ok((jobs, Keep::claim(request.run.output.as_deref())?)));
-    let (jobs, keep) = match ready {
+        .and_then(|jobs| Ok((jobs, RunFolder::lock(request.run.output.as_deref())?)));
+    let (jobs, run_folder) = match ready {
         Ok(ready) => ready,
         Err(exit) => return exit,
     };
@@ -111,7 +111,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         &options,
         partial,
         catalogue,
-        apiserver::told(server.as_ref()),
+        apiserver::server_name(server.as_ref()),
     );
     report.shards = shards;
     let accept = request.accept.take();
@@ -121,7 +121,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         options,
         turns: Arc::new(Turns::of(jobs)),
         attempts: request.run.attempts,
-        keep: Some(keep.cases()),
+        keep: Some(run_folder.cases()),
         keep_passed: request.run.keep_passed,
         rerun: format!(
             "{program} {}",
@@ -129,12 +129,12 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
             program = program()
         ),
     });
-    let told = Told {
-        keep: &keep,
+    let outputs = Outputs {
+        run_folder: &run_folder,
         accept: accept.as_ref(),
     };
-    let exit = runtime.block_on(run_all(session, plans, report, request.run, &told));
-    runtime.block_on(apiserver::leave(server, exit))
+    let exit = runtime.block_on(run_all(session, plans, report, request.run, &outputs));
+    runtime.block_on(apiserver::clean_up(server, exit))
 }
 
 /// Options of a run; a manifest can set the poll interval and the maximum back-off of its programs.
@@ -166,8 +166,8 @@ fn header(
 ) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
     /// From this factor on, a passed case no longer shows that delays are acceptable to users.
-    const TOO_PATIENT: f64 = 10.0;
-    if options.patience > TOO_PATIENT {
+    const MAX_USUAL_PATIENCE: f64 = 10.0;
+    if options.patience > MAX_USUAL_PATIENCE {
         limits.push(format!("bounds were multiplied by {}", options.patience));
     }
     let settings = SettingsRecord::new(options, request.run.attempts, api_server);
@@ -185,14 +185,14 @@ fn header(
 }
 
 /// Outputs of a run besides the terminal.
-struct Told<'a> {
-    keep: &'a Keep,
+struct Outputs<'a> {
+    run_folder: &'a RunFolder,
     /// Output of `--accept`, for failures.
     accept: Option<&'a Accept>,
 }
 
 /// The reason that some cases have no verdict.
-enum Cut {
+enum EarlyEnd {
     /// A termination signal.
     Interrupted,
     /// A system was never ready in [`NEVER_READY`] consecutive cases.
@@ -210,7 +210,7 @@ async fn run_all(
     plans: Vec<Plan>,
     mut report: Report,
     args: &RunArgs,
-    told: &Told<'_>,
+    outputs: &Outputs<'_>,
 ) -> Exit {
     let started = Instant::now();
     let ids: Vec<String> = plans.iter().map(|plan| plan.id().to_owned()).collect();
@@ -233,9 +233,9 @@ async fn run_all(
             false => ControlFlow::Continue(()),
         }
     };
-    let cut = tokio::select! {
-        () = session.run(plans, each) => (results.len() < ids.len()).then_some(Cut::NeverReady),
-        () = interrupted() => Some(Cut::Interrupted),
+    let early_end = tokio::select! {
+        () = session.run(plans, each) => (results.len() < ids.len()).then_some(EarlyEnd::NeverReady),
+        () = interrupted() => Some(EarlyEnd::Interrupted),
     };
     bar.finish_and_clear();
     report.seconds = seconds(started.elapsed());
@@ -245,52 +245,55 @@ async fn run_all(
     }
     let has_ended = |id: &String| report.cases.iter().any(|case| case.id == *id);
     report.unfinished = ids.into_iter().filter(|id| !has_ended(id)).collect();
-    let why = cut
+    let why = early_end
         .as_ref()
-        .map(|cut| cut.reason(&report, args.output.as_deref()));
+        .map(|early_end| early_end.reason(&report, args.output.as_deref()));
     report.limits.extend(why);
     report.settle();
     summarize(&report, args.verbose);
     drop(muted);
     github::annotate(&report);
     github::summarize(&report);
-    let kept = told.keep.write(&report).map_err(|error| error.to_string());
-    let unkept = results.iter().find_map(|result| result.unkept.clone());
-    if let Some(why) = kept.err().or(unkept) {
+    let written = outputs
+        .run_folder
+        .write(&report)
+        .map_err(|error| error.to_string());
+    let not_stored = results.iter().find_map(|result| result.unkept.clone());
+    if let Some(why) = written.err().or(not_stored) {
         eprintln!("error: {why}");
         return Exit::Environment;
     }
-    if let Some(Err(exit)) = told.accept.map(|accept| accept.write(&report)) {
+    if let Some(Err(exit)) = outputs.accept.map(|accept| accept.write(&report)) {
         return exit;
     }
-    match cut {
-        Some(Cut::Interrupted) => Exit::Interrupted,
+    match early_end {
+        Some(EarlyEnd::Interrupted) => Exit::Interrupted,
         _ => exit_of(&results, &report),
     }
 }
 
 /// The record of a case, with health indicators if its run was stored.
 fn record(result: &CaseResult) -> CaseRecord {
-    let kept = result
+    let stored = result
         .folder
         .as_ref()
         .filter(|_| result.ended.explained().is_some());
     CaseRecord {
         // Invalid objects yield no indicators.
-        health: kept
-            .and_then(|folder| health::of_kept(folder).ok())
+        health: stored
+            .and_then(|folder| health::of_stored_run(folder).ok())
             .unwrap_or_default(),
         ..CaseRecord::new(result)
     }
 }
 
-impl Cut {
+impl EarlyEnd {
     /// The reason that the report is partial, also printed, with a remedy. `output`: the folder of `--output`, if given.
     fn reason(&self, report: &Report, output: Option<&Path>) -> String {
         let (ended, all) = (report.cases.len(), report.cases.len() + report.unfinished.len());
         let open = report.unfinished.len();
         match self {
-            Cut::Interrupted => {
+            EarlyEnd::Interrupted => {
                 let named = output.map(|folder| format!(" {}", quoted(&folder.display().to_string())));
                 eprintln!(
                     "interrupted: {open} of {all} cases have no verdict; `{program} rerun{}` runs them",
@@ -299,7 +302,7 @@ impl Cut {
                 );
                 format!("interrupted after {ended} of {all} cases")
             }
-            Cut::NeverReady => {
+            EarlyEnd::NeverReady => {
                 eprintln!(
                     "error: stopped after {NEVER_READY} cases in a row in which a program was never ready; correct how it is \
                      started, or go on all the same with --keep-going"

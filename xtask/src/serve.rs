@@ -21,10 +21,10 @@ use suites::quoted;
 const ADMINISTRATOR: &str = "kubernetes-admin";
 
 /// Exit code and message of a failed start.
-pub(crate) struct Refusal(pub(crate) Exit, pub(crate) String);
+pub(crate) struct ServeError(pub(crate) Exit, pub(crate) String);
 
 /// Listener and kubeconfig of a served cluster.
-pub(crate) struct Place<'a> {
+pub(crate) struct ServeOptions<'a> {
     /// Listen address; port 0 is any free one.
     pub(crate) listen: SocketAddr,
     /// Path of the kubeconfig to write.
@@ -43,7 +43,7 @@ pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
         return [
             "runs        the API server alone".to_owned(),
             format!(
-                "not run     a scheduler, a driver, a kubelet, and every controller: pods and claims stay Pending, and {controllers} make no pods"
+                "not run     a scheduler, a driver, a kubelet, and every controller: pods and claims stay Pending, and {controllers} create no pods"
             ),
         ];
     };
@@ -64,46 +64,50 @@ pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
 pub(crate) type Sockets = Vec<(Option<String>, PathBuf)>;
 
 /// The CSI sockets of a scenario's driver.
-pub(crate) fn sockets(standing: &LiveCluster) -> Sockets {
-    let sockets = standing.sockets();
+pub(crate) fn sockets(cluster: &LiveCluster) -> Sockets {
+    let sockets = cluster.sockets();
     sockets
         .map(|(node, socket)| (node.map(str::to_owned), socket.to_owned()))
         .collect()
 }
 
 /// Serves until Ctrl-C or SIGTERM. `sockets`: CSI sockets to print.
-pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'_>) -> Result<(), Refusal> {
+pub(crate) async fn serve(
+    server: &ApiServer,
+    sockets: &Sockets,
+    options: &ServeOptions<'_>,
+) -> Result<(), ServeError> {
     let environment =
-        |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
-    let taken = environment(format!(
+        |what: String| move |error: std::io::Error| ServeError(Exit::Environment, format!("{what}: {error}"));
+    let listen_error = environment(format!(
         "can't listen on {}; choose another address",
-        place.listen
+        options.listen
     ));
-    let listener = TcpListener::bind(place.listen).await.map_err(&taken)?;
-    let address = listener.local_addr().map_err(&taken)?;
+    let listener = TcpListener::bind(options.listen).await.map_err(&listen_error)?;
+    let address = listener.local_addr().map_err(&listen_error)?;
     let token = server.add_user(User::new(ADMINISTRATOR).in_group("system:masters"));
-    tell_sockets(sockets);
-    let served = if place.plain_http {
-        announce(place, &url("http", address), None, &token)?;
+    print_sockets(sockets);
+    let served = if options.plain_http {
+        announce(options, &url("http", address), None, &token)?;
         server.serve_as(ADMINISTRATOR, listener, interrupted()).await
     } else {
         let tls =
-            Tls::generate(address.ip()).map_err(|error| Refusal(Exit::Environment, error.to_string()))?;
-        announce(place, &url("https", address), Some(tls.authority_pem()), &token)?;
+            Tls::generate(address.ip()).map_err(|error| ServeError(Exit::Environment, error.to_string()))?;
+        announce(options, &url("https", address), Some(tls.authority_pem()), &token)?;
         server.serve_tls(&tls, listener, interrupted()).await
     };
     served.map_err(environment("the listener failed".to_owned()))
 }
 
 /// Prints a note for each created object that no controller handles. Never returns.
-pub(crate) async fn tell_unattended(mut unattended: Unattended) {
+pub(crate) async fn print_unattended(mut unattended: Unattended) {
     loop {
         eprintln!("note: {}", unattended.next().await);
     }
 }
 
 /// Prints the CSI sockets.
-pub(crate) fn tell_sockets(sockets: &Sockets) {
+pub(crate) fn print_sockets(sockets: &Sockets) {
     for (node, socket) in sockets {
         let node = node
             .as_ref()
@@ -114,8 +118,13 @@ pub(crate) fn tell_sockets(sockets: &Sockets) {
 }
 
 /// Writes the kubeconfig and prints the addresses. The listener is bound already, so a client that reads `ready` can connect.
-fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &str) -> Result<(), Refusal> {
-    let path = std::path::absolute(place.kubeconfig).unwrap_or_else(|_| place.kubeconfig.to_owned());
+fn announce(
+    options: &ServeOptions<'_>,
+    url: &str,
+    authority_pem: Option<&str>,
+    token: &str,
+) -> Result<(), ServeError> {
+    let path = std::path::absolute(options.kubeconfig).unwrap_or_else(|_| options.kubeconfig.to_owned());
     let config = Kubeconfig {
         server: url,
         authority_pem,
@@ -125,11 +134,11 @@ fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &s
         let folder = path.parent().unwrap_or(&path);
         let remedy = machine::remedy(&error, folder, "name another file with --kubeconfig");
         let why = format!("can't write {}: {error}; {remedy}", path.display());
-        Refusal(Exit::Environment, why)
+        ServeError(Exit::Environment, why)
     })?;
     println!("server      {url}");
     println!("kubeconfig  {}", path.display());
-    for line in &place.scope {
+    for line in &options.scope {
         println!("{line}");
     }
     println!(
@@ -137,15 +146,15 @@ fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &s
         quoted(&path.display().to_string())
     );
     println!("ready");
-    is_heard()
+    check_printed()
 }
 
 /// Fails if the addresses could not be printed: without them the cluster is useless.
-fn is_heard() -> Result<(), Refusal> {
+fn check_printed() -> Result<(), ServeError> {
     match out::is_lost() {
-        true => Err(Refusal(
+        true => Err(ServeError(
             Exit::Environment,
-            "the cluster does not stay up, as nobody would learn where it is".to_owned(),
+            "the cluster was stopped, because its address could not be printed".to_owned(),
         )),
         false => Ok(()),
     }

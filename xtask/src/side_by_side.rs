@@ -13,10 +13,10 @@ use suites::harness::report::{Comparison, Paint, ValueChange, compare};
 use suites::report::CaseRecord;
 use tokio::runtime::Runtime;
 
-use crate::chosen::{Chosen, ReproArgs, folder_of};
 use crate::interrupt::interrupted;
-use crate::keep::Keep;
 use crate::out::{eprintln, println};
+use crate::repro_args::{ReproArgs, SystemsUnderTest, folder_of};
+use crate::run_folder::RunFolder;
 use crate::runtime::runtime;
 use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, apiserver, preflight};
@@ -27,10 +27,10 @@ const ROWS: usize = 16;
 const WIDTH: usize = 44;
 
 /// Runs the cases against both systems, and prints the results side by side.
-pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) -> Exit {
+pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [SystemsUnderTest; 2]) -> Exit {
     let ready = preflight::temporary_files()
-        .and_then(|()| Ok((runtime()?, Keep::claim(args.run.output.as_deref())?)));
-    let (runtime, keep) = match ready {
+        .and_then(|()| Ok((runtime()?, RunFolder::lock(args.run.output.as_deref())?)));
+    let (runtime, run_folder) = match ready {
         Ok(ready) => ready,
         Err(exit) => return exit,
     };
@@ -41,16 +41,16 @@ pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) ->
     for side in &mut sides {
         side.systems.api_server = apiserver::handle(server.as_ref());
     }
-    let exit = compare_all(&runtime, &keep, args, plans, sides);
-    runtime.block_on(apiserver::leave(server, exit))
+    let exit = compare_all(&runtime, &run_folder, args, plans, sides);
+    runtime.block_on(apiserver::clean_up(server, exit))
 }
 
 fn compare_all(
     runtime: &Runtime,
-    keep: &Keep,
+    run_folder: &RunFolder,
     args: &ReproArgs,
     plans: Vec<Plan>,
-    sides: [Chosen; 2],
+    sides: [SystemsUnderTest; 2],
 ) -> Exit {
     let names = sides.each_ref().map(|side| {
         let record = &side.record;
@@ -61,7 +61,7 @@ fn compare_all(
     let mut number = 0;
     let sessions = sides.map(|side| {
         number += 1;
-        Arc::new(side.session(args, folder_of(args, keep, number), true))
+        Arc::new(side.session(args, folder_of(args, run_folder, number), true))
     });
     let mut records = Vec::new();
     for plan in plans {
@@ -102,7 +102,7 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     }
     match journals(both) {
         Some([one, other]) => differences(&mut out, plan, &compare(plan, &one, &other)),
-        None => out.push_str("  one of them has no run to compare\n"),
+        None => out.push_str("  no comparison: one of them was not run\n"),
     }
     for (result, name) in both.iter().zip(names) {
         if let Some(folder) = &result.folder {
@@ -128,7 +128,7 @@ fn journals(both: &[CaseResult; 2]) -> Option<[Vec<suites::harness::journal::Fac
 
 fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
     match &compared.first {
-        None => out.push_str("\n  They never differ in what is looked at.\n"),
+        None => out.push_str("\n  No difference in the compared facts.\n"),
         Some(first) => {
             let _ = writeln!(out, "\n  They first differ in {}:", first.subject);
             let format = |change: &Option<ValueChange>| match change {

@@ -18,7 +18,7 @@ use crate::follow::Followed;
 use crate::kubeconfig_file::KubeconfigFile;
 use crate::out::eprintln;
 use crate::runtime::runtime;
-use crate::serve::{self, Place, Refusal};
+use crate::serve::{self, ServeError, ServeOptions};
 use references::built_in;
 
 /// Arguments of `up`.
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
     });
     match served {
         Ok(()) => Exit::Passed,
-        Err(Refusal(exit, why)) => {
+        Err(ServeError(exit, why)) => {
             eprintln!("error: {why}");
             exit
         }
@@ -77,19 +77,19 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
 }
 
 /// Validates the arguments, and reads the token file.
-fn check(args: &UpArgs) -> Result<Option<String>, Refusal> {
-    let usage = |why: String| Err(Refusal(Exit::Usage, why));
+fn check(args: &UpArgs) -> Result<Option<String>, ServeError> {
+    let usage = |why: String| Err(ServeError(Exit::Usage, why));
     let is_remote = !args.listen.ip().is_loopback();
     if is_remote && !args.allow_remote {
         return usage(format!(
-            "{} is reached from other machines; listen on 127.0.0.1, or add --allow-remote",
+            "{} is reachable from other machines; listen on 127.0.0.1, or add --allow-remote",
             args.listen
         ));
     }
     if is_remote && args.plain_http {
         let listen = args.listen;
         return usage(format!(
-            "--plain-http makes everyone administrator, so not on {listen}; leave it out"
+            "--plain-http gives every client administrator rights, so it is not allowed on {listen}; remove it"
         ));
     }
     match &args.token_file {
@@ -114,11 +114,11 @@ fn refresh(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads the scenario, if one is given.
-fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
+fn plan(args: &UpArgs) -> Result<Option<Plan>, ServeError> {
     let Some(file) = &args.scenario else {
         return Ok(None);
     };
-    let usage = |why: String| Refusal(Exit::Usage, why);
+    let usage = |why: String| ServeError(Exit::Usage, why);
     let wrong = |error: ScenarioError| usage(error.to_string());
     let mut rows = scenario::load_cluster(file).map_err(wrong)?;
     if let Some(row) = &args.row {
@@ -147,7 +147,7 @@ fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
 }
 
 /// Starts the API server alone, or the cluster of a scenario.
-async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<LiveCluster>), Refusal> {
+async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<LiveCluster>), ServeError> {
     let Some(plan) = plan else {
         let options = ServerOptions {
             authorization: Authorization::Rbac,
@@ -157,19 +157,19 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
         };
         return Ok((ApiServer::new(options, None), None));
     };
-    let standing = LiveCluster::start(plan, &built_in(None), args.refresh).await;
-    let standing = standing.map_err(|error| {
+    let cluster = LiveCluster::start(plan, &built_in(None), args.refresh).await;
+    let cluster = cluster.map_err(|error| {
         let exit = match error {
             StartError::Refused { .. } => Exit::Usage,
             _ => Exit::Environment,
         };
-        Refusal(exit, error.to_string())
+        ServeError(exit, error.to_string())
     })?;
-    let Some(api) = standing.api().cloned() else {
+    let Some(api) = cluster.api().cloned() else {
         let why = "the cluster of a scenario has its API server in memory".to_owned();
-        return Err(Refusal(Exit::Environment, why));
+        return Err(ServeError(Exit::Environment, why));
     };
-    Ok((api, Some(standing)))
+    Ok((api, Some(cluster)))
 }
 
 async fn serve(
@@ -177,40 +177,40 @@ async fn serve(
     kubeconfig: &Path,
     tokens: Option<&str>,
     plan: Option<&Plan>,
-) -> Result<(), Refusal> {
-    let (server, mut standing) = start(args, plan).await?;
+) -> Result<(), ServeError> {
+    let (server, mut cluster) = start(args, plan).await?;
     if let (Some(text), Some(file)) = (tokens, &args.token_file) {
-        let wrong = |error| Refusal(Exit::Usage, format!("{}: {error}", file.display()));
+        let wrong = |error| ServeError(Exit::Usage, format!("{}: {error}", file.display()));
         server.add_token_file(text).map_err(wrong)?;
     }
-    let place = Place {
+    let serve_options = ServeOptions {
         listen: args.listen,
         kubeconfig,
         plain_http: args.plain_http,
         scope: serve::scope(plan),
     };
-    let sockets = standing.as_ref().map(serve::sockets).unwrap_or_default();
-    let serving = serve::serve(&server, &sockets, &place);
-    let read = || self::plan(args).and_then(|plan| plan.ok_or(Refusal(Exit::Usage, String::new())));
-    let read = || read().map_err(|Refusal(_, why)| why);
-    let served = match (&mut standing, plan, &args.scenario) {
-        (Some(standing), Some(plan), Some(file)) => {
+    let sockets = cluster.as_ref().map(serve::sockets).unwrap_or_default();
+    let serving = serve::serve(&server, &sockets, &serve_options);
+    let read = || self::plan(args).and_then(|plan| plan.ok_or(ServeError(Exit::Usage, String::new())));
+    let read = || read().map_err(|ServeError(_, why)| why);
+    let served = match (&mut cluster, plan, &args.scenario) {
+        (Some(cluster), Some(plan), Some(file)) => {
             let followed = Followed {
                 file: file.clone(),
                 plan: plan.clone(),
                 read: &read,
             };
-            let unattended = standing.unattended();
+            let unattended = cluster.unattended();
             tokio::select! {
                 served = serving => served,
-                () = serve::tell_unattended(unattended) => Ok(()),
-                () = followed.follow(standing) => Ok(()),
+                () = serve::print_unattended(unattended) => Ok(()),
+                () = followed.follow(cluster) => Ok(()),
             }
         }
         _ => serving.await,
     };
-    if let Some(standing) = standing {
-        standing.stop().await;
+    if let Some(cluster) = cluster {
+        cluster.stop().await;
     }
     served
 }

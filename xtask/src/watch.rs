@@ -27,7 +27,7 @@ use crate::{Exit, e2e, mutants, out};
 use references::built_in;
 
 /// Polling interval. An edit counts once the file stayed unchanged for one interval, so that a half-written file does not.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the cases until interrupted.
 pub(crate) fn run(args: &E2eArgs, file: &Path) -> Exit {
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &E2eArgs, file: &Path) -> Exit {
 }
 
 fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
-    mutants::at_hand(args.defect)?;
+    mutants::ensure_available(args.defect)?;
     if let Err(error) = std::fs::metadata(file) {
         eprintln!("error: {}: {error}; name a case file", file.display());
         return Err(Exit::Usage);
@@ -69,17 +69,17 @@ fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
 }
 
 async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
-    let (mut seen, mut taken) = (None, None);
+    let (mut seen, mut last_run) = (None, None);
     let mut passed = BTreeSet::new();
     loop {
         // The file is missing while an editor replaces it.
         if let Ok(now) = std::fs::read_to_string(file) {
-            let is_settled = taken.is_none() || seen.as_ref() == Some(&now);
+            let is_settled = last_run.is_none() || seen.as_ref() == Some(&now);
             seen = Some(now);
-            if is_settled && seen != taken {
-                taken.clone_from(&seen);
+            if is_settled && seen != last_run {
+                last_run.clone_from(&seen);
                 match repro::plans(file, &[]) {
-                    Ok(plans) => passed = judge(session, plans, &passed, verbose).await,
+                    Ok(plans) => passed = run_changed(session, plans, &passed, verbose).await,
                     Err(why) => eprintln!("error: {why}"),
                 }
                 // Without standard output further results would be lost.
@@ -89,12 +89,12 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
                 eprintln!("waiting for the next save of {}", file.display());
             }
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
 /// Runs the cases whose source did not pass before, and returns the sources of all that pass.
-async fn judge(
+async fn run_changed(
     session: &Arc<Session>,
     plans: Vec<Plan>,
     passed: &BTreeSet<String>,

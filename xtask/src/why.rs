@@ -21,9 +21,9 @@ use suites::harness::plan::{Plan, resolve};
 use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
-use crate::health::{self, Known, last_objects};
+use crate::config_flags::{self, BoxError, ConfigFlags};
+use crate::health::{self, ClusterHealth, last_objects};
 use crate::out::{eprintln, println};
-use crate::reach::{self, BoxError, ReachArgs};
 use references::built_in;
 
 /// Arguments of `why`.
@@ -114,17 +114,17 @@ enum Format {
 #[derive(Args)]
 pub(crate) struct Source {
     #[command(flatten)]
-    reach: ReachArgs,
+    config_flags: ConfigFlags,
     /// Output of `kubectl get
     /// nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml` (or
     /// `-o json`); `-` is standard input. Several files form one cluster. Without -A objects of other namespaces are missing
-    #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["reach", "scenario", "run"])]
+    #[arg(short, long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["config_flags", "scenario", "run"])]
     file: Vec<PathBuf>,
     /// A case id or case file: runs the case and uses its final state
-    #[arg(long, value_name = "CASE", conflicts_with_all = ["reach", "run"])]
+    #[arg(long, value_name = "CASE", conflicts_with_all = ["config_flags", "run"])]
     scenario: Option<String>,
     /// Folder of a stored run: uses its final state
-    #[arg(long, value_name = "FOLDER", conflicts_with = "reach")]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "config_flags")]
     run: Option<PathBuf>,
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn run_why(what: &Subject) -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             eprintln!("error: {error}");
-            reach::exit_of(&error)
+            config_flags::exit_of(&error)
         }
     }
 }
@@ -159,7 +159,7 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
             source,
             metrics,
             json,
-        } => return source.known(metrics).await?.report(*json),
+        } => return source.health(metrics).await?.report(*json),
         Subject::Pod {
             name,
             namespace,
@@ -169,14 +169,14 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
             // kubectl also accepts pod/NAME.
             let name = name.rsplit_once('/').map_or(name.as_str(), |(_, name)| name);
             let key = ObjectKey::namespaced(cluster.namespace(namespace.as_deref()), name);
-            let told = of_pod(&cluster, common, &key)?;
-            common.text(told, &cluster)?
+            let explanation = of_pod(&cluster, common, &key)?;
+            common.text(explanation, &cluster)?
         }
         Subject::Claim { class, size, common } => {
             let cluster = common.source.snapshot().await?;
             let snapshot = &cluster.inventory.snapshot;
-            let told = explain::claim(snapshot, &common.rules()?, class, size, &common.detail())?;
-            common.text(told, &cluster)?
+            let explanation = explain::claim(snapshot, &common.rules()?, class, size, &common.detail())?;
+            common.text(explanation, &cluster)?
         }
         Subject::Objects { common } => objects(&common.source.snapshot().await?, common)?,
     };
@@ -201,7 +201,7 @@ fn of_pod(cluster: &Snapshot, common: &Common, key: &ObjectKey) -> Result<Explan
 /// The problems of objects, as text.
 fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     let mut findings = lint::lint(&cluster.inventory.snapshot);
-    doubt(cluster, &mut findings);
+    hint_at_incomplete_dump(cluster, &mut findings);
     if let Some(text) = common.encoded(&findings)? {
         return Ok(text);
     }
@@ -213,7 +213,7 @@ fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
 }
 
 /// Without any capacity objects in a dump, the dump is more likely incomplete than the driver broken.
-fn doubt(cluster: &Snapshot, findings: &mut [Finding]) {
+fn hint_at_incomplete_dump(cluster: &Snapshot, findings: &mut [Finding]) {
     if cluster.lacks_capacities() {
         let doubtful = findings
             .iter_mut()
@@ -246,7 +246,7 @@ impl Common {
 
     /// An explanation as text.
     fn text(&self, mut explanation: Explanation, cluster: &Snapshot) -> Result<String, BoxError> {
-        doubt(cluster, &mut explanation.findings);
+        hint_at_incomplete_dump(cluster, &mut explanation.findings);
         let text = self.encoded(&explanation)?;
         Ok(text.unwrap_or_else(|| match self.output {
             Some(Format::Wide) => format!("{explanation:#}"),
@@ -293,26 +293,26 @@ impl Source {
         }
         match self.facts().await? {
             Some((_, facts)) => Snapshot::of_objects(last_objects(&facts)),
-            None => Snapshot::of_cluster(&self.reach.client().await?).await,
+            None => Snapshot::of_cluster(&self.config_flags.client().await?).await,
         }
     }
 
     /// The cluster and the metrics of its programs.
-    async fn known(&self, metrics: &[PathBuf]) -> Result<Known, BoxError> {
+    async fn health(&self, metrics: &[PathBuf]) -> Result<ClusterHealth, BoxError> {
         if let Some((plan, facts)) = self.facts().await? {
-            return Known::of_run(&plan, &facts);
+            return ClusterHealth::of_run(&plan, &facts);
         }
         let mut texts = health::texts(metrics)?;
         let snapshot = match self.file.is_empty() {
             false => self.snapshot().await?,
             true => {
-                let client = self.reach.client().await?;
+                let client = self.config_flags.client().await?;
                 let snapshot = Snapshot::of_cluster(&client).await?;
                 texts.extend(health::of_server(&client).await);
                 snapshot
             }
         };
-        Ok(Known::of_cluster(snapshot, &texts, health::since_1970()?))
+        Ok(ClusterHealth::of_cluster(snapshot, &texts, health::unix_time()?))
     }
 
     /// The selected run, if any.
@@ -332,7 +332,7 @@ pub(crate) fn warn(snapshot: &Snapshot) {
         eprintln!("warning: {gap}");
     }
     if !gaps.is_empty() {
-        eprintln!("  a whole dump is made by: {DUMP_COMMAND}");
+        eprintln!("  to make a complete dump: {DUMP_COMMAND}");
     }
 }
 
@@ -354,7 +354,7 @@ async fn run_case(case: &str) -> Result<(Plan, Vec<Fact>), BoxError> {
     } else {
         suites::plan(&suites::case_files(), case)?.ok_or_else(|| {
             format!(
-                "no case is named {case}; `{program} list` has them all",
+                "no case is named {case}; `{program} list` lists all",
                 program = program()
             )
         })?

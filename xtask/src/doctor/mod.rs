@@ -14,7 +14,7 @@ use suites::harness::report::Paint;
 
 use crate::manifest::manifest_for;
 use crate::out::println;
-use crate::{Exit, places, preflight};
+use crate::{Exit, folders, preflight};
 
 /// Arguments of `doctor`.
 #[derive(Args)]
@@ -25,39 +25,39 @@ pub(crate) struct DoctorArgs {
 }
 
 /// What was found, or the problem and its remedy.
-type Found = Result<String, String>;
+type CheckResult = Result<String, String>;
 
 /// One check of the machine.
 struct Check {
     what: &'static str,
-    look: fn() -> Found,
+    probe: fn() -> CheckResult,
     /// Features that need it; `None` if everything does.
     only_for: Option<&'static str>,
 }
 
 const CHECKS: [Check; 8] = [
-    needed("temporary files", temporary_files),
-    needed("sockets in files", sockets),
-    needed("loopback", loopback),
-    needed("open files", open_files),
-    needed("runs", runs),
-    wanted("cargo", cargo, "selftest with defects in source code"),
-    wanted("checkout", sources, "selftest with defects in source code"),
-    wanted("kubeconfig", kubeconfig, "why and capture from a running cluster"),
+    required("temporary files", temporary_files),
+    required("sockets in files", sockets),
+    required("loopback", loopback),
+    required("open files", open_files),
+    required("runs", runs),
+    optional("cargo", cargo, "selftest with defects in source code"),
+    optional("checkout", sources, "selftest with defects in source code"),
+    optional("kubeconfig", kubeconfig, "why and capture from a running cluster"),
 ];
 
-const fn needed(what: &'static str, look: fn() -> Found) -> Check {
+const fn required(what: &'static str, probe: fn() -> CheckResult) -> Check {
     Check {
         what,
-        look,
+        probe,
         only_for: None,
     }
 }
 
-const fn wanted(what: &'static str, look: fn() -> Found, only_for: &'static str) -> Check {
+const fn optional(what: &'static str, probe: fn() -> CheckResult, only_for: &'static str) -> Check {
     Check {
         what,
-        look,
+        probe,
         only_for: Some(only_for),
     }
 }
@@ -66,45 +66,45 @@ const fn wanted(what: &'static str, look: fn() -> Found, only_for: &'static str)
 pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let machine = CHECKS
         .iter()
-        .map(|check| tell(check.what, (check.look)(), check.only_for));
-    let machine = machine.fold(Exit::Passed, worse);
+        .map(|check| print_result(check.what, (check.probe)(), check.only_for));
+    let machine = machine.fold(Exit::Passed, combined);
     let Some(path) = &args.sut else {
         return machine;
     };
     let manifest = match manifest_for(path, &case_files()) {
         Ok(manifest) => manifest,
-        Err(exit) => return worse(machine, exit),
+        Err(exit) => return combined(machine, exit),
     };
-    let lines = programs::look(&manifest).into_iter();
+    let lines = programs::check(&manifest).into_iter();
     lines
-        .map(|(what, found)| tell(what, found, None))
-        .fold(machine, worse)
+        .map(|(what, found)| print_result(what, found, None))
+        .fold(machine, combined)
 }
 
 /// Prints the line of a check. `only_for`: the features that need it; `None` if everything does.
-fn tell(what: &str, found: Found, only_for: Option<&str>) -> Exit {
+fn print_result(what: &str, found: CheckResult, only_for: Option<&str>) -> Exit {
     let paint = Paint::of(&std::io::stdout());
-    let (word, told, exit) = match (found, only_for) {
+    let (word, text, exit) = match (found, only_for) {
         (Ok(found), _) => (paint.good("ok     "), found, Exit::Passed),
-        (Err(lacking), Some(purpose)) => {
-            let told = format!("{lacking}; only for {purpose}");
-            (paint.dim("without"), told, Exit::Passed)
+        (Err(problem), Some(purpose)) => {
+            let text = format!("{problem}; only for {purpose}");
+            (paint.dim("absent "), text, Exit::Passed)
         }
-        (Err(lacking), None) => (paint.bad("LACKING"), lacking, Exit::Environment),
+        (Err(problem), None) => (paint.bad("MISSING"), problem, Exit::Environment),
     };
-    println!("{word}  {what:<16}  {told}");
+    println!("{word}  {what:<16}  {text}");
     exit
 }
 
 /// The exit code for the environment takes precedence over the one for a wrong file.
-fn worse(one: Exit, other: Exit) -> Exit {
+fn combined(one: Exit, other: Exit) -> Exit {
     match (one, other) {
         (Exit::Environment, _) | (_, Exit::Passed) => one,
         _ => other,
     }
 }
 
-fn temporary_files() -> Found {
+fn temporary_files() -> CheckResult {
     let folder = std::env::temp_dir();
     machine::can_write(&folder).map_err(|error| {
         let remedy = machine::remedy(&error, &folder, "set TMPDIR to another folder");
@@ -117,7 +117,7 @@ fn temporary_files() -> Found {
 }
 
 /// Checks that socket paths fit: cases put sockets into a temporary folder, and a socket path has at most 107 bytes, on some systems fewer.
-fn sockets() -> Found {
+fn sockets() -> CheckResult {
     /// As long as the longest path that runs append to the temporary folder.
     const LONGEST: &str = "csi-probe-a-driver-on-a-node-with-a-long-name.sock";
     let path = std::env::temp_dir().join(format!("{}-{LONGEST}", std::process::id()));
@@ -125,7 +125,7 @@ fn sockets() -> Found {
     // The file exists only if the bind succeeded.
     std::fs::remove_file(&path).ok();
     match listened {
-        Ok(_) => Ok("the folder for temporary files has a short name".to_owned()),
+        Ok(_) => Ok("the path of the temporary folder is short enough".to_owned()),
         Err(error) => Err(format!(
             "{}: {error}; set TMPDIR to a folder with a short name on an ordinary file system, such as /tmp",
             path.display()
@@ -133,7 +133,7 @@ fn sockets() -> Found {
     }
 }
 
-fn loopback() -> Found {
+fn loopback() -> CheckResult {
     match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)) {
         Ok(_) => Ok(Ipv4Addr::LOCALHOST.to_string()),
         Err(error) => Err(format!(
@@ -143,7 +143,7 @@ fn loopback() -> Found {
     }
 }
 
-fn open_files() -> Found {
+fn open_files() -> CheckResult {
     let Some((limit, _)) = machine::descriptors() else {
         return Ok("no limit".to_owned());
     };
@@ -157,9 +157,9 @@ fn open_files() -> Found {
 }
 
 /// The folder of runs without `--output`.
-fn runs() -> Found {
-    let folder = places::of("runs");
-    let written = places::private(&folder).and_then(|()| machine::can_write(&folder));
+fn runs() -> CheckResult {
+    let folder = folders::of("runs");
+    let written = folders::ensure_private(&folder).and_then(|()| machine::can_write(&folder));
     match written {
         Ok(()) => Ok(folder.display().to_string()),
         Err(error) => Err(format!(
@@ -169,27 +169,27 @@ fn runs() -> Found {
     }
 }
 
-fn cargo() -> Found {
+fn cargo() -> CheckResult {
     in_path("cargo")
         .ok_or_else(|| "not in PATH; install Rust".to_owned())
         .map(shown)
 }
 
-fn sources() -> Found {
+fn sources() -> CheckResult {
     match checkout() {
         Some(folder) => Ok(shown(folder)),
-        None => Err("this program runs on its own".to_owned()),
+        None => Err("not in a checkout of csi-capacity-harness".to_owned()),
     }
 }
 
-fn kubeconfig() -> Found {
+fn kubeconfig() -> CheckResult {
     let named = std::env::var_os("KUBECONFIG").map(|files| std::env::split_paths(&files).collect::<Vec<_>>());
     let usual = || std::env::var_os("HOME").map(|home| vec![Path::new(&home).join(".kube/config")]);
     let files = named.or_else(usual).unwrap_or_default();
     let found = files.iter().find(|file| file.is_file());
     found
         .map(shown)
-        .ok_or_else(|| "none; name one with --kubeconfig, or make a dump".to_owned())
+        .ok_or_else(|| "none; pass one with --kubeconfig, or a dump with --file".to_owned())
 }
 
 fn in_path(program: &str) -> Option<PathBuf> {

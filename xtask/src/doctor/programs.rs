@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use suites::harness::manifest::Manifest;
 
-use super::{Found, in_path};
+use super::{CheckResult, in_path};
 
 /// The name of a check, and its result.
-pub(super) type Line = (&'static str, Found);
+pub(super) type Line = (&'static str, CheckResult);
 
 /// Runs all checks.
-pub(super) fn look(manifest: &Manifest) -> Vec<Line> {
+pub(super) fn check(manifest: &Manifest) -> Vec<Line> {
     let mut lines = vec![("manifest", Ok(summary(manifest)))];
     lines.extend(
         manifest
@@ -44,7 +44,7 @@ fn summary(manifest: &Manifest) -> String {
 }
 
 /// Whether an executable file has a format that the operating system can execute.
-fn startable(path: &Path) -> Found {
+fn startable(path: &Path) -> CheckResult {
     const LONGEST: u64 = 256;
     let mut start = Vec::new();
     let file = std::fs::File::open(path);
@@ -61,7 +61,7 @@ fn startable(path: &Path) -> Found {
         .and_then(|line| line.split_whitespace().next());
     match interpreter {
         Some(interpreter) if !Path::new(interpreter).exists() => Err(format!(
-            "{} begins with `#!{interpreter}`, which is not there; install it, or correct that line",
+            "{} begins with `#!{interpreter}`, which does not exist; install it, or correct that line",
             path.display()
         )),
         _ => Ok(path.display().to_string()),
@@ -69,7 +69,7 @@ fn startable(path: &Path) -> Found {
 }
 
 /// Whether a running driver listens on its socket. A path that is too long is a system error too.
-fn connectable(path: &Path) -> Found {
+fn connectable(path: &Path) -> CheckResult {
     match UnixStream::connect(path) {
         Ok(_) => Ok(path.display().to_string()),
         Err(error) => Err(format!(
@@ -80,8 +80,8 @@ fn connectable(path: &Path) -> Found {
 }
 
 /// Whether a program can be given the mounted folder of a pod.
-fn pod_folder() -> Found {
-    const REMEDY: &str = "run as root, or on a kernel that gives users name spaces of their own";
+fn pod_folder() -> CheckResult {
+    const REMEDY: &str = "run as root, or enable unprivileged user namespaces in the kernel";
     if in_path("unshare").is_none() {
         return Err(
             "`inCluster` needs `unshare`, which is in no folder of PATH; install util-linux".to_owned(),
@@ -93,12 +93,8 @@ fn pod_folder() -> Found {
         .stderr(Stdio::null())
         .status();
     match tried {
-        Ok(status) if status.success() => {
-            Ok("a program can have a file system that it alone sees".to_owned())
-        }
-        Ok(_) => Err(format!(
-            "`inCluster` needs a file system that one program alone sees; {REMEDY}"
-        )),
+        Ok(status) if status.success() => Ok("private mount namespaces are available".to_owned()),
+        Ok(_) => Err(format!("`inCluster` needs a private mount namespace; {REMEDY}")),
         Err(error) => Err(format!("unshare: {error}; {REMEDY}")),
     }
 }

@@ -15,7 +15,7 @@ use crate::runtime::runtime;
 use references::Defect;
 
 /// The result of exploring with one defect, or with none.
-struct Tried {
+struct Attempt {
     exploration: Exploration,
     elapsed: Duration,
 }
@@ -27,8 +27,8 @@ pub(crate) fn run(budget: Duration, explorer: impl Fn(Option<Defect>) -> Explore
         .iter()
         .filter_map(|defect| Defect::named(&defect.name).ok());
     let mut defects: Vec<Defect> = defects.collect();
-    mutants::leave_out_what_is_not_at_hand(&mut defects);
-    mutants::at_hand(defects.iter().copied())?;
+    mutants::remove_unavailable(&mut defects);
+    mutants::ensure_available(defects.iter().copied())?;
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
         tokio::select! {
@@ -54,12 +54,12 @@ async fn try_all(
     }
     let mut missed = Vec::new();
     for defect in defects {
-        let tried = attempt(explorer(Some(*defect)), budget).await;
-        let is_found = !tried.exploration.findings.is_empty();
+        let attempted = attempt(explorer(Some(*defect)), budget).await;
+        let is_found = !attempted.exploration.findings.is_empty();
         row(
             if is_found { "found" } else { "missed" },
             &defect.to_string(),
-            &tried,
+            &attempted,
         );
         missed.extend((!is_found).then(|| defect.to_string()));
     }
@@ -78,7 +78,7 @@ async fn try_all(
 }
 
 /// Explores until the first finding, or until the budget is used up.
-async fn attempt(explorer: Explorer, budget: Duration) -> Tried {
+async fn attempt(explorer: Explorer, budget: Duration) -> Attempt {
     let began = Instant::now();
     let mut exploration = Exploration::default();
     let until = Until::Finding(began + budget);
@@ -89,14 +89,14 @@ async fn attempt(explorer: Explorer, budget: Duration) -> Tried {
     if let Err(error) = explored {
         eprintln!("error: {error}");
     }
-    Tried {
+    Attempt {
         exploration,
         elapsed: began.elapsed(),
     }
 }
 
-fn row(word: &str, name: &str, tried: &Tried) {
-    let exploration = &tried.exploration;
+fn row(word: &str, name: &str, attempted: &Attempt) {
+    let exploration = &attempted.exploration;
     let finding = exploration.findings.first();
     let broken = exploration
         .broken
@@ -107,7 +107,7 @@ fn row(word: &str, name: &str, tried: &Tried) {
     println!(
         "{word:<7} {name:<38} {:>6} worlds {:>5.1} s  {}",
         exploration.worlds,
-        tried.elapsed.as_secs_f64(),
+        attempted.elapsed.as_secs_f64(),
         signature.or(broken).unwrap_or_default()
     );
 }

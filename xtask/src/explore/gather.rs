@@ -17,7 +17,7 @@ pub(crate) fn gather(
     output: &Path,
 ) -> Exit {
     for found in &mut explored.findings {
-        if let Err(error) = bring(found, output) {
+        if let Err(error) = copy_finding(found, output) {
             eprintln!("error: {}: {error}", found.file.display());
             return Exit::Environment;
         }
@@ -38,14 +38,14 @@ pub(crate) fn gather(
 }
 
 /// Copies the case and the run of a finding to their paths in a report of a single run.
-fn bring(found: &mut FoundRecord, output: &Path) -> Result<()> {
+fn copy_finding(found: &mut FoundRecord, output: &Path) -> Result<()> {
     found.file = copy(&found.file, output)?;
     if let Some(run) = &found.case.folder {
-        let place = output.join("runs").join(run.file_name().unwrap_or_default());
+        let target = output.join("runs").join(run.file_name().unwrap_or_default());
         for entry in std::fs::read_dir(run)? {
-            copy(&entry?.path(), &place)?;
+            copy(&entry?.path(), &target)?;
         }
-        found.case.folder = Some(place);
+        found.case.folder = Some(target);
     }
     Ok(())
 }
@@ -53,7 +53,7 @@ fn bring(found: &mut FoundRecord, output: &Path) -> Result<()> {
 /// Copies a file into a folder, which is created if needed.
 fn copy(file: &Path, folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
-    let place = folder.join(file.file_name().unwrap_or_default());
-    std::fs::copy(file, &place)?;
-    Ok(place)
+    let target = folder.join(file.file_name().unwrap_or_default());
+    std::fs::copy(file, &target)?;
+    Ok(target)
 }

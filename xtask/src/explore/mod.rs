@@ -19,10 +19,10 @@ use crate::args::{PartArgs, at_least_one, patience, seed};
 use crate::interrupt::interrupted;
 use crate::lab::Found;
 use crate::manifest::{self, manifest};
-use crate::out::{Minutes, eprintln};
+use crate::out::{ProgressLog, eprintln};
 use crate::runner::options;
 use crate::runtime::runtime;
-use crate::{Exit, e2e, mutants, parts, places, preflight};
+use crate::{Exit, e2e, folders, mutants, parts, preflight};
 use references::Defect;
 use references::built_in;
 
@@ -53,7 +53,7 @@ pub(crate) struct ExploreArgs {
     #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time", "shard"])]
     defects: bool,
     /// Write a case for each finding, and the reports, into this folder
-    #[arg(long, value_name = "FOLDER", default_value_os_t = places::of("explore"))]
+    #[arg(long, value_name = "FOLDER", default_value_os_t = folders::of("explore"))]
     output: PathBuf,
     /// Maximum number of runs for minimizing a finding
     #[arg(long, default_value_t = 500)]
@@ -94,16 +94,16 @@ pub(crate) fn run(args: &ExploreArgs) -> Exit {
 }
 
 fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
-    mutants::at_hand(args.defect)?;
+    mutants::ensure_available(args.defect)?;
     if let Some(shard) = args.part.shard {
-        has_worlds(args, shard)?;
+        check_shard(args, shard)?;
     }
-    places::prepare(&args.output)?;
+    folders::prepare(&args.output)?;
     let manifest = args.sut.as_deref().map(manifest).transpose()?;
     preflight::output(&args.output)?;
     preflight::temporary_files()?;
     let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
-    let seed = args.seed.unwrap_or_else(drawn_seed);
+    let seed = args.seed.unwrap_or_else(random_seed);
     let explorer = |defect, manifest, tries| Explorer {
         session: Arc::new(session(args, defect, manifest, jobs)),
         focuses: focuses(args, defect),
@@ -156,7 +156,7 @@ fn default_jobs(args: &ExploreArgs) -> usize {
 }
 
 /// A random seed of at most nine digits, easy to copy.
-fn drawn_seed() -> u64 {
+fn random_seed() -> u64 {
     let now = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(now.unsigned_abs() % 1_000_000_000).unwrap_or_default()
 }
@@ -179,11 +179,9 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
 }
 
 /// Checks that a shard has a number of clusters and a seed, without which the shards would not add up to one run.
-fn has_worlds(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
+fn check_shard(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
     if args.seed.is_none() {
-        eprintln!(
-            "error: --shard takes every so manyth world from a seed that all parts share; name it with --seed"
-        );
+        eprintln!("error: --shard requires --seed: all shards must generate the same clusters");
         return Err(Exit::Usage);
     }
     if args.worlds.is_some_and(|worlds| worlds < shard.part() as u64) {
@@ -201,20 +199,20 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     eprintln!("exploring from seed {}", explorer.seed);
     let bar = show::progress();
     let mut exploration = Exploration::default();
-    let mut minutes = Minutes::begin();
-    let mut told = 0;
-    let mut tell = |exploration: &Exploration| {
+    let mut progress_log = ProgressLog::begin();
+    let mut reported = 0;
+    let mut report_progress = |exploration: &Exploration| {
         // Print at once: a run may last for hours.
-        for finding in &exploration.findings[told..] {
+        for finding in &exploration.findings[reported..] {
             bar.suspend(|| eprintln!("found: {} (seed {})", finding.signature, finding.seed));
         }
-        told = exploration.findings.len();
+        reported = exploration.findings.len();
         let line = || show::line(exploration, began.elapsed());
         bar.set_message(line());
-        minutes.tell(line);
+        progress_log.log(line);
     };
     let explored = tokio::select! {
-        explored = explorer.explore(until, &mut exploration, &mut tell) => Some(explored),
+        explored = explorer.explore(until, &mut exploration, &mut report_progress) => Some(explored),
         () = interrupted() => None,
     };
     let is_interrupted = explored.is_none();

@@ -21,9 +21,9 @@ pub(super) fn progress() -> ProgressBar {
 
 /// The progress line.
 pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
-    let shrinking = exploration
+    let minimizing = exploration
         .shrinking
-        .map(|tried| format!("; making one small, {tried} tried"));
+        .map(|tried| format!("; minimizing a finding, {tried} tries"));
     format!(
         "{} worlds, {:.0}/s, {} values of {} axes, {} findings{}",
         exploration.worlds,
@@ -31,7 +31,7 @@ pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
         exploration.axes.values(),
         exploration.axes.iter().count(),
         exploration.findings.len(),
-        shrinking.unwrap_or_default()
+        minimizing.unwrap_or_default()
     )
 }
 
@@ -67,8 +67,8 @@ pub(super) fn summarize(explored: &Explored, seconds: f64, is_interrupted: bool)
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
-    for (place, count) in &explored.known {
-        println!("known       {place}: {count} worlds");
+    for (position, count) in &explored.known {
+        println!("known       {position}: {count} worlds");
     }
     for (why, count) in &explored.skipped {
         println!("skipped     {count} worlds: {why}");
@@ -97,13 +97,13 @@ fn found(programs: &Programs, finding: &FoundRecord, paint: Paint) {
     }
     match &finding.repeated {
         Repeated::Yes => {}
-        Repeated::No => println!("  the written case passes: this may depend on chance"),
-        Repeated::Otherwise(other) => println!("  the written case fails otherwise: {other}"),
+        Repeated::No => println!("  the written case passes: the failure may depend on timing"),
+        Repeated::Otherwise(other) => println!("  the written case fails differently: {other}"),
         Repeated::Unknown => println!("  the budget was used up before the written case could run"),
     }
     let size = match finding.is_smallest {
-        true => "nothing of it can be left out",
-        false => "it may be larger than it needs to be",
+        true => "minimal",
+        false => "possibly not minimal",
     };
     let (called, options) = (invocation::program(), &programs.options);
     let simulate = match programs.is_simulated {
@@ -147,7 +147,7 @@ pub(super) fn write_reports(explored: &Explored, ended: &Ended, folder: &Path) -
         format!("explore{}", programs.options),
         format!("--seed={}", explored.seed),
     ];
-    let drawn = "exploration draws what it runs".to_owned();
+    let drawn = "exploration runs randomly generated clusters".to_owned();
     let mut report = Report {
         started: ended.started.clone(),
         seconds: ended.seconds,

@@ -20,7 +20,7 @@ pub(super) struct Draft {
     /// Features that are claimed if a trial case passes.
     pub(super) candidates: Vec<&'static str>,
     /// Arguments with the meaning that was recognised.
-    pub(super) understood: Vec<(String, &'static str)>,
+    pub(super) recognised: Vec<(String, &'static str)>,
     /// Values that a case has to set and for which no known flag was found, with the usual flag names.
     pub(super) missing: Vec<(&'static str, &'static str)>,
     /// Names that a driver reports.
@@ -51,7 +51,7 @@ impl Draft {
             settings: Map::new(),
             features: features.to_vec(),
             candidates: candidates.to_vec(),
-            understood: Vec::new(),
+            recognised: Vec::new(),
             missing: Vec::new(),
             names: None,
         };
@@ -111,7 +111,7 @@ impl Draft {
                 "" => format!("--{name}"),
                 value => format!("--{name}={value}"),
             };
-            self.understood.push((argument.clone(), flag.meaning));
+            self.recognised.push((argument.clone(), flag.meaning));
             self.argv.push(argument);
         }
     }

@@ -11,30 +11,30 @@ use suites::harness::plan::resolve;
 use suites::harness::scenario;
 
 use super::draft::{Draft, Names};
-use crate::reach::BoxError;
+use crate::config_flags::BoxError;
 use references::built_in;
 
 /// Node on which the driver is called.
 const NODE: &str = "n1";
 
 /// The case whose run makes the calls.
-const QUESTIONS: &str = "id: driver/init/asked
-title: what the driver says of itself
+const IDENTITY_CASE: &str = "id: driver/init/identity
+title: the identity of the driver
 requirements: [CSI-30]
 cluster: {mode: distributed, nodes: [n1], classes: [fast], backend: {n1: 100Gi}}
 steps:
-  - id: ask
+  - id: call
     do:
       - callDriver: {call: GetPluginInfo, as: info}
       - callDriver: {call: NodeGetInfo, as: node}
       - callDriver: {call: ControllerGetCapabilities, as: controller}
     expect:
       - responses: {info: {code: OK}, node: {code: OK}, controller: {code: OK}}
-        why: nothing else can be asked of a driver whose name and node are unknown
+        why: a driver whose name and node are unknown cannot be tested
 ";
 
 /// The driver's responses.
-pub(super) struct Told {
+pub(super) struct DriverIdentity {
     /// Names for the manifest; unchanged if the driver did not report its name.
     pub(super) names: Names,
     /// Whether the driver has the GET_CAPACITY capability; `None` if unknown.
@@ -53,9 +53,9 @@ pub(super) fn unknown() -> Names {
 }
 
 /// Starts the driver and calls it.
-pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
+pub(super) async fn identify(draft: &Draft, path: &Path) -> Result<DriverIdentity, BoxError> {
     let manifest = Manifest::parse(path, &draft.text(&draft.features)?)?;
-    let plan = manifest.adapt(&resolve(&scenario::parse_one("init.yaml", QUESTIONS)?)?)?;
+    let plan = manifest.adapt(&resolve(&scenario::parse_one("init.yaml", IDENTITY_CASE)?)?)?;
     let mut systems = built_in(None);
     manifest.install(&mut systems);
     let outcome = suites::harness::run(Arc::new(plan), &systems, RunOptions::default()).await?;
@@ -67,7 +67,7 @@ pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
         })
     };
     let failure = outcome.verdict.failure();
-    Ok(Told {
+    Ok(DriverIdentity {
         names: names(answer("info"), answer("node")).unwrap_or_else(unknown),
         has_capacity: answer("controller")
             .and_then(|answer| answer.values.get("getCapacity")?.as_i64())
@@ -79,8 +79,8 @@ pub(super) async fn ask(draft: &Draft, path: &Path) -> Result<Told, BoxError> {
 /// The names in the responses of an instance on the node.
 fn names(info: Option<&AnswerFact>, node: Option<&AnswerFact>) -> Option<Names> {
     let text = |answer: Option<&AnswerFact>, name: &str| {
-        let figure = answer?.values.get(name)?.as_str()?;
-        Some(figure.to_owned()).filter(|text| !text.is_empty())
+        let value = answer?.values.get(name)?.as_str()?;
+        Some(value.to_owned()).filter(|text| !text.is_empty())
     };
     let segment = text(node, "segment").unwrap_or_default();
     let pairs = segment.split(',').filter_map(|pair| pair.split_once('='));

@@ -70,33 +70,29 @@ const PUBLISHER: &[Flag] = &[
         "{refresh}",
         "poll interval of GetCapacity",
     ),
-    always(&["enable-capacity"], "", "publishing is switched on"),
+    always(&["enable-capacity"], "", "publishing of capacity objects"),
     always(
         &["node-name", "node-id", "nodeid"],
         "{node}",
         "the node of an instance",
     ),
-    always(&["namespace"], "{namespace}", "where its objects go"),
+    always(&["namespace"], "{namespace}", "the namespace of its objects"),
     always(
         &["retry-interval-start"],
         "100ms",
-        "no case has to wait for its retries",
+        "short retries, to keep cases fast",
     ),
-    always(
-        &["retry-interval-max"],
-        "1s",
-        "no case has to wait for its retries",
-    ),
-    always(&["timeout"], "2s", "no case has to wait for a call that hangs"),
+    always(&["retry-interval-max"], "1s", "short retries, to keep cases fast"),
+    always(&["timeout"], "2s", "a short timeout, to keep cases fast"),
     always(
         &["kube-api-qps", "kube-api-capacity-qps"],
         "200",
-        "no case has to wait for its requests",
+        "a high request rate, to keep cases fast",
     ),
     always(
         &["kube-api-burst", "kube-api-capacity-burst"],
         "400",
-        "no case has to wait for its requests",
+        "a high request rate, to keep cases fast",
     ),
     setting(
         &["node-deployment"],
@@ -110,7 +106,7 @@ const PUBLISHER: &[Flag] = &[
         "ownerLevel",
         "publisher.owner",
         &[("none", "{flag}=-1"), ("any", "{flag}={value}")],
-        "its objects have an owner",
+        "owner references of its objects",
     ),
     setting(
         &["enable-capacity"],
@@ -144,8 +140,8 @@ const PUBLISHER: &[Flag] = &[
 
 const SCHEDULER: &[Flag] = &[
     KUBECONFIG,
-    always(&["leader-elect"], "false", "it works at once"),
-    always(&["secure-port"], "0", "it serves nothing"),
+    always(&["leader-elect"], "false", "no leader election"),
+    always(&["secure-port"], "0", "no HTTPS port"),
     setting(
         &["feature-gates"],
         "scoring",
@@ -157,20 +153,20 @@ const SCHEDULER: &[Flag] = &[
 
 const CLEANER: &[Flag] = &[
     KUBECONFIG,
-    always(&["clean-orphans"], "", "it cleans"),
-    always(&["namespace"], "{namespace}", "where the objects are"),
+    always(&["clean-orphans"], "", "deletion of orphaned objects"),
+    always(&["namespace"], "{namespace}", "the namespace of the objects"),
 ];
 
 const DRIVER: &[Flag] = &[
     always(
         &["endpoint", "csi-endpoint"],
         "unix://{csi_socket}",
-        "where it listens",
+        "the socket that it listens on",
     ),
     always(
         &["csi-address", "csi-socket", "socket", "socket-path"],
         "{csi_socket}",
-        "where it listens",
+        "the socket that it listens on",
     ),
     always(
         &["nodeid", "node-id", "node-name", "node"],

@@ -8,10 +8,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
 /// Timeout of a program's `--help`.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HELP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of the help text, in bytes.
-const LIMIT: u64 = 1 << 20;
+const MAX_HELP_BYTES: u64 = 1 << 20;
 
 /// Flags of the subcommand that `argv` names, or else of the program; names without dashes.
 ///
@@ -26,16 +26,16 @@ pub(super) async fn flags(argv: &[String]) -> Result<BTreeSet<String>, String> {
         .collect();
     let of_command = match commands.is_empty() {
         true => BTreeSet::new(),
-        false => asked(program, &commands).await?,
+        false => flags_of(program, &commands).await?,
     };
     match of_command.iter().all(|flag| flag == "help" || flag == "h") {
-        true => asked(program, &[]).await,
+        true => flags_of(program, &[]).await,
         false => Ok(of_command),
     }
 }
 
 /// Flags in the output of `--help` after these words; empty if the program fails.
-async fn asked(program: &str, words: &[&String]) -> Result<BTreeSet<String>, String> {
+async fn flags_of(program: &str, words: &[&String]) -> Result<BTreeSet<String>, String> {
     let mut command = Command::new(program);
     command
         .args(words)
@@ -44,12 +44,12 @@ async fn asked(program: &str, words: &[&String]) -> Result<BTreeSet<String>, Str
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    let ended = tokio::time::timeout(PATIENCE, output(command)).await;
+    let ended = tokio::time::timeout(HELP_TIMEOUT, output(command)).await;
     let ended = ended.map_err(|_| {
         let line: String = words.iter().flat_map(|word| [word, " "]).collect();
         format!(
             "`{program} {line}--help` did not end within {} s; write the manifest yourself",
-            PATIENCE.as_secs()
+            HELP_TIMEOUT.as_secs()
         )
     })?;
     let printed = ended.map_err(|error| format!("`{program}` does not start: {error}; correct the path"))?;
@@ -65,15 +65,15 @@ async fn asked(program: &str, words: &[&String]) -> Result<BTreeSet<String>, Str
 async fn output(mut command: Command) -> std::io::Result<(Vec<u8>, ExitStatus)> {
     let mut child = command.spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    let (out, err) = tokio::try_join!(beginning(out), beginning(err))?;
+    let (out, err) = tokio::try_join!(read_start(out), read_start(err))?;
     Ok(([out, err].concat(), child.wait().await?))
 }
 
-/// Reads a pipe up to `LIMIT` and closes it; further writes of the program fail.
-async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
+/// Reads a pipe up to `MAX_HELP_BYTES` and closes it; further writes of the program fail.
+async fn read_start(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     if let Some(pipe) = pipe {
-        pipe.take(LIMIT).read_to_end(&mut text).await?;
+        pipe.take(MAX_HELP_BYTES).read_to_end(&mut text).await?;
     }
     Ok(text)
 }
@@ -100,7 +100,7 @@ mod tests {
         let mut command = Command::new("yes");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let (text, status) = output(command).await.unwrap();
-        assert_eq!((text.len() as u64, status.success()), (LIMIT, false));
+        assert_eq!((text.len() as u64, status.success()), (MAX_HELP_BYTES, false));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::{Exit, preflight};
 use draft::Draft;
-use trial::Tried;
+use trial::TrialResult;
 
 /// Arguments of `init`.
 #[derive(Args)]
@@ -52,12 +52,12 @@ pub(crate) fn run(args: &InitArgs) -> Exit {
     })
 }
 
-type Refusal = (Exit, String);
+type InitError = (Exit, String);
 
-fn attempt(args: &InitArgs) -> Result<Exit, Refusal> {
+fn attempt(args: &InitArgs) -> Result<Exit, InitError> {
     if args.output.exists() {
         let why = format!(
-            "{} is there already; name another file with --output",
+            "{} already exists; name another file with --output",
             args.output.display()
         );
         return Err((Exit::Usage, why));
@@ -78,14 +78,14 @@ fn attempt(args: &InitArgs) -> Result<Exit, Refusal> {
 }
 
 /// Drafts a manifest, tries it, and writes it.
-async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit, Refusal> {
+async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit, InitError> {
     let program = argv.first().map_or("", String::as_str);
     let name = args.name.clone().unwrap_or_else(|| base_name(program));
     let has = help::flags(&argv).await.map_err(|why| (Exit::Environment, why))?;
     let mut draft = Draft::of(name, role, relative_to(&args.output, argv), &has);
-    tell(&draft);
+    print_flags(&draft);
     if role == Role::Driver {
-        ask(&mut draft, &args.output).await?;
+        identify_driver(&mut draft, &args.output).await?;
     }
     let tried = trial::run(&draft, &args.output).await;
     let tried = tried.map_err(|error| (Exit::Usage, error.to_string()))?;
@@ -93,22 +93,22 @@ async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit,
 }
 
 /// The role from the arguments or the prompt.
-fn role_of(args: &InitArgs) -> Result<Role, Refusal> {
+fn role_of(args: &InitArgs) -> Result<Role, InitError> {
     match args.role {
         Some(role) => Ok(role),
         None => {
-            let word = asked("role (publisher, scheduler, cleaner, driver)", "--role")?;
+            let word = prompt("role (publisher, scheduler, cleaner, driver)", "--role")?;
             role(&word).map_err(|why| (Exit::Usage, why))
         }
     }
 }
 
 /// The program and its arguments, from the command line or the prompt; never empty.
-fn argv_of(args: &InitArgs) -> Result<Vec<String>, Refusal> {
+fn argv_of(args: &InitArgs) -> Result<Vec<String>, InitError> {
     if !args.program.is_empty() {
         return Ok(args.program.clone());
     }
-    let line = asked("program, with arguments that it always gets", "`-- PROGRAM`")?;
+    let line = prompt("program with its fixed arguments", "`-- PROGRAM`")?;
     match line.split_whitespace().map(str::to_owned).collect::<Vec<_>>() {
         words if words.is_empty() => Err((Exit::Usage, "no program given; add `-- PROGRAM`".to_owned())),
         words => Ok(words),
@@ -116,7 +116,7 @@ fn argv_of(args: &InitArgs) -> Result<Vec<String>, Refusal> {
 }
 
 /// Writes a copy of a built-in manifest.
-fn copy(name: &str, output: &Path) -> Result<Exit, Refusal> {
+fn copy(name: &str, output: &Path) -> Result<Exit, InitError> {
     let Some((_, text)) = carried_manifests().find(|(known, _)| *known == name) else {
         let names: Vec<&str> = carried_manifests().map(|(name, _)| name).collect();
         let why = format!(
@@ -131,7 +131,7 @@ fn copy(name: &str, output: &Path) -> Result<Exit, Refusal> {
 }
 
 /// Prompts for a line on standard input. `instead`: the equivalent on the command line, for the error if there is no terminal.
-fn asked(what: &str, instead: &str) -> Result<String, Refusal> {
+fn prompt(what: &str, instead: &str) -> Result<String, InitError> {
     let input = std::io::stdin();
     if input.is_terminal() {
         eprintln!("{what}?");
@@ -167,9 +167,9 @@ fn relative_to(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
 }
 
 /// Prints the recognised flags.
-fn tell(draft: &Draft) {
-    for (argument, meaning) in &draft.understood {
-        println!("understood  {argument:<36}  {meaning}");
+fn print_flags(draft: &Draft) {
+    for (argument, meaning) in &draft.recognised {
+        println!("recognised  {argument:<36}  {meaning}");
     }
     for (value, meaning) in &draft.missing {
         println!("missing     {value:<36}  {meaning}: no flag of a usual name; add an argument with {value}");
@@ -177,17 +177,17 @@ fn tell(draft: &Draft) {
 }
 
 /// Calls a driver for its names, and prints the result.
-async fn ask(draft: &mut Draft, output: &Path) -> Result<(), Refusal> {
+async fn identify_driver(draft: &mut Draft, output: &Path) -> Result<(), InitError> {
     draft.names = Some(driver::unknown());
-    let told = driver::ask(draft, output).await;
-    let told = told.map_err(|error| (Exit::Usage, error.to_string()))?;
-    match &told.failure {
+    let identity = driver::identify(draft, output).await;
+    let identity = identity.map_err(|error| (Exit::Usage, error.to_string()))?;
+    match &identity.failure {
         None => {
-            let names = &told.names;
-            println!("understood  {:<36}  its name", names.name);
+            let names = &identity.names;
+            println!("recognised  {:<36}  its name", names.name);
             for key in &names.topology_keys {
                 let value = names.topology.get(key).map_or("{node}", String::as_str);
-                println!("understood  {:<36}  its topology", format!("{key}={value}"));
+                println!("recognised  {:<36}  its topology", format!("{key}={value}"));
             }
         }
         Some(why) => println!(
@@ -195,18 +195,18 @@ async fn ask(draft: &mut Draft, output: &Path) -> Result<(), Refusal> {
             "its name and topology"
         ),
     }
-    if told.has_capacity == Some(false) {
+    if identity.has_capacity == Some(false) {
         println!(
             "missing     {:<36}  ControllerGetCapabilities does not return it, so publishers do not call GetCapacity",
             "GET_CAPACITY"
         );
     }
-    draft.names = Some(told.names);
+    draft.names = Some(identity.names);
     Ok(())
 }
 
 /// Features of the role that neither a trial nor a flag has decided.
-fn untried(draft: &Draft, tried: &[Tried]) -> Vec<&'static str> {
+fn untried(draft: &Draft, tried: &[TrialResult]) -> Vec<&'static str> {
     let of_role = format!("{}.", draft.role.as_str());
     let is_known =
         |name: &str| draft.features.contains(&name) || tried.iter().any(|it| it.feature == Some(name));
@@ -219,7 +219,7 @@ fn untried(draft: &Draft, tried: &[Tried]) -> Vec<&'static str> {
 }
 
 /// Prints the results of the trials, and writes the manifest with the features that passed.
-fn finish(draft: &Draft, tried: &[Tried], output: &Path) -> Result<Exit, Refusal> {
+fn finish(draft: &Draft, tried: &[TrialResult], output: &Path) -> Result<Exit, InitError> {
     let mut features = draft.features.clone();
     let mut is_broken = false;
     for trial in tried {
@@ -266,12 +266,12 @@ fn finish(draft: &Draft, tried: &[Tried], output: &Path) -> Result<Exit, Refusal
     Ok(if is_broken { Exit::Failed } else { Exit::Passed })
 }
 
-fn write(output: &Path, text: &str) -> Result<(), Refusal> {
-    let told = |error| {
+fn write(output: &Path, text: &str) -> Result<(), InitError> {
+    let write_error = |error| {
         (
             Exit::Environment,
             format!("{}: {error}; name another file with --output", output.display()),
         )
     };
-    std::fs::write(output, text).map_err(told)
+    std::fs::write(output, text).map_err(write_error)
 }

@@ -10,11 +10,11 @@ use suites::harness::scenario::{Level, Role};
 use suites::{Ended, Session, Turns, case_files};
 
 use super::draft::Draft;
-use crate::reach::BoxError;
+use crate::config_flags::BoxError;
 use references::built_in;
 
 /// Result of a trial case.
-pub(super) struct Tried {
+pub(super) struct TrialResult {
     pub(super) case: String,
     /// The feature that the case verifies; `None` for the basic case, which must pass before all others.
     pub(super) feature: Option<&'static str>,
@@ -25,7 +25,7 @@ pub(super) struct Tried {
 }
 
 /// Runs the trial cases; stops after the basic one if it does not pass.
-pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<Tried>, BoxError> {
+pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, BoxError> {
     let plans = suites::plans(&case_files())?;
     let all: Vec<&'static str> = draft.features.iter().chain(&draft.candidates).copied().collect();
     let manifest = Manifest::parse(path, &draft.text(&all)?)?;
@@ -50,7 +50,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<Tried>, BoxErr
         let result = session.run_one(plan.clone()).await;
         let (failure, log) = failure(&result.ended).unzip();
         let is_first_and_failed = feature.is_none() && failure.is_some();
-        tried.push(Tried {
+        tried.push(TrialResult {
             case: plan.id().to_owned(),
             feature,
             failure,
@@ -95,8 +95,9 @@ fn failure(ended: &Ended) -> Option<(String, Vec<String>)> {
         Ended::Passed | Ended::Surprising(_) => None,
         Ended::Skipped(why) => Some((format!("skipped: {why}"), Vec::new())),
         Ended::Broken(error) => Some((error.to_string(), Vec::new())),
-        Ended::Failed(told) | Ended::Known(_, told) | Ended::Flaky(_, told) | Ended::Inconclusive(told) => {
-            Some((told.said.one_line(), told.log.clone()))
-        }
+        Ended::Failed(explained)
+        | Ended::Known(_, explained)
+        | Ended::Flaky(_, explained)
+        | Ended::Inconclusive(explained) => Some((explained.said.one_line(), explained.log.clone())),
     }
 }

@@ -6,7 +6,7 @@ use labs::bench::{self, BenchArgs, Measurement};
 use suites::harness::invocation::checkout;
 use suites::harness::system::BoxError;
 
-use super::calculate;
+use super::run_abortable;
 use crate::Exit;
 use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
@@ -23,7 +23,9 @@ pub(crate) fn run(args: BenchArgs) -> Exit {
     match args.what {
         Measurement::Apiserver(args) => block_on(bench::apiserver(&args)),
         Measurement::Publisher(args) => block_on(bench::publisher(&args)),
-        Measurement::Scheduler(args) => calculate(move || told(bench::scheduler(&args)), INTERRUPTED),
+        Measurement::Scheduler(args) => {
+            run_abortable(move || print_result(bench::scheduler(&args)), INTERRUPTED)
+        }
     }
 }
 
@@ -35,7 +37,7 @@ fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
     };
     runtime.block_on(async {
         tokio::select! {
-            measured = measuring => told(measured),
+            measured = measuring => print_result(measured),
             () = interrupted() => {
                 eprintln!("interrupted: {INTERRUPTED}");
                 Exit::Interrupted
@@ -44,7 +46,7 @@ fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
     })
 }
 
-fn told(measured: Result<String, BoxError>) -> Exit {
+fn print_result(measured: Result<String, BoxError>) -> Exit {
     match measured {
         Ok(text) => {
             println!("{text}");

@@ -36,17 +36,15 @@ pub(crate) fn gather(part: Part<Found>, output: &Path) -> Exit {
             let mut report = share.report(part.shards.as_ref(), part.command);
             report.started = part.started;
             report.seconds = part.seconds;
-            selftest::tell(&report, false, Some(output))
+            selftest::print_and_write(&report, false, Some(output))
         }
     }
 }
 
 /// The report folder; required for a shard, because `report merge` reads the report.
-fn output_of<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o Path>, Exit> {
+fn output_for_shard<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o Path>, Exit> {
     if part.shard.is_some() && output.is_none() {
-        eprintln!(
-            "error: nothing is left of a shard that could be joined with the others; name a folder with --output"
-        );
+        eprintln!("error: --shard requires --output: a shard without a report cannot be merged");
         return Err(Exit::Usage);
     }
     Ok(output)
@@ -55,19 +53,19 @@ fn output_of<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o
 /// Runs a computation that does not check for interrupts on a thread of its own, which is abandoned at Ctrl-C.
 ///
 /// `why`: what an interrupt means for the result, for the message.
-fn calculate(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
+fn run_abortable(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     // After an interrupt the receiver is closed.
     let thread = std::thread::spawn(move || {
-        tell.send(work()).ok();
+        sender.send(work()).ok();
     });
     let ended = runtime.block_on(async {
         tokio::select! {
-            ended = told => Some(ended),
+            ended = receiver => Some(ended),
             () = interrupted() => None,
         }
     });

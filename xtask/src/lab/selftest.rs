@@ -95,7 +95,7 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
                 .iter()
                 .filter_map(|defect| Defect::named(&defect.name).ok())
                 .collect();
-            mutants::leave_out_what_is_not_at_hand(&mut named);
+            mutants::remove_unavailable(&mut named);
             defects.retain(|defect| Defect::named(&defect.name).is_ok_and(|it| named.contains(&it)));
         }
         return Ok(defects);
@@ -109,8 +109,8 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
             "error: {} cannot be tested with the programs of this manifest: {}; `{program} selftest --list` lists those that can",
             other.name,
             match is_played(other) {
-                true => "it is a mistake in source code that they do not share",
-                false => "none of them plays that role",
+                true => "it is a mutant of the references' source code",
+                false => "none of them has that role",
             },
             program = program()
         );
@@ -147,8 +147,8 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         list(&defects);
         return Ok(Exit::Passed);
     }
-    super::output_of(&args.part, args.output.as_deref())?;
-    mutants::at_hand(
+    super::output_for_shard(&args.part, args.output.as_deref())?;
+    mutants::ensure_available(
         defects
             .iter()
             .filter_map(|defect| Defect::named(&defect.name).ok()),
@@ -163,7 +163,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         is_whole: manifest.is_none()
             && args.defect.is_empty()
             && !args.select.is_narrow()
-            && mutants::can_be_at_hand(),
+            && mutants::can_be_available(),
         reach: if args.full { Reach::Full } else { Reach::Named },
         jobs,
         observe: observe(args),
@@ -177,11 +177,11 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
     }
     if selftest.size() == 0 {
         eprintln!(
-            "error: none of these cases is there for that defect; `--full` holds them against it all the same"
+            "error: none of these cases is listed for that defect; `--full` runs them against it anyway"
         );
         return Ok(Exit::Nothing);
     }
-    Ok(runtime()?.block_on(hold(selftest, args)))
+    Ok(runtime()?.block_on(run_all(selftest, args)))
 }
 
 /// Builds the references or the programs of a manifest with a defect.
@@ -226,15 +226,15 @@ fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
     }))
 }
 
-async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
+async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     let (began, started) = (Instant::now(), now());
     let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
-    let mut minutes = out::Minutes::begin();
-    let mut made: Vec<Trial> = Vec::new();
+    let mut progress_log = out::ProgressLog::begin();
+    let mut completed: Vec<Trial> = Vec::new();
     let each = |trial: &Trial| {
         bar.inc(1);
-        minutes.tell(|| format!("{} of {} runs", bar.position(), selftest.size()));
-        made.push(trial.clone());
+        progress_log.log(|| format!("{} of {} runs", bar.position(), selftest.size()));
+        completed.push(trial.clone());
     };
     let whole = tokio::select! {
         trials = selftest.run(each) => Some(trials),
@@ -248,13 +248,17 @@ async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
         ..report
     };
     let Some(trials) = whole else {
-        let partial = format!("interrupted after {} of {} runs", made.len(), selftest.size());
-        let (scope, trials) = selftest.finished(made);
+        let partial = format!(
+            "interrupted after {} of {} runs",
+            completed.len(),
+            selftest.size()
+        );
+        let (scope, trials) = selftest.finished(completed);
         let report = SelftestReport {
             partial: Some(partial),
             ..SelftestReport::new(&scope, &trials, command(args))
         };
-        return match tell(&timed(report), args.json, args.output.as_deref()) {
+        return match print_and_write(&timed(report), args.json, args.output.as_deref()) {
             Exit::Environment => Exit::Environment,
             _ => Exit::Interrupted,
         };
@@ -262,7 +266,7 @@ async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     let shards = shards(&selftest, args);
     let share = Share::new(selftest.scope(), trials);
     let report = share.clone().report(shards.as_ref(), command(args));
-    let exit = tell(&timed(report), args.json, args.output.as_deref());
+    let exit = print_and_write(&timed(report), args.json, args.output.as_deref());
     match shards.zip(args.output.as_deref()) {
         Some((shards, folder)) => {
             let part = Part::new(
@@ -291,7 +295,7 @@ fn shards(selftest: &Selftest, args: &SelftestArgs) -> Option<ShardsRecord> {
 }
 
 /// Prints the result, and writes it into the folder.
-pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -> Exit {
+pub(crate) fn print_and_write(report: &SelftestReport, json: bool, output: Option<&Path>) -> Exit {
     if json {
         print!("{}", report.to_json());
     } else {
@@ -311,7 +315,7 @@ pub(crate) fn tell(report: &SelftestReport, json: bool, output: Option<&Path>) -
 }
 
 /// The number of runs that were skipped because the case does not use the broken code.
-fn left_out(report: &SelftestReport) -> String {
+fn skipped_runs(report: &SelftestReport) -> String {
     match report.unreached {
         0 => String::new(),
         pairs => format!(", and {pairs} left out: the case never reaches the code that the defect changes"),
@@ -346,7 +350,7 @@ fn summarize(report: &SelftestReport) {
         };
         let claims: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
         let claims = if claims.is_empty() {
-            "the case that claims it is not selected".to_owned()
+            "the case that detects it is not selected".to_owned()
         } else {
             claims.join("  ")
         };
@@ -371,7 +375,7 @@ fn summarize(report: &SelftestReport) {
         "\n{:.1}s, {} runs{}",
         report.seconds,
         report.runs,
-        left_out(report)
+        skipped_runs(report)
     );
     if let Some(demands) = &report.demands {
         print_demands(demands);
@@ -412,7 +416,7 @@ fn list(defects: &[suites::Defect]) {
         println!("{}  {}", paint.strong(&defect.name), defect.text);
         println!("    modelled on      {}", defect.origin());
         if let Ok(defect) = Defect::named(&defect.name) {
-            println!("    comes about as   {}", defect.kind());
+            println!("    injected as      {}", defect.kind());
         }
         for (case, words) in &defect.claims {
             println!("    detected by      {case}");

@@ -4,14 +4,14 @@ use labs::study::{Study, StudyArgs, text, write};
 use suites::harness::report::Paint;
 use suites::harness::system::BoxError;
 
-use super::calculate;
+use super::run_abortable;
 use crate::out::{eprintln, println};
 use crate::{Exit, manifest, mutants, preflight};
 
 /// Runs a study, and prints its findings.
 pub(crate) fn run(args: StudyArgs) -> Exit {
     let study = move || attempt(&args).unwrap_or_else(|exit| exit);
-    calculate(
+    run_abortable(
         study,
         "a study prints its results at its end, so none are printed; --small is a shorter one",
     )
@@ -20,11 +20,11 @@ pub(crate) fn run(args: StudyArgs) -> Exit {
 fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {
     let output = args.common().output.as_deref();
     output.map(preflight::output).transpose()?;
-    mutants::at_hand(args.defect())?;
+    mutants::ensure_available(args.defect())?;
     let manifest = args.sut().map(manifest::manifest).transpose()?;
-    let made = args.make(manifest);
-    let told = made.and_then(|study| tell(args, &study).map(|()| study.holds()));
-    Ok(match told {
+    let study_result = args.make(manifest);
+    let holds = study_result.and_then(|study| print_and_write(args, &study).map(|()| study.holds()));
+    Ok(match holds {
         Ok(true) => Exit::Passed,
         Ok(false) => Exit::Failed,
         Err(error) => {
@@ -34,7 +34,7 @@ fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {
     })
 }
 
-fn tell(args: &StudyArgs, study: &Study) -> Result<(), BoxError> {
+fn print_and_write(args: &StudyArgs, study: &Study) -> Result<(), BoxError> {
     let json = serde_json::to_string_pretty(study)?;
     if let Some(folder) = &args.common().output {
         write(folder, study, &json)?;

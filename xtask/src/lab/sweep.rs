@@ -16,9 +16,9 @@ use suites::report::{ShardsRecord, now, seconds, write_file};
 use suites::{Part, Shard};
 
 use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
-use crate::chosen::Chosen;
 use crate::interrupt::interrupted;
 use crate::out::{self, eprintln, println};
+use crate::repro_args::SystemsUnderTest;
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::selected::selected;
@@ -60,7 +60,7 @@ struct Plan<'a> {
     args: &'a SweepArgs,
     /// Cases of this machine's shard.
     scenarios: Vec<Numbered>,
-    chosen: Chosen,
+    under_test: SystemsUnderTest,
     jobs: usize,
     roles: Vec<Role>,
 }
@@ -69,11 +69,11 @@ struct Plan<'a> {
 #[derive(Default)]
 struct Progress {
     swept: Vec<SweptCase>,
-    under_way: Option<UnderWay>,
+    current: Option<CurrentCase>,
 }
 
 /// The case currently swept.
-struct UnderWay {
+struct CurrentCase {
     id: String,
     began: Instant,
     /// Number of cells; `None` until the run without a fault has ended.
@@ -87,12 +87,12 @@ pub(crate) fn run(args: &SweepArgs) -> Exit {
 }
 
 fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
-    mutants::at_hand(args.defect)?;
-    let chosen = match &args.sut {
-        Some(path) => Chosen::of_manifest(path)?,
-        None => Chosen::built_in(args.defect),
+    mutants::ensure_available(args.defect)?;
+    let under_test = match &args.sut {
+        Some(path) => SystemsUnderTest::of_manifest(path)?,
+        None => SystemsUnderTest::built_in(args.defect),
     };
-    let output = super::output_of(&args.part, args.output.as_deref())?;
+    let output = super::output_for_shard(&args.part, args.output.as_deref())?;
     let (shards, scenarios) = scenarios(args)?;
     output.map(preflight::output).transpose()?;
     preflight::temporary_files()?;
@@ -102,8 +102,8 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     let plan = Plan {
         args,
         scenarios,
-        roles: roles(chosen.manifest.as_ref()),
-        chosen,
+        roles: roles(under_test.manifest.as_ref()),
+        under_test,
         jobs,
     };
     let (began, started) = (Instant::now(), now());
@@ -115,7 +115,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
         }
     });
     if exit == Exit::Interrupted {
-        progress.tell(plan.scenarios.len());
+        progress.print(plan.scenarios.len());
         return Ok(exit);
     }
     let swept = progress.swept;
@@ -166,21 +166,21 @@ async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
     let mut worst = Exit::Nothing;
     for (number, scenario) in &plan.scenarios {
         let began = Instant::now();
-        let under_way = progress.under_way.insert(UnderWay {
+        let current = progress.current.insert(CurrentCase {
             id: scenario.id.clone(),
             began,
             all: None,
             ended: Vec::new(),
         });
-        let outcome = one(plan, scenario, under_way).await;
-        progress.under_way = None;
+        let outcome = one(plan, scenario, current).await;
+        progress.current = None;
         let case = SweptCase {
             number: *number,
             id: scenario.id.clone(),
             seconds: seconds(began.elapsed()),
             outcome,
         };
-        worst = worse(worst, tell(&case, plan.args.output.as_deref()));
+        worst = worse(worst, print_and_write(&case, plan.args.output.as_deref()));
         progress.swept.push(case);
     }
     worst
@@ -188,22 +188,22 @@ async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
 
 impl Progress {
     /// Prints what an interrupted sweep has completed, of `all` cases.
-    fn tell(&self, all: usize) {
+    fn print(&self, all: usize) {
         let swept = self.swept.len();
-        let under_way = self.under_way.as_ref().map(UnderWay::told);
+        let current = self.current.as_ref().map(CurrentCase::print);
         eprintln!(
             "interrupted: {swept} of {all} cases were swept, with the results above; {}the others have no result",
-            under_way.unwrap_or_default()
+            current.unwrap_or_default()
         );
     }
 }
 
-impl UnderWay {
+impl CurrentCase {
     /// Prints the completed cells, and returns a text with their number.
-    fn told(&self) -> String {
+    fn print(&self) -> String {
         let id = &self.id;
         let Some(all) = self.all else {
-            return format!("{id} was under way, before its first cell; ");
+            return format!("{id} was running, before its first cell; ");
         };
         let ended = self.ended.len();
         if ended > 0 {
@@ -215,7 +215,7 @@ impl UnderWay {
 
 /// Prints and writes the results of several shards.
 pub(crate) fn gather(cases: &[SweptCase], output: &Path) -> Exit {
-    let exits = cases.iter().map(|case| tell(case, Some(output)));
+    let exits = cases.iter().map(|case| print_and_write(case, Some(output)));
     exits.fold(Exit::Nothing, worse)
 }
 
@@ -229,13 +229,13 @@ fn worse(worst: Exit, exit: Exit) -> Exit {
     }
 }
 
-async fn one(plan: &Plan<'_>, scenario: &Scenario, under_way: &mut UnderWay) -> Swept {
-    let (args, chosen) = (plan.args, &plan.chosen);
+async fn one(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentCase) -> Swept {
+    let (args, under_test) = (plan.args, &plan.under_test);
     let sweep = Sweep {
-        systems: chosen.systems.clone(),
+        systems: under_test.systems.clone(),
         options: RunOptions {
             seed: args.sut.is_none().then_some(0),
-            ..options(args.patience, chosen.manifest.as_ref(), chosen.defect)
+            ..options(args.patience, under_test.manifest.as_ref(), under_test.defect)
         },
         jobs: plan.jobs,
         rerun: format!(
@@ -243,7 +243,7 @@ async fn one(plan: &Plan<'_>, scenario: &Scenario, under_way: &mut UnderWay) -> 
             out::command(&command(args, scenario)),
             program = program()
         ),
-        manifest: chosen.manifest.clone(),
+        manifest: under_test.manifest.clone(),
     };
     let mut cells = match sweep.cells(scenario, &plan.roles).await {
         Ok(cells) => cells,
@@ -257,10 +257,10 @@ async fn one(plan: &Plan<'_>, scenario: &Scenario, under_way: &mut UnderWay) -> 
         None => {}
     }
     let bar = out::progress(cells.len(), "{bar:30} {pos}/{len} cells");
-    under_way.all = Some(cells.len());
+    current.all = Some(cells.len());
     let each = |cell: &Cell, held: &Held| {
         bar.inc(1);
-        under_way.ended.push(CellRecord::new(cell, held.clone()));
+        current.ended.push(CellRecord::new(cell, held.clone()));
     };
     let ended = sweep.run(cells, each).await;
     bar.finish_and_clear();
@@ -269,7 +269,7 @@ async fn one(plan: &Plan<'_>, scenario: &Scenario, under_way: &mut UnderWay) -> 
 }
 
 /// Prints the result of a case, and writes it into the folder. Returns the exit code for this case alone.
-fn tell(case: &SweptCase, output: Option<&Path>) -> Exit {
+fn print_and_write(case: &SweptCase, output: Option<&Path>) -> Exit {
     let id = &case.id;
     match &case.outcome {
         Swept::LeftOut(why) => {
@@ -292,7 +292,7 @@ fn tell(case: &SweptCase, output: Option<&Path>) -> Exit {
         }
         Swept::Cells(cells) => {
             show(id, cells, case.seconds);
-            match output.map(|folder| keep(folder, id, cells)) {
+            match output.map(|folder| write_files(folder, id, cells)) {
                 Some(Err(exit)) => exit,
                 _ => exit_of(cells),
             }
@@ -347,26 +347,26 @@ fn show(id: &str, cells: &[CellRecord], seconds: f64) {
         let in_order = FAULTS
             .iter()
             .filter_map(|fault| Some((fault.name, row.get(fault.name)?)));
-        let told: Vec<String> = in_order
+        let faults: Vec<String> = in_order
             .map(|(name, (fine, all))| {
                 let text = format!("{name} {fine}/{all}");
                 if fine == all { text } else { paint.bad(&text) }
             })
             .collect();
-        println!("  {like:<width$}  {}", told.join("  "));
+        println!("  {like:<width$}  {}", faults.join("  "));
     }
-    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut occurrences: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in cells {
         match &cell.held {
             Held::Failed { said, text } => {
-                let times = told.entry(said).or_default();
+                let times = occurrences.entry(said).or_default();
                 *times += 1;
                 if *times == 1 {
                     println!("\n{text}");
                 }
                 println!("{}  {}  {said}", paint.bad("FAIL"), cell.name);
             }
-            Held::Known(place) => println!("known  {}  {place}", cell.name),
+            Held::Known(position) => println!("known  {}  {position}", cell.name),
             Held::Broken(why) | Held::Internal(why) => {
                 println!("{}  {}  {why}", paint.bad("ERROR"), cell.name);
             }
@@ -375,7 +375,7 @@ fn show(id: &str, cells: &[CellRecord], seconds: f64) {
     }
 }
 
-fn keep(folder: &Path, id: &str, cells: &[CellRecord]) -> Result<(), Exit> {
+fn write_files(folder: &Path, id: &str, cells: &[CellRecord]) -> Result<(), Exit> {
     let name = id.replace('/', ".");
     let mut files = vec![(format!("{name}.html"), page(id, cells))];
     let failed = cells

@@ -365,7 +365,7 @@ fn an_existing_file_is_not_overwritten_without_force() {
     std::fs::write(&case, "mine").unwrap();
     let args = ["capture", "--file", &dump, "--pod", "gated", "--output", &case];
     let (_, error) = ended(2, &args);
-    assert!(error.contains("write over it with --force"), "{error}");
+    assert!(error.contains("overwrite it with --force"), "{error}");
     assert_eq!(std::fs::read_to_string(&case).unwrap(), "mine");
     let forced: Vec<&str> = args.into_iter().chain(["--force"]).collect();
     ended(0, &forced);

@@ -229,8 +229,8 @@ fn the_list_of_defects_has_the_kind_of_each() {
         lines.nth(2).unwrap_or_default().trim().to_owned()
     };
     for (name, kind) in [
-        ("publisher-ignores-maximum ", "comes about as   wire: "),
-        ("publisher-deletes-manual ", "comes about as   mutant: "),
+        ("publisher-ignores-maximum ", "injected as      wire: "),
+        ("publisher-deletes-manual ", "injected as      mutant: "),
     ] {
         assert!(of(name).starts_with(kind), "{name}: {}", of(name));
     }
@@ -238,7 +238,7 @@ fn the_list_of_defects_has_the_kind_of_each() {
         .lines()
         .filter(|line| line.starts_with("    modelled on "))
         .count();
-    assert_eq!(told.matches("    comes about as   ").count(), defects);
+    assert_eq!(told.matches("    injected as      ").count(), defects);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_failure_is_reported_even_if_standard_output_is_full() {
     let output = command.arg("up").stdout(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("nobody would learn where it is"),
+        stderr(&output).contains("its address could not be printed"),
         "{}",
         stderr(&output)
     );

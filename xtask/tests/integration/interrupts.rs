@@ -66,7 +66,7 @@ fn long_commands_report_what_an_interrupt_means() {
         (&["study", "burst"], "none are printed"),
         (&["bench", "publisher", "--as-built"], "none are printed"),
         (&["bench", "scheduler", "--as-built"], "none are printed"),
-        (&["rbac", "publisher"], "not proven"),
+        (&["rbac", "publisher"], "not verified"),
         (&["sweep", "publisher/value"], "0 of 16 cases were swept"),
         (
             &["init", "--role=publisher", "--", "./hangs"],
@@ -157,5 +157,5 @@ fn an_interrupted_sweep_reports_its_progress_and_the_current_case() {
         said.contains("of 5 cases were swept, with the results above; scheduler/filter/tracking/"),
         "{said}"
     );
-    assert!(said.contains(" was under way, "), "{said}");
+    assert!(said.contains(" was running, "), "{said}");
 }

@@ -303,7 +303,7 @@ fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
             "0 passed, 2 failed",
         ],
     );
-    gate.expect(2, &["--accept"], &["is there already, and is not written over"]);
+    gate.expect(2, &["--accept"], &["already exists and is not overwritten"]);
     let entries = std::fs::read_to_string(&path).unwrap();
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(gate.path("sut.yaml"), format!("{manifest}{entries}")).unwrap();
@@ -323,7 +323,7 @@ fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
     gate.expect(
         0,
         &[&format!("--accept={}", other.display())],
-        &["nothing failed that is not known"],
+        &["no failures other than known ones"],
     );
     assert!(!other.exists());
 }

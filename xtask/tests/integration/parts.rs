@@ -224,7 +224,7 @@ fn a_shard_that_could_not_be_merged_is_rejected_before_it_runs() {
         (
             &["explore", "--seed=1", "--worlds=1", "--shard=2/2"],
             4,
-            "take fewer shards",
+            "use fewer shards",
         ),
         (
             &[
@@ -234,7 +234,7 @@ fn a_shard_that_could_not_be_merged_is_rejected_before_it_runs() {
                 "--output=/nowhere",
             ],
             4,
-            "take fewer shards",
+            "use fewer shards",
         ),
     ] {
         let (_, error) = ended(exit, words);

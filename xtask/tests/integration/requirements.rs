@@ -60,7 +60,7 @@ fn one_requirement_is_shown_with_all_its_evidence() {
             "contract  cargo test -p fake-apiserver-full --test contract storage/capacities",
         ),
         ("SCALE-22", "bench     cargo xtask bench scheduler"),
-        ("GATE-35", "Nothing can be asked of a program: "),
+        ("GATE-35", "Not testable with a program: "),
     ] {
         let (out, _) = ended(0, &["list", "--requirement", id]);
         assert!(out.starts_with(id) && out.contains(words), "{out}");

@@ -95,7 +95,7 @@ fn doctor_names_problems_and_remedies() {
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{told}");
     assert!(
-        told.contains("LACKING  temporary files") && told.contains("set TMPDIR to another folder"),
+        told.contains("MISSING  temporary files") && told.contains("set TMPDIR to another folder"),
         "{told}"
     );
 }
@@ -126,13 +126,13 @@ fn doctor_checks_the_programs_of_a_manifest_without_starting_them() {
     std::fs::set_permissions(at("no-shell"), PermissionsExt::from_mode(0o755)).unwrap();
     let (told, _) = ended(3, &doctor);
     assert!(
-        told.contains("no-shell begins with `#!/no/such/shell`, which is not there"),
+        told.contains("no-shell begins with `#!/no/such/shell`, which does not exist"),
         "{told}"
     );
     role("driver: {socket: csi.sock, names: {name: disk.my.org, topologyKeys: [topology.disk.my.org/node]}}");
     let (told, _) = ended(3, &doctor);
     assert!(
-        told.contains("LACKING  driver's socket ") && told.contains("start the driver, or correct"),
+        told.contains("MISSING  driver's socket ") && told.contains("start the driver, or correct"),
         "{told}"
     );
     role("publisher: {argv: [./gone]}");
@@ -178,8 +178,8 @@ fn usual_flags_are_recognised_and_tried() {
     let (code, out, error) = asked(folder.path(), &arguments, "");
     assert_eq!(code, Some(1), "{out}{error}");
     for part in [
-        "understood  --csi-address={csi_socket} ",
-        "understood  --poll-interval={refresh} ",
+        "recognised  --csi-address={csi_socket} ",
+        "recognised  --poll-interval={refresh} ",
         "failed      publisher/value/",
         "exit status: 7",
     ] {
@@ -214,7 +214,7 @@ fn flags_of_a_subcommand_are_recognised_and_the_log_of_a_failed_trial_is_shown()
     let (code, out, error) = asked(folder.path(), &arguments, "");
     assert_eq!(code, Some(1), "{out}{error}");
     for part in [
-        "understood  --csi-address={csi_socket} ",
+        "recognised  --csi-address={csi_socket} ",
         "exit status: 7",
         "            publisher: no database\n",
     ] {
@@ -237,7 +237,7 @@ fn a_program_that_exits_at_once_gets_a_manifest_and_a_failure_message() {
     }
     let (code, _, error) = asked(folder.path(), &["init"], "publisher\ntrue\n");
     assert_eq!(code, Some(2));
-    assert!(error.contains("sut.yaml is there already"), "{error}");
+    assert!(error.contains("sut.yaml already exists"), "{error}");
 }
 
 /// The program of another crate, for which cargo sets no variable. A workspace build puts it beside this one; otherwise it is built here.
@@ -262,10 +262,10 @@ fn a_driver_is_called_for_its_names_and_tried() {
     let (code, out, error) = asked(folder.path(), &["init"], answers);
     assert_eq!(code, Some(0), "{out}{error}");
     for part in [
-        "understood  --socket={csi_socket} ",
-        "understood  --node={node} ",
-        "understood  disk.my.org ",
-        "understood  topology.disk.my.org/host=host-{node} ",
+        "recognised  --socket={csi_socket} ",
+        "recognised  --node={node} ",
+        "recognised  disk.my.org ",
+        "recognised  topology.disk.my.org/host=host-{node} ",
         "passed      driver/identity/ready",
         "(driver.maximum)",
     ] {

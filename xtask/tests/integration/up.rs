@@ -348,7 +348,7 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
     std::fs::write(&file, edited.replace("nodes:", "noods:")).unwrap();
     let error = line_of(&mut errors, "error: ");
     assert!(error.contains("two.yaml:4:11: unknown field `noods`"), "{error}");
-    line_of(&mut errors, "the cluster stays as it was");
+    line_of(&mut errors, "the cluster is unchanged");
     // Settings that programs read only at their start are reported, and the rest of the edit is applied.
     let restart = edited
         .replace("cluster: {", "cluster: {mode: distributed, ")

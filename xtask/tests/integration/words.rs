@@ -281,7 +281,7 @@ fn the_text_of_a_case_runs_and_a_row_of_a_file_is_explained() {
     )
     .unwrap();
     let (_, error) = ended(2, &["explain", file]);
-    assert!(error.contains("that means 2 cases; name one of them:"), "{error}");
+    assert!(error.contains("2 cases match; name one of them:"), "{error}");
     let (out, _) = ended(0, &["explain", file, "b"]);
     assert!(
         out.contains("placement: {app: n2}") && out.contains(" repro ") && out.ends_with(" b\n"),

@@ -66,7 +66,7 @@ fn a_defect_without_selected_cases_selects_nothing_and_an_unknown_name_is_a_usag
     let (code, _, error) = selftest(&["--defect=scheduler-off-by-one", "publisher/value/maximum"]);
     assert_eq!(code, 4, "{error}");
     assert!(
-        error.contains("none of these cases is there for that defect"),
+        error.contains("none of these cases is listed for that defect"),
         "{error}"
     );
     let (code, _, error) = selftest(&["--defect=scheduler-sleeps"]);
@@ -97,10 +97,10 @@ fn traffic_defects_apply_to_the_programs_of_a_manifest() {
         assert!(!out.contains(other), "{other} in:\n{out}");
     }
     for (defect, why) in [
-        ("--defect=publisher-retries-at-once", "a mistake in source code"),
+        ("--defect=publisher-retries-at-once", "it is a mutant of the references' source code"),
         (
             "--defect=scheduler-ignores-maximum",
-            "none of them plays that role",
+            "none of them has that role",
         ),
     ] {
         let (code, _, error) = selftest(&["--sut", &sut, defect]);

@@ -13,10 +13,10 @@ use crate::out::eprintln;
 
 /// Runs another package's program with the arguments of this process. Returns only on failure, with the exit code. `why`: the reason that
 /// this program cannot do it, for the message.
-pub(crate) fn go_on_as(package: &str, why: &str) -> Exit {
+pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
     let Some(checkout) = checkout() else {
         eprintln!(
-            "error: {why}, and cargo builds what has it in a checkout of csi-capacity-harness; run `cargo xtask` there"
+            "error: {why}; only a build from a checkout of csi-capacity-harness supports it: run `cargo xtask` there"
         );
         return Exit::Environment;
     };

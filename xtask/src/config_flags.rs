@@ -15,8 +15,8 @@ pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The cluster to use. Without flags it is the one that kubectl would use.
 #[derive(Args)]
-#[group(id = "reach", multiple = true)]
-pub(crate) struct ReachArgs {
+#[group(id = "config_flags", multiple = true)]
+pub(crate) struct ConfigFlags {
     /// Path of the kubeconfig [default: KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub(crate) struct ReachArgs {
     user: Option<String>,
 }
 
-impl ReachArgs {
+impl ConfigFlags {
     /// A client for the cluster, with the namespace of the context.
     pub(crate) async fn client(&self) -> Result<Client, BoxError> {
         let options = KubeConfigOptions {
@@ -39,7 +39,7 @@ impl ReachArgs {
             cluster: self.cluster.clone(),
             user: self.user.clone(),
         };
-        let is_particular = [&self.context, &self.cluster, &self.user]
+        let is_selected = [&self.context, &self.cluster, &self.user]
             .into_iter()
             .any(Option::is_some);
         let config = match &self.kubeconfig {
@@ -48,8 +48,8 @@ impl ReachArgs {
                     .map_err(|error| format!("{error}; name a kubeconfig that can be read"))?;
                 kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?
             }
-            None if is_particular => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await.map_err(|error| nowhere(&error))?,
+            None if is_selected => kube::Config::from_kubeconfig(&options).await?,
+            None => kube::Config::infer().await.map_err(|error| no_cluster(&error))?,
         };
         Ok(Client::try_from(config)?)
     }
@@ -64,6 +64,6 @@ pub(crate) fn exit_of(error: &BoxError) -> Exit {
 }
 
 /// The error if neither a kubeconfig nor the environment of a pod names a cluster.
-fn nowhere(error: &InferConfigError) -> BoxError {
-    format!("no cluster is named: {error}; set KUBECONFIG, or name a file with --kubeconfig").into()
+fn no_cluster(error: &InferConfigError) -> BoxError {
+    format!("no cluster is configured: {error}; set KUBECONFIG, or name a file with --kubeconfig").into()
 }

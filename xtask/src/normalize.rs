@@ -18,13 +18,13 @@ const WITH_VALUE: [&str; 6] = [
 ];
 
 /// The arguments with leading flags moved behind the words, and with `why pod/NAME` as `why pod NAME`.
-pub(crate) fn in_order(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub(crate) fn normalized(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.into_iter();
     let mut words: Vec<OsString> = arguments.next().into_iter().collect();
     let mut flags = Vec::new();
     let mut rest = Vec::new();
     while let Some(argument) = arguments.next() {
-        let Some(flag) = argument.to_str().filter(|text| is_of_kubectl(text)) else {
+        let Some(flag) = argument.to_str().filter(|text| is_kubectl_flag(text)) else {
             rest.push(argument);
             break;
         };
@@ -35,13 +35,13 @@ pub(crate) fn in_order(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsS
         }
     }
     rest.extend(arguments);
-    words.extend(with_kind_apart(rest));
+    words.extend(split_kind_and_name(rest));
     words.extend(flags);
     words
 }
 
 /// `-n NS`, `-nNS`, `--namespace NS` and `--namespace=NS`.
-fn is_of_kubectl(argument: &str) -> bool {
+fn is_kubectl_flag(argument: &str) -> bool {
     let is_joined = |flag: &&str| match flag.starts_with("--") {
         true => argument
             .strip_prefix(flag)
@@ -51,7 +51,7 @@ fn is_of_kubectl(argument: &str) -> bool {
     WITH_VALUE.contains(&argument) || WITH_VALUE.iter().any(is_joined)
 }
 
-fn with_kind_apart(words: Vec<OsString>) -> Vec<OsString> {
+fn split_kind_and_name(words: Vec<OsString>) -> Vec<OsString> {
     let is_why = words.first().is_some_and(|word| word == "why");
     let apart = |(at, word): (usize, OsString)| {
         let parts = word
@@ -67,14 +67,14 @@ fn with_kind_apart(words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Prints a clap error; for an unknown command also the names of the valid ones.
-pub(crate) fn tell(error: &Error, program: &Command) {
+pub(crate) fn print_error(error: &Error, program: &Command) {
     let text = error.render();
     match error.use_stderr() {
-        true => out::tell(format_args!("{}", text.ansi())),
-        false => out::put(format_args!("{}", text.ansi())),
+        true => out::write_stderr(format_args!("{}", text.ansi())),
+        false => out::write_stdout(format_args!("{}", text.ansi())),
     }
     if error.kind() == ErrorKind::InvalidSubcommand {
-        let names: Vec<&str> = reached(program)
+        let names: Vec<&str> = innermost_command(program)
             .get_subcommands()
             .filter(|command| !command.is_hide_set())
             .map(Command::get_name)
@@ -84,7 +84,7 @@ pub(crate) fn tell(error: &Error, program: &Command) {
 }
 
 /// The innermost command that the process arguments name.
-fn reached(program: &Command) -> &Command {
+fn innermost_command(program: &Command) -> &Command {
     let mut at = program;
     for word in std::env::args().skip(1) {
         match at.find_subcommand(&word) {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn ordered(text: &str) -> String {
-        let words = in_order(text.split(' ').map(OsString::from));
+        let words = normalized(text.split(' ').map(OsString::from));
         words.join(" ".as_ref()).into_string().expect("valid Unicode")
     }
 

@@ -10,13 +10,13 @@ use suites::report::{CASES, RECORD, Report, WriteError, forget_runs, remember, w
 
 use crate::out::eprintln;
 use crate::preflight::unwritable;
-use crate::{Exit, places};
+use crate::{Exit, folders};
 
 /// Maximum number of concurrent runs of a checkout or a user.
-const AT_ONCE: usize = 64;
+const MAX_CONCURRENT_RUNS: usize = 64;
 
 /// The output folder of a current run.
-pub(crate) struct Keep {
+pub(crate) struct RunFolder {
     /// The folder of `--output`, or a folder of runs.
     folder: PathBuf,
     is_output: bool,
@@ -24,14 +24,14 @@ pub(crate) struct Keep {
     _lock: Option<File>,
 }
 
-impl Keep {
+impl RunFolder {
     /// Locks a folder for this run, after a check that it is writable. Prints its own errors.
-    pub(crate) fn claim(output: Option<&Path>) -> Result<Self, Exit> {
+    pub(crate) fn lock(output: Option<&Path>) -> Result<Self, Exit> {
         let claimed = match output {
             Some(folder) => Self::output(folder),
             None => {
-                places::prepare(&places::of("runs"))?;
-                Self::unnamed()
+                folders::prepare(&folders::of("runs"))?;
+                Self::numbered()
             }
         };
         claimed.map_err(|why| {
@@ -48,22 +48,22 @@ impl Keep {
             ));
         };
         forget_runs(folder).map_err(|error| error.to_string())?;
-        Ok(Keep {
+        Ok(RunFolder {
             folder: folder.to_owned(),
             is_output: true,
             _lock: lock.0,
         })
     }
 
-    fn unnamed() -> Result<Self, String> {
-        match first_free("runs")? {
-            Some((folder, lock)) => Ok(Keep {
+    fn numbered() -> Result<Self, String> {
+        match first_unlocked("runs")? {
+            Some((folder, lock)) => Ok(RunFolder {
                 folder,
                 is_output: false,
                 _lock: lock.0,
             }),
             None => Err(format!(
-                "{AT_ONCE} runs go on here already; wait for one, or keep this one elsewhere with --output FOLDER"
+                "{MAX_CONCURRENT_RUNS} runs are in progress here already; wait for one to end, or choose another folder with --output FOLDER"
             )),
         }
     }
@@ -88,8 +88,8 @@ impl Keep {
 /// The report.json of the last run without `--output`. It contains a command to run, so a record that another user may have written is
 /// refused. Prints its own errors.
 pub(crate) fn last_record() -> Result<Option<PathBuf>, Exit> {
-    places::prepare(&places::of("runs"))?;
-    let records = folders("runs").map(|folder| folder.join(RECORD));
+    folders::prepare(&folders::of("runs"))?;
+    let records = candidates("runs").map(|folder| folder.join(RECORD));
     let written = |path: &PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).ok();
     Ok(records.filter(|path| path.is_file()).max_by_key(written))
 }
@@ -99,9 +99,9 @@ pub(crate) struct Lock(Option<File>);
 
 /// Locks a folder, which is created if needed; `None` if it is in use.
 fn locked(folder: &Path) -> Result<Option<Lock>, String> {
-    let told = |error: std::io::Error| unwritable(folder, &error);
-    machine::can_write(folder).map_err(told)?;
-    let file = File::open(folder).map_err(told)?;
+    let unwritable_error = |error: std::io::Error| unwritable(folder, &error);
+    machine::can_write(folder).map_err(unwritable_error)?;
+    let file = File::open(folder).map_err(unwritable_error)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock(Some(file)))),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -111,8 +111,8 @@ fn locked(folder: &Path) -> Result<Option<Lock>, String> {
 }
 
 /// The first unlocked folder of that name, or of that name with a number; `None` if all are in use.
-pub(crate) fn first_free(name: &str) -> Result<Option<(PathBuf, Lock)>, String> {
-    for folder in folders(name) {
+pub(crate) fn first_unlocked(name: &str) -> Result<Option<(PathBuf, Lock)>, String> {
+    for folder in candidates(name) {
         if let Some(lock) = locked(&folder)? {
             return Ok(Some((folder, lock)));
         }
@@ -120,9 +120,9 @@ pub(crate) fn first_free(name: &str) -> Result<Option<(PathBuf, Lock)>, String> 
     Ok(None)
 }
 
-fn folders(name: &str) -> impl Iterator<Item = PathBuf> {
-    (1..=AT_ONCE).map(move |number| match number {
-        1 => places::of(name),
-        number => places::of(&format!("{name}-{number}")),
+fn candidates(name: &str) -> impl Iterator<Item = PathBuf> {
+    (1..=MAX_CONCURRENT_RUNS).map(move |number| match number {
+        1 => folders::of(name),
+        number => folders::of(&format!("{name}-{number}")),
     })
 }

@@ -22,9 +22,9 @@ pub(crate) fn of(name: &str) -> PathBuf {
     }
 }
 
-/// Creates the user's temporary folder if `place` is in it, and makes sure that no other user can write there. Prints its own errors.
-pub(crate) fn prepare(place: &Path) -> Result<(), Exit> {
-    private(place).map_err(|error| {
+/// Creates the user's temporary folder if `path` is in it, and makes sure that no other user can write there. Prints its own errors.
+pub(crate) fn prepare(path: &Path) -> Result<(), Exit> {
+    ensure_private(path).map_err(|error| {
         eprintln!(
             "error: {} can't be this user's own folder: {error}; remove it, or set TMPDIR to another folder",
             machine::own_temporary_folder().display()
@@ -34,9 +34,9 @@ pub(crate) fn prepare(place: &Path) -> Result<(), Exit> {
 }
 
 /// The same, returning the error.
-pub(crate) fn private(place: &Path) -> std::io::Result<()> {
+pub(crate) fn ensure_private(path: &Path) -> std::io::Result<()> {
     let own = machine::own_temporary_folder();
-    match place.starts_with(&own) {
+    match path.starts_with(&own) {
         true => machine::create_private_folder(&own),
         false => Ok(()),
     }

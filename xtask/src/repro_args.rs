@@ -11,7 +11,7 @@ use suites::report::SystemRecord;
 use suites::{Session, Turns};
 
 use crate::args::{RepeatArgs, RunArgs, TimeArgs};
-use crate::keep::Keep;
+use crate::run_folder::RunFolder;
 use crate::runner::options;
 use crate::{Exit, e2e, manifest, mutants, out};
 use references::Defect;
@@ -49,17 +49,17 @@ pub(crate) struct ReproArgs {
 }
 
 /// Systems to run against, with their manifest and defect.
-pub(crate) struct Chosen {
+pub(crate) struct SystemsUnderTest {
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
 }
 
-impl Chosen {
+impl SystemsUnderTest {
     /// The built-in references.
     pub(crate) fn built_in(defect: Option<Defect>) -> Self {
-        Chosen {
+        SystemsUnderTest {
             systems: built_in(defect),
             defect,
             manifest: None,
@@ -72,7 +72,7 @@ impl Chosen {
         let manifest = manifest::manifest(path)?;
         let mut systems = built_in(None);
         manifest.install(&mut systems);
-        Ok(Chosen {
+        Ok(SystemsUnderTest {
             systems,
             defect: None,
             record: manifest::record(&manifest),
@@ -81,14 +81,14 @@ impl Chosen {
     }
 
     /// A session that stores its runs in this folder.
-    pub(crate) fn session(self, args: &ReproArgs, keep: PathBuf, keep_passed: bool) -> Session {
+    pub(crate) fn session(self, args: &ReproArgs, runs: PathBuf, keep_passed: bool) -> Session {
         Session {
             options: options(args.run.patience, self.manifest.as_ref(), self.defect),
             systems: self.systems,
             manifest: self.manifest,
             turns: Arc::new(Turns::of(1)),
             attempts: args.run.attempts,
-            keep: Some(keep),
+            keep: Some(runs),
             keep_passed,
             rerun: format!(
                 "{program} {}",
@@ -110,20 +110,20 @@ impl ReproArgs {
     }
 
     /// The systems that the arguments select.
-    pub(crate) fn chosen(&self) -> Result<Chosen, Exit> {
-        mutants::at_hand(self.defect)?;
+    pub(crate) fn selected_systems(&self) -> Result<SystemsUnderTest, Exit> {
+        mutants::ensure_available(self.defect)?;
         match &self.sut {
-            Some(path) => Chosen::of_manifest(path),
-            None => Ok(Chosen::built_in(self.defect)),
+            Some(path) => SystemsUnderTest::of_manifest(path),
+            None => Ok(SystemsUnderTest::built_in(self.defect)),
         }
     }
 }
 
 /// The folder in which the system of this number, of two, stores its runs.
-pub(crate) fn folder_of(args: &ReproArgs, keep: &Keep, number: usize) -> PathBuf {
+pub(crate) fn folder_of(args: &ReproArgs, run_folder: &RunFolder, number: usize) -> PathBuf {
     let root = match &args.run.output {
-        Some(_) => keep.cases(),
-        None => keep.cases().join("compare"),
+        Some(_) => run_folder.cases(),
+        None => run_folder.cases().join("compare"),
     };
     root.join(number.to_string())
 }

@@ -11,8 +11,8 @@ use crate::{Exit, explore};
 /// Merges parts; the exit code is that of the whole command, or 6 while parts are missing.
 pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
     #[cfg(not(feature = "labs"))]
-    if lab::has_found(paths) {
-        return lab::elsewhere();
+    if lab::has_labs_part(paths) {
+        return lab::exec_with_labs();
     }
     let part: Part<Found> = match Part::join(paths) {
         Ok(part) => part,
