@@ -185,7 +185,7 @@ fn cases_that_a_proxy_cannot_support_are_skipped_with_a_reason() {
     let theirs = Theirs::start();
     let (out, _) = theirs.run(0, &["list", "gate/api"]);
     assert!(
-        out.contains("skip: it wants an API server of release 1.2"),
+        out.contains("skip: it requires an API server of release 1.2"),
         "{out}"
     );
     let (out, _) = theirs.run(4, &["e2e", "gate/api/matrix", "-v"]);

@@ -302,7 +302,7 @@ fn an_incomplete_dump_causes_warnings() {
     .unwrap();
     let (_, error) = ended(2, &["capture", "--file", &cut]);
     assert!(
-        error.contains("the list has 1 items and no `kind: List` after them, so the file is cut off"),
+        error.contains("the list has 1 items and no `kind: List` after them, so the file is truncated"),
         "{error}"
     );
     std::fs::write(&cut, "{apiVersion: v1, metadata: {name: n1}}\n").unwrap();

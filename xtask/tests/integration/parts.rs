@@ -217,10 +217,10 @@ fn a_shard_that_could_not_be_merged_is_rejected_before_it_runs() {
         (
             &["sweep", "publisher", "--shard=1/2"][..],
             2,
-            "name a folder with --output",
+            "--shard requires --output",
         ),
-        (&["selftest", "--shard=1/2"], 2, "name a folder with --output"),
-        (&["explore", "--shard=1/2"], 2, "name it with --seed"),
+        (&["selftest", "--shard=1/2"], 2, "--shard requires --output"),
+        (&["explore", "--shard=1/2"], 2, "--shard requires --seed"),
         (
             &["explore", "--seed=1", "--worlds=1", "--shard=2/2"],
             4,

@@ -232,7 +232,7 @@ fn a_system_does_not_differ_from_itself_without_timing_effects() {
         0,
         &["repro", &file.name(), "large", "--compare=built-in", &output],
     );
-    assert!(out.contains("They never differ"), "{out}");
+    assert!(out.contains("No difference in the compared facts"), "{out}");
     let sut = file.beside("sut.yaml");
     std::fs::write(
         &sut,
