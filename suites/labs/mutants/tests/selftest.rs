@@ -97,11 +97,11 @@ fn traffic_defects_apply_to_the_programs_of_a_manifest() {
         assert!(!out.contains(other), "{other} in:\n{out}");
     }
     for (defect, why) in [
-        ("--defect=publisher-retries-at-once", "it is a mutant of the references' source code"),
         (
-            "--defect=scheduler-ignores-maximum",
-            "none of them has that role",
+            "--defect=publisher-retries-at-once",
+            "it is a mutant of the references' source code",
         ),
+        ("--defect=scheduler-ignores-maximum", "none of them has that role"),
     ] {
         let (code, _, error) = selftest(&["--sut", &sut, defect]);
         assert_eq!(code, 2, "{error}");

@@ -19,7 +19,7 @@ impl Dice {
     }
 
     /// An index into a non-empty list.
-    pub(crate) fn place(&mut self, length: usize) -> usize {
+    pub(crate) fn index(&mut self, length: usize) -> usize {
         self.0.random_range(0..length)
     }
 
@@ -30,7 +30,7 @@ impl Dice {
 
     /// A random item of a non-empty list.
     pub(crate) fn pick<'l, T>(&mut self, list: &'l [T]) -> &'l T {
-        &list[self.place(list.len())]
+        &list[self.index(list.len())]
     }
 
     /// The generator, for the scheduler's tie-breaking.

@@ -38,9 +38,9 @@ pub(super) struct Tally {
     /// Watch events delivered, by client with its node and resource.
     pub(super) deliveries: BTreeMap<(String, String), usize>,
     /// CSI calls that the driver rejected, by method.
-    pub(super) refused: BTreeMap<CsiMethod, usize>,
+    pub(super) rejected: BTreeMap<CsiMethod, usize>,
     /// Calls to extenders.
-    pub(super) questions: usize,
+    pub(super) extender_calls: usize,
     /// Time from the first fact of the step to its last.
     pub(super) took: Duration,
     /// Scheduling times of pods, in seconds since the first pod was created.
@@ -90,7 +90,7 @@ impl Runner {
     /// Runs a scenario. Fails if its expectations are not met, because the counts would be meaningless. With a defect failed expectations
     /// are ignored: the counts show the defect.
     pub(super) fn run(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
-        let (run, unmet) = self.played(scenario, refresh)?;
+        let (run, unmet) = self.run_counted(scenario, refresh)?;
         match unmet.filter(|_| self.defect.is_none()) {
             Some(unmet) => Err(unmet.into()),
             None => Ok(run),
@@ -98,8 +98,8 @@ impl Runner {
     }
 
     /// Runs a scenario, ignoring its expectations.
-    pub(super) fn play(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
-        self.played(scenario, refresh).map(|(run, _)| run)
+    pub(super) fn run_ignoring_failures(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
+        self.run_counted(scenario, refresh).map(|(run, _)| run)
     }
 
     /// Why the programs under test skip a scenario; `None` if they do not.
@@ -110,7 +110,7 @@ impl Runner {
     }
 
     /// The run, and its failed expectation, if any.
-    fn played(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
+    fn run_counted(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
         let plan = Arc::new(plan(scenario)?);
         let counted = Arc::new(Mutex::new(Run::default()));
         let observer = Observer(Arc::new({
@@ -137,7 +137,7 @@ impl Runner {
         };
         let unmet = outcome.verdict.failure().map(|failure| {
             let step = plan.steps.get(failure.step).map_or("", |step| step.id.as_str());
-            format!("{}: step {step} does not end as it should", plan.title)
+            format!("{}: step {step} does not meet its expectations", plan.title)
         });
         let counted = std::mem::take(&mut *counted.lock());
         Ok((counted, unmet))
@@ -237,10 +237,10 @@ impl Tally {
             What::Call(call) => {
                 *self.calls.entry(call.method).or_default() += 1;
                 if call.code != "OK" {
-                    *self.refused.entry(call.method).or_default() += 1;
+                    *self.rejected.entry(call.method).or_default() += 1;
                 }
             }
-            What::Extender(_) => self.questions += 1,
+            What::Extender(_) => self.extender_calls += 1,
             What::Delivery(delivery) => {
                 let key = (delivery.client.to_string(), delivery.resource.to_string());
                 *self.deliveries.entry(key).or_default() += 1;
@@ -270,8 +270,8 @@ impl Tally {
     }
 
     /// Number of rejected calls of a method.
-    pub(super) fn refused(&self, method: CsiMethod) -> usize {
-        self.refused.get(&method).copied().unwrap_or_default()
+    pub(super) fn rejected(&self, method: CsiMethod) -> usize {
+        self.rejected.get(&method).copied().unwrap_or_default()
     }
 
     /// Number of requests of a client.
@@ -282,10 +282,10 @@ impl Tally {
 
     /// Number of requests of a client with this verb, optionally for one resource.
     pub(super) fn requested(&self, client: &str, verb: &str, resource: &str) -> usize {
-        let is_meant = |(by, how, what): &(String, &str, String)| {
+        let matches = |(by, how, what): &(String, &str, String)| {
             by == client && *how == verb && (resource.is_empty() || what == resource)
         };
-        let meant = self.requests.iter().filter(|(key, _)| is_meant(key));
-        meant.map(|(_, count)| count).sum()
+        let matching = self.requests.iter().filter(|(key, _)| matches(key));
+        matching.map(|(_, count)| count).sum()
     }
 }

@@ -84,7 +84,7 @@ pub struct Common {
 
 /// Arguments of studies that run the references.
 #[derive(Args)]
-struct Broken {
+struct DefectArgs {
     /// Inject a defect into a reference implementation, to see which findings fail
     #[arg(long, value_parser = Defect::named)]
     defect: Option<Defect>,

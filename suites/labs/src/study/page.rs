@@ -16,8 +16,8 @@ pub(super) fn page(study: &Study) -> String {
         header {
             h1 { (study.title) }
             p {
-                (study.findings.len()) " findings, of which " (failed) " do not hold. Each names the statement of the documents that it \
-                 speaks of, and has a bound that its figure meets while the statement is true."
+                (study.findings.len()) " findings, of which " (failed) " do not hold. Each names a statement of the KEPs, and has a bound \
+                 that its value meets if the statement is true."
             }
         }
         main {
@@ -31,7 +31,7 @@ pub(super) fn page(study: &Study) -> String {
         footer {
             p {
                 "Made with " code { (program()) " study " (study.name) " --seed " (study.seed) }
-                ". The same result stands in " code { "study-" (study.name) ".json" } "."
+                ". The same result is in " code { "study-" (study.name) ".json" } "."
             }
         }
     };
@@ -44,7 +44,7 @@ fn findings(findings: &[Finding]) -> Markup {
             table.demands {
                 thead {
                     tr {
-                        @for name in ["statement", "what it says", "figure", "bound", ""] { th scope="col" { (name) } }
+                        @for name in ["statement", "text", "value", "bound", ""] { th scope="col" { (name) } }
                     }
                 }
                 tbody { @for finding in findings { (row(finding)) } }
@@ -55,13 +55,13 @@ fn findings(findings: &[Finding]) -> Markup {
 
 fn row(finding: &Finding) -> Markup {
     let id = finding.statement();
-    let said = Catalogue::load()
+    let statement = Catalogue::load()
         .entry(id)
         .map_or("", |entry| entry.text.as_str());
     html! {
         tr {
             th scope="row" { (id) }
-            td { (said) }
+            td { (statement) }
             td { (finding.shows()) ": " strong { (finding.figure()) } }
             td { (finding.bound()) }
             @match finding.holds() {

@@ -148,20 +148,20 @@ fn axes(plot: &Plot, x: &Scale, y: &Scale) -> Markup {
 }
 
 fn drawn(line: &Line, style: usize, x: &Scale, y: &Scale) -> Markup {
-    let places: Vec<(f64, f64)> = line
+    let coordinates: Vec<(f64, f64)> = line
         .points
         .iter()
         .map(|point| (left(x, point.0), down(y, point.1)))
         .collect();
     let mut path = String::new();
-    for (number, (x, y)) in places.iter().enumerate() {
+    for (number, (x, y)) in coordinates.iter().enumerate() {
         let _ = write!(path, "{}{x:.1} {y:.1}", if number == 0 { "M" } else { "L" });
     }
-    let every = places.len().div_ceil(MARKS).max(1);
+    let every = coordinates.len().div_ceil(MARKS).max(1);
     html! {
         g class={ "line-" (style) } {
             path.series d=(path) {}
-            @for (x, y) in places.iter().step_by(every) { (mark(style, *x, *y)) }
+            @for (x, y) in coordinates.iter().step_by(every) { (mark(style, *x, *y)) }
         }
     }
 }

@@ -65,10 +65,10 @@ fn push_finding(text: &mut String, finding: &Finding, paint: Paint) {
         false => paint.bad("FAILS"),
     };
     let id = finding.statement();
-    let said = Catalogue::load()
+    let statement = Catalogue::load()
         .entry(id)
         .map_or("", |entry| entry.text.as_str());
-    let _ = writeln!(text, "{word}  {id:<9} {}", paint.dim(said));
+    let _ = writeln!(text, "{word}  {id:<9} {}", paint.dim(statement));
     let _ = writeln!(
         text,
         "                 {}: {} ({})",

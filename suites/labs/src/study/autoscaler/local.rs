@@ -2,26 +2,26 @@
 
 use capacity_types::Labels;
 
-use super::look::{Abilities, Look};
+use super::iteration::{AutoscalerFeatures, Iteration};
 use super::recipe::{Object, Readiness, Recipe, Rewrite};
-use super::run::{Course, grow, grow_and_shrink};
-use super::setting::{HOSTPATH, OTHERS, PODS, WHOLE};
+use super::run::{SimulationResult, simulate, simulate_with_scale_down};
+use super::setting::{HOSTPATH, NODE_CAPACITY, OTHERS, PODS};
 use super::state::{State, feasible};
-use super::world::{Driver, Pod, Tells, World};
+use super::world::{Driver, Pod, ReportedCapacity, World};
 use crate::study::cluster;
 use crate::study::result::{Bound, Finding};
 
 /// Round in which all pods are deleted: long after all of them were scheduled.
-const DELETED: usize = 40;
+const DELETION_ROUND: usize = 40;
 
 /// The findings.
-pub(super) fn findings(abilities: Abilities) -> Vec<Finding> {
-    let mut findings = growing(abilities);
-    findings.extend(labels(abilities));
-    findings.extend(objects(abilities));
-    findings.extend(readiness(abilities));
-    findings.extend(counting(abilities));
-    findings.push(mistakes(abilities));
+pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
+    let mut findings = growing(features);
+    findings.extend(labels(features));
+    findings.extend(objects(features));
+    findings.extend(readiness(features));
+    findings.extend(counting(features));
+    findings.push(misconfigurations(features));
     findings
 }
 
@@ -29,107 +29,107 @@ fn exactly(count: usize) -> Bound {
     Bound::Exactly(count as f64)
 }
 
-fn growing(abilities: Abilities) -> Vec<Finding> {
+fn growing(features: AutoscalerFeatures) -> Vec<Finding> {
     let world = HOSTPATH.local();
-    let run = |recipe: &Recipe| grow(&world, recipe, abilities);
+    let run = |recipe: &Recipe| simulate(&world, recipe, features);
     let (without, with) = (run(&Recipe::default()), run(&HOSTPATH.recipe()));
-    let cycle = grow_and_shrink(&world, &HOSTPATH.recipe(), abilities, DELETED);
-    let other = grow(&OTHERS.local(), &OTHERS.recipe(), abilities);
+    let cycle = simulate_with_scale_down(&world, &HOSTPATH.recipe(), features, DELETION_ROUND);
+    let other = simulate(&OTHERS.local(), &OTHERS.recipe(), features);
     vec![
-        Finding::none(
-            "AUTO-01",
-            "nodes that are added without the recipe",
-            without.grown(),
-        ),
+        Finding::none("AUTO-01", "nodes added without the recipe", without.added_nodes()),
         Finding::count(
             "AUTO-01",
-            format!("pods of {PODS} that are stuck for ever without it"),
-            without.stuck(),
+            format!("pods, of {PODS}, that stay pending without the recipe"),
+            without.pending_pods(),
             exactly(PODS),
         ),
-        Finding::none("AUTO-03", "pods that are stuck with the recipe", with.stuck()),
+        Finding::none(
+            "AUTO-03",
+            "pods that stay pending with the recipe",
+            with.pending_pods(),
+        ),
         Finding::count(
             "AUTO-12",
-            format!("rounds in which it grows, for {PODS} pods that fill a node each"),
-            with.growths(),
+            format!("rounds with a scale-up, for {PODS} pods that each fill a node"),
+            with.scale_ups(),
             exactly(PODS),
         ),
         Finding::count(
             "LIM-25",
-            "the most nodes that are added in one round",
-            with.most(),
+            "maximum number of nodes added in one round",
+            with.max_added(),
             exactly(1),
         ),
         Finding::count(
             "AUTO-13",
-            "pods that are placed with the recipe, one node at a time, and not without",
-            without.stuck() - with.stuck().min(without.stuck()),
+            "pods that are scheduled with the recipe, one node at a time, but not without it",
+            without.pending_pods() - with.pending_pods().min(without.pending_pods()),
             exactly(PODS),
         ),
         Finding::count(
             "AUTO-16",
-            "nodes at the end of a cycle: pods come, all are placed, all are deleted",
+            "nodes after all pods were created, scheduled and deleted",
             cycle.nodes(),
-            exactly(world.groups[0].least),
+            exactly(world.groups[0].min_size),
         ),
         Finding::count(
             "AUTO-16",
-            "capacity objects of the publisher then",
+            "capacity objects of the publisher at that time",
             cycle.published,
-            exactly(world.groups[0].least),
+            exactly(world.groups[0].min_size),
         ),
         Finding::count(
             "AUTO-16",
-            "nodes that were added in it",
-            cycle.grown(),
+            "nodes added before the deletion",
+            cycle.added_nodes(),
             exactly(PODS),
         ),
         Finding::none(
             "AUTO-17",
-            "rounds that differ for a driver, a label and a pool of other names",
+            "rounds that differ if driver, label and pool have other names",
             different_rounds(&with, &other),
         ),
     ]
 }
 
-fn different_rounds(left: &Course, right: &Course) -> usize {
+fn different_rounds(left: &SimulationResult, right: &SimulationResult) -> usize {
     let pairs = left.rounds.iter().zip(&right.rounds);
     let lengths = left.rounds.len().abs_diff(right.rounds.len());
     pairs.filter(|(left, right)| left != right).count() + lengths
 }
 
 /// The template node with and without a segment of its own, while the real node is full, empty, or larger than a new one.
-fn labels(abilities: Abilities) -> Vec<Finding> {
+fn labels(features: AutoscalerFeatures) -> Vec<Finding> {
     let world = HOSTPATH.local();
     let state = State::new(&world);
     let recipe = HOSTPATH.recipe();
-    let look = Look::new(&world, &recipe, abilities, &state);
-    let template = look.imagined(0);
+    let iteration = Iteration::new(&world, &recipe, features, &state);
+    let template = iteration.template_labels(0);
     let borrowed = state
         .published(&world)
         .iter()
         .filter(|object| object.topology.admits(&template))
         .count();
     let unconfigured = Recipe::default();
-    let plain = Look::new(&world, &unconfigured, abilities, &state).imagined(0);
+    let plain = Iteration::new(&world, &unconfigured, features, &state).template_labels(0);
     let wrong = |labels: &Labels| -> usize {
-        let left = (0..=2).map(|times| times * WHOLE);
-        left.map(|left| wrong_verdicts(&world, labels, left)).sum()
+        let left = (0..=2).map(|times| times * NODE_CAPACITY);
+        left.map(|left| wrong_predictions(&world, labels, left)).sum()
     };
     vec![
         Finding::none(
             "AUTO-03",
-            "objects of real nodes that are for the imagined one with the recipe",
+            "objects of real nodes that match the template node with the recipe",
             borrowed,
         ),
         Finding::none(
             "AUTO-04",
-            "wrong verdicts about a new node, by the imagined one with the recipe",
+            "wrong predictions for a new node by the template node with the recipe",
             wrong(&template),
         ),
         Finding::count(
             "AUTO-04",
-            "wrong verdicts without the recipe, by the storage of a node that is full, or larger",
+            "wrong predictions without the recipe, from a node that is full or larger than a new one",
             wrong(&plain),
             Bound::AtLeast(2.0),
         ),
@@ -137,11 +137,11 @@ fn labels(abilities: Abilities) -> Vec<Finding> {
 }
 
 /// Wrong predictions for volumes of each size on a new node, if the node that is copied has this much free capacity.
-fn wrong_verdicts(world: &World, template: &Labels, left: u64) -> usize {
+fn wrong_predictions(world: &World, template: &Labels, left: u64) -> usize {
     let segment: Labels = [(HOSTPATH.key.to_owned(), format!("{}-0", HOSTPATH.group))].into();
     let real = cluster::capacity("real", HOSTPATH.class, cluster::labelled(&segment), Some(left));
-    let imagined = cluster::labelled(&HOSTPATH.template());
-    let manual = cluster::capacity("manual", HOSTPATH.class, imagined, Some(WHOLE));
+    let template_segment = cluster::labelled(&HOSTPATH.template());
+    let manual = cluster::capacity("manual", HOSTPATH.class, template_segment, Some(NODE_CAPACITY));
     let objects = [real, manual];
     let node = [("template".to_owned(), template.clone())];
     let is_wrong = |bytes: &u64| {
@@ -149,67 +149,67 @@ fn wrong_verdicts(world: &World, template: &Labels, left: u64) -> usize {
             class: HOSTPATH.class.to_owned(),
             bytes: *bytes,
         };
-        feasible(world, &node, &objects, &pod).is_empty() == (*bytes <= WHOLE)
+        feasible(world, &node, &objects, &pod).is_empty() == (*bytes <= NODE_CAPACITY)
     };
-    (1..=2 * WHOLE).filter(is_wrong).count()
+    (1..=2 * NODE_CAPACITY).filter(is_wrong).count()
 }
 
-fn objects(abilities: Abilities) -> Vec<Finding> {
+fn objects(features: AutoscalerFeatures) -> Vec<Finding> {
     let mut from_zero = HOSTPATH.local();
-    from_zero.groups[0].least = 0;
+    from_zero.groups[0].min_size = 0;
     from_zero.pods.pop();
-    let configured = grow(&from_zero, &HOSTPATH.recipe(), abilities);
+    let configured = simulate(&from_zero, &HOSTPATH.recipe(), features);
     let unlabelled = Recipe {
         pool_labels: Vec::new(),
         ..HOSTPATH.recipe()
     };
-    let unlabelled = grow(&from_zero, &unlabelled, abilities);
+    let unlabelled = simulate(&from_zero, &unlabelled, features);
     // Two classes, one of which has an object for the template segment.
     let mut two = HOSTPATH.local();
     two.drivers[0].classes.push("other".to_owned());
     let of = |class: &str| {
         let mut world = two.clone();
         world.pods.iter_mut().for_each(|pod| pod.class = class.to_owned());
-        grow(&world, &HOSTPATH.recipe(), abilities)
+        simulate(&world, &HOSTPATH.recipe(), features)
     };
     vec![
         Finding::count(
             "AUTO-05",
-            "nodes that are added to an empty pool whose configuration has the label",
-            configured.grown(),
+            "nodes added to an empty pool whose configuration has the label",
+            configured.added_nodes(),
             exactly(PODS),
         ),
         Finding::none(
             "AUTO-05",
-            "nodes that are added to one without",
-            unlabelled.grown(),
+            "nodes added to an empty pool without the label",
+            unlabelled.added_nodes(),
         ),
         Finding::count(
             "AUTO-06",
-            "nodes for pods of the class with an object for the imagined segment",
-            of(HOSTPATH.class).grown(),
+            "nodes added for pods of the class that has an object for the template segment",
+            of(HOSTPATH.class).added_nodes(),
             exactly(PODS),
         ),
         Finding::none(
             "AUTO-06",
-            "nodes for pods of the class without",
-            of("other").grown(),
+            "nodes added for pods of the class that has none",
+            of("other").added_nodes(),
         ),
         Finding::none(
             "AUTO-07",
-            "sizes about which imagined and real node differ in the scheduler's own filter",
-            different_sizes(abilities),
+            "volume sizes for which the scheduler's filter decides differently about template and real node",
+            different_sizes(features),
         ),
     ]
 }
 
 /// Sizes that fit the template node but not a new node, or vice versa.
-fn different_sizes(abilities: Abilities) -> usize {
+fn different_sizes(features: AutoscalerFeatures) -> usize {
     let world = HOSTPATH.local();
     let state = State::new(&world);
     let recipe = HOSTPATH.recipe();
-    let look = Look::new(&world, &recipe, abilities, &state);
-    let template = look.imagined(0);
+    let iteration = Iteration::new(&world, &recipe, features, &state);
+    let template = iteration.template_labels(0);
     let real = state
         .nodes
         .iter()
@@ -222,21 +222,21 @@ fn different_sizes(abilities: Abilities) -> usize {
             bytes: *bytes,
         };
         let on_real = !feasible(&world, &real, &published, &pod).is_empty();
-        look.fits(&template, &pod) != on_real
+        iteration.fits(&template, &pod) != on_real
     };
-    (0..=2 * WHOLE).filter(differs).count()
+    (0..=2 * NODE_CAPACITY).filter(differs).count()
 }
 
 /// A driver that starts late, and two drivers with different delays.
-fn readiness(abilities: Abilities) -> Vec<Finding> {
+fn readiness(features: AutoscalerFeatures) -> Vec<Finding> {
     let extra = |world: &World, readiness: Readiness| {
         let recipe = Recipe {
             readiness,
             objects: objects_for(world),
             ..HOSTPATH.recipe()
         };
-        let course = grow(world, &recipe, abilities);
-        course.grown() - PODS.min(course.grown()) + course.stuck()
+        let course = simulate(world, &recipe, features);
+        course.added_nodes() - PODS.min(course.added_nodes()) + course.pending_pods()
     };
     let late = |delay: usize| {
         let mut world = HOSTPATH.local();
@@ -250,23 +250,23 @@ fn readiness(abilities: Abilities) -> Vec<Finding> {
     vec![
         Finding::none(
             "AUTO-08",
-            "nodes too many, or pods that are stuck, for drivers that start at once to four rounds later",
+            "surplus nodes, or pods that stay pending, if drivers start 0 to 4 rounds after the node",
             waiting,
         ),
         Finding::count(
             "AUTO-09",
-            "nodes too many where a node counts as ready without its objects, and its driver is two rounds late",
+            "surplus nodes if a node counts as ready without its objects, and its driver starts two rounds later",
             extra(&late(2), Readiness::Kubelet),
             Bound::AtLeast(1.0),
         ),
         Finding::none(
             "AUTO-10",
-            "nodes too many for two drivers of two classes each, where each object needs a counterpart",
+            "surplus nodes for two drivers with two classes each, if each object of the template node needs a counterpart",
             extra(&two, Readiness::Counterparts),
         ),
         Finding::count(
             "AUTO-10",
-            "nodes too many for them, where any object is enough",
+            "surplus nodes for the same drivers, if any object is enough",
             extra(&two, Readiness::AnyObject),
             Bound::AtLeast(1.0),
         ),
@@ -276,7 +276,9 @@ fn readiness(abilities: Abilities) -> Vec<Finding> {
 /// An object for each class of each driver in the template segment. All drivers here use the same label.
 fn objects_for(world: &World) -> Vec<Object> {
     let classes = world.drivers.iter().flat_map(|driver| &driver.classes);
-    classes.map(|class| HOSTPATH.object(class, WHOLE)).collect()
+    classes
+        .map(|class| HOSTPATH.object(class, NODE_CAPACITY))
+        .collect()
 }
 
 /// The pods need the driver with the longer delay. Both drivers use the same topology key.
@@ -294,46 +296,46 @@ fn two_drivers() -> World {
 }
 
 /// Subtracting volumes of simulated pods: faster if the object has the total capacity, wrong if it has the maximum volume size.
-fn counting(abilities: Abilities) -> Vec<Finding> {
-    let counts = Abilities {
+fn counting(features: AutoscalerFeatures) -> Vec<Finding> {
+    let counts = AutoscalerFeatures {
         counts_volumes: true,
-        ..abilities
+        ..features
     };
     let mut disks = HOSTPATH.local();
-    disks.drivers[0].disks = vec![WHOLE; 4];
-    disks.drivers[0].tells = Tells::Largest;
-    disks.pods = HOSTPATH.pods(4 + 8, WHOLE);
+    disks.drivers[0].disks = vec![NODE_CAPACITY; 4];
+    disks.drivers[0].reports = ReportedCapacity::MaximumVolumeSize;
+    disks.pods = HOSTPATH.pods(4 + 8, NODE_CAPACITY);
     let recipe = HOSTPATH.recipe();
     let total = HOSTPATH.local();
     vec![
         Finding::count(
             "AUTO-18",
             format!(
-                "rounds in which it grows for {PODS} pods, if it counts volumes and drivers tell what is left"
+                "rounds with a scale-up for {PODS} pods, if the autoscaler subtracts volumes and drivers report the total capacity"
             ),
-            grow(&total, &recipe, counts).growths(),
+            simulate(&total, &recipe, counts).scale_ups(),
             exactly(1),
         ),
         Finding::count(
             "AUTO-18",
-            "nodes for eight volumes, by not counting, where each node has four disks and its driver tells the largest",
-            grow(&disks, &recipe, abilities).grown(),
+            "nodes added for eight volumes without subtracting them, if each node has four disks and its driver reports the largest",
+            simulate(&disks, &recipe, features).added_nodes(),
             exactly(2),
         ),
         Finding::count(
             "AUTO-18",
-            "nodes for them by counting",
-            grow(&disks, &recipe, counts).grown(),
+            "nodes added for the same volumes with subtracting them",
+            simulate(&disks, &recipe, counts).added_nodes(),
             Bound::AtLeast(4.0),
         ),
     ]
 }
 
 /// Misconfigurations, each of which leaves pods pending.
-fn mistakes(abilities: Abilities) -> Finding {
+fn misconfigurations(features: AutoscalerFeatures) -> Finding {
     let world = HOSTPATH.local();
     let mut from_zero = world.clone();
-    from_zero.groups[0].least = 0;
+    from_zero.groups[0].min_size = 0;
     let right = HOSTPATH.recipe();
     let replaced = |replacement: &str| {
         let rewrites = right.rewrites.iter().map(|rewrite| Rewrite {
@@ -371,7 +373,7 @@ fn mistakes(abilities: Abilities) -> Finding {
     ];
     let stuck = runs
         .iter()
-        .filter(|(world, recipe)| grow(world, recipe, abilities).stuck() > 0);
-    let shows = "mistakes that leave pods stuck: a wrong replacement, a pattern for another label, no object, the label at another pool";
+        .filter(|(world, recipe)| simulate(world, recipe, features).pending_pods() > 0);
+    let shows = "misconfigurations that leave pods pending: a wrong replacement, a pattern for another label, no object, the label on another pool";
     Finding::count("LIM-27", shows, stuck.count(), exactly(runs.len()))
 }

@@ -1,16 +1,16 @@
 //! `autoscaler`: a simulated autoscaler that is configured as the KEP describes, and one that is not.
 //!
 //! ```text
-//! world    node groups, drivers, pods              recipe   configuration by the administrator
-//! state    a cluster in a round; the scheduler     look     template nodes, readiness, scale-up
-//! run      the loop over rounds                    setting  the clusters of the experiments
+//! world    node groups, drivers, pods              recipe     configuration by the administrator
+//! state    a cluster in a round; the scheduler     iteration  template nodes, readiness, scale-up
+//! run      the loop over rounds                    setting    the clusters of the experiments
 //! ```
 //!
 //! No part is specific to a driver: drivers are data. The scheduler's own filter decides whether a pod fits a node, real or template. Time
 //! is counted in rounds of the autoscaler.
 
+mod iteration;
 mod local;
-mod look;
 mod network;
 mod recipe;
 mod run;
@@ -18,26 +18,26 @@ mod setting;
 mod state;
 mod world;
 
-pub use look::Abilities;
+pub use iteration::AutoscalerFeatures;
 
 use recipe::{Readiness, Recipe};
-use run::{Course, grow};
+use run::{SimulationResult, simulate};
 
 use crate::study::result::{Axis, Cell, Line, Plot, Setup, Study, Table};
 
 /// The autoscaler as the KEP describes it. Deterministic and small, so that size and seed make no difference.
 pub fn run(setup: Setup) -> Study {
-    study(Abilities::default(), setup)
+    study(AutoscalerFeatures::default(), setup)
 }
 
 /// The study for an autoscaler with these features.
-pub fn study(abilities: Abilities, setup: Setup) -> Study {
+pub fn study(features: AutoscalerFeatures, setup: Setup) -> Study {
     let mut study = Study::new(
         "autoscaler",
         "Growing a cluster for its storage: with the recipe of the KEP, with parts of it, and without",
         setup,
     );
-    let courses = courses(abilities);
+    let courses = courses(features);
     study.tables.push(table(&courses));
     study.plots.push(plot(
         "Pods that wait, with a local and a zonal driver at once",
@@ -48,32 +48,38 @@ pub fn study(abilities: Abilities, setup: Setup) -> Study {
     study
         .plots
         .push(plot("Nodes", "nodes", &courses, |round| round.0));
-    study.findings.extend(local::findings(abilities));
-    study.findings.extend(network::findings(abilities));
+    study.findings.extend(local::findings(features));
+    study.findings.extend(network::findings(features));
     study.findings.sort_by_key(|finding| finding.order());
     study
 }
 
 /// The same pods with different configurations.
-fn courses(abilities: Abilities) -> Vec<(&'static str, Course)> {
+fn courses(features: AutoscalerFeatures) -> Vec<(&'static str, SimulationResult)> {
     let (world, recipe) = network::both_kinds();
-    let impatient = Recipe {
+    let without_objects = Recipe {
         readiness: Readiness::Kubelet,
         ..recipe.clone()
     };
-    let counting = Abilities {
+    let counting = AutoscalerFeatures {
         counts_volumes: true,
-        ..abilities
+        ..features
     };
     vec![
-        ("without the recipe", grow(&world, &Recipe::default(), abilities)),
-        ("with the recipe", grow(&world, &recipe, abilities)),
-        ("without waiting for objects", grow(&world, &impatient, abilities)),
-        ("counting volumes", grow(&world, &recipe, counting)),
+        (
+            "without the recipe",
+            simulate(&world, &Recipe::default(), features),
+        ),
+        ("with the recipe", simulate(&world, &recipe, features)),
+        (
+            "without waiting for objects",
+            simulate(&world, &without_objects, features),
+        ),
+        ("counting volumes", simulate(&world, &recipe, counting)),
     ]
 }
 
-fn table(courses: &[(&str, Course)]) -> Table {
+fn table(courses: &[(&str, SimulationResult)]) -> Table {
     let columns = [
         "configuration",
         "nodes added",
@@ -83,13 +89,23 @@ fn table(courses: &[(&str, Course)]) -> Table {
     ];
     let mut table = Table::new("A local and a zonal driver at once", &columns);
     for (name, course) in courses {
-        let numbers = [course.grown(), course.growths(), course.most(), course.stuck()];
+        let numbers = [
+            course.added_nodes(),
+            course.scale_ups(),
+            course.max_added(),
+            course.pending_pods(),
+        ];
         table.row([Cell::from(*name)].into_iter().chain(numbers.map(Cell::from)));
     }
     table
 }
 
-fn plot(title: &str, what: &str, courses: &[(&str, Course)], of: fn(&(usize, usize)) -> usize) -> Plot {
+fn plot(
+    title: &str,
+    what: &str,
+    courses: &[(&str, SimulationResult)],
+    of: fn(&(usize, usize)) -> usize,
+) -> Plot {
     let lines = courses.iter().map(|(name, course)| {
         let rounds = course.rounds.iter().enumerate();
         Line {

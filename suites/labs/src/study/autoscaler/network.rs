@@ -1,79 +1,83 @@
 //! Storage shared by a zone: results with a zone label on the template node, and with an unknown zone.
 
-use super::look::Abilities;
+use super::iteration::AutoscalerFeatures;
 use super::recipe::{Readiness, Recipe};
-use super::run::grow;
-use super::setting::{ELSEWHERE, HERE, HOSTPATH, PODS, ZONAL, zonal, zone_label, zone_object};
+use super::run::simulate;
+use super::setting::{EMPTY_ZONE, FIRST_ZONE, HOSTPATH, PODS, ZONAL, zonal, zone_label, zone_object};
 use super::world::{Group, World};
 use crate::study::result::{Bound, Finding};
 
 /// The findings.
-pub(super) fn findings(abilities: Abilities) -> Vec<Finding> {
+pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let nothing = Recipe {
         readiness: Readiness::Counterparts,
         ..Recipe::default()
     };
     // A node of another pool makes the zone known, and runs one pod.
-    let mut beside = zonal(0, HERE);
+    let mut beside = zonal(0, FIRST_ZONE);
     beside.groups.push(Group {
-        least: 1,
-        most: 1,
+        min_size: 1,
+        max_size: 1,
         slots: 1,
-        ..Group::new("others", HERE)
+        ..Group::new("others", FIRST_ZONE)
     });
     beside.pods.extend(ZONAL.pods(1, 1));
-    let elsewhere = zonal(0, ELSEWHERE);
-    let course = |world: &World, recipe: &Recipe| grow(world, recipe, abilities);
+    let elsewhere = zonal(0, EMPTY_ZONE);
+    let course = |world: &World, recipe: &Recipe| simulate(world, recipe, features);
     let unlabelled = course(&beside, &nothing);
-    let copied = course(&zonal(1, HERE), &nothing);
+    let copied = course(&zonal(1, FIRST_ZONE), &nothing);
     let object_alone = Recipe {
         pool_labels: Vec::new(),
-        ..zone_object(ELSEWHERE)
+        ..zone_object(EMPTY_ZONE)
     };
     let unknown = [
-        course(&elsewhere, &zone_label(ELSEWHERE)),
+        course(&elsewhere, &zone_label(EMPTY_ZONE)),
         course(&elsewhere, &object_alone),
     ];
-    let known = course(&elsewhere, &zone_object(ELSEWHERE));
+    let known = course(&elsewhere, &zone_object(EMPTY_ZONE));
     let pods = Bound::Exactly(PODS as f64);
-    let stuck = unknown.iter().map(|course| course.stuck()).min();
+    let stuck = unknown.iter().map(|course| course.pending_pods()).min();
     let mut findings = vec![
         Finding::none(
             "AUTO-02",
-            "nodes that are added to a pool whose imagined node lacks the driver's label, in a zone with storage",
-            unlabelled.grown(),
+            "nodes added to a pool whose template node lacks the driver's label, in a zone with storage",
+            unlabelled.added_nodes(),
         ),
         Finding::none(
             "AUTO-02",
-            "pods that are stuck once the pool's configuration has the label",
-            course(&beside, &zone_label(HERE)).stuck(),
+            "pods that stay pending once the pool's configuration has the label",
+            course(&beside, &zone_label(FIRST_ZONE)).pending_pods(),
         ),
         Finding::count(
             "AUTO-14",
-            "nodes that are added by the zone's own objects, with the label that a node of the pool has",
-            copied.grown(),
+            "nodes added because of the zone's own objects, if a node of the pool has the label",
+            copied.added_nodes(),
             pods,
         ),
         Finding::count(
             "AUTO-15",
-            "pods that are stuck for a zone without a node, where either the label or an object is there",
+            "pods that stay pending for a zone without nodes, if only the label or only an object exists",
             stuck.unwrap_or_default(),
             pods,
         ),
-        Finding::none("AUTO-15", "pods that are stuck where both are", known.stuck()),
+        Finding::none(
+            "AUTO-15",
+            "pods that stay pending if both exist",
+            known.pending_pods(),
+        ),
         Finding::none(
             "LIM-26",
-            "nodes that are added in a zone without a node, unless somebody writes an object",
-            unknown.iter().map(|course| course.grown()).sum(),
+            "nodes added in a zone without nodes, if the administrator creates no object",
+            unknown.iter().map(|course| course.added_nodes()).sum(),
         ),
     ];
-    findings.extend(both(abilities));
+    findings.extend(both(features));
     findings
 }
 
 /// Local and network storage combined.
 pub(super) fn both_kinds() -> (World, Recipe) {
-    let (local, network) = (HOSTPATH.local(), zonal(1, HERE));
+    let (local, network) = (HOSTPATH.local(), zonal(1, FIRST_ZONE));
     let mut world = local;
     world.groups.extend(network.groups);
     world.drivers.extend(network.drivers);
@@ -82,12 +86,12 @@ pub(super) fn both_kinds() -> (World, Recipe) {
 }
 
 /// The local driver runs in both pools, but the configuration rewrites its label in one of them only.
-fn both(abilities: Abilities) -> [Finding; 1] {
+fn both(features: AutoscalerFeatures) -> [Finding; 1] {
     let (world, recipe) = both_kinds();
-    let course = grow(&world, &recipe, abilities);
+    let course = simulate(&world, &recipe, features);
     [Finding::none(
         "AUTO-10",
-        "pods that are stuck with a local and a zonal driver at once",
-        course.stuck(),
+        "pods that stay pending with a local and a zonal driver at once",
+        course.pending_pods(),
     )]
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::look::{Abilities, Look};
+use super::iteration::{AutoscalerFeatures, Iteration};
 use super::recipe::Recipe;
 use super::state::State;
 use super::world::World;
@@ -14,7 +14,7 @@ const ROUNDS: usize = 60;
 
 /// The result of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Course {
+pub(super) struct SimulationResult {
     /// Number of nodes and of pending pods at the end of each round.
     pub(super) rounds: Vec<(usize, usize)>,
     /// Number of nodes added in each round.
@@ -23,14 +23,14 @@ pub(super) struct Course {
     pub(super) published: usize,
 }
 
-impl Course {
+impl SimulationResult {
     /// Total number of added nodes.
-    pub(super) fn grown(&self) -> usize {
+    pub(super) fn added_nodes(&self) -> usize {
         self.added.iter().sum()
     }
 
     /// Number of pods pending at the end.
-    pub(super) fn stuck(&self) -> usize {
+    pub(super) fn pending_pods(&self) -> usize {
         self.rounds.last().map_or(0, |(_, waiting)| *waiting)
     }
 
@@ -40,44 +40,49 @@ impl Course {
     }
 
     /// Number of rounds with a scale-up.
-    pub(super) fn growths(&self) -> usize {
+    pub(super) fn scale_ups(&self) -> usize {
         self.added.iter().filter(|added| **added > 0).count()
     }
 
     /// Whether nothing has changed for this number of rounds.
-    fn is_over(&self, rounds: usize) -> bool {
+    fn is_stable(&self, rounds: usize) -> bool {
         let last = self.rounds.iter().rev().take(rounds);
         let same = last.clone().all(|round| Some(round) == self.rounds.last());
         same && last.count() == rounds
     }
 
     /// Maximum number of nodes added in one round.
-    pub(super) fn most(&self) -> usize {
+    pub(super) fn max_added(&self) -> usize {
         self.added.iter().max().copied().unwrap_or_default()
     }
 }
 
 /// Simulates until nothing changes any more, or for the maximum number of rounds. Removes no nodes.
-pub(super) fn grow(world: &World, recipe: &Recipe, abilities: Abilities) -> Course {
-    run(world, recipe, abilities, None)
+pub(super) fn simulate(world: &World, recipe: &Recipe, features: AutoscalerFeatures) -> SimulationResult {
+    run(world, recipe, features, None)
 }
 
 /// The same, but deletes all pods in that round and removes idle nodes.
-pub(super) fn grow_and_shrink(
+pub(super) fn simulate_with_scale_down(
     world: &World,
     recipe: &Recipe,
-    abilities: Abilities,
+    features: AutoscalerFeatures,
     deleted_in: usize,
-) -> Course {
-    run(world, recipe, abilities, Some(deleted_in))
+) -> SimulationResult {
+    run(world, recipe, features, Some(deleted_in))
 }
 
-fn run(world: &World, recipe: &Recipe, abilities: Abilities, deleted_in: Option<usize>) -> Course {
+fn run(
+    world: &World,
+    recipe: &Recipe,
+    features: AutoscalerFeatures,
+    deleted_in: Option<usize>,
+) -> SimulationResult {
     let mut state = State::new(world);
-    let mut course = Course::default();
+    let mut course = SimulationResult::default();
     let mut idle_since = BTreeMap::new();
     let longest = world.drivers.iter().map(|driver| driver.delay).max();
-    let patience = longest.unwrap_or_default().max(IDLE_ROUNDS) + 2;
+    let stable_rounds = longest.unwrap_or_default().max(IDLE_ROUNDS) + 2;
     for round in 1..=ROUNDS {
         state.start_drivers(world, round);
         if deleted_in == Some(round) {
@@ -85,20 +90,20 @@ fn run(world: &World, recipe: &Recipe, abilities: Abilities, deleted_in: Option<
         }
         state.schedule(world, recipe);
         let mut added = 0;
-        let growth = Look::new(world, recipe, abilities, &state).growth();
+        let growth = Iteration::new(world, recipe, features, &state).scale_up();
         if let Some((group, nodes)) = growth {
             added = nodes;
             (0..nodes).for_each(|_| state.add(world, group, round));
         }
-        if state.gone && abilities.shrinks {
-            shrink(world, &mut state, &mut idle_since, round);
+        if state.pods_deleted && features.scales_down {
+            remove_idle_nodes(world, &mut state, &mut idle_since, round);
         }
         course.added.push(added);
         course
             .rounds
             .push((state.nodes.len(), state.waiting(world).len()));
         course.published = state.published(world).len();
-        if round > deleted_in.unwrap_or_default() + patience && course.is_over(patience) {
+        if round > deleted_in.unwrap_or_default() + stable_rounds && course.is_stable(stable_rounds) {
             break;
         }
     }
@@ -106,11 +111,16 @@ fn run(world: &World, recipe: &Recipe, abilities: Abilities, deleted_in: Option<
 }
 
 /// Removes nodes that were idle for some rounds, down to the minimum of their group.
-fn shrink(world: &World, state: &mut State, idle_since: &mut BTreeMap<String, usize>, round: usize) {
+fn remove_idle_nodes(
+    world: &World,
+    state: &mut State,
+    idle_since: &mut BTreeMap<String, usize>,
+    round: usize,
+) {
     for node in state.idle() {
         let since = *idle_since.entry(node.name.clone()).or_insert(round);
         let of_group = state.nodes.iter().filter(|it| it.group == node.group).count();
-        if round - since >= IDLE_ROUNDS && of_group > world.groups[node.group].least {
+        if round - since >= IDLE_ROUNDS && of_group > world.groups[node.group].min_size {
             state.remove(world, &node.name);
         }
     }

@@ -4,16 +4,16 @@ use capacity_types::Labels;
 use regex::Regex;
 
 use super::recipe::{Object, Readiness, Recipe, Rewrite};
-use super::world::{Driver, Group, Pod, Scope, Tells, World};
+use super::world::{Driver, Group, Pod, ReportedCapacity, Scope, World};
 
 /// Size of a volume that uses all storage of a node.
-pub(super) const WHOLE: u64 = 10;
+pub(super) const NODE_CAPACITY: u64 = 10;
 /// Number of pending pods, besides one that fills the first node.
 pub(super) const PODS: usize = 5;
 /// The zone of the first group.
-pub(super) const HERE: &str = "a";
+pub(super) const FIRST_ZONE: &str = "a";
 /// A zone without nodes.
-pub(super) const ELSEWHERE: &str = "b";
+pub(super) const EMPTY_ZONE: &str = "b";
 
 /// The names in a cluster with local storage.
 #[derive(Clone, Copy, Debug)]
@@ -57,16 +57,16 @@ impl Names {
             classes: vec![self.class.to_owned()],
             scope: Scope::Node,
             delay: 2,
-            disks: vec![WHOLE],
-            tells: Tells::Total,
+            disks: vec![NODE_CAPACITY],
+            reports: ReportedCapacity::Total,
         }
     }
 
     /// A group with this initial number of nodes.
-    pub(super) fn group(&self, least: usize) -> Group {
+    pub(super) fn group(&self, min_size: usize) -> Group {
         Group {
-            least,
-            ..Group::new(self.group, HERE)
+            min_size,
+            ..Group::new(self.group, FIRST_ZONE)
         }
     }
 
@@ -106,7 +106,7 @@ impl Names {
         Recipe {
             rewrites: self.rewrite(),
             pool_labels: vec![(self.group.to_owned(), self.template())],
-            objects: vec![self.object(self.class, WHOLE)],
+            objects: vec![self.object(self.class, NODE_CAPACITY)],
             readiness: Readiness::Counterparts,
         }
     }
@@ -116,27 +116,27 @@ impl Names {
         World {
             groups: vec![self.group(1)],
             drivers: vec![self.driver()],
-            pods: self.pods(PODS + 1, WHOLE),
+            pods: self.pods(PODS + 1, NODE_CAPACITY),
         }
     }
 }
 
-/// Zonal storage with room for all; each node runs one pod. `least`: initial number of nodes.
-pub(super) fn zonal(least: usize, zone: &str) -> World {
+/// Zonal storage with room for all; each node runs one pod. `min_size`: initial number of nodes.
+pub(super) fn zonal(min_size: usize, zone: &str) -> World {
     let driver = Driver {
         scope: Scope::Zone,
-        disks: vec![100 * WHOLE],
+        disks: vec![100 * NODE_CAPACITY],
         ..ZONAL.driver()
     };
     let group = Group {
-        least,
+        min_size,
         slots: 1,
         ..Group::new(ZONAL.group, zone)
     };
     World {
         groups: vec![group],
         drivers: vec![driver],
-        pods: ZONAL.pods(PODS + least, WHOLE),
+        pods: ZONAL.pods(PODS + min_size, NODE_CAPACITY),
     }
 }
 
@@ -156,7 +156,7 @@ pub(super) fn zone_object(zone: &str) -> Recipe {
         objects: vec![Object {
             class: ZONAL.class.to_owned(),
             segment: [(ZONAL.key.to_owned(), zone.to_owned())].into(),
-            bytes: 100 * WHOLE,
+            bytes: 100 * NODE_CAPACITY,
         }],
         ..zone_label(zone)
     }

@@ -24,10 +24,10 @@ pub(super) struct State {
     /// The node of each pod.
     pub(super) placed: BTreeMap<usize, String>,
     /// Whether the pods were deleted.
-    pub(super) gone: bool,
+    pub(super) pods_deleted: bool,
     storage: Storage,
     /// Number of nodes ever created, for unique names.
-    made: usize,
+    created: usize,
 }
 
 impl State {
@@ -36,12 +36,12 @@ impl State {
         let mut state = Self {
             nodes: Vec::new(),
             placed: BTreeMap::new(),
-            gone: false,
+            pods_deleted: false,
             storage: Storage::new(),
-            made: 0,
+            created: 0,
         };
         for (group, it) in world.groups.iter().enumerate() {
-            (0..it.least).for_each(|_| state.add(world, group, 0));
+            (0..it.min_size).for_each(|_| state.add(world, group, 0));
         }
         let longest = world.drivers.iter().map(|driver| driver.delay).max();
         state.start_drivers(world, longest.unwrap_or_default());
@@ -51,8 +51,8 @@ impl State {
     /// Adds a node to a group.
     pub(super) fn add(&mut self, world: &World, group: usize, round: usize) {
         let labels = world.groups[group].labels.clone();
-        let name = format!("{}-{}", world.groups[group].name, self.made);
-        self.made += 1;
+        let name = format!("{}-{}", world.groups[group].name, self.created);
+        self.created += 1;
         self.nodes.push(Node {
             name,
             group,
@@ -94,7 +94,7 @@ impl State {
             let labels: Labels = [(driver.key.clone(), segment.clone())].into();
             for class in &driver.classes {
                 let name = format!("{class}-{segment}");
-                let bytes = Some(driver.figure(disks));
+                let bytes = Some(driver.reported_capacity(disks));
                 objects.push(cluster::capacity(&name, class, cluster::labelled(&labels), bytes));
             }
         }
@@ -134,8 +134,8 @@ impl State {
     }
 
     fn has_slot(&self, world: &World, node: &Node) -> bool {
-        let taken = self.placed.values().filter(|name| **name == node.name);
-        taken.count() < world.groups[node.group].slots
+        let pods = self.placed.values().filter(|name| **name == node.name);
+        pods.count() < world.groups[node.group].slots
     }
 
     fn provision(&mut self, world: &World, name: &str, pod: &Pod) -> bool {
@@ -150,12 +150,12 @@ impl State {
         let node = self.nodes.iter().find(|node| node.name == name);
         let segment = node.and_then(|node| node.labels.get(&driver.key)).cloned();
         let disks = segment.and_then(|segment| self.storage.get_mut(&(number, segment)));
-        disks.is_some_and(|disks| driver.make(disks, pod.bytes))
+        disks.is_some_and(|disks| driver.provision(disks, pod.bytes))
     }
 
     /// Deletes all pods with their volumes.
     pub(super) fn delete_pods(&mut self, world: &World) {
-        self.gone = true;
+        self.pods_deleted = true;
         self.placed.clear();
         for ((driver, _), disks) in &mut self.storage {
             *disks = world.drivers[*driver].disks.clone();
@@ -164,7 +164,7 @@ impl State {
 
     /// The pending pods.
     pub(super) fn waiting(&self, world: &World) -> Vec<usize> {
-        let waits = |number: &usize| !self.gone && !self.placed.contains_key(number);
+        let waits = |number: &usize| !self.pods_deleted && !self.placed.contains_key(number);
         (0..world.pods.len()).filter(waits).collect()
     }
 

@@ -26,9 +26,9 @@ pub(super) struct Group {
     /// Initial labels of each node, set by the cloud provider.
     pub(super) labels: Labels,
     /// Initial and minimum number of nodes.
-    pub(super) least: usize,
+    pub(super) min_size: usize,
     /// Maximum number of nodes.
-    pub(super) most: usize,
+    pub(super) max_size: usize,
     /// Maximum number of pods per node, known to the autoscaler.
     pub(super) slots: usize,
 }
@@ -49,7 +49,7 @@ pub(super) struct Driver {
     /// Sizes in bytes of the disks of an unused segment.
     pub(super) disks: Vec<u64>,
     /// The capacity that it reports.
-    pub(super) tells: Tells,
+    pub(super) reports: ReportedCapacity,
 }
 
 /// Extent of a segment.
@@ -63,11 +63,11 @@ pub(super) enum Scope {
 
 /// The value that a driver reports as capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tells {
+pub(super) enum ReportedCapacity {
     /// Total free space; volumes may span disks.
     Total,
     /// Maximum volume size; each volume uses one disk.
-    Largest,
+    MaximumVolumeSize,
 }
 
 /// A pod with one claim.
@@ -98,8 +98,8 @@ impl Group {
         Self {
             name: name.to_owned(),
             labels: [(ZONE.to_owned(), zone.to_owned())].into(),
-            least: 0,
-            most: 20,
+            min_size: 0,
+            max_size: 20,
             slots: 110,
         }
     }
@@ -120,24 +120,24 @@ impl Driver {
     }
 
     /// The reported capacity for these disks.
-    pub(super) fn figure(&self, disks: &Disks) -> u64 {
-        match self.tells {
-            Tells::Total => disks.iter().sum(),
-            Tells::Largest => disks.iter().max().copied().unwrap_or_default(),
+    pub(super) fn reported_capacity(&self, disks: &Disks) -> u64 {
+        match self.reports {
+            ReportedCapacity::Total => disks.iter().sum(),
+            ReportedCapacity::MaximumVolumeSize => disks.iter().max().copied().unwrap_or_default(),
         }
     }
 
     /// Provisions a volume if it fits.
-    pub(super) fn make(&self, disks: &mut Disks, bytes: u64) -> bool {
-        if self.figure(disks) < bytes {
+    pub(super) fn provision(&self, disks: &mut Disks, bytes: u64) -> bool {
+        if self.reported_capacity(disks) < bytes {
             return false;
         }
-        match self.tells {
-            Tells::Total => {
+        match self.reports {
+            ReportedCapacity::Total => {
                 let left = disks.iter().sum::<u64>() - bytes;
                 *disks = vec![left];
             }
-            Tells::Largest => {
+            ReportedCapacity::MaximumVolumeSize => {
                 let fitting = (0..disks.len()).filter(|place| disks[*place] >= bytes);
                 if let Some(place) = fitting.min_by_key(|place| disks[*place]) {
                     disks.remove(place);

@@ -14,7 +14,7 @@ use suites::harness::on_all_cores;
 use suites::harness::system::BoxError;
 
 use super::journal::Runner;
-use super::{Broken, Common};
+use super::{Common, DefectArgs};
 use crate::counted;
 use outcome::Outcome;
 use variant::{VARIANTS, Variant};
@@ -25,7 +25,7 @@ pub(super) struct BurstArgs {
     #[command(flatten)]
     pub(super) common: Common,
     #[command(flatten)]
-    pub(super) broken: Broken,
+    pub(super) broken: DefectArgs,
     /// Run the programs of this manifest in real time, instead of the references in simulated time
     #[arg(long, value_name = "FILE", conflicts_with = "defect")]
     pub(super) sut: Option<PathBuf>,
@@ -112,7 +112,7 @@ pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Stud
         "Pods with ephemeral volumes, as many as there is room for and all at once: with tracking and without",
         setup,
     );
-    let runs = played(runner, burst)?;
+    let runs = outcomes(runner, burst)?;
     study.tables.push(outcome::legend(burst));
     study.tables.push(outcome::table(&runs, burst));
     study.plots.push(outcome::plot(&runs));
@@ -122,19 +122,19 @@ pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Stud
 }
 
 /// Runs all variants: in simulated time one per core, in real time sequentially, so that they do not slow each other down.
-fn played(runner: &Runner, burst: &Burst) -> Result<Vec<Outcome>, BoxError> {
-    let play = |variant: &Variant| {
+fn outcomes(runner: &Runner, burst: &Burst) -> Result<Vec<Outcome>, BoxError> {
+    let run_variant = |variant: &Variant| {
         let scenario = variant::scenario(*variant, burst);
         if let Some(why) = runner.skips(&scenario)? {
             anstream::eprintln!("skip  {}: {why}", variant.name);
             return Ok(None);
         }
-        let run = runner.play(&scenario, variant.poll)?;
+        let run = runner.run_ignoring_failures(&scenario, variant.poll)?;
         Ok(Some(Outcome::of(variant.name, &run)))
     };
-    let played: Result<Vec<_>, BoxError> = match runner.is_simulated() {
-        true => on_all_cores(&burst.variants, play).into_iter().collect(),
-        false => burst.variants.iter().map(play).collect(),
+    let outcomes: Result<Vec<_>, BoxError> = match runner.is_simulated() {
+        true => on_all_cores(&burst.variants, run_variant).into_iter().collect(),
+        false => burst.variants.iter().map(run_variant).collect(),
     };
-    Ok(played?.into_iter().flatten().collect())
+    Ok(outcomes?.into_iter().flatten().collect())
 }

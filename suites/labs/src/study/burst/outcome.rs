@@ -19,11 +19,11 @@ const POINTS: usize = 60;
 pub(super) struct Outcome {
     variant: &'static str,
     /// Number of CreateVolume calls that the driver rejected.
-    refused: usize,
+    rejected: usize,
     requests: usize,
     /// Verbs and resources of the scheduler's requests, without status updates and events.
     kinds: BTreeSet<(String, String)>,
-    questions: usize,
+    extender_calls: usize,
     writes: usize,
     /// Scheduling time of each scheduled pod, in seconds since the first pod was created.
     times: Vec<f64>,
@@ -37,17 +37,17 @@ impl Outcome {
             .requests
             .keys()
             .filter(|(client, _, _)| client == "scheduler");
-        let says =
+        let reports_status =
             |verb: &str, resource: &str| resource == "events" || (verb, resource) == ("patch", "pods/status");
         Self {
             variant,
-            refused: tally.refused(CsiMethod::CreateVolume),
+            rejected: tally.rejected(CsiMethod::CreateVolume),
             requests: tally.of_client("scheduler"),
             kinds: of_scheduler
-                .filter(|(_, verb, resource)| !says(verb, resource))
+                .filter(|(_, verb, resource)| !reports_status(verb, resource))
                 .map(|(_, verb, resource)| ((*verb).to_owned(), resource.clone()))
                 .collect(),
-            questions: tally.questions,
+            extender_calls: tally.extender_calls,
             writes: tally.writes(),
             times: tally.placements.clone(),
         }
@@ -117,10 +117,10 @@ pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
             Cell::from(run.variant),
             run.times.len().into(),
             (burst.pods() as usize - run.times.len()).into(),
-            run.refused.into(),
-            (run.refused as f64 / burst.pods() as f64).into(),
+            run.rejected.into(),
+            (run.rejected as f64 / burst.pods() as f64).into(),
             run.requests.into(),
-            run.questions.into(),
+            run.extender_calls.into(),
             run.writes.into(),
             run.percentile(50).into(),
             run.percentile(99).into(),
@@ -150,18 +150,18 @@ pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> V
         runs,
         pods: burst.pods() as f64,
     };
-    let made = [
+    let findings = [
         all.all_are_placed(),
         all.stuck_without_tracking(),
-        all.refused_without_tracking(),
-        all.late_figures_are_retried(),
-        all.late_figures_end(),
+        all.rejected_without_tracking(),
+        all.stale_capacity_is_retried(),
+        all.retries_succeed(),
         all.as_fast_with_tracking().filter(|_| is_simulated),
-        all.plain_pods_are_not_concerned(),
-        all.scoring_asks_for_nothing(),
+        all.plain_pods_cost_nothing(),
+        all.scoring_sends_no_requests(),
         all.faster_without_extender().filter(|_| is_simulated),
     ];
-    made.into_iter().flatten().collect()
+    findings.into_iter().flatten().collect()
 }
 
 /// All runs. A finding is made only if the runs that it compares exist.
@@ -180,7 +180,7 @@ impl All<'_> {
     }
 
     fn all_are_placed(&self) -> Option<Finding> {
-        let what = format!("pods of {} that are left behind with tracking", self.pods);
+        let what = format!("pods, of {}, that stay pending with tracking", self.pods);
         let left = self.left(self.of(TRACKED)?);
         Some(Finding::new("SCALE-15", what, left, Bound::Exactly(0.0)))
     }
@@ -190,33 +190,33 @@ impl All<'_> {
         let meanwhile = self.of(UNTRACKED)?.times.iter().filter(|at| **at <= until);
         Some(Finding::new(
             "SCALE-16",
-            "pods that have no node without tracking, when the last one with tracking has its node",
+            "pods that are pending without tracking at the time when the last pod with tracking is scheduled",
             self.pods - meanwhile.count() as f64,
             Bound::Above(0.0),
         ))
     }
 
-    fn refused_without_tracking(&self) -> Option<Finding> {
+    fn rejected_without_tracking(&self) -> Option<Finding> {
         let (tracked, untracked) = (self.of(TRACKED)?, self.of(UNTRACKED)?);
         Some(Finding::new(
             "SCALE-16",
-            "volumes that are refused without tracking, for each with it and one more",
-            untracked.refused as f64 / (tracked.refused as f64 + 1.0),
+            "ratio of rejected volumes: without tracking, to one more than with tracking",
+            untracked.rejected as f64 / (tracked.rejected as f64 + 1.0),
             Bound::Above(1.0),
         ))
     }
 
-    fn late_figures_are_retried(&self) -> Option<Finding> {
-        let what = "volumes that are refused with tracking, where figures come late";
-        let refused = self.of(LATE)?.refused as f64;
-        Some(Finding::new("PROV-17", what, refused, Bound::Above(0.0)))
+    fn stale_capacity_is_retried(&self) -> Option<Finding> {
+        let what = "volumes rejected with tracking, if capacity updates are delayed";
+        let rejected = self.of(LATE)?.rejected as f64;
+        Some(Finding::new("PROV-17", what, rejected, Bound::Above(0.0)))
     }
 
-    fn late_figures_end(&self) -> Option<Finding> {
+    fn retries_succeed(&self) -> Option<Finding> {
         let left = self.left(self.of(LATE)?);
         Some(Finding::new(
             "PROV-17",
-            "pods that are left behind there",
+            "pods that stay pending with delayed updates",
             left,
             Bound::Exactly(0.0),
         ))
@@ -225,26 +225,26 @@ impl All<'_> {
     fn as_fast_with_tracking(&self) -> Option<Finding> {
         Some(Finding::new(
             "PROV-12",
-            "simulated time with tracking, for each second without, where there is room for twice as many",
+            "ratio of simulated time: with tracking, to without, if there is capacity for twice as many volumes",
             self.of(ROOMY)?.seconds() / self.of(ROOMY_UNTRACKED)?.seconds(),
             Bound::AtMost(1.1),
         ))
     }
 
-    fn plain_pods_are_not_concerned(&self) -> Option<Finding> {
+    fn plain_pods_cost_nothing(&self) -> Option<Finding> {
         Some(Finding::new(
             "SCALE-19",
-            "requests of the scheduler for pods without volumes with tracking, for each without",
+            "ratio of the scheduler's requests for pods without volumes: with tracking, to without",
             self.of(PLAIN)?.requests as f64 / self.of(PLAIN_UNTRACKED)?.requests as f64,
             Bound::Exactly(1.0),
         ))
     }
 
-    fn scoring_asks_for_nothing(&self) -> Option<Finding> {
+    fn scoring_sends_no_requests(&self) -> Option<Finding> {
         let more = self.of(SCORED)?.kinds.difference(&self.of(TRACKED)?.kinds);
         Some(Finding::new(
             "SCALE-21",
-            "kinds of requests that the scheduler makes only when it scores",
+            "kinds of requests that the scheduler sends only with scoring",
             more.count() as f64,
             Bound::Exactly(0.0),
         ))
@@ -253,7 +253,7 @@ impl All<'_> {
     fn faster_without_extender(&self) -> Option<Finding> {
         Some(Finding::new(
             "BM-28",
-            "simulated time with a reserving extender, for each second with tracking in its place",
+            "ratio of simulated time: with a reserving extender, to with tracking instead",
             self.of(EXTENDER)?.seconds() / self.of(TRACKED)?.seconds(),
             Bound::Above(1.0),
         ))

@@ -26,7 +26,7 @@ pub(super) struct Variant {
     /// Poll interval of the publisher.
     pub(super) poll: Duration,
     /// Whether the scheduler's watch of capacity objects is delayed at first.
-    lags: bool,
+    delays_watch: bool,
 }
 
 impl Variant {
@@ -40,7 +40,7 @@ impl Variant {
             extender: false,
             room: 1,
             poll: Duration::from_secs(60),
-            lags: false,
+            delays_watch: false,
         }
     }
 }
@@ -76,7 +76,7 @@ pub(super) const VARIANTS: [Variant; 10] = [
         ..Variant::new("polled", "tracked, and the driver is asked every second")
     },
     Variant {
-        lags: true,
+        delays_watch: true,
         ..Variant::new(
             LATE,
             "tracked, and no new figures reach the scheduler while the nodes fill",
@@ -125,7 +125,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
     // In simulated time more than 500 pods are scheduled per second, so the nodes are full before the delayed updates arrive.
     let lag = format!("{}s", burst.pods().div_ceil(500).max(2));
     let slow = variant
-        .lags
+        .delays_watch
         .then(|| json!({"fault": {"api": format!("watch {RESOURCE}"), "by": "scheduler", "lag": lag}}));
     let extenders = match variant.extender {
         true => json!([{"name": "reserver", "reserves": true, "byName": true}]),

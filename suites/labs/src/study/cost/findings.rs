@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::study::cost::model::{Cluster, Mode, Unit, break_even, load};
-use crate::study::cost::scan::looked_at;
+use crate::study::cost::scan::objects_read;
 use crate::study::{Bound, Finding};
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::sample::{Deployed, PODS, Sample, Sampled, Step};
 use super::{GIBI, REFRESH, at};
 
 /// GetCapacity calls per object and poll interval.
-pub(super) fn asked_per_poll(sample: &Sample, run: &Run) -> f64 {
+pub(super) fn calls_per_poll(sample: &Sample, run: &Run) -> f64 {
     let polled = at(run, Step::Polled);
     let polls = polled.took.as_secs_f64() / REFRESH.as_secs_f64();
     polled.calls(CsiMethod::GetCapacity) as f64 / sample.objects() as f64 / polls
@@ -23,11 +23,11 @@ pub(super) fn asked_per_poll(sample: &Sample, run: &Run) -> f64 {
 
 /// Differences between counted and calculated values, summed over all clusters.
 pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
-    let differ = |meant: &dyn Fn(&Sample) -> bool,
+    let differ = |matching: &dyn Fn(&Sample) -> bool,
                   counted: &dyn Fn(&Run) -> usize,
                   wanted: &dyn Fn(&Sample) -> usize| {
-        let meant = runs.iter().filter(|(sample, _)| meant(sample));
-        meant
+        let matching = runs.iter().filter(|(sample, _)| matching(sample));
+        matching
             .map(|(sample, run)| counted(run).abs_diff(wanted(sample)))
             .sum::<usize>()
     };
@@ -55,47 +55,47 @@ pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
     vec![
         Finding::none(
             "SCALE-01",
-            "objects more or less than classes × segments",
+            "difference between the number of objects and classes × segments",
             differ(&all, &published, &Sample::objects),
         ),
         Finding::none(
             "SCALE-02",
-            "objects more or less than nodes × classes, with a publisher on each node",
+            "difference between the number of objects and nodes × classes, with a publisher on each node",
             differ(&distributed, &published, &|sample| {
                 (sample.nodes * sample.classes) as usize
             }),
         ),
         Finding::none(
             "SCALE-03",
-            "objects more or less than two for each class, with many nodes in two zones",
+            "difference between the number of objects and two per class, with many nodes in two zones",
             differ(&zones, &published, &|sample| 2 * classes(sample)),
         ),
         Finding::none(
             "SCALE-07",
-            "deletions more or less than one for each object of a node that goes",
-            differ(&all, &|run| at(run, Step::NodeWent).objects("delete"), &gone),
+            "difference between the number of deletions and the objects of a removed node",
+            differ(&all, &|run| at(run, Step::NodeRemoved).objects("delete"), &gone),
         ),
         Finding::none(
             "SCALE-08",
-            "writes more or less than one for each segment, for a class that comes and goes",
-            differ(&all, &|run| at(run, Step::ClassCame).writes(), &segments)
-                + differ(&all, &|run| at(run, Step::ClassWent).writes(), &segments),
+            "difference between the number of writes and the segments, for a class that is created and deleted",
+            differ(&all, &|run| at(run, Step::ClassAdded).writes(), &segments)
+                + differ(&all, &|run| at(run, Step::ClassDeleted).writes(), &segments),
         ),
         Finding::new(
             "SCALE-09",
-            "writes for each volume and class, at most",
+            "maximum number of writes per volume and class",
             per_volume,
             Bound::AtMost(1.0),
         ),
         Finding::none(
             "SCALE-10",
-            "writes more or less than one for each object that a silent change affects",
+            "difference between the number of writes and the objects affected by a change of the backend",
             differ(&all, &|run| at(run, Step::Changed).writes(), &classes),
         ),
         Finding::new(
             "SCALE-12",
-            "calls for each object and poll, at most",
-            most(&|sample, run| asked_per_poll(sample, run)),
+            "maximum number of calls per object and poll",
+            most(&|sample, run| calls_per_poll(sample, run)),
             Bound::AtMost(1.1),
         ),
     ]
@@ -137,10 +137,10 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let kinds = |run: &Run| {
         let keys = run.step(1).requests.keys();
         // Status updates and events of a pending pod depend on the number of attempts, not on scoring.
-        let meant = keys.filter(|(client, verb, resource)| {
+        let matching = keys.filter(|(client, verb, resource)| {
             client == "scheduler" && resource != "events" && *verb != "patch"
         });
-        meant.cloned().collect::<Vec<_>>()
+        matching.cloned().collect::<Vec<_>>()
     };
     let largest = |run: &Run| run.largest_object();
     Ok(vec![
@@ -152,12 +152,12 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
         ),
         Finding::none(
             "SCALE-11",
-            "such reads more for eight pods than for one",
+            "additional lists and watches for eight pods, compared with one",
             reads(&many).abs_diff(reads(&few)),
         ),
         Finding::none(
             "SCALE-21",
-            "kinds of requests that the scheduler makes with scoring and not without, or bytes by which an object is larger",
+            "kinds of requests that the scheduler sends only with scoring, plus bytes by which an object is larger",
             kinds(&scored)
                 .iter()
                 .filter(|kind| !kinds(&many).contains(kind))
@@ -191,12 +191,12 @@ pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     Ok(vec![
         Finding::none(
             "SCALE-14",
-            "GetCapacity calls, and writes of capacity objects, while no driver uses it",
+            "GetCapacity calls, and writes of capacity objects, while no driver uses capacity tracking",
             spent(0) + spent(1),
         ),
         Finding::count(
             "SCALE-13",
-            "bytes of a CSIDriver that are its boolean",
+            "bytes of `storageCapacity` in a CSIDriver",
             field(&used),
             Bound::AtMost(25.0),
         ),
@@ -227,13 +227,13 @@ pub(super) fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
     Ok([
         Finding::new(
             "SCALE-23",
-            "objects for ten classes that are alike, for each of one",
+            "ratio of objects: for ten equivalent classes, to one class",
             objects(&ten) / objects(&one),
             Bound::Exactly(10.0),
         ),
         Finding::new(
             "LIM-15",
-            "GetCapacity calls in a poll for ten classes that are alike, for each of one",
+            "ratio of GetCapacity calls per poll: for ten equivalent classes, to one class",
             rate(&ten) / rate(&one),
             Bound::AtLeast(9.0),
         ),
@@ -256,7 +256,7 @@ pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
         Finding::new(
             "SCALE-12",
             format!(
-                "age of figures of one publisher, for each of one on every node, at {} nodes",
+                "ratio of the age of capacity values: of a central publisher, to one on every node, at {} nodes",
                 edge - 1
             ),
             ratio(edge - 1),
@@ -265,7 +265,7 @@ pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
         Finding::new(
             "SCALE-12",
             format!(
-                "the same at ten times as many, as a limit keeps its calls at {} per second",
+                "the same ratio at ten times as many nodes, with calls limited to {} per second",
                 cluster.get_capacity_qps
             ),
             ratio(10 * edge),
@@ -276,12 +276,12 @@ pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
 
 pub(super) fn of_scan() -> Finding {
     let ratio = |nodes| {
-        let (scanned, indexed) = looked_at(nodes);
+        let (scanned, indexed) = objects_read(nodes);
         scanned as f64 / indexed as f64
     };
     Finding::new(
         "SCALE-22",
-        "growth of the objects that a scan looks at, for each that an index does, from 10 to 100 nodes",
+        "growth of the ratio of objects read by a scan to those read by an index, from 10 to 100 nodes",
         ratio(100) / ratio(10),
         Bound::AtLeast(9.0),
     )

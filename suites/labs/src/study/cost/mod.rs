@@ -14,10 +14,10 @@ use clap::Args;
 use suites::harness::system::BoxError;
 
 use super::journal::{Run, Runner, Tally};
-use super::{Broken, Common};
+use super::{Common, DefectArgs};
 use crate::counted;
 use findings::{
-    asked_per_poll, counted_as_calculated, of_break_even, of_redundancy, of_scan, of_scheduler, of_unused,
+    calls_per_poll, counted_as_calculated, of_break_even, of_redundancy, of_scan, of_scheduler, of_unused,
 };
 use sample::{Deployed, Sampled, Step, samples};
 
@@ -34,7 +34,7 @@ pub(super) struct CostArgs {
     #[command(flatten)]
     pub(super) common: Common,
     #[command(flatten)]
-    pub(super) broken: Broken,
+    pub(super) broken: DefectArgs,
     /// Also calculate the cost for a cluster with this number of nodes
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     nodes: Option<u64>,
@@ -96,7 +96,7 @@ impl CostArgs {
 }
 
 /// The study, with the cost of one given cluster, if any.
-pub(super) fn study(setup: Setup, runner: &Runner, asked: Option<Cluster>) -> Result<Study, BoxError> {
+pub(super) fn study(setup: Setup, runner: &Runner, requested: Option<Cluster>) -> Result<Study, BoxError> {
     let mut study = Study::new(
         "cost",
         "What publishing costs: objects, bytes, calls, writes and watches, and when one publisher is not enough",
@@ -109,10 +109,10 @@ pub(super) fn study(setup: Setup, runner: &Runner, asked: Option<Cluster>) -> Re
     }
     let unit = unit(&runs);
     study.tables.push(measured(&runs));
-    if let Some(cluster) = asked {
+    if let Some(cluster) = requested {
         study
             .tables
-            .insert(0, table("The cluster that was asked about", &[cluster], &unit));
+            .insert(0, table("The given cluster", &[cluster], &unit));
     }
     let clusters = clusters();
     study.tables.push(table(
@@ -212,10 +212,10 @@ fn measured(runs: &[Sampled]) -> Table {
             at(run, Step::Published).objects("create").into(),
             run.largest_object().into(),
             at(run, Step::Changed).writes().into(),
-            at(run, Step::ClassCame).writes().into(),
+            at(run, Step::ClassAdded).writes().into(),
             at(run, Step::Placed).writes().into(),
-            at(run, Step::NodeWent).writes().into(),
-            asked_per_poll(sample, run).into(),
+            at(run, Step::NodeRemoved).writes().into(),
+            calls_per_poll(sample, run).into(),
         ]);
     }
     table

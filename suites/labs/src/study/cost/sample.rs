@@ -31,10 +31,10 @@ pub(super) enum Step {
     Published,
     Polled,
     Changed,
-    ClassCame,
-    ClassWent,
+    ClassAdded,
+    ClassDeleted,
     Placed,
-    NodeWent,
+    NodeRemoved,
 }
 
 /// Number of pods with one volume each in the placement step.
@@ -126,19 +126,19 @@ impl Sample {
             step("published", Vec::new()),
             json!({"id": "polled", "expect": [{
                 "count": {"of": {"call": CsiMethod::GetCapacity}, "min": POLLS * self.objects()},
-                "within": "60s", "why": "each poll asks for each figure",
+                "within": "60s", "why": "each poll calls GetCapacity for each object",
             }]}),
             step(
                 "changed",
                 vec![json!({"backend": {self.segment(0): {"capacity": 50 * GIBI}}})],
             ),
             step(
-                "class-came",
+                "class-added",
                 vec![json!({"class": {"create": {"name": "another"}}})],
             ),
-            step("class-went", vec![json!({"class": {"delete": "another"}})]),
+            step("class-deleted", vec![json!({"class": {"delete": "another"}})]),
             step("placed", pods.collect()),
-            step("node-went", vec![json!({"node": {"leave": last}})]),
+            step("node-removed", vec![json!({"node": {"leave": last}})]),
         ]
     }
 }

@@ -12,7 +12,7 @@ use crate::study::cluster;
 const CLASSES: [&str; 2] = ["fast", "slow"];
 
 /// Objects read by a full scan, and by the index of the reference scheduler, if each node has one object for each of two classes.
-pub(super) fn looked_at(nodes: usize) -> (usize, usize) {
+pub(super) fn objects_read(nodes: usize) -> (usize, usize) {
     let mut index = CapacityIndex::default();
     let labels: Vec<Labels> = (0..nodes)
         .map(|node| [("node".to_owned(), format!("n{node}"))].into())

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::documents::Documents;
+use super::conversion::{by_hostname, length};
 use super::draw;
 use super::examples;
 use super::filter;
 use super::lookup::{self, Entry};
+use super::rules::DesignRules;
 use super::selector::NodeSelector;
 use super::shape::{Objects, Shape};
-use super::words::{by_hostname, length};
-use super::world::{Figure, HOSTNAME, Node, Of, Pool, Question, Reach, World};
+use super::world::{HOSTNAME, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest, World};
 use crate::study::dice::Dice;
 use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table};
 
@@ -18,8 +18,8 @@ use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table};
 #[derive(Default)]
 struct Counts {
     /// Clusters that the design can express.
-    said: usize,
-    unsaid: BTreeMap<String, usize>,
+    expressible: usize,
+    inexpressible: BTreeMap<String, usize>,
     decisions: usize,
     /// Decisions that differ from the correct ones.
     differ: usize,
@@ -29,7 +29,7 @@ struct Counts {
 }
 
 /// The findings, and a table of what each design cannot express.
-pub(super) fn study(documents: &Documents, setup: Setup) -> (Table, Vec<Finding>) {
+pub(super) fn study(rules: &DesignRules, setup: Setup) -> (Table, Vec<Finding>) {
     let worlds = match setup.size {
         Size::Small => 60,
         Size::Full => 2_000,
@@ -39,44 +39,44 @@ pub(super) fn study(documents: &Documents, setup: Setup) -> (Table, Vec<Finding>
     let counts = Shape::ALL.map(|shape| {
         let mut counts = Counts::default();
         for world in &worlds {
-            counts.compare(documents, shape, world);
+            counts.compare(rules, shape, world);
         }
         (shape, counts)
     });
     let mut findings = of_random(&counts);
-    findings.extend(of_examples(documents));
-    findings.extend(of_node_lists(documents, &worlds));
-    findings.extend(of_terms(documents));
+    findings.extend(of_examples(rules));
+    findings.extend(of_node_lists(rules, &worlds));
+    findings.extend(of_terms(rules));
     (table(&counts), findings)
 }
 
 impl Counts {
-    fn compare(&mut self, documents: &Documents, shape: Shape, world: &World) {
+    fn compare(&mut self, rules: &DesignRules, shape: Shape, world: &World) {
         let objects = match shape.publish(world) {
             Ok(objects) => objects,
-            Err(unsayable) => {
-                *self.unsaid.entry(unsayable.to_string()).or_default() += 1;
+            Err(inexpressible) => {
+                *self.inexpressible.entry(inexpressible.to_string()).or_default() += 1;
                 return;
             }
         };
-        self.said += 1;
-        let entries = lookup::entries(documents, &objects, &world.classes);
-        for question in draw::questions(world) {
-            let wanted = world.reached(&question);
+        self.expressible += 1;
+        let entries = lookup::entries(rules, &objects, &world.classes);
+        for volume_request in draw::volume_requests(world) {
+            let wanted = world.feasible_nodes(&volume_request);
             // Designs that cannot express inline volumes do not restrict them.
-            if question.class.is_none() && !matches!(shape, Shape::DriverStatus | Shape::PoolOf2019) {
+            if volume_request.class.is_none() && !matches!(shape, Shape::DriverStatus | Shape::PoolOf2019) {
                 continue;
             }
             self.decisions += world.nodes.len();
-            let found = lookup::reached(documents, world, &entries, &question);
+            let found = lookup::feasible_nodes(rules, world, &entries, &volume_request);
             self.differ += found.symmetric_difference(&wanted).count();
         }
         if let Objects::FlatCapacity(objects) = &objects {
             let snapshot = filter::snapshot(world, objects);
-            for question in draw::questions(world) {
-                let wanted = world.reached(&question);
+            for volume_request in draw::volume_requests(world) {
+                let wanted = world.feasible_nodes(&volume_request);
                 for node in &world.nodes {
-                    if let Some(admitted) = filter::admits(&snapshot, &question, node) {
+                    if let Some(admitted) = filter::admits(&snapshot, &volume_request, node) {
                         self.filtered += 1;
                         self.filter_differs += usize::from(admitted != wanted.contains(node.name.as_str()));
                     }
@@ -89,23 +89,26 @@ impl Counts {
 fn table(counts: &[(Shape, Counts)]) -> Table {
     let columns = [
         "design",
-        "worlds said",
+        "clusters expressible",
         "decisions",
         "that differ",
-        "no words for",
+        "not expressible",
     ];
-    let mut table = Table::new("Random worlds, written in each design and read again", &columns);
+    let mut table = Table::new(
+        "Random clusters, published in each design and evaluated",
+        &columns,
+    );
     for (shape, counts) in counts {
-        let unsaid = counts
-            .unsaid
+        let inexpressible = counts
+            .inexpressible
             .iter()
             .map(|(what, times)| format!("{what} ({times})"));
         table.row([
             shape.name().into(),
-            counts.said.into(),
+            counts.expressible.into(),
             (counts.decisions + counts.filtered).into(),
             (counts.differ + counts.filter_differs).into(),
-            Cell::Text(unsaid.collect::<Vec<_>>().join(", ")),
+            Cell::Text(inexpressible.collect::<Vec<_>>().join(", ")),
         ]);
     }
     table
@@ -114,37 +117,37 @@ fn table(counts: &[(Shape, Counts)]) -> Table {
 fn of_random(counts: &[(Shape, Counts)]) -> Vec<Finding> {
     let sum = |of: fn(&Counts) -> usize| counts.iter().map(|(_, counts)| of(counts)).sum::<usize>();
     let decisions = sum(|counts| counts.decisions + counts.filtered);
-    let least = counts.iter().map(|(_, counts)| counts.said).min();
+    let least = counts.iter().map(|(_, counts)| counts.expressible).min();
     vec![
         Finding::none(
             "ALT-30",
             format!(
-                "decisions of five designs, and of the scheduler's filter for the flat one, that differ from the storage, of {decisions}"
+                "decisions, of {decisions}, of five designs and of the scheduler's filter for the flat one, that are wrong for the true storage"
             ),
             sum(|counts| counts.differ + counts.filter_differs),
         ),
         Finding::count(
             "ALT-30",
-            "random worlds that the design with the fewest words can say",
+            "random clusters that the least expressive design can express",
             least.unwrap_or_default(),
             Bound::Above(0.0),
         ),
     ]
 }
 
-fn differences(documents: &Documents, world: &World, entries: &[Entry]) -> usize {
-    let differ = |question: &Question| {
-        let found = lookup::reached(documents, world, entries, question);
-        found != world.reached(question)
+fn differences(rules: &DesignRules, world: &World, entries: &[Entry]) -> usize {
+    let differ = |volume_request: &VolumeRequest| {
+        let found = lookup::feasible_nodes(rules, world, entries, volume_request);
+        found != world.feasible_nodes(volume_request)
     };
-    examples::questions(world)
+    examples::volume_requests(world)
         .iter()
-        .filter(|question| differ(question))
+        .filter(|volume_request| differ(volume_request))
         .count()
 }
 
 /// The examples of the KEP, with current and deprecated label keys, in every design.
-fn of_examples(documents: &Documents) -> Vec<Finding> {
+fn of_examples(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (id, key) in [("ALT-30", examples::REGION), ("ALT-40", examples::OLD_REGION)] {
         let worlds = examples::worlds(key);
@@ -155,72 +158,73 @@ fn of_examples(documents: &Documents) -> Vec<Finding> {
         {
             wrong += match shape.publish(world) {
                 Ok(objects) => {
-                    let entries = lookup::entries(documents, &objects, &world.classes);
-                    differences(documents, world, &entries)
+                    let entries = lookup::entries(rules, &objects, &world.classes);
+                    differences(rules, world, &entries)
                 }
                 Err(_) => 1,
             };
         }
-        let shows = format!("decisions of five designs about the three examples with {key} that differ");
+        let shows = format!("wrong decisions of five designs about the three examples with label {key}");
         findings.push(Finding::none(id, shows, wrong));
     }
     findings.push(Finding::none(
         "ALT-31",
         "decisions of the form with spec and status about the three examples that differ from the flat form",
-        early_against_flat(documents),
+        early_differs_from_flat(rules),
     ));
     findings
 }
 
-fn early_against_flat(documents: &Documents) -> usize {
-    let reached = |shape: Shape, world: &World, question: &Question| {
+fn early_differs_from_flat(rules: &DesignRules) -> usize {
+    let feasible_nodes = |shape: Shape, world: &World, volume_request: &VolumeRequest| {
         let objects = shape.publish(world).ok()?;
-        let entries = lookup::entries(documents, &objects, &world.classes);
-        let found = lookup::reached(documents, world, &entries, question);
+        let entries = lookup::entries(rules, &objects, &world.classes);
+        let found = lookup::feasible_nodes(rules, world, &entries, volume_request);
         Some(found.into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
     let worlds = examples::worlds(examples::REGION);
-    let asked = worlds.iter().flat_map(|world| {
-        let questions = examples::questions(world).into_iter();
-        questions.map(move |question| (world, question))
+    let cases = worlds.iter().flat_map(|world| {
+        let volume_requests = examples::volume_requests(world).into_iter();
+        volume_requests.map(move |volume_request| (world, volume_request))
     });
-    let differs = |(world, question): &(&World, Question)| {
-        reached(Shape::EarlyCapacity, world, question) != reached(Shape::FlatCapacity, world, question)
+    let differs = |(world, volume_request): &(&World, VolumeRequest)| {
+        feasible_nodes(Shape::EarlyCapacity, world, volume_request)
+            != feasible_nodes(Shape::FlatCapacity, world, volume_request)
     };
-    asked.filter(differs).count()
+    cases.filter(differs).count()
 }
 
 /// Pools with a node list, compared with a selector on host names.
-fn of_node_lists(documents: &Documents, worlds: &[World]) -> Vec<Finding> {
+fn of_node_lists(rules: &DesignRules, worlds: &[World]) -> Vec<Finding> {
     let (mut differ, mut lists, mut selectors) = (0, 0, 0);
     for world in worlds {
         let mut rewritten = world.clone();
         for pool in &mut rewritten.pools {
-            if let Reach::Nodes(names) = &pool.reach {
+            if let NodeAccess::Nodes(names) = &pool.node_access {
                 lists += length(names);
                 let selector = by_hostname(names);
                 selectors += length(&selector);
-                pool.reach = Reach::Terms(selector);
+                pool.node_access = NodeAccess::Terms(selector);
             }
         }
         let Ok(objects) = Shape::DriverStatus.publish(&rewritten) else {
             continue;
         };
-        let entries = lookup::entries(documents, &objects, &world.classes);
-        for question in draw::questions(world) {
-            let found = lookup::reached(documents, world, &entries, &question);
-            differ += usize::from(found != world.reached(&question));
+        let entries = lookup::entries(rules, &objects, &world.classes);
+        for volume_request in draw::volume_requests(world) {
+            let found = lookup::feasible_nodes(rules, world, &entries, &volume_request);
+            differ += usize::from(found != world.feasible_nodes(&volume_request));
         }
     }
     vec![
         Finding::none(
             "ALT-07",
-            "decisions that a selector by host name in the place of a list of nodes changes",
+            "decisions that change with a selector by host name instead of a list of nodes",
             differ,
         ),
         Finding::new(
             "ALT-07",
-            "bytes of the selectors for each byte of the lists",
+            "ratio of the size of the selectors to that of the lists",
             selectors as f64 / lists as f64,
             Bound::Above(1.0),
         ),
@@ -228,7 +232,7 @@ fn of_node_lists(documents: &Documents, worlds: &[World]) -> Vec<Finding> {
 }
 
 /// Two node selector terms in the flat design.
-fn of_terms(documents: &Documents) -> Vec<Finding> {
+fn of_terms(rules: &DesignRules) -> Vec<Finding> {
     let mut world = examples::local();
     let names = ["node-1", "node-2"].map(str::to_owned);
     let terms = names
@@ -238,30 +242,30 @@ fn of_terms(documents: &Documents) -> Vec<Finding> {
     world.pools = vec![Pool {
         name: "both".to_owned(),
         driver: world.drivers[0].name.clone(),
-        reach: Reach::Terms(NodeSelector {
+        node_access: NodeAccess::Terms(NodeSelector {
             node_selector_terms: terms.collect(),
         }),
-        figures: vec![Figure::new(Of::Others, 1 << 30)],
+        capacities: vec![PoolCapacity::new(VolumeKind::Others, 1 << 30)],
     }];
     let Ok(Objects::FlatCapacity(mut objects)) = Shape::FlatCapacity.publish(&world) else {
         return Vec::new();
     };
-    if !documents.terms_become_objects {
+    if !rules.terms_become_objects {
         objects.truncate(1);
     }
     let count = objects.len();
-    let entries = lookup::entries(documents, &Objects::FlatCapacity(objects), &world.classes);
+    let entries = lookup::entries(rules, &Objects::FlatCapacity(objects), &world.classes);
     vec![
         Finding::count(
             "ALT-32",
-            "flat objects for a selector of two terms",
+            "flat objects for a selector with two terms",
             count,
             Bound::Exactly(2.0),
         ),
         Finding::none(
             "ALT-32",
-            "decisions by these objects that differ from the selector's",
-            differences(documents, &world, &entries),
+            "decisions by these objects that differ from those by the selector",
+            differences(rules, &world, &entries),
         ),
     ]
 }

@@ -1,7 +1,7 @@
 //! Concurrent publishers that write to one shared object, or each to an object of its own.
 
-use super::documents::{Documents, Write};
 use super::model::{CsiDriver, Metadata, NamedPool};
+use super::rules::{DesignRules, Write};
 use super::server;
 use crate::study::result::{Finding, Table};
 
@@ -24,16 +24,16 @@ enum Sharing {
 }
 
 /// All variants: one object with patches, one object with full updates, and one object per publisher.
-pub(super) fn study(documents: &Documents) -> (Table, Vec<Finding>) {
+pub(super) fn study(rules: &DesignRules) -> (Table, Vec<Finding>) {
     let columns = ["design", "requests", "conflicts", "pools in the end"];
     let mut table = Table::new(format!("{WRITERS} publishers that write at once"), &columns);
-    let patched = at_once(documents, Sharing::One, documents.writes);
+    let patched = at_once(rules, Sharing::One, rules.writes);
     for (name, sharing, write) in [
         ("CSIDriver.status, PATCH of a pool", Sharing::One, Write::Patch),
         ("CSIDriver.status, GET and PUT", Sharing::One, Write::Put),
         ("an object each, GET and PUT", Sharing::Each, Write::Put),
     ] {
-        let written = at_once(documents, sharing, write);
+        let written = at_once(rules, sharing, write);
         table.row([
             name.into(),
             written.requests.into(),
@@ -49,7 +49,7 @@ pub(super) fn study(documents: &Documents) -> (Table, Vec<Finding>) {
         ),
         Finding::none(
             "ALT-03",
-            "pools that are lost by it",
+            "pools lost in concurrent writes",
             WRITERS.abs_diff(patched.pools),
         ),
     ];
@@ -74,7 +74,7 @@ fn driver() -> CsiDriver {
 }
 
 /// All publishers read, then all write. With full updates the first write changes the version, and the others get conflicts and retry.
-fn at_once(documents: &Documents, sharing: Sharing, write: Write) -> Written {
+fn at_once(rules: &DesignRules, sharing: Sharing, write: Write) -> Written {
     let object_of = |writer: usize| if sharing == Sharing::One { 0 } else { writer };
     let mut objects = vec![(0, driver()); WRITERS];
     let mut written = Written::default();
@@ -86,7 +86,7 @@ fn at_once(documents: &Documents, sharing: Sharing, write: Write) -> Written {
             let (version, stored) = &mut objects[object_of(writer)];
             written.requests += 1;
             match write {
-                Write::Patch => server::patch(documents, stored, &[pool(writer)]),
+                Write::Patch => server::patch(rules, stored, &[pool(writer)]),
                 Write::Put => {
                     written.requests += 1;
                     let (seen, copy) = &read[object_of(writer)];

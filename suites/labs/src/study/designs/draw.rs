@@ -1,7 +1,7 @@
 //! Random clusters, and volume requests that distinguish them.
 
 use super::selector::{NodeSelector, Term};
-use super::world::{Class, Driver, Figure, Node, Of, Pool, Question, Reach, World};
+use super::world::{Class, Driver, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest, World};
 use crate::study::dice::Dice;
 
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -44,49 +44,49 @@ pub(super) fn world(dice: &mut Dice) -> World {
 }
 
 fn zone(dice: &mut Dice) -> &'static str {
-    ZONES[dice.place(ZONES.len())]
+    ZONES[dice.index(ZONES.len())]
 }
 
 fn pool(dice: &mut Dice, world: &World, name: String, is_plain: bool) -> Pool {
     let driver = dice.pick(&world.drivers).name.clone();
-    let mut figures = Vec::new();
+    let mut capacities = Vec::new();
     let classes = world.classes.iter().filter(|class| class.driver == driver);
-    let mut volumes: Vec<Of> = classes.map(|class| Of::class(&class.name)).collect();
-    volumes.push(Of::Others);
+    let mut volumes: Vec<VolumeKind> = classes.map(|class| VolumeKind::class(&class.name)).collect();
+    volumes.push(VolumeKind::Others);
     if !is_plain {
-        volumes.push(Of::Inline);
+        volumes.push(VolumeKind::Inline);
     }
     for of in volumes {
         if dice.one_in(2) {
-            let mut figure = Figure::new(of, dice.below(STEPS) * STEP);
+            let mut capacity = PoolCapacity::new(of, dice.below(STEPS) * STEP);
             if !is_plain && dice.one_in(6) {
-                figure.until = Some(*dice.pick(&[999, 1000, 1001]));
+                capacity.until = Some(*dice.pick(&[999, 1000, 1001]));
             }
             if !is_plain && dice.one_in(6) {
-                figure.total = Some(figure.bytes + dice.below(STEPS) * STEP);
+                capacity.total = Some(capacity.bytes + dice.below(STEPS) * STEP);
             }
-            figures.push(figure);
+            capacities.push(capacity);
         }
     }
     Pool {
         name,
         driver,
-        reach: reach(dice, world, is_plain),
-        figures,
+        node_access: node_access(dice, world, is_plain),
+        capacities,
     }
 }
 
-fn reach(dice: &mut Dice, world: &World, is_plain: bool) -> Reach {
+fn node_access(dice: &mut Dice, world: &World, is_plain: bool) -> NodeAccess {
     match dice.below(5) {
-        0 => Reach::Cluster,
-        1 => Reach::node(&dice.pick(&world.nodes).name),
+        0 => NodeAccess::Cluster,
+        1 => NodeAccess::node(&dice.pick(&world.nodes).name),
         2 => {
             let names = [dice.pick(&world.nodes), dice.pick(&world.nodes)];
-            Reach::Nodes(names.into_iter().map(|node| node.name.clone()).collect())
+            NodeAccess::Nodes(names.into_iter().map(|node| node.name.clone()).collect())
         }
-        3 if !is_plain && dice.one_in(4) => Reach::Terms(NodeSelector::of(RANK, "Gt", &["1"])),
-        3 => Reach::label(ZONE, zone(dice)),
-        _ => Reach::Terms(NodeSelector {
+        3 if !is_plain && dice.one_in(4) => NodeAccess::Terms(NodeSelector::of(RANK, "Gt", &["1"])),
+        3 => NodeAccess::label(ZONE, zone(dice)),
+        _ => NodeAccess::Terms(NodeSelector {
             node_selector_terms: vec![
                 Term::of(ZONE, "In", &[zone(dice)]),
                 Term::of(RANK, "NotIn", &["0", "1"]),
@@ -96,19 +96,19 @@ fn reach(dice: &mut Dice, world: &World, is_plain: bool) -> Reach {
 }
 
 /// A volume of each class and an inline volume of each driver, with sizes equal to, above and below every capacity.
-pub(super) fn questions(world: &World) -> Vec<Question> {
+pub(super) fn volume_requests(world: &World) -> Vec<VolumeRequest> {
     let classes = world
         .classes
         .iter()
         .map(|class| (class.driver.as_str(), Some(class.name.as_str())));
     let inline = world.drivers.iter().map(|driver| (driver.name.as_str(), None));
-    let mut questions = Vec::new();
+    let mut volume_requests = Vec::new();
     for (driver, class) in classes.chain(inline) {
         for step in 0..STEPS {
             for bytes in [step * STEP, step * STEP + 1] {
-                questions.push(Question::new(driver, class, bytes));
+                volume_requests.push(VolumeRequest::new(driver, class, bytes));
             }
         }
     }
-    questions
+    volume_requests
 }

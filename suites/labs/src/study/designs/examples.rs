@@ -1,6 +1,6 @@
 //! The three examples of the KEP: local storage, classes with different overhead, and storage in two regions.
 
-use super::world::{Class, Driver, Figure, Node, Of, Pool, Question, Reach, World};
+use super::world::{Class, Driver, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest, World};
 
 /// The region label, and its deprecated form of 2019.
 pub(super) const REGION: &str = "topology.kubernetes.io/region";
@@ -18,7 +18,12 @@ pub(super) fn local() -> World {
     let mut world = of_driver("hostpath.csi.k8s.io", &["fast"]);
     for (name, giga) in [("node-1", 256), ("node-2", 512)] {
         world.nodes.push(Node::new(name, &[]));
-        add(&mut world, name, Reach::node(name), &[(Of::Others, giga)]);
+        add(
+            &mut world,
+            name,
+            NodeAccess::node(name),
+            &[(VolumeKind::Others, giga)],
+        );
     }
     world
 }
@@ -27,8 +32,11 @@ pub(super) fn local() -> World {
 fn classes() -> World {
     let mut world = of_driver("lvm", &["striped", "mirrored"]);
     world.nodes = vec![Node::new("node-1", &[]), Node::new("node-2", &[])];
-    let figures = [(Of::class("striped"), 256), (Of::class("mirrored"), 128)];
-    add(&mut world, "node-1", Reach::node("node-1"), &figures);
+    let capacities = [
+        (VolumeKind::class("striped"), 256),
+        (VolumeKind::class("mirrored"), 128),
+    ];
+    add(&mut world, "node-1", NodeAccess::node("node-1"), &capacities);
     world
 }
 
@@ -42,8 +50,8 @@ fn regions(label: &str) -> World {
         add(
             &mut world,
             region,
-            Reach::label(label, region),
-            &[(Of::Others, giga)],
+            NodeAccess::label(label, region),
+            &[(VolumeKind::Others, giga)],
         );
     }
     world
@@ -64,24 +72,24 @@ fn of_driver(driver: &str, classes: &[&str]) -> World {
     }
 }
 
-fn add(world: &mut World, name: &str, reach: Reach, figures: &[(Of, u64)]) {
-    let figure = |(of, giga): &(Of, u64)| Figure::new(of.clone(), giga * GIGA);
+fn add(world: &mut World, name: &str, node_access: NodeAccess, capacities: &[(VolumeKind, u64)]) {
+    let capacity = |(of, giga): &(VolumeKind, u64)| PoolCapacity::new(of.clone(), giga * GIGA);
     world.pools.push(Pool {
         name: name.to_owned(),
         driver: world.drivers[0].name.clone(),
-        reach,
-        figures: figures.iter().map(figure).collect(),
+        node_access,
+        capacities: capacities.iter().map(capacity).collect(),
     });
 }
 
 /// A claim of each class, with sizes around every capacity.
-pub(super) fn questions(world: &World) -> Vec<Question> {
-    let figures = world.pools.iter().flat_map(|pool| &pool.figures);
-    let bytes: Vec<u64> = figures.map(|figure| figure.bytes).collect();
+pub(super) fn volume_requests(world: &World) -> Vec<VolumeRequest> {
+    let capacities = world.pools.iter().flat_map(|pool| &pool.capacities);
+    let bytes: Vec<u64> = capacities.map(|capacity| capacity.bytes).collect();
     let sizes = bytes.iter().flat_map(|bytes| [bytes - 1, *bytes, bytes + 1]);
     let of_class = |class: &Class| {
-        let question = |bytes| Question::new(&class.driver, Some(&class.name), bytes);
-        sizes.clone().map(question).collect::<Vec<_>>()
+        let volume_request = |bytes| VolumeRequest::new(&class.driver, Some(&class.name), bytes);
+        sizes.clone().map(volume_request).collect::<Vec<_>>()
     };
     world.classes.iter().flat_map(of_class).collect()
 }

@@ -18,7 +18,7 @@ const CLASS: &str = "fast";
 
 /// Cost of one alternative.
 #[derive(Debug, Default)]
-struct Way {
+struct Alternative {
     requests: usize,
     /// Number of node names sent.
     sent: usize,
@@ -42,18 +42,18 @@ pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
     let mut table = Table::new(
         format!("{pods} pods on {nodes} nodes, by a vendor's extender and by tracking"),
         &[
-            "way",
+            "alternative",
             "requests of the scheduler",
             "names of nodes in them",
             "objects",
         ],
     );
-    for (name, way) in [("extender, without tracking", &vendor), ("tracking", &tracked)] {
+    for (name, alternative) in [("extender, without tracking", &vendor), ("tracking", &tracked)] {
         table.row([
             name.into(),
-            way.requests.into(),
-            way.sent.into(),
-            way.objects.into(),
+            alternative.requests.into(),
+            alternative.sent.into(),
+            alternative.objects.into(),
         ]);
     }
     let differ = vendor
@@ -64,12 +64,12 @@ pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
     let findings = vec![
         Finding::none(
             "ALT-38",
-            format!("pods, of {pods}, for which extender and tracking leave other nodes"),
+            format!("pods, of {pods}, for which extender and tracking accept different nodes"),
             differ.count(),
         ),
         Finding::new(
             "ALT-38",
-            "requests of the scheduler to the extender for each pod, less those that tracking takes",
+            "additional requests of the scheduler per pod with an extender, compared with tracking",
             (vendor.requests - tracked.requests.min(vendor.requests)) as f64 / pods as f64,
             Bound::AtLeast(1.0),
         ),
@@ -94,40 +94,45 @@ fn snapshot(free: &BTreeMap<String, u64>, tracks: bool) -> Snapshot {
 }
 
 /// The nodes that the scheduler's own filter accepts for a pod with this claim.
-fn judged(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
+fn feasible_nodes(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
     let claim = cluster::claim("claim", CLASS, bytes);
     snapshot.claims.put(claim);
     let pod = cluster::pod("pod", ["claim"]);
-    let judged = cycle::run_filters(snapshot, &Rules::default(), &pod);
+    let assessment = cycle::run_filters(snapshot, &Rules::default(), &pod);
     snapshot.claims.take(&cluster::key("claim"));
     let feasible = |assessment: Assessment| {
         let nodes = assessment.feasible.into_iter();
         nodes.map(|feasible| feasible.node.name().to_owned()).collect()
     };
-    judged.map(feasible).unwrap_or_default()
+    assessment.map(feasible).unwrap_or_default()
 }
 
 /// The scheduler sends all feasible nodes, and the extender returns those with enough capacity.
-fn by_extender(free: &BTreeMap<String, u64>, claims: &[u64]) -> Way {
+fn by_extender(free: &BTreeMap<String, u64>, claims: &[u64]) -> Alternative {
     let mut snapshot = snapshot(free, false);
-    let mut way = Way::default();
+    let mut alternative = Alternative::default();
     for bytes in claims {
-        let nodes = judged(&mut snapshot, *bytes);
-        way.requests += 1;
-        way.sent += nodes.len();
+        let nodes = feasible_nodes(&mut snapshot, *bytes);
+        alternative.requests += 1;
+        alternative.sent += nodes.len();
         let has_room = |name: &String| free.get(name).is_some_and(|free| free >= bytes);
-        way.feasible.push(nodes.into_iter().filter(has_room).collect());
+        alternative
+            .feasible
+            .push(nodes.into_iter().filter(has_room).collect());
     }
-    way.objects = snapshot.capacities.len();
-    way
+    alternative.objects = snapshot.capacities.len();
+    alternative
 }
 
-fn by_tracking(free: &BTreeMap<String, u64>, claims: &[u64]) -> Way {
+fn by_tracking(free: &BTreeMap<String, u64>, claims: &[u64]) -> Alternative {
     let mut snapshot = snapshot(free, true);
-    let feasible = claims.iter().map(|bytes| judged(&mut snapshot, *bytes)).collect();
-    Way {
+    let feasible = claims
+        .iter()
+        .map(|bytes| feasible_nodes(&mut snapshot, *bytes))
+        .collect();
+    Alternative {
         feasible,
         objects: snapshot.capacities.len(),
-        ..Way::default()
+        ..Alternative::default()
     }
 }

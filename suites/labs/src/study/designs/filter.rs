@@ -10,7 +10,7 @@ use capacity_scheduler::store::Collection;
 use capacity_types::{Expression, LabelSelector, NodeTopology, Quantity};
 
 use super::model::FlatCapacity;
-use super::world::{Node, Question, World};
+use super::world::{Node, VolumeRequest, World};
 use crate::study::cluster;
 
 /// The scheduler's cache for flat objects.
@@ -52,11 +52,11 @@ fn compile(object: &FlatCapacity) -> Capacity {
 }
 
 /// Whether the scheduler accepts a claim on a node; `None` for an inline volume, which it does not check.
-pub(super) fn admits(snapshot: &Snapshot, question: &Question, node: &Node) -> Option<bool> {
-    let name = question.class.as_deref()?;
+pub(super) fn admits(snapshot: &Snapshot, volume_request: &VolumeRequest, node: &Node) -> Option<bool> {
+    let name = volume_request.class.as_deref()?;
     let class = snapshot.classes.get(&ObjectKey::cluster(name))?;
     let rules = Rules::default();
-    let claim = cluster::claim("claim", name, question.bytes);
+    let claim = cluster::claim("claim", name, volume_request.bytes);
     let demand = Demand::of(snapshot, &rules, &claim, class);
     let node = cluster::node(&node.name, node.labels.clone());
     let found = capacity_check::check(snapshot, &rules, &demand, class, &node.labels);

@@ -1,28 +1,28 @@
 //! The flat design: converts a cluster's storage to its objects.
 
+use super::conversion::{Inexpressible, classes_of, selector};
 use super::model::{FlatCapacity, LabelTopology, Metadata};
 use super::selector::{NodeSelector, Term};
-use super::words::{Unsayable, classes_of, selector};
 use super::world::{Pool, World};
 
 /// Node selector operators that label selectors do not have.
 const ORDERING: [&str; 2] = ["Gt", "Lt"];
 
 /// The objects of a cluster.
-pub(super) fn publish(world: &World) -> Result<Vec<FlatCapacity>, Unsayable> {
+pub(super) fn publish(world: &World) -> Result<Vec<FlatCapacity>, Inexpressible> {
     let mut objects = Vec::new();
     for pool in &world.pools {
         let topologies = topologies(pool)?;
-        for figure in &pool.figures {
-            for class in classes_of(world, pool, figure) {
+        for capacity in &pool.capacities {
+            for class in classes_of(world, pool, capacity) {
                 for topology in &topologies {
-                    let total = figure.total.unwrap_or(figure.bytes);
+                    let total = capacity.total.unwrap_or(capacity.bytes);
                     objects.push(FlatCapacity {
                         metadata: Metadata::stored("csisc", objects.len(), Some("default")),
                         storage_class_name: class.to_owned(),
                         node_topology: Some(topology.clone()),
                         capacity: Some(total.to_string()),
-                        maximum_volume_size: figure.total.map(|_| figure.bytes.to_string()),
+                        maximum_volume_size: capacity.total.map(|_| capacity.bytes.to_string()),
                     });
                 }
             }
@@ -31,23 +31,23 @@ pub(super) fn publish(world: &World) -> Result<Vec<FlatCapacity>, Unsayable> {
     Ok(objects)
 }
 
-fn topologies(pool: &Pool) -> Result<Vec<LabelTopology>, Unsayable> {
-    match selector(&pool.reach) {
+fn topologies(pool: &Pool) -> Result<Vec<LabelTopology>, Inexpressible> {
+    match selector(&pool.node_access) {
         None => Ok(vec![LabelTopology::default()]),
         Some(selector) => of_terms(&selector),
     }
 }
 
 /// One label selector per term, because label selectors have no OR.
-fn of_terms(selector: &NodeSelector) -> Result<Vec<LabelTopology>, Unsayable> {
+fn of_terms(selector: &NodeSelector) -> Result<Vec<LabelTopology>, Inexpressible> {
     selector.node_selector_terms.iter().map(of_term).collect()
 }
 
-fn of_term(term: &Term) -> Result<LabelTopology, Unsayable> {
+fn of_term(term: &Term) -> Result<LabelTopology, Inexpressible> {
     let mut topology = LabelTopology::default();
     for expression in &term.match_expressions {
         if ORDERING.contains(&expression.operator.as_str()) {
-            return Err(Unsayable::Ordering);
+            return Err(Inexpressible::Ordering);
         }
         match expression.values.as_slice() {
             // `matchLabels`, as publishers write it, unless the key is already used.

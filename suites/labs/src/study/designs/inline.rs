@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::documents::Documents;
+use super::rules::DesignRules;
 use crate::study::result::{Bound, Finding};
 
 /// The context key with the size.
@@ -24,27 +24,27 @@ struct InlineVolume {
 }
 
 /// The findings.
-pub(super) fn findings(documents: &Documents) -> [Finding; 4] {
+pub(super) fn findings(rules: &DesignRules) -> [Finding; 4] {
     [
         Finding::none(
             "ALT-23",
-            "volumes with fsSize unset, 0 and 1Gi that do not come back as they were, or as one another",
-            not_kept(),
+            "volumes with fsSize unset, 0 and 1Gi that are changed or confused by encoding and decoding",
+            changed_by_round_trip(),
         ),
         Finding::none(
             "ALT-24",
-            "wrong sizes that a driver is told, with and without pod information",
-            wrongly_told(documents),
+            "wrong sizes passed to a driver, with and without pod information",
+            wrong_contexts(rules),
         ),
         Finding::none(
             "ALT-25",
-            "volumes that a strict driver without pod information refuses for a key that is new to it",
-            refused_by_strict(documents),
+            "volumes that a strict driver without pod information rejects because of an unknown key",
+            rejected_by_strict(rules),
         ),
         Finding::count(
             "ALT-26",
-            "right answers of a driver to neither size, either of them, and both",
-            answered_rightly(documents),
+            "correct responses of a driver to no size, either size, and both sizes",
+            correct_responses(rules),
             Bound::Exactly(4.0),
         ),
     ]
@@ -57,26 +57,26 @@ fn volume(size: Option<&str>) -> InlineVolume {
     }
 }
 
-fn not_kept() -> usize {
+fn changed_by_round_trip() -> usize {
     let volumes = [None, Some("0"), Some("1Gi")].map(volume);
     let read = |volume: &InlineVolume| serde_json::from_value::<InlineVolume>(json!(volume)).ok();
-    let kept = volumes
+    let unchanged = volumes
         .iter()
         .filter(|volume| read(volume).as_ref() == Some(volume));
     let same = volumes.windows(2).filter(|pair| read(&pair[0]) == read(&pair[1]));
-    volumes.len() - kept.count() + same.count()
+    volumes.len() - unchanged.count() + same.count()
 }
 
 /// The context that kubelet passes to the driver.
-fn publish_context(documents: &Documents, pod_info: bool, volume: &InlineVolume) -> BTreeMap<String, String> {
+fn publish_context(rules: &DesignRules, pod_info: bool, volume: &InlineVolume) -> BTreeMap<String, String> {
     let mut context = volume.volume_attributes.clone();
-    if pod_info || !documents.size_needs_pod_info {
+    if pod_info || !rules.size_needs_pod_info {
         context.insert(SIZE.to_owned(), volume.fs_size.clone().unwrap_or_default());
     }
     context
 }
 
-fn wrongly_told(documents: &Documents) -> usize {
+fn wrong_contexts(rules: &DesignRules) -> usize {
     let cases = [
         (false, None, None),
         (false, Some("1Gi"), None),
@@ -84,32 +84,32 @@ fn wrongly_told(documents: &Documents) -> usize {
         (true, Some("1Gi"), Some("1Gi")),
     ];
     let is_wrong = |(pod_info, size, wanted): &&(bool, Option<&str>, Option<&str>)| {
-        let context = publish_context(documents, *pod_info, &volume(*size));
+        let context = publish_context(rules, *pod_info, &volume(*size));
         context.get(SIZE).map(String::as_str) != *wanted
     };
     cases.iter().filter(is_wrong).count()
 }
 
 /// An existing driver that rejects unknown keys.
-fn refused_by_strict(documents: &Documents) -> usize {
+fn rejected_by_strict(rules: &DesignRules) -> usize {
     let volumes = [volume(None), volume(Some("1Gi"))];
-    let contexts = volumes.map(|volume| publish_context(documents, false, &volume));
-    let is_refused = |context: &&BTreeMap<String, String>| context.keys().any(|key| key != OWN);
-    contexts.iter().filter(is_refused).count()
+    let contexts = volumes.map(|volume| publish_context(rules, false, &volume));
+    let is_rejected = |context: &&BTreeMap<String, String>| context.keys().any(|key| key != OWN);
+    contexts.iter().filter(is_rejected).count()
 }
 
 /// A driver with its own size attribute: accepts one of both, and rejects both together.
-fn size(documents: &Documents, context: &BTreeMap<String, String>) -> Result<Option<String>, String> {
+fn size(rules: &DesignRules, context: &BTreeMap<String, String>) -> Result<Option<String>, String> {
     let given = |key: &str| context.get(key).filter(|size| !size.is_empty()).cloned();
     match (given(SIZE), given(OWN)) {
-        (Some(_), Some(_)) if documents.two_sizes_are_refused => {
+        (Some(_), Some(_)) if rules.two_sizes_are_rejected => {
             Err(format!("{SIZE} and {OWN} are both set; leave one out"))
         }
         (standard, own) => Ok(standard.or(own)),
     }
 }
 
-fn answered_rightly(documents: &Documents) -> usize {
+fn correct_responses(rules: &DesignRules) -> usize {
     let cases = [
         (None, None, Ok(None)),
         (Some("1Gi"), None, Ok(Some("1Gi"))),
@@ -120,7 +120,7 @@ fn answered_rightly(documents: &Documents) -> usize {
         let mut volume = volume(*standard);
         let own = own.map(|own| (OWN.to_owned(), own.to_owned()));
         volume.volume_attributes.extend(own);
-        let answer = size(documents, &publish_context(documents, true, &volume));
+        let answer = size(rules, &publish_context(rules, true, &volume));
         answer.as_ref().map(Option::as_deref).map_err(|_| ()) == *wanted
     };
     cases.iter().filter(is_right).count()

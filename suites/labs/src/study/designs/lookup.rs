@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::documents::{Documents, Expiry, Fallback};
 use super::model::{
-    ByClass, EPHEMERAL, EarlyCapacity, FALLBACK, FlatCapacity, LabelTopology, PoolOf2019, moment,
+    ByClass, EPHEMERAL, EarlyCapacity, FALLBACK, FlatCapacity, LabelTopology, PoolOf2019, timestamp,
 };
+use super::rules::{DesignRules, Expiry, Fallback};
 use super::selector::{NodeSelector, Term};
 use super::shape::Objects;
-use super::world::{Class, Node, Of, Question, World};
+use super::world::{Class, Node, VolumeKind, VolumeRequest, World};
 
 /// A capacity from an object.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Entry {
     /// Entries of the same pool or object have the same group.
     group: usize,
     driver: String,
-    of: Of,
+    of: VolumeKind,
     access: Access,
     bytes: Option<u64>,
     until: Option<String>,
@@ -26,65 +26,69 @@ pub(super) struct Entry {
 #[derive(Clone, Debug)]
 enum Access {
     All,
-    Nobody,
+    NoNodes,
     Names(Vec<String>),
     Terms(NodeSelector),
 }
 
 /// The nodes that the objects accept for the volume. Uses nodes, classes and drivers of the cluster, but not its true storage.
-pub(super) fn reached<'w>(
-    documents: &Documents,
+pub(super) fn feasible_nodes<'w>(
+    rules: &DesignRules,
     world: &'w World,
     entries: &[Entry],
-    question: &Question,
+    volume_request: &VolumeRequest,
 ) -> BTreeSet<&'w str> {
-    let chosen = chosen(documents, world, entries, question);
+    let chosen = applicable_entries(rules, world, entries, volume_request);
     let unchecked =
-        !tracks(documents, world, question) || (question.class.is_none() && !documents.inline_is_checked);
+        !tracks(rules, world, volume_request) || (volume_request.class.is_none() && !rules.inline_is_checked);
     let admits = |node: &&Node| unchecked || chosen.iter().any(|entry| entry.access.admits(node));
     let nodes = world.nodes.iter().filter(admits);
     nodes.map(|node| node.name.as_str()).collect()
 }
 
-fn tracks(documents: &Documents, world: &World, question: &Question) -> bool {
-    let found = world.drivers.iter().find(|it| it.name == question.driver);
-    found.is_some_and(|driver| driver.tracks.unwrap_or(documents.unset_tracks))
+fn tracks(rules: &DesignRules, world: &World, volume_request: &VolumeRequest) -> bool {
+    let found = world.drivers.iter().find(|it| it.name == volume_request.driver);
+    found.is_some_and(|driver| driver.tracks.unwrap_or(rules.unset_means_tracked))
 }
 
 /// The entry of each group that applies to the volume, if it has enough capacity.
-fn chosen<'e>(
-    documents: &Documents,
+fn applicable_entries<'e>(
+    rules: &DesignRules,
     world: &World,
     entries: &'e [Entry],
-    question: &Question,
+    volume_request: &VolumeRequest,
 ) -> Vec<&'e Entry> {
-    let now = moment(world.now);
-    let is_valid = |entry: &Entry| match (&entry.until, documents.expiry) {
-        (Some(until), Expiry::FromThen) => now < *until,
-        (Some(until), Expiry::AfterThen) => now <= *until,
+    let now = timestamp(world.now);
+    let is_valid = |entry: &Entry| match (&entry.until, rules.expiry) {
+        (Some(until), Expiry::AtExpiryTime) => now < *until,
+        (Some(until), Expiry::AfterExpiryTime) => now <= *until,
         _ => true,
     };
     let mut groups: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
-        let of_driver = !documents.driver_must_match || entry.driver == question.driver;
+        let of_driver = !rules.driver_must_match || entry.driver == volume_request.driver;
         if of_driver && is_valid(entry) {
             groups.entry(entry.group).or_default().push(entry);
         }
     }
-    let has_room = |entry: &&Entry| entry.bytes.is_some_and(|bytes| bytes >= question.bytes);
+    let has_room = |entry: &&Entry| entry.bytes.is_some_and(|bytes| bytes >= volume_request.bytes);
     let groups = groups.values();
     groups
-        .filter_map(|group| of_group(documents, group, question))
+        .filter_map(|group| of_group(rules, group, volume_request))
         .filter(has_room)
         .collect()
 }
 
-fn of_group<'e>(documents: &Documents, group: &[&'e Entry], question: &Question) -> Option<&'e Entry> {
-    let of = |of: &Of| group.iter().copied().find(|entry| entry.of == *of);
-    let own = of(&question.of());
-    let serves = question.class.is_some() || documents.fallback_serves_inline;
-    let others = of(&Of::Others).filter(|_| serves);
-    match documents.fallback {
+fn of_group<'e>(
+    rules: &DesignRules,
+    group: &[&'e Entry],
+    volume_request: &VolumeRequest,
+) -> Option<&'e Entry> {
+    let of = |of: &VolumeKind| group.iter().copied().find(|entry| entry.of == *of);
+    let own = of(&volume_request.of());
+    let serves = volume_request.class.is_some() || rules.fallback_serves_inline;
+    let others = of(&VolumeKind::Others).filter(|_| serves);
+    match rules.fallback {
         Fallback::WithoutEntry => own.or(others),
         Fallback::Never => own,
         Fallback::First => others.or(own),
@@ -92,7 +96,7 @@ fn of_group<'e>(documents: &Documents, group: &[&'e Entry], question: &Question)
 }
 
 /// The entries of the objects.
-pub(super) fn entries(documents: &Documents, objects: &Objects, classes: &[Class]) -> Vec<Entry> {
+pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class]) -> Vec<Entry> {
     match objects {
         Objects::DriverStatus(drivers) => {
             let pools = drivers.iter().flat_map(|driver| {
@@ -100,18 +104,18 @@ pub(super) fn entries(documents: &Documents, objects: &Objects, classes: &[Class
                 pools.map(|pool| (&driver.metadata.name, pool))
             });
             let pools = pools.map(|(driver, pool)| {
-                let access = pool_access(documents, pool.node_topology.as_ref(), pool.node_list.as_ref());
+                let access = pool_access(rules, pool.node_topology.as_ref(), pool.node_list.as_ref());
                 (driver.as_str(), access, pool.classes.as_slice())
             });
             of_pools(pools)
         }
-        Objects::PoolOf2019(pools) => of_pools(counting(documents, pools).into_iter().map(|pool| {
+        Objects::PoolOf2019(pools) => of_pools(newest_pools(rules, pools).into_iter().map(|pool| {
             let spec = &pool.spec;
-            let access = pool_access(documents, spec.node_topology.as_ref(), spec.node_list.as_ref());
+            let access = pool_access(rules, spec.node_topology.as_ref(), spec.node_list.as_ref());
             (spec.driver_name.as_str(), access, pool.status.classes.as_slice())
         })),
         Objects::StoragePool(pools) => of_pools(pools.iter().map(|pool| {
-            let access = pool_access(documents, pool.status.node_topology.as_ref(), None);
+            let access = pool_access(rules, pool.status.node_topology.as_ref(), None);
             (
                 pool.spec.driver_name.as_str(),
                 access,
@@ -122,12 +126,12 @@ pub(super) fn entries(documents: &Documents, objects: &Objects, classes: &[Class
             let entry = |(group, object): (usize, &EarlyCapacity)| Entry {
                 group,
                 driver: object.spec.driver_name.clone(),
-                of: Of::class(&object.spec.storage_class_name),
+                of: VolumeKind::class(&object.spec.storage_class_name),
                 access: object
                     .spec
                     .node_topology
                     .clone()
-                    .map_or(Access::Nobody, Access::Terms),
+                    .map_or(Access::NoNodes, Access::Terms),
                 bytes: number(object.status.available_capacity.as_ref()),
                 until: None,
             };
@@ -140,8 +144,11 @@ pub(super) fn entries(documents: &Documents, objects: &Objects, classes: &[Class
                 Some(Entry {
                     group,
                     driver: class.driver.clone(),
-                    of: Of::class(&class.name),
-                    access: object.node_topology.as_ref().map_or(Access::Nobody, label_access),
+                    of: VolumeKind::class(&class.name),
+                    access: object
+                        .node_topology
+                        .as_ref()
+                        .map_or(Access::NoNodes, label_access),
                     bytes: number(limit),
                     until: None,
                 })
@@ -152,18 +159,18 @@ pub(super) fn entries(documents: &Documents, objects: &Objects, classes: &[Class
 }
 
 /// Removes older pools with the same spec.
-fn counting<'p>(documents: &Documents, pools: &'p [PoolOf2019]) -> Vec<&'p PoolOf2019> {
-    let mut counting: Vec<&PoolOf2019> = Vec::new();
+fn newest_pools<'p>(rules: &DesignRules, pools: &'p [PoolOf2019]) -> Vec<&'p PoolOf2019> {
+    let mut newest_pools: Vec<&PoolOf2019> = Vec::new();
     for pool in pools {
-        let same = counting.iter_mut().find(|other| other.spec == pool.spec);
+        let same = newest_pools.iter_mut().find(|other| other.spec == pool.spec);
         let made = |pool: &PoolOf2019| pool.metadata.creation_timestamp.clone();
         match same {
-            None => counting.push(pool),
-            Some(other) if (made(pool) > made(other)) == documents.newest_counts => *other = pool,
+            None => newest_pools.push(pool),
+            Some(other) if (made(pool) > made(other)) == rules.newest_applies => *other = pool,
             Some(_) => {}
         }
     }
-    counting
+    newest_pools
 }
 
 fn of_pools<'p>(pools: impl Iterator<Item = (&'p str, Access, &'p [ByClass])>) -> Vec<Entry> {
@@ -183,11 +190,11 @@ fn of_pools<'p>(pools: impl Iterator<Item = (&'p str, Access, &'p [ByClass])>) -
     entries
 }
 
-fn of_name(name: &str) -> Of {
+fn of_name(name: &str) -> VolumeKind {
     match name {
-        FALLBACK => Of::Others,
-        EPHEMERAL => Of::Inline,
-        class => Of::class(class),
+        FALLBACK => VolumeKind::Others,
+        EPHEMERAL => VolumeKind::Inline,
+        class => VolumeKind::class(class),
     }
 }
 
@@ -195,16 +202,12 @@ fn number(text: Option<&String>) -> Option<u64> {
     text.and_then(|text| text.parse().ok())
 }
 
-fn pool_access(
-    documents: &Documents,
-    topology: Option<&NodeSelector>,
-    names: Option<&Vec<String>>,
-) -> Access {
+fn pool_access(rules: &DesignRules, topology: Option<&NodeSelector>, names: Option<&Vec<String>>) -> Access {
     match (topology, names) {
         (Some(selector), _) => Access::Terms(selector.clone()),
         (None, Some(names)) => Access::Names(names.clone()),
-        (None, None) if documents.pool_without_nodes_is_for_all => Access::All,
-        (None, None) => Access::Nobody,
+        (None, None) if rules.pool_without_nodes_is_for_all => Access::All,
+        (None, None) => Access::NoNodes,
     }
 }
 
@@ -229,7 +232,7 @@ impl Access {
     fn admits(&self, node: &Node) -> bool {
         match self {
             Self::All => true,
-            Self::Nobody => false,
+            Self::NoNodes => false,
             Self::Names(names) => names.contains(&node.name),
             Self::Terms(selector) => selector.matches(&node.labels),
         }

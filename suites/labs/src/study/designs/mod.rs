@@ -4,14 +4,14 @@
 //! world       a cluster and its storage, without objects       draw, examples   input clusters
 //! model       the objects of each design                       shape, flat      conversion to objects
 //! lookup      a scheduler that evaluates the objects           filter           the real filter, for the flat design
-//! documents   the rules of the designs, one field each
+//! rules       the rules of the designs, one field each
 //! ```
 //!
 //! The other modules are experiments that yield findings.
 
 mod agreement;
 mod conflicts;
-pub mod documents;
+mod conversion;
 mod draw;
 mod entries;
 mod examples;
@@ -23,46 +23,46 @@ mod lookup;
 mod model;
 mod publisher;
 mod publishing;
+pub mod rules;
 mod scores;
 mod selector;
 mod server;
 mod shape;
 mod size;
 mod stored;
-mod words;
 mod world;
 
-pub use documents::Documents;
+pub use rules::DesignRules;
 
 use crate::study::result::{Setup, Study};
 
 /// The designs as in the KEP.
 pub fn run(setup: Setup) -> Study {
-    study(&Documents::default(), setup)
+    study(&DesignRules::default(), setup)
 }
 
 /// The designs with these rules.
-pub fn study(documents: &Documents, setup: Setup) -> Study {
+pub fn study(rules: &DesignRules, setup: Setup) -> Study {
     let mut study = Study::new(
         "designs",
         "The designs that were weighed: what each can say, what it costs, and whether it decides the same",
         setup,
     );
-    let (table, findings) = agreement::study(documents, setup);
+    let (table, findings) = agreement::study(rules, setup);
     study.tables.push(table);
     study.findings.extend(findings);
-    study.findings.extend(entries::findings(documents));
-    study.findings.extend(stored::findings(documents));
-    let (table, findings) = conflicts::study(documents);
+    study.findings.extend(entries::findings(rules));
+    study.findings.extend(stored::findings(rules));
+    let (table, findings) = conflicts::study(rules);
     study.tables.push(table);
     study.findings.extend(findings);
-    study.findings.extend(publishing::findings(documents));
-    study.findings.extend(inline::findings(documents));
+    study.findings.extend(publishing::findings(rules));
+    study.findings.extend(inline::findings(rules));
     let costs = size::study(setup);
     study.tables.extend(costs.tables);
     study.plots.extend(costs.plots);
     study.findings.extend(costs.findings);
-    study.findings.extend(scores::findings(documents, setup));
+    study.findings.extend(scores::findings(rules, setup));
     let (table, findings) = extender::study(setup);
     study.tables.push(table);
     study.findings.extend(findings);

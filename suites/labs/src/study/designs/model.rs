@@ -179,7 +179,7 @@ impl Metadata {
             namespace: namespace.map(str::to_owned),
             uid,
             resource_version: format!("{:07}", 1_000_000 + number % 1_000_000),
-            creation_timestamp: moment(0),
+            creation_timestamp: timestamp(0),
         }
     }
 
@@ -193,7 +193,7 @@ impl Metadata {
 }
 
 /// A time of day in API format, which sorts chronologically.
-pub(super) fn moment(seconds: u32) -> String {
+pub(super) fn timestamp(seconds: u32) -> String {
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
     format!("2019-11-13T{hours:02}:{minutes:02}:{:02}Z", seconds % 60)
 }

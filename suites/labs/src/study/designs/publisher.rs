@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use capacity_types::Labels;
 
-use super::documents::Documents;
 use super::model::{ByClass, CsiDriver, EPHEMERAL, FALLBACK, NamedPool};
+use super::rules::DesignRules;
 use super::selector::{Expression, NodeSelector, Term};
 use super::server;
 use super::world::Node;
@@ -52,7 +52,7 @@ pub(super) type Answer<'a> = dyn Fn(Option<&Node>, &Request) -> u64 + 'a;
 
 /// Each publisher calls GetCapacity and writes, once.
 pub(super) fn publish(
-    documents: &Documents,
+    rules: &DesignRules,
     mode: Mode<'_>,
     nodes: &[Node],
     classes: &[&str],
@@ -64,14 +64,14 @@ pub(super) fn publish(
     };
     match mode {
         Mode::InlineOnly => nodes.iter().for_each(|node| {
-            let request = inline_request(documents, node);
+            let request = inline_request(rules, node);
             let bytes = answer(Some(node), &request);
             let mut pool = of_node(node);
             pool.classes.push(entry(EPHEMERAL, bytes));
             published.requests.push(request);
-            server::patch(documents, &mut published.driver, &[pool]);
+            server::patch(rules, &mut published.driver, &[pool]);
         }),
-        Mode::Central(central) => published.central(documents, central, nodes, classes, answer),
+        Mode::Central(central) => published.central(rules, central, nodes, classes, answer),
     }
     published
 }
@@ -79,7 +79,7 @@ pub(super) fn publish(
 impl Published {
     fn central(
         &mut self,
-        documents: &Documents,
+        rules: &DesignRules,
         central: Central<'_>,
         nodes: &[Node],
         classes: &[&str],
@@ -87,10 +87,10 @@ impl Published {
     ) {
         let prefix = match central.prefix {
             Some(prefix) => prefix,
-            None if documents.prefix_is_needed => return,
+            None if rules.prefix_is_required => return,
             None => "",
         };
-        for (segment, node) in segments(documents, prefix, nodes) {
+        for (segment, node) in segments(rules, prefix, nodes) {
             let mut pool = match central.is_local {
                 true => of_node(node),
                 false => of_segment(&segment),
@@ -121,8 +121,8 @@ fn entries<'c>(central: Central<'_>, classes: &[&'c str]) -> Vec<(&'c str, Optio
     entries
 }
 
-fn inline_request(documents: &Documents, node: &Node) -> Request {
-    match documents.inline_request_is_empty {
+fn inline_request(rules: &DesignRules, node: &Node) -> Request {
+    match rules.inline_request_is_empty {
         true => Request::default(),
         false => Request {
             topology: Some(node.labels.clone()),
@@ -132,12 +132,12 @@ fn inline_request(documents: &Documents, node: &Node) -> Request {
 }
 
 /// Distinct combinations of labels with the prefix, each with one of its nodes. A node without such a label has no segment.
-fn segments<'n>(documents: &Documents, prefix: &str, nodes: &'n [Node]) -> Vec<(Labels, &'n Node)> {
+fn segments<'n>(rules: &DesignRules, prefix: &str, nodes: &'n [Node]) -> Vec<(Labels, &'n Node)> {
     let mut all: Vec<(Labels, &Node)> = Vec::new();
     for node in nodes {
         let labels = node.labels.iter().filter(|(key, _)| key.starts_with(prefix));
         let segment: Labels = labels.map(|(key, value)| (key.clone(), value.clone())).collect();
-        let is_known = documents.segments_are_distinct && all.iter().any(|(known, _)| *known == segment);
+        let is_known = rules.segments_are_distinct && all.iter().any(|(known, _)| *known == segment);
         if !segment.is_empty() && !is_known {
             all.push((segment, node));
         }
@@ -183,9 +183,9 @@ fn entry(name: &str, bytes: u64) -> ByClass {
 /// Events in a cluster, to which the publisher may react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
-    NodeCame,
-    ClassCame,
-    VolumeMade,
+    NodeAdded,
+    ClassAdded,
+    VolumeCreated,
     VolumeDeleted,
     /// The storage changed without any action in Kubernetes.
     StorageChanged,
@@ -194,20 +194,20 @@ pub(super) enum Event {
 
 impl Event {
     pub(super) const ALL: [Self; 6] = [
-        Self::NodeCame,
-        Self::ClassCame,
-        Self::VolumeMade,
+        Self::NodeAdded,
+        Self::ClassAdded,
+        Self::VolumeCreated,
         Self::VolumeDeleted,
         Self::StorageChanged,
         Self::TimePassed,
     ];
 
     /// Whether the publisher calls GetCapacity after the event.
-    pub(super) fn is_followed(self, documents: &Documents) -> bool {
+    pub(super) fn triggers_calls(self, rules: &DesignRules) -> bool {
         match self {
-            Self::NodeCame | Self::ClassCame => true,
-            Self::VolumeMade | Self::VolumeDeleted | Self::TimePassed => {
-                documents.volumes_and_time_are_followed
+            Self::NodeAdded | Self::ClassAdded => true,
+            Self::VolumeCreated | Self::VolumeDeleted | Self::TimePassed => {
+                rules.volumes_and_time_trigger_calls
             }
             Self::StorageChanged => false,
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::documents::Documents;
 use super::lookup;
 use super::model::{CsiDriver, EPHEMERAL, Metadata};
 use super::publisher::{Central, Event, Mode, Published, Request, counted, publish};
+use super::rules::DesignRules;
 use super::shape::Objects;
-use super::world::{Class, Driver, Node, Question, World};
+use super::world::{Class, Driver, Node, VolumeRequest, World};
 use crate::study::result::{Bound, Finding};
 
 const DRIVER: &str = "example.com";
@@ -26,11 +26,11 @@ const CENTRAL: Central<'static> = Central {
 };
 
 /// The findings.
-pub(super) fn findings(documents: &Documents) -> Vec<Finding> {
-    let mut findings = per_node(documents);
-    findings.extend(segments(documents));
-    findings.extend(hints(documents));
-    findings.push(triggers(documents));
+pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
+    let mut findings = per_node(rules);
+    findings.extend(segments(rules));
+    findings.extend(hints(rules));
+    findings.push(triggers(rules));
     findings
 }
 
@@ -59,18 +59,18 @@ fn world() -> World {
     }
 }
 
-fn by(documents: &Documents, mode: Mode<'_>, world: &World, free: u64) -> Published {
+fn by(rules: &DesignRules, mode: Mode<'_>, world: &World, free: u64) -> Published {
     let classes: Vec<&str> = world.classes.iter().map(|class| class.name.as_str()).collect();
-    publish(documents, mode, &world.nodes, &classes, &|_, _| free)
+    publish(rules, mode, &world.nodes, &classes, &|_, _| free)
 }
 
 fn entries_of(driver: &CsiDriver) -> usize {
     driver.status.storage.iter().map(|pool| pool.classes.len()).sum()
 }
 
-fn per_node(documents: &Documents) -> Vec<Finding> {
+fn per_node(rules: &DesignRules) -> Vec<Finding> {
     let world = world();
-    let published = by(documents, Mode::InlineOnly, &world, FREE);
+    let published = by(rules, Mode::InlineOnly, &world, FREE);
     let pools = &published.driver.status.storage;
     let own = pools
         .iter()
@@ -79,13 +79,13 @@ fn per_node(documents: &Documents) -> Vec<Finding> {
     vec![
         Finding::count(
             "ALT-14",
-            "pools that name one node, of five publishers that share a status",
+            "pools with exactly one node, of five publishers that share a status",
             own.count(),
             Bound::Exactly(world.nodes.len() as f64),
         ),
         Finding::none(
             "ALT-15",
-            "requests of theirs that are not empty",
+            "requests of these publishers that are not empty",
             published
                 .requests
                 .iter()
@@ -95,7 +95,7 @@ fn per_node(documents: &Documents) -> Vec<Finding> {
     ]
 }
 
-fn segments(documents: &Documents) -> Vec<Finding> {
+fn segments(rules: &DesignRules) -> Vec<Finding> {
     let world = world();
     let without = Central {
         prefix: None,
@@ -105,7 +105,7 @@ fn segments(documents: &Documents) -> Vec<Finding> {
         ephemeral: true,
         ..CENTRAL
     };
-    let published = |central| by(documents, Mode::Central(central), &world, FREE);
+    let published = |central| by(rules, Mode::Central(central), &world, FREE);
     let (none, plain, more) = (published(without), published(CENTRAL), published(ephemeral));
     let distinct: BTreeSet<_> = plain.requests.iter().map(|request| &request.topology).collect();
     let foreign = |request: &&Request| {
@@ -133,7 +133,7 @@ fn segments(documents: &Documents) -> Vec<Finding> {
         ),
         Finding::none(
             "ALT-18",
-            "requests that are repeated, or with a label of somebody else",
+            "requests that are repeated, or that have a label of another driver",
             counted(&plain.requests)
                 .values()
                 .filter(|times| **times > 1)
@@ -143,7 +143,7 @@ fn segments(documents: &Documents) -> Vec<Finding> {
         ),
         Finding::count(
             "ALT-19",
-            "entries for inline volumes where they are asked for",
+            "entries for inline volumes if the setting for them is on",
             inline.count(),
             Bound::Exactly(plain.driver.status.storage.len().max(1) as f64),
         ),
@@ -151,28 +151,28 @@ fn segments(documents: &Documents) -> Vec<Finding> {
 }
 
 /// Number of decisions on claims of every class that differ between two statuses.
-fn differences(documents: &Documents, world: &World, left: &CsiDriver, right: &CsiDriver) -> usize {
+fn differences(rules: &DesignRules, world: &World, left: &CsiDriver, right: &CsiDriver) -> usize {
     let named = |driver: &CsiDriver| {
         let driver = CsiDriver {
             metadata: Metadata::named(DRIVER),
             ..driver.clone()
         };
-        lookup::entries(documents, &Objects::DriverStatus(vec![driver]), &world.classes)
+        lookup::entries(rules, &Objects::DriverStatus(vec![driver]), &world.classes)
     };
     let (left, right) = (named(left), named(right));
     let sizes = [FREE - 1, FREE, FREE + 1];
-    let questions = world
+    let volume_requests = world
         .classes
         .iter()
-        .flat_map(|class| sizes.map(|bytes| Question::new(DRIVER, Some(&class.name), bytes)));
-    let differs = |question: &Question| {
-        let reached = |entries| lookup::reached(documents, world, entries, question);
-        reached(&left) != reached(&right)
+        .flat_map(|class| sizes.map(|bytes| VolumeRequest::new(DRIVER, Some(&class.name), bytes)));
+    let differs = |volume_request: &VolumeRequest| {
+        let feasible_nodes = |entries| lookup::feasible_nodes(rules, world, entries, volume_request);
+        feasible_nodes(&left) != feasible_nodes(&right)
     };
-    questions.filter(differs).count()
+    volume_requests.filter(differs).count()
 }
 
-fn hints(documents: &Documents) -> Vec<Finding> {
+fn hints(rules: &DesignRules) -> Vec<Finding> {
     // With local storage each node is a segment.
     let mut world = world();
     world.nodes.pop();
@@ -185,67 +185,71 @@ fn hints(documents: &Documents) -> Vec<Finding> {
             ignores_parameters,
             ..CENTRAL
         };
-        by(documents, Mode::Central(central), &world, FREE)
+        by(rules, Mode::Central(central), &world, FREE)
     };
     let plain = published(false, false);
     let (local, alike) = (published(true, false), published(false, true));
-    let differ = |other: &Published| differences(documents, &world, &plain.driver, &other.driver);
+    let differ = |other: &Published| differences(rules, &world, &plain.driver, &other.driver);
     let changed = [&local, &alike]
         .into_iter()
         .filter(|other| other.driver.status != plain.driver.status);
     vec![
         Finding::count(
             "ALT-20",
-            "hints that change what is written, of two",
+            "settings, of two, that change the published objects",
             changed.count(),
             Bound::Exactly(2.0),
         ),
         Finding::none(
             "ALT-20",
-            "decisions that they change",
+            "decisions that these settings change",
             differ(&local) + differ(&alike),
         ),
         Finding::new(
             "ALT-39",
-            "entries, and requests, for three classes in the place of one for all",
+            "ratio of entries and requests: for three classes, to one entry for all",
             (entries_of(&plain.driver) + plain.requests.len()) as f64
                 / (entries_of(&alike.driver) + alike.requests.len()) as f64,
             Bound::Exactly(CLASSES.len() as f64),
         ),
-        Finding::none("ALT-39", "decisions by the one entry that differ", differ(&alike)),
+        Finding::none(
+            "ALT-39",
+            "decisions that differ with one entry for all classes",
+            differ(&alike),
+        ),
     ]
 }
 
 /// Compares published and true capacity after each event.
-fn triggers(documents: &Documents) -> Finding {
+fn triggers(rules: &DesignRules) -> Finding {
     let mut world = world();
     let mut free = FREE;
     let mode = Mode::Central(CENTRAL);
-    let mut published = by(documents, mode, &world, free);
+    let mut published = by(rules, mode, &world, free);
     let mut wrong = 0;
     for event in Event::ALL {
         match event {
-            Event::NodeCame => world.nodes.push(Node::new("n6", &[(ZONE, "z"), (RACK, "r3")])),
-            Event::ClassCame => world.classes.push(Class {
+            Event::NodeAdded => world.nodes.push(Node::new("n6", &[(ZONE, "z"), (RACK, "r3")])),
+            Event::ClassAdded => world.classes.push(Class {
                 name: "new".to_owned(),
                 driver: DRIVER.to_owned(),
             }),
-            Event::VolumeMade => free -= 1,
+            Event::VolumeCreated => free -= 1,
             Event::VolumeDeleted => free += 1,
             Event::StorageChanged => free += 5,
             Event::TimePassed => {}
         }
-        if event.is_followed(documents) {
-            published = by(documents, mode, &world, free);
+        if event.triggers_calls(rules) {
+            published = by(rules, mode, &world, free);
         }
-        let now = by(documents, mode, &world, free);
+        let now = by(rules, mode, &world, free);
         let is_stale = published.driver.status != now.driver.status;
         // A change without an event is found by the next poll only.
         wrong += usize::from(is_stale != (event == Event::StorageChanged));
     }
     Finding::none(
         "ALT-21",
-        "events after which figures are stale, or not stale where only polling finds it",
+        "events with an unexpected result: stale capacity, or current capacity after a change that only polling detects",
         wrong,
     )
 }

@@ -8,7 +8,7 @@ use capacity_scheduler::score;
 use capacity_scheduler::shape::Shape;
 use capacity_types::NodeTopology;
 
-use super::documents::Documents;
+use super::rules::DesignRules;
 use crate::study::cluster;
 use crate::study::dice::Dice;
 use crate::study::result::{Bound, Finding, Setup, Size};
@@ -19,7 +19,7 @@ const CLAIM: u64 = 10;
 
 /// What a node provides for a pod with two claims.
 #[derive(Clone, Copy, Debug)]
-struct Offer {
+struct NodeStorage {
     /// Size of the existing volume for one claim, in bytes.
     volume: u64,
     /// Free capacity for the other claim, in bytes.
@@ -27,7 +27,7 @@ struct Offer {
 }
 
 /// Pairs of nodes with volume size and free capacity swapped.
-pub(super) fn findings(documents: &Documents, setup: Setup) -> [Finding; 2] {
+pub(super) fn findings(rules: &DesignRules, setup: Setup) -> [Finding; 2] {
     let pairs = match setup.size {
         Size::Small => 100,
         Size::Full => 10_000,
@@ -37,19 +37,19 @@ pub(super) fn findings(documents: &Documents, setup: Setup) -> [Finding; 2] {
     for _ in 0..pairs {
         let (less, more) = (20 + dice.below(30), 60 + dice.below(400));
         let (left, right) = (
-            Offer {
+            NodeStorage {
                 volume: more,
                 free: less,
             },
-            Offer {
+            NodeStorage {
                 volume: less,
                 free: more,
             },
         );
         summed += usize::from(weighted_sum(left) == weighted_sum(right));
-        let of = |offer: Offer| match documents.scores_are_not_summed {
-            true => score(&plan(Some(offer.volume), Some(offer.free))),
-            false => weighted_sum(offer),
+        let of = |node: NodeStorage| match rules.scores_are_not_summed {
+            true => score(&plan(Some(node.volume), Some(node.free))),
+            false => weighted_sum(node),
         };
         chosen += usize::from(of(left) == of(right));
     }
@@ -57,25 +57,25 @@ pub(super) fn findings(documents: &Documents, setup: Setup) -> [Finding; 2] {
         Finding::new(
             "ALT-37",
             format!(
-                "share of {pairs} pairs of nodes with opposite offers to which the weighted sum gives the same score"
+                "share of {pairs} pairs of nodes with swapped volume size and free capacity that get the same weighted sum"
             ),
             summed as f64 / f64::from(pairs),
             Bound::AtLeast(0.9),
         ),
         Finding::none(
             "ALT-37",
-            "such pairs to which the scheduler gives the same score",
+            "such pairs that get the same score from the scheduler",
             chosen,
         ),
     ]
 }
 
 /// The sum of both scores, weighted by volume size and free capacity.
-fn weighted_sum(offer: Offer) -> i64 {
-    let (volume, free) = (offer.volume as f64, offer.free as f64);
+fn weighted_sum(node: NodeStorage) -> i64 {
+    let (volume, free) = (node.volume as f64, node.free as f64);
     let weight = volume / (volume + free);
-    let by_volume = score(&plan(Some(offer.volume), None)) as f64;
-    let by_room = score(&plan(None, Some(offer.free))) as f64;
+    let by_volume = score(&plan(Some(node.volume), None)) as f64;
+    let by_room = score(&plan(None, Some(node.free))) as f64;
     (weight * by_volume + (1.0 - weight) * by_room).round() as i64
 }
 

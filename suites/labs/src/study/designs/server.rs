@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::documents::Documents;
 use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019};
+use super::rules::DesignRules;
 
 /// Editions of the KEP, which name the node list differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Edition {
 }
 
 /// Decodes a CSIDriver strictly, with the field names of an edition.
-pub(super) fn decode(documents: &Documents, edition: Edition, mut value: Value) -> Result<CsiDriver, String> {
+pub(super) fn decode(rules: &DesignRules, edition: Edition, mut value: Value) -> Result<CsiDriver, String> {
     for pool in value["status"]["storage"].as_array_mut().into_iter().flatten() {
         let Some(fields) = pool.as_object_mut() else {
             continue;
@@ -40,25 +40,25 @@ pub(super) fn decode(documents: &Documents, edition: Edition, mut value: Value) 
         }
     }
     let driver: CsiDriver = serde_json::from_value(value).map_err(|error| error.to_string())?;
-    validate(documents, &driver).map(|()| driver)
+    validate(rules, &driver).map(|()| driver)
 }
 
 /// Validation beyond the types.
-pub(super) fn validate(documents: &Documents, driver: &CsiDriver) -> Result<(), String> {
+pub(super) fn validate(rules: &DesignRules, driver: &CsiDriver) -> Result<(), String> {
     let pools = &driver.status.storage;
-    for (place, pool) in pools.iter().enumerate() {
+    for (index, pool) in pools.iter().enumerate() {
         let name = &pool.name;
-        if pools[..place].iter().any(|other| other.name == *name) {
+        if pools[..index].iter().any(|other| other.name == *name) {
             return Err(format!("duplicate pool {name}"));
         }
-        if documents.both_are_refused && pool.node_topology.is_some() && pool.node_list.is_some() {
+        if rules.both_are_rejected && pool.node_topology.is_some() && pool.node_list.is_some() {
             return Err(format!(
                 "pool {name} has a topology and a list of nodes; leave one out"
             ));
         }
         let names = pool.node_list.as_deref().unwrap_or_default();
-        let twice = |(place, name): (usize, &String)| names[..place].contains(name);
-        if documents.nodes_are_a_set && names.iter().enumerate().any(twice) {
+        let twice = |(index, name): (usize, &String)| names[..index].contains(name);
+        if rules.nodes_are_a_set && names.iter().enumerate().any(twice) {
             return Err(format!("pool {name} lists a node twice"));
         }
     }
@@ -66,8 +66,8 @@ pub(super) fn validate(documents: &Documents, driver: &CsiDriver) -> Result<(), 
 }
 
 /// Drops the fields of the feature gate `CSIStorageCapacity` if it is off.
-pub(super) fn gated(documents: &Documents, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
-    if !is_on && documents.gate_drops_fields {
+pub(super) fn gated(rules: &DesignRules, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
+    if !is_on && rules.gate_drops_fields {
         driver.spec.capacity_tracking = None;
         driver.status = Default::default();
     }
@@ -75,8 +75,8 @@ pub(super) fn gated(documents: &Documents, is_on: bool, mut driver: CsiDriver) -
 }
 
 /// Merges pools by name, and within a pool by class.
-pub(super) fn patch(documents: &Documents, driver: &mut CsiDriver, pools: &[NamedPool]) {
-    if !documents.lists_are_merged {
+pub(super) fn patch(rules: &DesignRules, driver: &mut CsiDriver, pools: &[NamedPool]) {
+    if !rules.lists_are_merged {
         driver.status.storage = pools.to_vec();
         return;
     }
@@ -105,11 +105,11 @@ fn put_class(classes: &mut Vec<ByClass>, class: &ByClass) {
 
 /// Updates a pool of the 2019 design, whose spec is immutable.
 pub(super) fn update(
-    documents: &Documents,
+    rules: &DesignRules,
     old: &PoolOf2019,
     new: &PoolOf2019,
 ) -> Result<PoolOf2019, &'static str> {
-    match documents.spec_is_fixed && old.spec != new.spec {
+    match rules.spec_is_immutable && old.spec != new.spec {
         true => Err("the spec of a CSIStoragePool can't be changed; create another"),
         false => Ok(new.clone()),
     }

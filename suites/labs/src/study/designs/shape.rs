@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
+use super::conversion::{Inexpressible, classes_of, length, selector};
 use super::flat;
 use super::model::{
     ByClass, Classes, CsiDriver, DriverSpec, DriverStatus, EPHEMERAL, EarlyCapacity, EarlySpec, EarlyStatus,
     FALLBACK, FlatCapacity, Metadata, NamedPool, PoolOf2019, PoolSpec, PoolSpecOf2019, PoolStatus,
-    StoragePool, moment,
+    StoragePool, timestamp,
 };
 use super::selector::NodeSelector;
-use super::words::{Unsayable, classes_of, length, selector};
-use super::world::{Figure, HOSTNAME, Of, Pool, Reach, World};
+use super::world::{HOSTNAME, NodeAccess, Pool, PoolCapacity, VolumeKind, World};
 
 /// A design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Shape {
     }
 
     /// The objects of a cluster; fails if the design cannot express it.
-    pub(super) fn publish(self, world: &World) -> Result<Objects, Unsayable> {
+    pub(super) fn publish(self, world: &World) -> Result<Objects, Inexpressible> {
         self.check(world)?;
         let pools = || world.pools.iter().enumerate();
         Ok(match self {
@@ -78,28 +78,31 @@ impl Shape {
         })
     }
 
-    fn check(self, world: &World) -> Result<(), Unsayable> {
-        let mut figures = world.pools.iter().flat_map(|pool| &pool.figures);
-        let unsayable = |figure: &Figure| match figure {
-            Figure { until: Some(_), .. } if self != Self::DriverStatus => Some(Unsayable::Expiry),
-            Figure { total: Some(_), .. } if self != Self::FlatCapacity => Some(Unsayable::TwoFigures),
-            Figure { of: Of::Inline, .. } if !matches!(self, Self::DriverStatus | Self::PoolOf2019) => {
-                Some(Unsayable::Inline)
+    fn check(self, world: &World) -> Result<(), Inexpressible> {
+        let mut capacities = world.pools.iter().flat_map(|pool| &pool.capacities);
+        let inexpressible = |capacity: &PoolCapacity| match capacity {
+            PoolCapacity { until: Some(_), .. } if self != Self::DriverStatus => Some(Inexpressible::Expiry),
+            PoolCapacity { total: Some(_), .. } if self != Self::FlatCapacity => {
+                Some(Inexpressible::TwoCapacityFields)
             }
+            PoolCapacity {
+                of: VolumeKind::Inline,
+                ..
+            } if !matches!(self, Self::DriverStatus | Self::PoolOf2019) => Some(Inexpressible::Inline),
             _ => None,
         };
-        let unsayable = figures.find_map(unsayable);
+        let inexpressible = capacities.find_map(inexpressible);
         // In that design only the spec distinguishes pools.
-        let are_twins = self == Self::PoolOf2019 && has_twins(&world.pools);
-        match unsayable.or(are_twins.then_some(Unsayable::Twins)) {
-            Some(unsayable) => Err(unsayable),
+        let are_duplicates = self == Self::PoolOf2019 && has_duplicates(&world.pools);
+        match inexpressible.or(are_duplicates.then_some(Inexpressible::Duplicates)) {
+            Some(inexpressible) => Err(inexpressible),
             None => Ok(()),
         }
     }
 }
 
-fn has_twins(pools: &[Pool]) -> bool {
-    let specs = pools.iter().map(|pool| (&pool.driver, &pool.reach));
+fn has_duplicates(pools: &[Pool]) -> bool {
+    let specs = pools.iter().map(|pool| (&pool.driver, &pool.node_access));
     specs.collect::<HashSet<_>>().len() < pools.len()
 }
 
@@ -122,12 +125,12 @@ fn lengths<T: Serialize>(objects: &[T]) -> Vec<usize> {
 
 fn driver_status(world: &World) -> Vec<CsiDriver> {
     let pool = |pool: &Pool| {
-        let (node_topology, node_list) = split(&pool.reach);
+        let (node_topology, node_list) = split(&pool.node_access);
         NamedPool {
             name: pool.name.clone(),
             node_topology,
             node_list,
-            classes: pool.figures.iter().map(by_name).collect(),
+            classes: pool.capacities.iter().map(by_name).collect(),
         }
     };
     let drivers = world.drivers.iter().map(|driver| {
@@ -147,7 +150,7 @@ fn driver_status(world: &World) -> Vec<CsiDriver> {
 }
 
 fn pool_of_2019(number: usize, pool: &Pool) -> PoolOf2019 {
-    let (node_topology, node_list) = split(&pool.reach);
+    let (node_topology, node_list) = split(&pool.node_access);
     PoolOf2019 {
         metadata: Metadata::stored("sp", number, None),
         spec: PoolSpecOf2019 {
@@ -156,16 +159,16 @@ fn pool_of_2019(number: usize, pool: &Pool) -> PoolOf2019 {
             node_list,
         },
         status: Classes {
-            classes: pool.figures.iter().map(by_name).collect(),
+            classes: pool.capacities.iter().map(by_name).collect(),
         },
     }
 }
 
 fn storage_pool(number: usize, pool: &Pool, world: &World) -> StoragePool {
-    let figures = pool.figures.iter();
-    let classes = figures.flat_map(|figure| {
-        let classes = classes_of(world, pool, figure).into_iter();
-        classes.map(|class| by_class(class, figure))
+    let capacities = pool.capacities.iter();
+    let classes = capacities.flat_map(|capacity| {
+        let classes = classes_of(world, pool, capacity).into_iter();
+        classes.map(|class| by_class(class, capacity))
     });
     StoragePool {
         metadata: Metadata::stored("sp", number, None),
@@ -173,7 +176,7 @@ fn storage_pool(number: usize, pool: &Pool, world: &World) -> StoragePool {
             driver_name: pool.driver.clone(),
         },
         status: PoolStatus {
-            node_topology: selector(&pool.reach),
+            node_topology: selector(&pool.node_access),
             classes: classes.collect(),
         },
     }
@@ -182,8 +185,8 @@ fn storage_pool(number: usize, pool: &Pool, world: &World) -> StoragePool {
 fn early(world: &World) -> Vec<EarlyCapacity> {
     let mut objects = Vec::new();
     for pool in &world.pools {
-        for figure in &pool.figures {
-            for class in classes_of(world, pool, figure) {
+        for capacity in &pool.capacities {
+            for class in classes_of(world, pool, capacity) {
                 let number = objects.len();
                 objects.push(EarlyCapacity {
                     metadata: Metadata::stored("csisc", number, Some("default")),
@@ -191,10 +194,10 @@ fn early(world: &World) -> Vec<EarlyCapacity> {
                         driver_name: pool.driver.clone(),
                         storage_class_name: class.to_owned(),
                         // An empty topology means no node here, so all nodes are listed.
-                        node_topology: selector(&pool.reach).or_else(all_nodes),
+                        node_topology: selector(&pool.node_access).or_else(all_nodes),
                     },
                     status: EarlyStatus {
-                        available_capacity: Some(figure.bytes.to_string()),
+                        available_capacity: Some(capacity.bytes.to_string()),
                     },
                 });
             }
@@ -207,28 +210,28 @@ fn all_nodes() -> Option<NodeSelector> {
     Some(NodeSelector::of(HOSTNAME, "Exists", &[]))
 }
 
-fn by_name(figure: &Figure) -> ByClass {
-    let name = match &figure.of {
-        Of::Class(name) => name,
-        Of::Inline => EPHEMERAL,
-        Of::Others => FALLBACK,
+fn by_name(capacity: &PoolCapacity) -> ByClass {
+    let name = match &capacity.of {
+        VolumeKind::Class(name) => name,
+        VolumeKind::Inline => EPHEMERAL,
+        VolumeKind::Others => FALLBACK,
     };
-    by_class(name, figure)
+    by_class(name, capacity)
 }
 
-fn by_class(name: &str, figure: &Figure) -> ByClass {
+fn by_class(name: &str, capacity: &PoolCapacity) -> ByClass {
     ByClass {
         storage_class_name: name.to_owned(),
-        capacity: Some(figure.bytes.to_string()),
-        expiry_time: figure.until.map(moment),
+        capacity: Some(capacity.bytes.to_string()),
+        expiry_time: capacity.until.map(timestamp),
     }
 }
 
 /// Either a topology or a node list, never both.
-fn split(reach: &Reach) -> (Option<NodeSelector>, Option<Vec<String>>) {
-    match reach {
-        Reach::Cluster => (None, None),
-        Reach::Nodes(names) => (None, Some(names.iter().cloned().collect())),
-        Reach::Terms(selector) => (Some(selector.clone()), None),
+fn split(node_access: &NodeAccess) -> (Option<NodeSelector>, Option<Vec<String>>) {
+    match node_access {
+        NodeAccess::Cluster => (None, None),
+        NodeAccess::Nodes(names) => (None, Some(names.iter().cloned().collect())),
+        NodeAccess::Terms(selector) => (Some(selector.clone()), None),
     }
 }

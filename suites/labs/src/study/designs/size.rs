@@ -1,9 +1,9 @@
 //! Cost of each design by number of nodes and classes: objects, bytes, writes, watch events, and reads for one node.
 
+use super::conversion::length;
 use super::model::{CsiDriver, Metadata};
 use super::shape::{Objects, Shape};
-use super::words::length;
-use super::world::{Class, Driver, Figure, Node, Of, Pool, Reach, World};
+use super::world::{Class, Driver, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, World};
 use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Table};
 
 const DRIVER: &str = "disk.example.com";
@@ -57,7 +57,7 @@ pub(super) fn study(setup: Setup) -> Costs {
             plot(
                 &rows,
                 classes,
-                "bytes that each watcher is sent for one changed node",
+                "watch bytes per client for one changed node",
                 |cost| cost.watched,
             ),
             plot(&rows, classes, "bytes of all objects", |cost| cost.all),
@@ -69,11 +69,11 @@ pub(super) fn study(setup: Setup) -> Costs {
 fn world(nodes: usize, classes: usize) -> World {
     let names = (0..nodes).map(|number| format!("node-{number:04}"));
     let class = |number: usize| format!("class-{number:02}");
-    let figure = |number| Figure::new(Of::class(&class(number)), 256_000_000_000);
+    let capacity = |number| PoolCapacity::new(VolumeKind::class(&class(number)), 256_000_000_000);
     let pool = |name: String| Pool {
         driver: DRIVER.to_owned(),
-        reach: Reach::node(&name),
-        figures: (0..classes).map(figure).collect(),
+        node_access: NodeAccess::node(&name),
+        capacities: (0..classes).map(capacity).collect(),
         name,
     };
     World {
@@ -125,10 +125,10 @@ fn table(rows: &[(Shape, Cost)]) -> Table {
         "bytes in all",
         "writes for a node",
         "watch bytes for a node",
-        "bytes read to know a node",
+        "bytes read for a node",
     ];
     let mut table = Table::new(
-        "Local storage in each design; one node changes all its figures",
+        "Local storage in each design; one node changes all its capacities",
         &columns,
     );
     for (shape, cost) in rows {
@@ -200,45 +200,45 @@ fn of_growth(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -> Vec<
         ),
         Finding::new(
             "SCALE-05",
-            format!("flat objects for each pool, with {most} classes"),
+            format!("flat objects per pool, with {most} classes"),
             at(flat, many, most, |cost| cost.objects) / at(pool, many, most, |cost| cost.objects),
             Bound::Exactly(most as f64),
         ),
         Finding::new(
             "SCALE-05",
-            "bytes of all flat objects for each byte of all pools",
+            "ratio of the size of all flat objects to that of all pools",
             at(flat, many, most, |cost| cost.all) / at(pool, many, most, |cost| cost.all),
             Bound::Above(1.0),
         ),
         Finding::new(
             "SCALE-06",
             format!(
-                "growth of what is read to know one node of flat objects, from {few} to {many} nodes, as a share of the growth of nodes"
+                "growth of the bytes of flat objects read for one node, from {few} to {many} nodes, as a share of the growth of nodes"
             ),
             grown(flat, |cost| cost.read) / more,
             Bound::AtLeast(0.99),
         ),
         Finding::new(
             "ALT-34",
-            "objects that are read to find those of one node, for each that it has",
+            "ratio of objects read for one node to objects of that node",
             at(flat, many, most, |cost| cost.objects) / most as f64,
             Bound::Exactly(many as f64),
         ),
         Finding::new(
             "ALT-36",
-            format!("watch bytes of the status for each of flat objects, when one of {many} nodes changes"),
+            format!("ratio of watch bytes when one of {many} nodes changes: status, to flat objects"),
             at(status, many, most, |cost| cost.watched) / at(flat, many, most, |cost| cost.watched),
             Bound::AtLeast(more / 2.0),
         ),
         Finding::new(
             "ALT-36",
-            "writes of the status for each of flat objects, when one node changes",
+            "ratio of writes when one node changes: status, to flat objects",
             at(status, many, most, |cost| cost.writes) / at(flat, many, most, |cost| cost.writes),
             Bound::AtMost(1.0 / most as f64),
         ),
         Finding::count(
             "ALT-16",
-            "nodes, with ten classes, at which the status is more than etcd takes in one request",
+            "number of nodes, with ten classes, from which on the status exceeds etcd's request size limit",
             nodes_for(REQUEST_MAX, 10),
             Bound::AtMost(5_000.0),
         ),
@@ -268,7 +268,7 @@ fn of_driver() -> Finding {
     let status = drivers.iter().map(length).sum::<usize>() - before;
     Finding::new(
         "SCALE-13",
-        "bytes by which a CSIDriver grows for 100 nodes in its status, for each byte of a boolean",
+        "ratio of the size of a CSIDriver status for 100 nodes to that of a boolean field",
         status as f64 / boolean as f64,
         Bound::AtLeast(100.0),
     )

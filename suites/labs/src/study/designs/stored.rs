@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::documents::Documents;
 use super::examples;
 use super::lookup;
 use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019, StoragePool};
+use super::rules::DesignRules;
 use super::server::{self, Edition};
 use super::shape::{Objects, Shape};
 use crate::study::result::{Bound, Finding};
@@ -22,11 +22,11 @@ status:
 ";
 
 /// The findings.
-pub(super) fn findings(documents: &Documents) -> Vec<Finding> {
-    let mut findings = Vec::from(lists(documents));
-    findings.extend(words(documents));
-    findings.extend(objects(documents));
-    findings.extend(gate(documents));
+pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
+    let mut findings = Vec::from(lists(rules));
+    findings.extend(field_names(rules));
+    findings.extend(objects(rules));
+    findings.extend(gate(rules));
     findings
 }
 
@@ -52,10 +52,10 @@ fn pool(name: &str, classes: &[(&str, &str)]) -> NamedPool {
     }
 }
 
-fn lists(documents: &Documents) -> [Finding; 3] {
+fn lists(rules: &DesignRules) -> [Finding; 3] {
     let stored = driver();
     let text = serde_json::to_value(&stored).unwrap_or_default();
-    let read = server::decode(documents, Edition::Of2019, text);
+    let read = server::decode(rules, Edition::Of2019, text);
     let mut twice = stored.clone();
     twice.status.storage.push(stored.status.storage[0].clone());
     let mut patched = stored.clone();
@@ -64,7 +64,7 @@ fn lists(documents: &Documents) -> [Finding; 3] {
         pool("node-1", &[("fast", "3")]),
         pool("node-1", &[("fast", "4")]),
     ] {
-        server::patch(documents, &mut patched, &[pool]);
+        server::patch(rules, &mut patched, &[pool]);
     }
     let classes = patched
         .status
@@ -75,7 +75,7 @@ fn lists(documents: &Documents) -> [Finding; 3] {
     [
         Finding::count(
             "ALT-02",
-            "pools that come back as they were written",
+            "pools that are unchanged by encoding and decoding",
             read.map_or(0, |read| {
                 read.status
                     .storage
@@ -88,11 +88,11 @@ fn lists(documents: &Documents) -> [Finding; 3] {
         Finding::none(
             "ALT-02",
             "statuses with two pools of one name that are accepted",
-            usize::from(server::validate(documents, &twice).is_ok()),
+            usize::from(server::validate(rules, &twice).is_ok()),
         ),
         Finding::count(
             "ALT-04",
-            "classes of a pool after patches of two beside the one that it had",
+            "classes of a pool with one class after patches with two others",
             classes,
             Bound::Exactly(3.0),
         ),
@@ -100,11 +100,11 @@ fn lists(documents: &Documents) -> [Finding; 3] {
 }
 
 /// Pools with the field name of an edition: the first must be accepted, the others rejected.
-fn words(documents: &Documents) -> [Finding; 2] {
+fn field_names(rules: &DesignRules) -> [Finding; 2] {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {
         let driver = json!({"metadata": {"name": "d"}, "spec": {}, "status": {"storage": [pool]}});
-        usize::from(server::decode(documents, edition, driver).is_ok())
+        usize::from(server::decode(rules, edition, driver).is_ok())
     };
     let (mut right, mut both, mut wrong) = (0, 0, 0);
     for (edition, other) in [
@@ -128,14 +128,14 @@ fn words(documents: &Documents) -> [Finding; 2] {
         ),
         Finding::count(
             "ALT-06",
-            "lists of nodes, in two editions, less those accepted under the other edition's name or with a node that stands twice",
+            "accepted lists of nodes in two editions, minus those accepted with the other edition's field name or with a duplicate node",
             right - wrong.min(right),
             Bound::Exactly(2.0),
         ),
     ]
 }
 
-fn objects(documents: &Documents) -> Vec<Finding> {
+fn objects(rules: &DesignRules) -> Vec<Finding> {
     let world = examples::local();
     let (Ok(Objects::PoolOf2019(pools)), Ok(Objects::StoragePool(later))) = (
         Shape::PoolOf2019.publish(&world),
@@ -148,7 +148,7 @@ fn objects(documents: &Documents) -> Vec<Finding> {
     moved.spec.node_list = Some(vec!["node-9".to_owned()]);
     let mut changed = old.clone();
     changed.status.classes[0].capacity = Some("1".to_owned());
-    let accepted = |new: &PoolOf2019| usize::from(server::update(documents, old, new).is_ok());
+    let accepted = |new: &PoolOf2019| usize::from(server::update(rules, old, new).is_ok());
     let namespaced = |pool: &StoragePool| {
         let metadata = Metadata {
             namespace: Some("default".to_owned()),
@@ -157,7 +157,7 @@ fn objects(documents: &Documents) -> Vec<Finding> {
         server::create_for_cluster(&metadata).is_ok()
     };
     let read: Result<PoolOf2019, _> = serde_saphyr::from_str(MALFORMED);
-    let told = read.err().is_some_and(|error| {
+    let is_reported = read.err().is_some_and(|error| {
         let error = error.to_string();
         error.contains("duplicate") && error.contains("status")
     });
@@ -174,31 +174,31 @@ fn objects(documents: &Documents) -> Vec<Finding> {
         ),
         Finding::count(
             "ALT-41",
-            "readers that name the field which stands twice in a malformed pool",
-            usize::from(told),
+            "parsers that report the duplicate field of a malformed pool",
+            usize::from(is_reported),
             Bound::Exactly(1.0),
         ),
         Finding::none(
             "ALT-13",
             "entries that are left once the CSIDriver is deleted",
-            left_after_deletion(documents),
+            left_after_deletion(rules),
         ),
     ]
 }
 
-fn left_after_deletion(documents: &Documents) -> usize {
+fn left_after_deletion(rules: &DesignRules) -> usize {
     let world = examples::local();
     let mut drivers = vec![driver()];
-    if documents.status_goes_with_driver {
+    if rules.status_is_deleted_with_driver {
         drivers.clear();
     }
-    lookup::entries(documents, &Objects::DriverStatus(drivers), &world.classes).len()
+    lookup::entries(rules, &Objects::DriverStatus(drivers), &world.classes).len()
 }
 
-fn gate(documents: &Documents) -> [Finding; 2] {
+fn gate(rules: &DesignRules) -> [Finding; 2] {
     let fields = |is_on: bool| {
-        let kept = server::gated(documents, is_on, driver());
-        usize::from(kept.spec.capacity_tracking.is_some()) + usize::from(!kept.status.storage.is_empty())
+        let stored = server::gated(rules, is_on, driver());
+        usize::from(stored.spec.capacity_tracking.is_some()) + usize::from(!stored.status.storage.is_empty())
     };
     [
         Finding::none(

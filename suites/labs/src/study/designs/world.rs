@@ -1,6 +1,6 @@
 //! A cluster and the true storage of its drivers, independent of any design.
 //!
-//! [`World::reached`] computes the nodes that can hold a volume, from this alone; all designs are compared with it.
+//! [`World::feasible_nodes`] computes the nodes that can hold a volume, from this alone; all designs are compared with it.
 
 use std::collections::BTreeSet;
 
@@ -48,13 +48,13 @@ pub(super) struct Class {
 pub(super) struct Pool {
     pub(super) name: String,
     pub(super) driver: String,
-    pub(super) reach: Reach,
-    pub(super) figures: Vec<Figure>,
+    pub(super) node_access: NodeAccess,
+    pub(super) capacities: Vec<PoolCapacity>,
 }
 
 /// The nodes with access to a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Reach {
+pub(super) enum NodeAccess {
     Cluster,
     Nodes(BTreeSet<String>),
     Terms(NodeSelector),
@@ -62,8 +62,8 @@ pub(super) enum Reach {
 
 /// The capacity of a pool for some volumes.
 #[derive(Clone, Debug)]
-pub(super) struct Figure {
-    pub(super) of: Of,
+pub(super) struct PoolCapacity {
+    pub(super) of: VolumeKind,
     /// Maximum volume size.
     pub(super) bytes: u64,
     /// Total free capacity, if the driver reports both.
@@ -74,7 +74,7 @@ pub(super) struct Figure {
 
 /// The volumes that a capacity applies to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Of {
+pub(super) enum VolumeKind {
     Class(String),
     /// Inline volumes, which have no class.
     Inline,
@@ -84,7 +84,7 @@ pub(super) enum Of {
 
 /// A volume to provision.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
+pub(super) struct VolumeRequest {
     pub(super) driver: String,
     /// `None` for an inline volume.
     pub(super) class: Option<String>,
@@ -104,7 +104,7 @@ impl Node {
     }
 }
 
-impl Reach {
+impl NodeAccess {
     /// One node, by its name.
     pub(super) fn node(name: &str) -> Self {
         Self::Nodes([name.to_owned()].into())
@@ -124,8 +124,8 @@ impl Reach {
     }
 }
 
-impl Figure {
-    pub(super) fn new(of: Of, bytes: u64) -> Self {
+impl PoolCapacity {
+    pub(super) fn new(of: VolumeKind, bytes: u64) -> Self {
         Self {
             of,
             bytes,
@@ -135,13 +135,13 @@ impl Figure {
     }
 }
 
-impl Of {
+impl VolumeKind {
     pub(super) fn class(name: &str) -> Self {
         Self::Class(name.to_owned())
     }
 }
 
-impl Question {
+impl VolumeRequest {
     pub(super) fn new(driver: &str, class: Option<&str>, bytes: u64) -> Self {
         Self {
             driver: driver.to_owned(),
@@ -151,8 +151,8 @@ impl Question {
     }
 
     /// The most specific kind of capacity that applies to this volume.
-    pub(super) fn of(&self) -> Of {
-        self.class.clone().map_or(Of::Inline, Of::Class)
+    pub(super) fn of(&self) -> VolumeKind {
+        self.class.clone().map_or(VolumeKind::Inline, VolumeKind::Class)
     }
 }
 
@@ -163,21 +163,29 @@ impl World {
     }
 
     /// The nodes on which the volume can be provisioned, as far as known.
-    pub(super) fn reached(&self, question: &Question) -> BTreeSet<&str> {
+    pub(super) fn feasible_nodes(&self, volume_request: &VolumeRequest) -> BTreeSet<&str> {
         let is_meant = |node: &&Node| {
-            let mut pools = self.pools.iter().filter(|pool| pool.driver == question.driver);
-            pools.any(|pool| self.has_room(pool, question) && pool.reach.admits(node))
+            let mut pools = self
+                .pools
+                .iter()
+                .filter(|pool| pool.driver == volume_request.driver);
+            pools.any(|pool| self.has_room(pool, volume_request) && pool.node_access.admits(node))
         };
-        let tracked = self.tracks(&question.driver);
+        let tracked = self.tracks(&volume_request.driver);
         let nodes = self.nodes.iter().filter(|node| !tracked || is_meant(node));
         nodes.map(|node| node.name.as_str()).collect()
     }
 
-    fn has_room(&self, pool: &Pool, question: &Question) -> bool {
-        let valid = |figure: &&Figure| figure.until.is_none_or(|until| self.now < until);
-        let of = |of: &Of| pool.figures.iter().filter(valid).find(|figure| figure.of == *of);
-        of(&question.of())
-            .or_else(|| of(&Of::Others))
-            .is_some_and(|figure| figure.bytes >= question.bytes)
+    fn has_room(&self, pool: &Pool, volume_request: &VolumeRequest) -> bool {
+        let valid = |capacity: &&PoolCapacity| capacity.until.is_none_or(|until| self.now < until);
+        let of = |of: &VolumeKind| {
+            pool.capacities
+                .iter()
+                .filter(valid)
+                .find(|capacity| capacity.of == *of)
+        };
+        of(&volume_request.of())
+            .or_else(|| of(&VolumeKind::Others))
+            .is_some_and(|capacity| capacity.bytes >= volume_request.bytes)
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn findings(rules: &Rules, pods: usize, dice: &mut Dice) -> [Finding;
         Finding::none(
             "LIM-17",
             format!(
-                "pods of {pods} with an existing volume that go elsewhere when room for their other claim changes"
+                "pods, of {pods}, with an existing volume that get another node if the free capacity for their other claim changes"
             ),
             moved,
         ),
@@ -59,14 +59,14 @@ fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], dice: &mut D
         snapshot.classes.put(cluster::class(class, DRIVER));
         snapshot.claims.put(cluster::claim(class, class, 10));
     }
-    for (place, name) in NODES.into_iter().enumerate() {
+    for (index, name) in NODES.into_iter().enumerate() {
         let label: Labels = [("node".to_owned(), name.to_owned())].into();
         let topology = cluster::labelled(&label);
-        let object = cluster::capacity(name, "dynamic", topology, Some(free[place]));
+        let object = cluster::capacity(name, "dynamic", topology, Some(free[index]));
         snapshot.capacities.put(Arc::new(object));
         snapshot.nodes.put(cluster::node(name, label));
         if let Some(volumes) = volumes {
-            snapshot.volumes.put(volume(name, volumes[place]));
+            snapshot.volumes.put(volume(name, volumes[index]));
         }
     }
     let claims: &[&str] = match volumes {

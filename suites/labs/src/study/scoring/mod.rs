@@ -83,7 +83,7 @@ struct Outcome<'p> {
 pub fn study(policies: &Policies, setup: Setup) -> Study {
     let mut study = Study::new(
         "scoring",
-        "The same claims with and without scoring: what still finds a place, how even nodes are, and what can grow",
+        "The same claims with and without scoring: how many are scheduled, how even nodes are, and which can grow",
         setup,
     );
     let named = [
@@ -226,41 +226,41 @@ fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
     vec![
         Finding::new(
             "SCORE-29",
-            "deviation of equal nodes' shares with preference for room, for each of none, when the cluster is half full",
+            "ratio of the deviation of equal nodes' utilisation in a half-full cluster: with preference for room, to no scoring",
             deviation("room") / deviation("no scoring"),
             Bound::AtMost(0.9),
         ),
         Finding::new(
             "SCORE-22",
-            "volumes that can double then with preference for room, for each with the tightest fit",
+            "ratio of volumes that can double at that time: with preference for room, to the tightest fit",
             can_grow("room") / can_grow("tight fit"),
             Bound::Above(1.0),
         ),
         Finding::new(
             "SCORE-22",
-            "volumes that can double then with preference for room, for each without scoring",
+            "ratio of volumes that can double at that time: with preference for room, to no scoring",
             can_grow("room") / can_grow("no scoring"),
             Bound::AtLeast(0.9),
         ),
         Finding::new(
             "SCORE-23",
-            "equal nodes in use with the tightest fit, for each with preference for room, when a quarter is taken",
+            "ratio of equal nodes in use at a quarter of the utilisation: with the tightest fit, to preference for room",
             nodes("tight fit") / nodes("room"),
             Bound::AtMost(0.8),
         ),
         Finding::none(
             "SCORE-20",
-            "claims that were refused by any policy while a node had room",
+            "claims that were not scheduled with some policy although a node had enough capacity",
             all(|filled| filled.refused_with_room),
         ),
         Finding::none(
             "SCORE-28",
-            "claims for which any policy leaves other nodes than no scoring does",
+            "claims for which some policy changes the set of feasible nodes",
             all(|filled| filled.other_nodes),
         ),
         Finding::count(
             "SCORE-28",
-            "claims that were looked at for it",
+            "claims compared for this",
             all(|filled| filled.compared),
             Bound::Above(0.0),
         ),

@@ -6,26 +6,26 @@ use std::fmt;
 use serde::Serialize;
 
 use super::selector::NodeSelector;
-use super::world::{Class, Figure, HOSTNAME, Of, Pool, Reach, World};
+use super::world::{Class, HOSTNAME, NodeAccess, Pool, PoolCapacity, VolumeKind, World};
 
 /// What a design cannot express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unsayable {
+pub(super) enum Inexpressible {
     Inline,
     Expiry,
-    TwoFigures,
+    TwoCapacityFields,
     Ordering,
-    Twins,
+    Duplicates,
 }
 
-impl fmt::Display for Unsayable {
+impl fmt::Display for Inexpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Inline => "inline volumes",
-            Self::Expiry => "an end of validity",
-            Self::TwoFigures => "two figures",
-            Self::Ordering => "labels that are compared as numbers",
-            Self::Twins => "two pools for the same nodes",
+            Self::Expiry => "an expiry time",
+            Self::TwoCapacityFields => "both capacity and maximum volume size",
+            Self::Ordering => "numeric comparison of labels",
+            Self::Duplicates => "two pools for the same nodes",
         })
     }
 }
@@ -36,16 +36,16 @@ pub(super) fn length<T: Serialize>(object: &T) -> usize {
 }
 
 /// The classes that a capacity applies to; a fallback entry expands to all classes without an own entry.
-pub(super) fn classes_of<'w>(world: &'w World, pool: &'w Pool, figure: &'w Figure) -> Vec<&'w str> {
+pub(super) fn classes_of<'w>(world: &'w World, pool: &'w Pool, capacity: &'w PoolCapacity) -> Vec<&'w str> {
     let of_driver = |class: &&Class| class.driver == pool.driver;
     let is_named = |class: &Class| {
-        let mut others = pool.figures.iter();
-        others.any(|figure| figure.of == Of::class(&class.name))
+        let mut others = pool.capacities.iter();
+        others.any(|capacity| capacity.of == VolumeKind::class(&class.name))
     };
-    match &figure.of {
-        Of::Class(name) => vec![name],
-        Of::Inline => Vec::new(),
-        Of::Others => {
+    match &capacity.of {
+        VolumeKind::Class(name) => vec![name],
+        VolumeKind::Inline => Vec::new(),
+        VolumeKind::Others => {
             let classes = world.classes.iter().filter(of_driver);
             classes
                 .filter(|class| !is_named(class))
@@ -56,11 +56,11 @@ pub(super) fn classes_of<'w>(world: &'w World, pool: &'w Pool, figure: &'w Figur
 }
 
 /// As a node selector, with host names for listed nodes; `None` for the whole cluster.
-pub(super) fn selector(reach: &Reach) -> Option<NodeSelector> {
-    match reach {
-        Reach::Cluster => None,
-        Reach::Nodes(names) => Some(by_hostname(names)),
-        Reach::Terms(selector) => Some(selector.clone()),
+pub(super) fn selector(node_access: &NodeAccess) -> Option<NodeSelector> {
+    match node_access {
+        NodeAccess::Cluster => None,
+        NodeAccess::Nodes(names) => Some(by_hostname(names)),
+        NodeAccess::Terms(selector) => Some(selector.clone()),
     }
 }
 

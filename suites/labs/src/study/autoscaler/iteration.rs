@@ -16,60 +16,65 @@ const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// Features of the modelled autoscaler that the KEP describes. Tests of this crate disable each once.
 #[derive(Clone, Copy, Debug)]
-pub struct Abilities {
+pub struct AutoscalerFeatures {
     /// Rewrites labels of template nodes.
     pub rewrites: bool,
     /// Applies the labels of the pool's configuration to template nodes.
-    pub takes_pool_labels: bool,
+    pub uses_pool_labels: bool,
     /// Waits until a new node is ready as configured.
-    pub waits: bool,
+    pub waits_for_readiness: bool,
     /// Evaluates volumes with the scheduler's filter.
-    pub asks_filter: bool,
+    pub runs_filter: bool,
     /// Subtracts the volumes of simulated pods from the template node's capacity. The KEP explains why it does not.
     pub counts_volumes: bool,
     /// Removes unneeded nodes.
-    pub shrinks: bool,
+    pub scales_down: bool,
 }
 
-impl Default for Abilities {
+impl Default for AutoscalerFeatures {
     fn default() -> Self {
         Self {
             rewrites: true,
-            takes_pool_labels: true,
-            waits: true,
-            asks_filter: true,
+            uses_pool_labels: true,
+            waits_for_readiness: true,
+            runs_filter: true,
             counts_volumes: false,
-            shrinks: true,
+            scales_down: true,
         }
     }
 }
 
 /// One iteration of an autoscaler.
-pub(super) struct Look<'l> {
+pub(super) struct Iteration<'l> {
     pub(super) world: &'l World,
     pub(super) recipe: &'l Recipe,
-    pub(super) abilities: Abilities,
+    pub(super) features: AutoscalerFeatures,
     pub(super) state: &'l State,
     objects: Vec<Capacity>,
 }
 
-impl<'l> Look<'l> {
-    pub(super) fn new(world: &'l World, recipe: &'l Recipe, abilities: Abilities, state: &'l State) -> Self {
+impl<'l> Iteration<'l> {
+    pub(super) fn new(
+        world: &'l World,
+        recipe: &'l Recipe,
+        features: AutoscalerFeatures,
+        state: &'l State,
+    ) -> Self {
         Self {
             world,
             recipe,
-            abilities,
+            features,
             state,
             objects: state.objects(world, recipe),
         }
     }
 
     /// The labels of the template node of a group: from an existing node, or from the configuration.
-    pub(super) fn imagined(&self, group: usize) -> Labels {
+    pub(super) fn template_labels(&self, group: usize) -> Labels {
         let of_group = self.state.nodes.iter().filter(|node| node.group == group);
         // The oldest node has all its labels.
         let labels = match of_group.min_by_key(|node| node.since) {
-            Some(node) if self.abilities.rewrites => self.recipe.rewritten(&node.labels),
+            Some(node) if self.features.rewrites => self.recipe.rewritten(&node.labels),
             Some(node) => node.labels.clone(),
             None => self.configured(group),
         };
@@ -80,7 +85,7 @@ impl<'l> Look<'l> {
     fn configured(&self, group: usize) -> Labels {
         let group = &self.world.groups[group];
         let mut labels = group.labels.clone();
-        if self.abilities.takes_pool_labels {
+        if self.features.uses_pool_labels {
             labels.extend(self.recipe.of_pool(&group.name).cloned().unwrap_or_default());
         }
         labels
@@ -97,20 +102,20 @@ impl<'l> Look<'l> {
         };
         let own = classes(&node.labels);
         match self.recipe.readiness {
-            _ if !self.abilities.waits => true,
+            _ if !self.features.waits_for_readiness => true,
             Readiness::Kubelet => true,
             Readiness::AnyObject => !own.is_empty(),
-            Readiness::Counterparts => classes(&self.imagined(node.group)).is_subset(&own),
+            Readiness::Counterparts => classes(&self.template_labels(node.group)).is_subset(&own),
         }
     }
 
     /// The group to scale up and the number of nodes: the group that helps most pods.
-    pub(super) fn growth(&self) -> Option<(usize, usize)> {
-        let pods = self.helpless();
+    pub(super) fn scale_up(&self) -> Option<(usize, usize)> {
+        let pods = self.unschedulable_pods();
         let groups = (0..self.world.groups.len()).filter_map(|group| {
             let of_group = self.state.nodes.iter().filter(|node| node.group == group);
-            let room = self.world.groups[group].most - of_group.count();
-            let template = self.imagined(group);
+            let room = self.world.groups[group].max_size - of_group.count();
+            let template = self.template_labels(group);
             let helped = pods.iter().copied().filter(|pod| self.fits(&template, pod));
             let helped: Vec<&Pod> = helped.collect();
             let nodes = self.nodes_for(group, &template, &helped).min(room);
@@ -121,13 +126,13 @@ impl<'l> Look<'l> {
     }
 
     /// Pods that fit no node, including nodes that are not ready yet.
-    fn helpless(&self) -> Vec<&'l Pod> {
+    fn unschedulable_pods(&self) -> Vec<&'l Pod> {
         let unready = self.state.nodes.iter().filter(|node| !self.is_ready(node));
         let slots = |node: &Node| self.world.groups[node.group].slots;
         let mut coming: Vec<(Labels, usize)> = unready
-            .map(|node| (self.imagined(node.group), slots(node)))
+            .map(|node| (self.template_labels(node.group), slots(node)))
             .collect();
-        let mut helpless = Vec::new();
+        let mut unschedulable = Vec::new();
         for number in self.state.waiting(self.world) {
             let pod = &self.world.pods[number];
             let node = coming
@@ -135,28 +140,28 @@ impl<'l> Look<'l> {
                 .find(|(labels, slots)| *slots > 0 && self.fits(labels, pod));
             match node {
                 Some((_, slots)) => *slots -= 1,
-                None => helpless.push(pod),
+                None => unschedulable.push(pod),
             }
         }
-        helpless
+        unschedulable
     }
 
     pub(super) fn fits(&self, labels: &Labels, pod: &Pod) -> bool {
         let node = ("template".to_owned(), labels.clone());
-        !self.abilities.asks_filter || !feasible(self.world, &[node], &self.objects, pod).is_empty()
+        !self.features.runs_filter || !feasible(self.world, &[node], &self.objects, pod).is_empty()
     }
 
     /// Slots are modelled and storage is not, so all pods whose volumes fit the template node separately also fit it together.
     fn nodes_for(&self, group: usize, template: &Labels, pods: &[&Pod]) -> usize {
         let by_slots = pods.len().div_ceil(self.world.groups[group].slots);
-        if !self.abilities.counts_volumes {
+        if !self.features.counts_volumes {
             return by_slots;
         }
         let (mut nodes, mut left) = (0, 0);
         for pod in pods {
             if left < pod.bytes {
                 nodes += 1;
-                left = self.whole(template, pod);
+                left = self.template_capacity(template, pod);
             }
             left = left.saturating_sub(pod.bytes);
         }
@@ -164,7 +169,7 @@ impl<'l> Look<'l> {
     }
 
     /// The capacity of a template node according to the objects.
-    fn whole(&self, template: &Labels, pod: &Pod) -> u64 {
+    fn template_capacity(&self, template: &Labels, pod: &Pod) -> u64 {
         let of_class = self.objects.iter().filter(|it| it.class == pod.class);
         let limits = of_class
             .filter(|it| it.topology.admits(template))

@@ -2,13 +2,13 @@
 
 /// The rules. Tests of this crate disable each once.
 #[derive(Clone, Debug)]
-pub struct Documents {
+pub struct DesignRules {
     /// Tracking is enabled if `capacityTracking` is true; unset means false.
-    pub unset_tracks: bool,
+    pub unset_means_tracked: bool,
     /// A pool without topology and node list applies to the whole cluster.
     pub pool_without_nodes_is_for_all: bool,
     /// A pool with both a topology and a node list is invalid.
-    pub both_are_refused: bool,
+    pub both_are_rejected: bool,
     /// The node list is a set: duplicates are invalid.
     pub nodes_are_a_set: bool,
     /// When a `<fallback>` entry applies.
@@ -20,31 +20,31 @@ pub struct Documents {
     /// When an entry with an `expiryTime` expires.
     pub expiry: Expiry,
     /// Of two pools with the same spec, the newer one applies.
-    pub newest_counts: bool,
+    pub newest_applies: bool,
     /// A pool applies only to the driver that it names.
     pub driver_must_match: bool,
     /// The spec of a pool is immutable.
-    pub spec_is_fixed: bool,
+    pub spec_is_immutable: bool,
     /// Pools of a CSIDriver are merged by name, and classes of a pool by class (strategic merge).
     pub lists_are_merged: bool,
     /// How publishers write.
     pub writes: Write,
     /// Deleting the CSIDriver also deletes its status.
-    pub status_goes_with_driver: bool,
+    pub status_is_deleted_with_driver: bool,
     /// With the feature gate off, the API server drops the new fields.
     pub gate_drops_fields: bool,
     /// A central publisher without a prefix for topology keys publishes nothing.
-    pub prefix_is_needed: bool,
+    pub prefix_is_required: bool,
     /// Nodes with the same labels form a single segment.
     pub segments_are_distinct: bool,
     /// For inline volumes, GetCapacity is called without parameters and topology.
     pub inline_request_is_empty: bool,
     /// A publisher calls GetCapacity after volumes were created or deleted, and periodically.
-    pub volumes_and_time_are_followed: bool,
+    pub volumes_and_time_trigger_calls: bool,
     /// `fsSize` is passed only to drivers that request pod information.
     pub size_needs_pod_info: bool,
     /// `fsSize` together with a driver-specific size is invalid.
-    pub two_sizes_are_refused: bool,
+    pub two_sizes_are_rejected: bool,
     /// On a node with a static binding only static bindings are scored; the scores are not added.
     pub scores_are_not_summed: bool,
     /// In the flat design each node selector term becomes an object.
@@ -66,9 +66,9 @@ pub enum Fallback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
     /// At its `expiryTime`.
-    FromThen,
+    AtExpiryTime,
     /// After it.
-    AfterThen,
+    AfterExpiryTime,
     /// Never.
     Never,
 }
@@ -82,30 +82,30 @@ pub enum Write {
     Put,
 }
 
-impl Default for Documents {
+impl Default for DesignRules {
     fn default() -> Self {
         Self {
-            unset_tracks: false,
+            unset_means_tracked: false,
             pool_without_nodes_is_for_all: true,
-            both_are_refused: true,
+            both_are_rejected: true,
             nodes_are_a_set: true,
             fallback: Fallback::WithoutEntry,
             fallback_serves_inline: true,
             inline_is_checked: true,
-            expiry: Expiry::FromThen,
-            newest_counts: true,
+            expiry: Expiry::AtExpiryTime,
+            newest_applies: true,
             driver_must_match: true,
-            spec_is_fixed: true,
+            spec_is_immutable: true,
             lists_are_merged: true,
             writes: Write::Patch,
-            status_goes_with_driver: true,
+            status_is_deleted_with_driver: true,
             gate_drops_fields: true,
-            prefix_is_needed: true,
+            prefix_is_required: true,
             segments_are_distinct: true,
             inline_request_is_empty: true,
-            volumes_and_time_are_followed: true,
+            volumes_and_time_trigger_calls: true,
             size_needs_pod_info: true,
-            two_sizes_are_refused: true,
+            two_sizes_are_rejected: true,
             scores_are_not_summed: true,
             terms_become_objects: true,
         }
