@@ -31,17 +31,17 @@ const KINDS: [(&str, &str, &str); 15] = [
 ];
 
 /// A server outside of the harness.
-struct Theirs {
+struct ExternalServer {
     _serving: Serving,
     folder: tempfile::TempDir,
 }
 
-impl Theirs {
+impl ExternalServer {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         let serving = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
-        Theirs {
+        ExternalServer {
             _serving: serving,
             folder,
         }
@@ -110,7 +110,7 @@ async fn create(client: &Client, group: &str, kind: &str, plural: &str, object: 
 }
 
 /// Creates objects with the same names as those of the cases.
-async fn settle_in(client: &Client) {
+async fn create_existing_objects(client: &Client) {
     let named = |name: &str| json!({"metadata": {"name": name}});
     create(client, "", "Node", "nodes", named("n1")).await;
     create(client, "", "Node", "nodes", named("n2")).await;
@@ -144,9 +144,9 @@ async fn settle_in(client: &Client) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cases_pass_beside_other_objects_and_leave_none_behind() {
-    let theirs = Theirs::start();
-    let client = theirs.client().await;
-    settle_in(&client).await;
+    let server_under_test = ExternalServer::start();
+    let client = server_under_test.client().await;
+    create_existing_objects(&client).await;
     let before = everything(&client).await;
     let cases = [
         "e2e",
@@ -156,7 +156,7 @@ async fn cases_pass_beside_other_objects_and_leave_none_behind() {
         "story/volumes/sources",
         "fail/publisher/outage",
     ];
-    let (out, _) = theirs.run(0, &cases);
+    let (out, _) = server_under_test.run(0, &cases);
     assert!(out.contains("API server v1.36"), "{out}");
     assert!(!out.contains("skipped"), "{out}");
     assert_eq!(everything(&client).await, before);
@@ -164,11 +164,11 @@ async fn cases_pass_beside_other_objects_and_leave_none_behind() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
-    let theirs = Theirs::start();
-    let client = theirs.client().await;
+    let server_under_test = ExternalServer::start();
+    let client = server_under_test.client().await;
     let before = everything(&client).await;
     let case = "publisher/value/maximum";
-    let (out, _) = theirs.run(1, &["e2e", case, "--defect", "publisher-ignores-maximum"]);
+    let (out, _) = server_under_test.run(1, &["e2e", case, "--defect", "publisher-ignores-maximum"]);
     assert!(
         out.contains("[ ] the object has 10Gi (maximum 4Gi): it has 10Gi  <-- first missing link"),
         "{out}"
@@ -182,21 +182,21 @@ async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
 
 #[test]
 fn cases_that_a_proxy_cannot_support_are_skipped_with_a_reason() {
-    let theirs = Theirs::start();
-    let (out, _) = theirs.run(0, &["list", "gate/api"]);
+    let server_under_test = ExternalServer::start();
+    let (out, _) = server_under_test.run(0, &["list", "gate/api"]);
     assert!(
         out.contains("skip: it requires an API server of release 1.2"),
         "{out}"
     );
-    let (out, _) = theirs.run(4, &["e2e", "gate/api/matrix", "-v"]);
+    let (out, _) = server_under_test.run(4, &["e2e", "gate/api/matrix", "-v"]);
     assert!(out.contains("skip  gate/api/matrix"), "{out}");
 }
 
 #[test]
 fn an_interrupted_run_leaves_no_objects() {
-    let theirs = Theirs::start();
+    let server_under_test = ExternalServer::start();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let client = runtime.block_on(theirs.client());
+    let client = runtime.block_on(server_under_test.client());
     let before = runtime.block_on(everything(&client));
     let mut run = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args([
@@ -206,7 +206,7 @@ fn an_interrupted_run_leaves_no_objects() {
             "scheduler/wake",
             "--apiserver",
         ])
-        .arg(theirs.kubeconfig())
+        .arg(server_under_test.kubeconfig())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -252,20 +252,20 @@ fn invalid_kubeconfigs_and_unreachable_servers_have_different_exit_codes() {
              contexts: [{{name: c, context: {{cluster: a, user: u}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
         )
     };
-    let told = run(2, None);
-    assert!(told.contains("kubeconfig"), "{told}");
-    let told = run(2, Some("clusters: 7\n"));
-    assert!(told.contains("kubeconfig"), "{told}");
+    let printed = run(2, None);
+    assert!(printed.contains("kubeconfig"), "{printed}");
+    let printed = run(2, Some("clusters: 7\n"));
+    assert!(printed.contains("kubeconfig"), "{printed}");
     let program = "exec: {apiVersion: client.authentication.k8s.io/v1, command: login}";
-    let told = run(2, Some(&config("http://127.0.0.1:1", program)));
-    assert!(told.contains("from a program"), "{told}");
+    let printed = run(2, Some(&config("http://127.0.0.1:1", program)));
+    assert!(printed.contains("from a program"), "{printed}");
     // Port 1 is privileged, and no server listens there.
-    let told = run(3, Some(&config("http://127.0.0.1:1", "token: t")));
-    assert!(told.contains("cannot be reached"), "{told}");
-    let theirs = Theirs::start();
-    let good = std::fs::read_to_string(theirs.kubeconfig()).unwrap();
-    let told = run(3, Some(&with_token(&good, "wrong")));
-    assert!(told.contains("rejects the credentials"), "{told}");
+    let printed = run(3, Some(&config("http://127.0.0.1:1", "token: t")));
+    assert!(printed.contains("cannot be reached"), "{printed}");
+    let server_under_test = ExternalServer::start();
+    let good = std::fs::read_to_string(server_under_test.kubeconfig()).unwrap();
+    let printed = run(3, Some(&with_token(&good, "wrong")));
+    assert!(printed.contains("rejects the credentials"), "{printed}");
 }
 
 /// The kubeconfig with another token.
@@ -279,36 +279,36 @@ fn with_token(text: &str, token: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_with_its_own_controllers_is_rejected() {
-    let theirs = Theirs::start();
-    let client = theirs.client().await;
+    let server_under_test = ExternalServer::start();
+    let client = server_under_test.client().await;
     let lease = json!({
         "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
         "spec": {"holderIdentity": "control-plane_1", "leaseDurationSeconds": 3600,
             "renewTime": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000000Z").to_string()},
     });
     create(&client, "coordination.k8s.io", "Lease", "leases", lease).await;
-    let (_, told) = theirs.run(3, &["e2e", "scheduler/filter/limit"]);
+    let (_, printed) = server_under_test.run(3, &["e2e", "scheduler/filter/limit"]);
     assert!(
-        told.contains("kube-controller-manager is active") && told.contains("control-plane_1"),
-        "{told}"
+        printed.contains("kube-controller-manager is active") && printed.contains("control-plane_1"),
+        "{printed}"
     );
 }
 
 #[test]
 fn reports_name_the_server() {
-    let theirs = Theirs::start();
-    let output = theirs.folder.path().join("report");
+    let server_under_test = ExternalServer::start();
+    let output = server_under_test.folder.path().join("report");
     let words = [
         "e2e",
         "scheduler/filter/limit/exactly",
         "--output",
         output.to_str().unwrap(),
     ];
-    theirs.run(0, &words);
+    server_under_test.run(0, &words);
     let record = std::fs::read(output.join("report.json")).unwrap();
     let record: Value = serde_json::from_slice(&record).unwrap();
-    let told = record["settings"]["apiServer"].as_str().unwrap();
-    assert!(told.starts_with("v1.36"), "{record}");
+    let printed = record["settings"]["apiServer"].as_str().unwrap();
+    assert!(printed.starts_with("v1.36"), "{record}");
     let mut words = record["command"].as_array().unwrap().iter();
     assert!(
         words.any(|word| word.as_str().unwrap().starts_with("--apiserver=")),

@@ -34,20 +34,23 @@ fn bench(kubeconfig: &Path, more: &[&str]) -> String {
 
 /// JSON output of a measurement.
 fn measured(part: &[&str]) -> Value {
-    let (told, _) = ended(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
-    serde_json::from_str(&told).unwrap()
+    let (printed, _) = ended(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
+    serde_json::from_str(&printed).unwrap()
 }
 
-fn counts(figures: &[Value]) -> Vec<u64> {
-    figures.iter().map(|it| it["count"].as_u64().unwrap()).collect()
+fn counts(measurements: &[Value]) -> Vec<u64> {
+    measurements
+        .iter()
+        .map(|it| it["count"].as_u64().unwrap())
+        .collect()
 }
 
 /// Checks that the percentiles are ordered and within the elapsed time.
-fn assert_within(figure: &Value) {
-    let value = |name: &str| figure[name].as_f64().unwrap();
+fn assert_within(measurement: &Value) {
+    let value = |name: &str| measurement[name].as_f64().unwrap();
     let all = value("count") / value("perSecond") * 1e6;
     let (p50, p99) = (value("p50Microseconds"), value("p99Microseconds"));
-    assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{figure}");
+    assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{measurement}");
 }
 
 /// The response of a server at a path.
@@ -84,8 +87,11 @@ fn every_phase_has_results_for_both_servers_and_nothing_is_left_behind() {
     let whole = began.elapsed();
     let measured: Value = serde_json::from_str(&output).unwrap();
     for server in ["server", "against"] {
-        let figures = measured[server]["figures"].as_array().unwrap();
-        let names: Vec<&str> = figures.iter().map(|it| it["name"].as_str().unwrap()).collect();
+        let measurements = measured[server]["figures"].as_array().unwrap();
+        let names: Vec<&str> = measurements
+            .iter()
+            .map(|it| it["name"].as_str().unwrap())
+            .collect();
         assert_eq!(
             names,
             [
@@ -98,8 +104,8 @@ fn every_phase_has_results_for_both_servers_and_nothing_is_left_behind() {
             ]
         );
         // Each change is one event per watch.
-        assert_eq!(counts(figures), [12, 12, 12, 3, 3 * 20, 12], "{server}");
-        figures.iter().for_each(assert_within);
+        assert_eq!(counts(measurements), [12, 12, 12, 3, 3 * 20, 12], "{server}");
+        measurements.iter().for_each(assert_within);
     }
     let held = measured["server"]["held"].as_array().unwrap();
     let names: Vec<&str> = held.iter().map(|it| it["name"].as_str().unwrap()).collect();
@@ -130,8 +136,8 @@ fn custom_resources_are_measured_the_same_way_and_nothing_is_left_behind() {
     let output = bench(&kubeconfig, &["--json", "--definitions=3", "--each=2"]);
     let measured: Value = serde_json::from_str(&output).unwrap();
     for server in ["server", "against"] {
-        let figures = measured[server]["figures"].as_array().unwrap();
-        assert_eq!(counts(figures), [12, 12, 12, 3, 3 * 20, 12], "{server}");
+        let measurements = measured[server]["figures"].as_array().unwrap();
+        assert_eq!(counts(measurements), [12, 12, 12, 3, 3 * 20, 12], "{server}");
     }
     assert_eq!(namespaces(&kubeconfig), before);
     let definitions = served(
@@ -173,7 +179,7 @@ fn the_scheduler_has_a_row_per_size_and_storage_with_the_scan() {
     ]);
     let milliseconds = began.elapsed().as_secs_f64() * 1e3;
     let rows = measured["rows"].as_array().unwrap();
-    let told: Vec<_> = rows
+    let printed: Vec<_> = rows
         .iter()
         .map(|row| {
             (
@@ -184,7 +190,7 @@ fn the_scheduler_has_a_row_per_size_and_storage_with_the_scan() {
         })
         .collect();
     assert_eq!(
-        told,
+        printed,
         [
             (3, "here", 3),
             (3, "elsewhere", 0),

@@ -54,10 +54,10 @@ impl Folder {
 /// The nodes with `why`'s result for each, without names.
 fn verdict(args: &[&str]) -> (String, Vec<(bool, serde_json::Value)>) {
     let (out, _) = ended(0, args);
-    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let nodes = told["nodes"].as_array().unwrap().iter();
+    let printed: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let nodes = printed["nodes"].as_array().unwrap().iter();
     let nodes = nodes.map(|node| (node["fits"].as_bool().unwrap(), node["reasons"].clone()));
-    (told["verdict"].as_str().unwrap().to_owned(), nodes.collect())
+    (printed["verdict"].as_str().unwrap().to_owned(), nodes.collect())
 }
 
 #[test]
@@ -145,11 +145,11 @@ fn a_running_cluster_is_captured_and_served_again() {
     let (folder, dump) = Folder::with("dump.yaml", DUMP);
     let (file, config) = (folder.path("first.yaml"), folder.path("kubeconfig"));
     ended(0, &["capture", "--file", &dump, "-o", &file]);
-    let place = format!("--kubeconfig={config}");
+    let kubeconfig_flag = format!("--kubeconfig={config}");
     let text = {
-        let _up = Serving::start(&["up", &file, &place]);
-        let before = verdict(&["why", "pod", "ledger-0", "--json", &place]);
-        let (text, _) = ended(0, &["capture", &place, "--pod", "ledger-0"]);
+        let _up = Serving::start(&["up", &file, &kubeconfig_flag]);
+        let before = verdict(&["why", "pod", "ledger-0", "--json", &kubeconfig_flag]);
+        let (text, _) = ended(0, &["capture", &kubeconfig_flag, "--pod", "ledger-0"]);
         let second = folder.path("second.yaml");
         std::fs::write(&second, &text).unwrap();
         ended(0, &["repro", &second]);
@@ -331,7 +331,7 @@ items:
 #[test]
 fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
     let (folder, dump) = Folder::with("dump.yaml", UNTRIED);
-    for (pod, told, expected) in [
+    for (pod, printed, expected) in [
         (
             "immediate",
             "volumeBindingMode is Immediate, so d.example.com provisions its volume",
@@ -349,7 +349,7 @@ fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
         ),
     ] {
         let (out, _) = ended(0, &["why", "pod", pod, "--file", &dump]);
-        assert!(out.contains(told), "{out}");
+        assert!(out.contains(printed), "{out}");
         let case = folder.path(&format!("{pod}.yaml"));
         ended(0, &["capture", "--file", &dump, "--pod", pod, "--output", &case]);
         let text = std::fs::read_to_string(&case).unwrap();

@@ -268,7 +268,7 @@ fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
 }
 
 /// The affinity of the pod to others.
-fn near() -> impl Strategy<Value = Value> {
+fn affinity_to_others() -> impl Strategy<Value = Value> {
     (0..6u8, 1..3u32).prop_map(|(kind, skew)| {
         let selector = json!({"matchLabels": {"corp.example/app": "app"}});
         let term = json!({"topologyKey": RACK, "labelSelector": selector});
@@ -288,32 +288,34 @@ fn near() -> impl Strategy<Value = Value> {
 
 fn cluster() -> impl Strategy<Value = Vec<Value>> {
     let others = (0..6usize).prop_flat_map(|count| (0..count).map(other).collect::<Vec<_>>());
-    (with_storage(), others, near(), any::<bool>()).prop_map(|(mut objects, others, near, two_keys)| {
-        if two_keys {
-            add_key(&mut objects);
-        }
-        let nodes: Vec<Value> = objects
-            .iter()
-            .filter(|it| it["kind"] == "Node")
-            .map(|it| it["metadata"]["name"].clone())
-            .collect();
-        for pod in objects.iter_mut().filter(|it| it["kind"] == "Pod") {
-            pod["metadata"]["labels"] = json!({"corp.example/app": "app"});
-            for (field, value) in near.as_object().into_iter().flatten() {
-                let known = &mut pod["spec"][field.as_str()];
-                match (known.as_object_mut(), value.as_object()) {
-                    (Some(known), Some(value)) => known.extend(value.clone()),
-                    _ => *known = value.clone(),
+    (with_storage(), others, affinity_to_others(), any::<bool>()).prop_map(
+        |(mut objects, others, affinity_to_others, two_keys)| {
+            if two_keys {
+                add_key(&mut objects);
+            }
+            let nodes: Vec<Value> = objects
+                .iter()
+                .filter(|it| it["kind"] == "Node")
+                .map(|it| it["metadata"]["name"].clone())
+                .collect();
+            for pod in objects.iter_mut().filter(|it| it["kind"] == "Pod") {
+                pod["metadata"]["labels"] = json!({"corp.example/app": "app"});
+                for (field, value) in affinity_to_others.as_object().into_iter().flatten() {
+                    let known = &mut pod["spec"][field.as_str()];
+                    match (known.as_object_mut(), value.as_object()) {
+                        (Some(known), Some(value)) => known.extend(value.clone()),
+                        _ => *known = value.clone(),
+                    }
                 }
             }
-        }
-        let on_nodes = others.into_iter().filter(|it| {
-            it.last()
-                .is_some_and(|pod| nodes.contains(&pod["spec"]["nodeName"]))
-        });
-        objects.extend(on_nodes.flatten());
-        objects
-    })
+            let on_nodes = others.into_iter().filter(|it| {
+                it.last()
+                    .is_some_and(|pod| nodes.contains(&pod["spec"]["nodeName"]))
+            });
+            objects.extend(on_nodes.flatten());
+            objects
+        },
+    )
 }
 
 /// Adds a second topology key to the driver, with the first node's value in capacity objects.
@@ -354,7 +356,7 @@ fn with_storage() -> impl Strategy<Value = Vec<Value>> {
 }
 
 /// The scheduling result: the verdict, and for every node whether it fits and the reasons.
-fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Vec<String>)>) {
+fn scheduling_result(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Vec<String>)>) {
     let mut inventory = Inventory::default();
     for object in objects {
         inventory.add(object.clone()).unwrap();
@@ -363,21 +365,23 @@ fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Ve
     let rules = Options::default().rules().unwrap();
     let detail = Detail::default();
     match explain::pod(&inventory.snapshot, &rules, pod, &detail) {
-        Ok(told) => {
-            let nodes = told
-                .nodes
-                .into_iter()
-                .map(|node| (node.fits, node.reasons.iter().map(|it| neutral(it)).collect()));
+        Ok(printed) => {
+            let nodes = printed.nodes.into_iter().map(|node| {
+                (
+                    node.fits,
+                    node.reasons.iter().map(|it| without_names(it)).collect(),
+                )
+            });
             // The verdict lists node names after this text.
-            let verdict = told.verdict.split(" nodes: ").next().unwrap_or_default();
-            (neutral(verdict), nodes.collect())
+            let verdict = printed.verdict.split(" nodes: ").next().unwrap_or_default();
+            (without_names(verdict), nodes.collect())
         }
         Err(error) => (error.to_string(), Vec::new()),
     }
 }
 
 /// The words of a reason, sorted, without the names of claims and of an extended resource, which a scrubbed file does not have.
-fn neutral(reason: &str) -> String {
+fn without_names(reason: &str) -> String {
     let words = reason
         .split([' ', ',', '.'])
         .filter(|word| !word.contains(['/', '"']));
@@ -427,10 +431,10 @@ proptest! {
 
     #[test]
     fn scheduling_a_captured_cluster_has_the_same_result(objects in cluster()) {
-        let before = told(&objects, "team", "app");
+        let before = scheduling_result(&objects, "team", "app");
         for (scrub, pod) in [(false, "app"), (true, "pod-1")] {
             let text = captured(&objects, scrub, false);
-            let after = told(&admitted(plan(&text).case.objects), "default", pod);
+            let after = scheduling_result(&admitted(plan(&text).case.objects), "default", pod);
             prop_assert_eq!(&after, &before, "{}", text);
             for part in ["unrelated", "secret-handle", "corp/app"] {
                 prop_assert!(!text.contains(part), "{part} in:\n{}", text);

@@ -223,9 +223,9 @@ fn a_full_standard_output_exits_with_3_and_a_closed_one_is_ignored() {
 #[test]
 fn the_list_of_defects_has_the_kind_of_each() {
     let output = xtask(&["selftest", "--list"]);
-    let told = stdout(&output);
+    let printed_text = stdout(&output);
     let of = |name: &str| {
-        let mut lines = told.lines().skip_while(|line| !line.starts_with(name));
+        let mut lines = printed_text.lines().skip_while(|line| !line.starts_with(name));
         lines.nth(2).unwrap_or_default().trim().to_owned()
     };
     for (name, kind) in [
@@ -234,11 +234,11 @@ fn the_list_of_defects_has_the_kind_of_each() {
     ] {
         assert!(of(name).starts_with(kind), "{name}: {}", of(name));
     }
-    let defects = told
+    let defects = printed_text
         .lines()
         .filter(|line| line.starts_with("    modelled on "))
         .count();
-    assert_eq!(told.matches("    injected as      ").count(), defects);
+    assert_eq!(printed_text.matches("    injected as      ").count(), defects);
 }
 
 #[test]
@@ -376,8 +376,11 @@ fn an_uncovered_row_of_axes_is_known_beside_an_unknown_case() {
     assert!(xtask(&["list", row]).status.success());
     let output = xtask(&["list", row, "publisher/refrsh"]);
     assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(said.contains("publisher/refrsh") && !said.contains(row), "{said}");
+    let messages = stderr(&output);
+    assert!(
+        messages.contains("publisher/refrsh") && !messages.contains(row),
+        "{messages}"
+    );
 }
 
 #[test]

@@ -481,9 +481,9 @@ fn an_exited_go_program_is_shown_with_the_reason_before_its_goroutines() {
         ));
         let (code, out, error) = manifest.run(&[CASE]);
         assert_eq!(code, 1, "{out}{error}");
-        let told =
+        let printed =
             format!("exit status: 255; the logged reason:\n    | {reason}\n    | goroutine 1 [select]:\n");
-        assert!(out.contains(&told), "no “{told}” in:\n{out}");
+        assert!(out.contains(&printed), "no “{printed}” in:\n{out}");
         assert!(!out.contains("goroutine 300"), "{out}");
     }
 }
@@ -533,7 +533,7 @@ fn a_partial_result_lists_its_reasons() {
 }
 
 /// A program that logs its arguments and exits.
-const PARROT: &str =
+const LOGS_ARGUMENTS: &str =
     "[sh, -c, 'echo \"$NAMESPACE/$POD_NAME: $*\" >&2; exit 9', sh, '--csi-address={csi_socket}']";
 
 #[test]
@@ -550,7 +550,7 @@ fn each_release_gets_the_mode_in_its_own_flag() {
     ] {
         let manifest = Manifest::of(&format!(
             "name: other\nfeatures: [publisher.central, publisher.distributed, publisher.retain-unknown-capacity]\nroles:\n  publisher:\n    \
-             argv: {PARROT}\n    grace: 100ms\n    settings: {{mode: {modes}}}\n"
+             argv: {LOGS_ARGUMENTS}\n    grace: 100ms\n    settings: {{mode: {modes}}}\n"
         ));
         let (code, out, error) = manifest.run(&[case]);
         assert_eq!(code, 1, "{case}: {out}{error}");

@@ -77,18 +77,18 @@ fn commands(page: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A working directory, with the program installed under both of its names beside it.
-struct Place {
+struct WorkingFolder {
     here: tempfile::TempDir,
     programs: tempfile::TempDir,
 }
 
-impl Place {
+impl WorkingFolder {
     fn new() -> Self {
         let programs = tempfile::tempdir().unwrap();
         for name in ["csi-capacity", "kubectl-capacity"] {
             symlink(env!("CARGO_BIN_EXE_csi-capacity"), programs.path().join(name)).unwrap();
         }
-        Place {
+        WorkingFolder {
             here: tempfile::tempdir().unwrap(),
             programs,
         }
@@ -105,10 +105,10 @@ impl Place {
             .env("HOME", self.here.path())
             .output()
             .unwrap();
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        let messages = format!("{}{}", text(&output.stdout), text(&output.stderr));
         match output.status.code() {
-            Some(0) => Ok(said),
-            code => Err(format!("{line}: exit code {code:?}\n{said}")),
+            Some(0) => Ok(messages),
+            code => Err(format!("{line}: exit code {code:?}\n{messages}")),
         }
     }
 
@@ -126,20 +126,20 @@ impl Place {
 fn every_command_of_a_page_runs_or_parses() {
     let mut ran = 0;
     for (path, page) in pages() {
-        let place = Place::new();
+        let folder_under_test = WorkingFolder::new();
         for command in commands(&page) {
-            let told = match NAMES.iter().find(|(shown, _)| command.starts_with(shown)) {
+            let printed = match NAMES.iter().find(|(shown, _)| command.starts_with(shown)) {
                 Some(_) if is_run(command) => {
                     ran += 1;
-                    place.run(command)
+                    folder_under_test.run(command)
                 }
-                Some((shown, program)) => place.is_understood(program, &command[shown.len()..]),
+                Some((shown, program)) => folder_under_test.is_understood(program, &command[shown.len()..]),
                 None if OTHERS.iter().any(|it| command.starts_with(it)) => continue,
                 None => Err(format!(
                     "`{command}` is neither run nor known; name it in this test"
                 )),
             };
-            if let Err(why) = told {
+            if let Err(why) = printed {
                 panic!("{path}: {why}");
             }
         }
@@ -166,11 +166,13 @@ fn links_between_pages_have_targets() {
 #[test]
 fn the_failure_in_the_readme_is_current() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let place = Place::new();
+    let folder_under_test = WorkingFolder::new();
     let command = commands(&readme)
         .find(|command| command.contains("--defect"))
         .unwrap();
-    let told = place.run(&format!("{command} --simulate")).unwrap_err();
+    let printed = folder_under_test
+        .run(&format!("{command} --simulate"))
+        .unwrap_err();
     // Times and random names differ between runs.
     for part in [
         "verdict timed out",
@@ -178,8 +180,8 @@ fn the_failure_in_the_readme_is_current() {
         "<-- first missing link",
     ] {
         assert!(
-            readme.contains(part) && told.contains(part),
-            "no “{part}” in:\n{told}"
+            readme.contains(part) && printed.contains(part),
+            "no “{part}” in:\n{printed}"
         );
     }
 }
@@ -187,12 +189,12 @@ fn the_failure_in_the_readme_is_current() {
 /// `up` in a page runs until it is interrupted.
 #[test]
 fn the_output_of_up_ends_with_ready() {
-    let place = Place::new();
-    let mut child = Command::new(place.programs.path().join("csi-capacity"))
+    let folder_under_test = WorkingFolder::new();
+    let mut child = Command::new(folder_under_test.programs.path().join("csi-capacity"))
         .arg("up")
-        .current_dir(place.here.path())
+        .current_dir(folder_under_test.here.path())
         .env_remove("CARGO_MANIFEST_DIR")
-        .env("TMPDIR", place.here.path())
+        .env("TMPDIR", folder_under_test.here.path())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

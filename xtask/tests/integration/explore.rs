@@ -70,18 +70,18 @@ fn a_defect_is_found_minimized_and_reproduced_by_its_case() {
         &output,
         defect,
     ]);
-    let told = text(&explored.stdout);
-    assert_eq!(explored.status.code(), Some(1), "{told}");
+    let printed = text(&explored.stdout);
+    assert_eq!(explored.status.code(), Some(1), "{printed}");
     for part in [
         "FOUND",
         "objects/wrong-capacity",
         "again   cargo xtask explore",
         "cargo xtask judge",
     ] {
-        assert!(told.contains(part), "no “{part}” in {told}");
+        assert!(printed.contains(part), "no “{part}” in {printed}");
     }
     let [case] = &cases(folder.path())[..] else {
-        panic!("one case is written: {told}");
+        panic!("one case is written: {printed}");
     };
     let written = std::fs::read_to_string(case).unwrap();
     assert!(

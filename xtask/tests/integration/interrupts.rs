@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::program::text;
 
 /// Whether a process handles SIGINT, according to /proc.
-fn hears(child: &Child) -> bool {
+fn handles_sigint(child: &Child) -> bool {
     const SIGINT: u64 = 1 << 1;
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -36,20 +36,20 @@ fn interrupted(here: &Path, args: &[&str]) -> String {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while !hears(&child) {
+    while !handles_sigint(&child) {
         assert_eq!(child.try_wait().unwrap(), None, "{args:?} has ended");
         std::thread::sleep(Duration::from_millis(5));
     }
     interrupt(&child);
     let output = child.wait_with_output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{args:?}: {said}");
+    let messages = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{args:?}: {messages}");
     assert_eq!(
         std::fs::read_dir(temporary.path()).unwrap().count(),
         0,
         "{args:?} leaves something"
     );
-    said
+    messages
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn long_commands_report_what_an_interrupt_means() {
             "no manifest was written",
         ),
     ] {
-        let said = interrupted(here, args);
-        assert!(said.contains(words), "{args:?}: no “{words}” in {said}");
+        let messages = interrupted(here, args);
+        assert!(messages.contains(words), "{args:?}: no “{words}” in {messages}");
     }
     assert!(!here.join("sut.yaml").exists());
 }
@@ -145,17 +145,17 @@ fn an_interrupted_sweep_reports_its_progress_and_the_current_case() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
-    let first = told.next().unwrap().unwrap();
+    let mut printed_text = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = printed_text.next().unwrap().unwrap();
     assert!(first.starts_with("scheduler/filter/tracking/"), "{first}");
     interrupt(&child);
-    told.for_each(drop);
+    printed_text.for_each(drop);
     let output = child.wait_with_output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{said}");
+    let messages = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{messages}");
     assert!(
-        said.contains("of 5 cases were swept, with the results above; scheduler/filter/tracking/"),
-        "{said}"
+        messages.contains("of 5 cases were swept, with the results above; scheduler/filter/tracking/"),
+        "{messages}"
     );
-    assert!(said.contains(" was running, "), "{said}");
+    assert!(messages.contains(" was running, "), "{messages}");
 }

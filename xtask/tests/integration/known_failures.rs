@@ -8,12 +8,12 @@ use crate::program::{ended, text, xtask};
 /// What the program prints before it exits with status 7.
 const FAILS: &str = "no socket";
 
-struct Gate(tempfile::TempDir);
+struct KnownFailuresRun(tempfile::TempDir);
 
-impl Gate {
+impl KnownFailuresRun {
     /// Two cases, and a publisher that is this script. `known`: entries as YAML flow maps.
     fn new(script: &str, known: &[&str]) -> Self {
-        let gate = Gate(tempfile::tempdir().unwrap());
+        let gate = KnownFailuresRun(tempfile::tempdir().unwrap());
         for case in ["one", "two"] {
             let folder = gate.path("cases/mine");
             std::fs::create_dir_all(&folder).unwrap();
@@ -66,12 +66,12 @@ impl Gate {
     }
 
     fn expect(&self, code: i32, more: &[&str], expected: &[&str]) -> String {
-        let (ended, said) = self.run(more);
-        assert_eq!(ended, code, "{said}");
+        let (ended, messages) = self.run(more);
+        assert_eq!(ended, code, "{messages}");
         for expected in expected {
-            assert!(said.contains(expected), "no “{expected}” in:\n{said}");
+            assert!(messages.contains(expected), "no “{expected}” in:\n{messages}");
         }
-        said
+        messages
     }
 }
 
@@ -85,7 +85,7 @@ fn entry(case: &str, fails: &str, more: &str) -> String {
 
 #[test]
 fn only_a_failure_that_matches_the_pattern_is_excused() {
-    let gate = Gate::new(&ends(), &[&entry("mine", "publisher ended * no socket", "")]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", "publisher ended * no socket", "")]);
     gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
     // The same cases fail for another reason: a gate must detect that.
     std::fs::write(gate.path("program"), "echo NAMESPACE is not set >&2; exit 7").unwrap();
@@ -104,14 +104,14 @@ fn only_a_failure_that_matches_the_pattern_is_excused() {
 #[test]
 fn one_of_several_entries_suffices() {
     let other = entry("mine/one", "something that never happens", "");
-    let gate = Gate::new(&ends(), &[&other, &entry("mine", FAILS, "")]);
+    let gate = KnownFailuresRun::new(&ends(), &[&other, &entry("mine", FAILS, "")]);
     gate.expect(0, &["mine/one"], &["1 known to fail"]);
 }
 
 #[test]
 fn an_expired_entry_excuses_nothing_and_is_reported() {
     let entry = entry("mine", FAILS, "").replace("2999", "2020");
-    let gate = Gate::new(&ends(), &[&entry]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry]);
     gate.expect(1, &["mine/one"], &["excused this until 2020-12-31: it has none"]);
 }
 
@@ -125,16 +125,16 @@ fn an_entry_applies_to_the_versions_that_it_lists() {
         ("[\"<1.4.0\", \">1.4.0\"]", 1),
     ] {
         let entry = entry("mine", FAILS, &format!(", versions: {versions}"));
-        let gate = Gate::new(&ends(), &[&entry]);
-        let (ended, said) = gate.run(&["mine/one"]);
-        assert_eq!(ended, code, "{versions}:\n{said}");
+        let gate = KnownFailuresRun::new(&ends(), &[&entry]);
+        let (ended, messages) = gate.run(&["mine/one"]);
+        assert_eq!(ended, code, "{versions}:\n{messages}");
     }
 }
 
 #[test]
 fn a_build_after_a_release_counts_as_that_release() {
     let entry = entry("mine", FAILS, ", versions: [\">=1.4.0\"]");
-    let gate = Gate::new(&ends(), &[&entry]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry]);
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(
         gate.path("sut.yaml"),
@@ -189,7 +189,7 @@ fn an_invalid_entry_is_rejected_with_its_position() {
         ),
     ] {
         // Also with a selection: the manifest is invalid, whatever runs.
-        let gate = Gate::new(&ends(), &[&entry]);
+        let gate = KnownFailuresRun::new(&ends(), &[&entry]);
         gate.expect(2, &["mine/one"], &[expected]);
     }
 }
@@ -200,7 +200,7 @@ fn entry_with(more: &str) -> String {
 
 #[test]
 fn versions_in_entries_need_a_version_of_the_program() {
-    let gate = Gate::new(&ends(), &[&entry_with("versions: [v1.4.0]")]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry_with("versions: [v1.4.0]")]);
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(gate.path("sut.yaml"), manifest.replace("v1.4.0\n", "master\n")).unwrap();
     gate.expect(
@@ -216,7 +216,7 @@ fn versions_in_entries_need_a_version_of_the_program() {
 #[test]
 fn entries_may_name_cases_of_this_repository_and_of_another_folder() {
     let own = entry("publisher/value", "some words of it", "");
-    let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &own]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", FAILS, ""), &own]);
     gate.expect(0, &[], &["2 known to fail"]);
 }
 
@@ -233,22 +233,22 @@ fn entries_for_exploration_and_sweeps_are_never_stale_in_a_run_of_cases() {
     let mut entries: Vec<&str> = others.iter().map(String::as_str).collect();
     let known = entry("mine", FAILS, "");
     entries.push(&known);
-    let gate = Gate::new(&ends(), &entries);
+    let gate = KnownFailuresRun::new(&ends(), &entries);
     gate.expect(0, &[], &["2 known to fail"]);
 }
 
 #[test]
 fn a_stale_entry_in_a_full_run_is_an_error() {
     let idle = entry("mine/two", "something that never happens", "");
-    let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
     let wrong = format!(
         "WRONG  {}:10:12: nothing failed with “something that never happens”",
         gate.path("sut.yaml").display()
     );
     gate.expect(2, &[], &[&wrong, "2 known to fail"]);
     // A partial run cannot decide about entries for other cases.
-    let said = gate.expect(0, &["mine/one"], &["1 known to fail"]);
-    assert!(!said.contains("WRONG"), "{said}");
+    let messages = gate.expect(0, &["mine/one"], &["1 known to fail"]);
+    assert!(!messages.contains("WRONG"), "{messages}");
     // Entries for failures that depend on timing are never stale.
     let rare = entry(
         "mine/two",
@@ -270,7 +270,7 @@ fn a_stale_entry_in_a_full_run_is_an_error() {
 #[test]
 fn stale_entries_of_shards_are_detected_by_the_merge() {
     let idle = entry("mine/two", "something that never happens", "");
-    let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
     let mut records = Vec::new();
     for part in ["1", "2"] {
         let folder = gate.path(part);
@@ -283,17 +283,18 @@ fn stale_entries_of_shards_are_detected_by_the_merge() {
     }
     let merged = gate.path("all").display().to_string();
     let output = xtask(&["report", "merge", &records[0], &records[1], "--output", &merged]);
-    let said = text(&output.stdout) + &text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let messages = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{messages}");
     assert!(
-        said.contains("WRONG  ") && said.contains("nothing failed with “something that never happens”"),
-        "{said}"
+        messages.contains("WRONG  ")
+            && messages.contains("nothing failed with “something that never happens”"),
+        "{messages}"
     );
 }
 
 #[test]
 fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
-    let gate = Gate::new(&ends(), &[]);
+    let gate = KnownFailuresRun::new(&ends(), &[]);
     let path = gate.path("sut.accepted.yaml");
     gate.expect(
         1,
@@ -330,7 +331,7 @@ fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
 
 #[test]
 fn entries_for_a_manifest_with_known_failures_are_list_items() {
-    let gate = Gate::new(&ends(), &[&entry("mine/one", FAILS, "")]);
+    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine/one", FAILS, "")]);
     gate.expect(1, &["--accept"], &["1 entry is in"]);
     let entries = std::fs::read_to_string(gate.path("sut.accepted.yaml")).unwrap();
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
@@ -340,14 +341,16 @@ fn entries_for_a_manifest_with_known_failures_are_list_items() {
 }
 
 /// Number of inconclusive runs in a measurement.
-fn undecided(said: &str) -> u32 {
-    let line = said.lines().find(|line| line.contains("could not be decided"));
+fn undecided(messages: &str) -> u32 {
+    let line = messages
+        .lines()
+        .find(|line| line.contains("could not be decided"));
     line.map_or(0, |line| line.split_whitespace().nth(1).unwrap().parse().unwrap())
 }
 
 #[test]
 fn failure_rates_are_measured_and_printed_as_entries() {
-    let gate = Gate::new("", &[]);
+    let gate = KnownFailuresRun::new("", &[]);
     let count = gate.path("count").display().to_string();
     std::fs::write(&count, "").unwrap();
     let script = format!(
@@ -356,28 +359,33 @@ fn failure_rates_are_measured_and_printed_as_entries() {
     std::fs::write(gate.path("program"), script).unwrap();
     // More runs than an entry needs: some may be inconclusive on a busy machine.
     let measure = ["--measure=24", "--jobs=1", "mine/one"];
-    let said = gate.expect(
+    let messages = gate.expect(
         1,
         &measure,
         &["1 case, 24 times each: 0 failed never, 1 always, 0 sometimes"],
     );
     // An inconclusive run is repeated, which advances the program's counter.
     let failed = |words: &str| -> u32 {
-        let line = said.lines().find(|line| line.contains(words)).unwrap();
+        let line = messages.lines().find(|line| line.contains(words)).unwrap();
         let (_, times) = line.split_once("mine/one  failed ").unwrap();
         times.split(' ').next().unwrap().parse().unwrap()
     };
-    let decided = 24 - undecided(&said);
+    let decided = 24 - undecided(&messages);
     let of = |words: &str| failed(&format!("of {decided}  “{words}”"));
     let (class, socket) = (of("no class today"), of("no socket"));
-    assert!(class > 0 && socket > class && class + socket == decided, "{said}");
+    assert!(
+        class > 0 && socket > class && class + socket == decided,
+        "{messages}"
+    );
     for expected in [
         &*format!("    sometimes: {{runs: {decided}, failed: {class}}}\n"),
         "    versions: [v1.4.0]\n",
     ] {
-        assert!(said.contains(expected), "no “{expected}” in:\n{said}");
+        assert!(messages.contains(expected), "no “{expected}” in:\n{messages}");
     }
-    let (_, entries) = said.split_once("say `why` and `issue` in each:\n").unwrap();
+    let (_, entries) = messages
+        .split_once("fill in `why` and `issue` of each:\n")
+        .unwrap();
     let (entries, _) = entries.split_once("\n\n").unwrap_or((entries, ""));
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     let all = format!(
@@ -385,17 +393,17 @@ fn failure_rates_are_measured_and_printed_as_entries() {
         entries.replace("TODO", "it is by turns")
     );
     std::fs::write(gate.path("sut.yaml"), all).unwrap();
-    let (code, said) = gate.run(&measure);
-    assert_eq!(code, if undecided(&said) == 0 { 0 } else { 5 }, "{said}");
+    let (code, messages) = gate.run(&measure);
+    assert_eq!(code, if undecided(&messages) == 0 { 0 } else { 5 }, "{messages}");
     assert!(
-        said.contains("[known: ") && !said.contains("Entries for"),
-        "{said}"
+        messages.contains("[known: ") && !messages.contains("Entries for"),
+        "{messages}"
     );
 }
 
 #[test]
 fn one_run_is_recorded_per_verdict() {
-    let gate = Gate::new(&ends(), &[]);
+    let gate = KnownFailuresRun::new(&ends(), &[]);
     let folder = gate.path("runs");
     let record = || {
         let words = ["sut.yaml", "cases"].map(|name| gate.path(name).to_str().unwrap().to_owned());
@@ -411,13 +419,13 @@ fn one_run_is_recorded_per_verdict() {
     assert!(record().contains("mine v1.4.0: 1 new; 1 runs are stored"));
     assert!(record().contains("1 as stored; 1 runs are stored"));
     std::fs::write(gate.path("program"), "echo no driver >&2; exit 7").unwrap();
-    let said = record();
+    let messages = record();
     for words in [
         "stored  fail: no socket",
         "now     fail: no driver",
         "1 with another verdict than stored; 2 runs are stored",
     ] {
-        assert!(said.contains(words), "no “{words}” in:\n{said}");
+        assert!(messages.contains(words), "no “{words}” in:\n{messages}");
     }
     let verdicts = std::fs::read_to_string(folder.join("mine-v1_4_0.yaml")).unwrap();
     assert_eq!(verdicts.matches("case: mine/one").count(), 2, "{verdicts}");

@@ -53,15 +53,15 @@ impl Plugin {
             .env("NO_COLOR", "1")
             .output()
             .unwrap();
-        let said = (text(&output.stdout), text(&output.stderr));
+        let messages = (text(&output.stdout), text(&output.stderr));
         assert_eq!(
             output.status.code(),
             Some(code),
             "{args:?}:\n{}{}",
-            said.0,
-            said.1
+            messages.0,
+            messages.1
         );
-        said
+        messages
     }
 }
 

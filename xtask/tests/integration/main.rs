@@ -2,34 +2,34 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
-mod alone;
 mod apiserver;
 mod bench;
+mod bug_reports;
 mod capture;
 mod captured_worlds;
 mod cli;
 mod conformance;
 mod docs;
+mod environment;
 mod explore;
+mod first_steps;
+mod indexed_job;
+mod installed;
 mod interrupts;
 mod known_failures;
 mod kubectl;
-mod many;
+mod messages;
 mod parts;
 mod program;
 mod rbac;
 mod readme;
 mod report;
-mod reported;
 mod repro;
 mod requirements;
 mod simulation;
-mod start;
 mod study;
-mod surroundings;
 mod sweep;
 mod up;
 mod watch;
 mod why;
-mod words;
 mod workflows;

@@ -39,17 +39,17 @@ impl Long {
 
     /// Runs the command unsharded, and returns its output.
     fn whole(&self) -> String {
-        let (code, said, error) = self.run(&[], &self.path("whole"));
-        assert_eq!(code, Some(self.exit), "{said}{error}");
-        said
+        let (code, messages, error) = self.run(&[], &self.path("whole"));
+        assert_eq!(code, Some(self.exit), "{messages}{error}");
+        messages
     }
 
     /// Runs all shards. A shard may pass where others have findings.
     fn parts(&self, of: usize) {
         for part in 1..=of {
             let output = self.path("parts").join(part.to_string());
-            let (code, said, error) = self.run(&["--shard", &format!("{part}/{of}")], &output);
-            assert!([Some(0), Some(self.exit)].contains(&code), "{said}{error}");
+            let (code, messages, error) = self.run(&["--shard", &format!("{part}/{of}")], &output);
+            assert!([Some(0), Some(self.exit)].contains(&code), "{messages}{error}");
             assert!(output.join("part.json").is_file());
         }
     }
@@ -191,9 +191,9 @@ fn a_selftest_in_two_shards_equals_a_single_run() {
     assert!(record("whole")["runs"].as_u64().unwrap() > 5);
 
     std::fs::remove_dir_all(selftest.path("parts/2")).unwrap();
-    let (said, error) = selftest.merge(6);
+    let (messages, error) = selftest.merge(6);
     assert!(error.contains("missing shards: 2/2"), "{error}");
-    assert!(said.contains("partial: shard 2/2 is missing"), "{said}");
+    assert!(messages.contains("partial: shard 2/2 is missing"), "{messages}");
 }
 
 #[test]
@@ -201,8 +201,8 @@ fn shards_of_different_commands_are_not_merged() {
     let long = Long::of(&["explore", "--role=publisher", "--worlds=4"], 0);
     for (part, seed) in [("1/2", "--seed=1"), ("2/2", "--seed=2")] {
         let output = long.path("parts").join(&part[..1]);
-        let (code, said, error) = long.run(&[seed, "--shard", part], &output);
-        assert_eq!(code, Some(0), "{said}{error}");
+        let (code, messages, error) = long.run(&[seed, "--shard", part], &output);
+        assert_eq!(code, Some(0), "{messages}{error}");
     }
     let (_, error) = long.merge(2);
     assert!(
@@ -213,7 +213,7 @@ fn shards_of_different_commands_are_not_merged() {
 
 #[test]
 fn a_shard_that_could_not_be_merged_is_rejected_before_it_runs() {
-    for (words, exit, told) in [
+    for (words, exit, printed) in [
         (
             &["sweep", "publisher", "--shard=1/2"][..],
             2,
@@ -238,6 +238,6 @@ fn a_shard_that_could_not_be_merged_is_rejected_before_it_runs() {
         ),
     ] {
         let (_, error) = ended(exit, words);
-        assert!(error.contains(told), "{words:?}: {error}");
+        assert!(error.contains(printed), "{words:?}: {error}");
     }
 }

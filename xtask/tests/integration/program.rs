@@ -17,22 +17,22 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 /// Runs the program and checks the exit code. Returns standard output and standard error.
 pub(crate) fn ended(code: i32, args: &[&str]) -> (String, String) {
     let output = xtask(args);
-    let said = (text(&output.stdout), text(&output.stderr));
+    let streams = (text(&output.stdout), text(&output.stderr));
     assert_eq!(
         output.status.code(),
         Some(code),
         "{args:?}:\n{}{}",
-        said.0,
-        said.1
+        streams.0,
+        streams.1
     );
-    said
+    streams
 }
 
 /// A program that has printed `ready`. It is killed when a test fails.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     /// Its output up to that line.
-    pub(crate) said: Vec<String>,
+    pub(crate) messages: Vec<String>,
 }
 
 impl Serving {
@@ -43,14 +43,14 @@ impl Serving {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            said.push(line.unwrap());
-            if said.last().unwrap() == "ready" {
-                return Self { child, said };
+            messages.push(line.unwrap());
+            if messages.last().unwrap() == "ready" {
+                return Self { child, messages };
             }
         }
-        panic!("it ended with {} after {said:?}", child.wait().unwrap());
+        panic!("it ended with {} after {messages:?}", child.wait().unwrap());
     }
 
     /// Sends a signal such as `-INT`, and waits for the exit.

@@ -4,7 +4,7 @@ use crate::program::ended;
 
 #[test]
 fn minimal_permissions_are_printed_and_verified() {
-    let (out, told) = ended(
+    let (out, printed_text) = ended(
         0,
         &[
             "rbac",
@@ -21,12 +21,12 @@ fn minimal_permissions_are_printed_and_verified() {
         assert!(out.lines().any(|printed| printed == line), "{line}: {out}");
     }
     assert!(
-        told.contains("skip  publisher/permissions/off: it grants each program its own permissions"),
-        "{told}"
+        printed_text.contains("skip  publisher/permissions/off: it grants each program its own permissions"),
+        "{printed_text}"
     );
     assert!(
-        told.contains("1 case passes with these permissions and no others"),
-        "{told}"
+        printed_text.contains("1 case passes with these permissions and no others"),
+        "{printed_text}"
     );
 }
 

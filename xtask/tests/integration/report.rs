@@ -74,7 +74,7 @@ fn runs_that_did_not_pass_are_stored_and_judge_agrees() {
     let judged = xtask(&["judge", run.to_str().unwrap()]);
     assert_eq!(judged.status.code(), Some(1), "{}", stderr(&judged));
     // The same explanation, except for paths and the commands at the end.
-    let told = |text: &str| {
+    let printed = |text: &str| {
         let (_, after) = text.split_once("\n  verdict").unwrap();
         let (before, _) = after.split_once("\n  rerun").unwrap();
         before.to_owned()
@@ -84,7 +84,7 @@ fn runs_that_did_not_pass_are_stored_and_judge_agrees() {
         .iter()
         .find_map(|case| case["explanation"].as_str())
         .unwrap();
-    assert_eq!(told(explanation), told(&stdout(&judged)));
+    assert_eq!(printed(explanation), printed(&stdout(&judged)));
 }
 
 #[test]
@@ -285,8 +285,8 @@ fn a_finding_is_reported_once_and_has_an_exit_code_of_its_own() {
     ];
     let output = xtask(&[&args[..], &["--output", &place("wrong")]].concat());
     assert_eq!(output.status.code(), Some(1), "a failure takes precedence");
-    let told = "finding: publisher api-invalid: update csistoragecapacities is refused with 422 (metadata.ownerReferences)\n";
-    assert_eq!(stdout(&output).matches(told).count(), 1, "{}", stdout(&output));
+    let printed = "finding: publisher api-invalid: update csistoragecapacities is refused with 422 (metadata.ownerReferences)\n";
+    assert_eq!(stdout(&output).matches(printed).count(), 1, "{}", stdout(&output));
     let finding = record(Path::new(&place("wrong")))["findings"][0].clone();
     assert_eq!(finding["cases"], 2, "{finding}");
 

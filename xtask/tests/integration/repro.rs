@@ -253,12 +253,12 @@ fn the_cluster_stays_up_after_the_verdict_which_decides_the_exit_code() {
     let file = File::named("kept");
     let kubeconfig = file.beside("kubeconfig");
     for (defect, code) in [("", 0), ("--defect=publisher-ignores-maximum", 1)] {
-        let place = format!("--kubeconfig={kubeconfig}");
+        let kubeconfig_flag = format!("--kubeconfig={kubeconfig}");
         let path = file.name();
-        let mut args = vec!["repro", &path, "small", "--keep", &place];
+        let mut args = vec!["repro", &path, "small", "--keep", &kubeconfig_flag];
         args.extend(Some(defect).filter(|defect| !defect.is_empty()));
         let serving = Serving::start(&args);
-        let socket = serving.said.iter().find_map(|line| line.strip_prefix("csi "));
+        let socket = serving.messages.iter().find_map(|line| line.strip_prefix("csi "));
         let socket = socket.unwrap().trim().to_owned();
         assert!(Path::new(&socket).exists(), "{socket}");
         if code == 0 {

@@ -61,18 +61,18 @@ fn another_seed_yields_other_names() {
 #[test]
 fn a_failure_prints_the_command_with_its_seed() {
     let case = "fail/driver/restart/central";
-    let (said, _) = ended(
+    let (messages, _) = ended(
         1,
         &["e2e", "--simulate=7", "--defect=publisher-connects-once", case],
     );
     let again = format!("cargo xtask e2e --defect=publisher-connects-once --simulate=7 {case}");
-    assert!(said.contains(&again), "{said}");
+    assert!(messages.contains(&again), "{messages}");
 }
 
 #[test]
 fn simulate_and_apiserver_are_mutually_exclusive() {
-    let (_, said) = ended(2, &["e2e", "--simulate", "--apiserver=kubeconfig"]);
-    assert!(said.contains("cannot be used with"), "{said}");
+    let (_, messages) = ended(2, &["e2e", "--simulate", "--apiserver=kubeconfig"]);
+    assert!(messages.contains("cannot be used with"), "{messages}");
 }
 
 /// No node has room for the claim, and no publisher can know that beforehand: scheduler and provisioner retry forever.
@@ -103,13 +103,13 @@ fn programs_that_never_become_idle_still_get_a_verdict() {
 #[tokio::test]
 async fn a_dropped_simulation_leaves_no_task_behind() {
     let ((begin, begun), (end, ended)) = (oneshot::channel::<()>(), oneshot::channel::<()>());
-    let told = Mutex::new(Some((begin, end)));
+    let printed = Mutex::new(Some((begin, end)));
     let mut systems = references::built_in(None);
     let publisher = systems.by_role.get_mut(&Role::Publisher).unwrap();
     publisher.run = Arc::new(move |_, _| {
-        let told = told.lock().unwrap().take();
+        let printed = printed.lock().unwrap().take();
         Box::pin(async move {
-            let (begin, _end) = told.expect("one publisher is started");
+            let (begin, _end) = printed.expect("one publisher is started");
             begin.send(()).unwrap();
             // The simulated clock stands still meanwhile.
             loop {

@@ -12,8 +12,8 @@ use crate::program::ended;
 fn holds(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
-    let (told, _) = ended(0, &["study", name, "--small", "--json", "--output", output]);
-    let study: Value = serde_json::from_str(&told).unwrap();
+    let (printed, _) = ended(0, &["study", name, "--small", "--json", "--output", output]);
+    let study: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(study["name"], name);
     let findings = study["findings"].as_array().unwrap();
     let catalogue = Catalogue::load();
@@ -23,7 +23,7 @@ fn holds(name: &str) {
         assert!(catalogue.entry(id).is_some(), "no statement is called {id}");
     }
     let written = |end: &str| std::fs::read_to_string(Path::new(output).join(format!("study-{name}.{end}")));
-    assert_eq!(written("json").unwrap(), told.trim_end());
+    assert_eq!(written("json").unwrap(), printed.trim_end());
     page_is_whole(&written("html").unwrap(), &study);
     let (text, _) = ended(0, &["study", name, "--small"]);
     let all = format!("{} hold, 0 do not", findings.len());
@@ -40,9 +40,12 @@ fn page_is_whole(page: &str, study: &Value) {
     };
     assert_eq!(count("script") + count("link") + count("img"), 0);
     assert_eq!(count("figure"), study["plots"].as_array().unwrap().len());
-    let said: BTreeSet<&str> = document.descendants().filter_map(|node| node.text()).collect();
+    let messages: BTreeSet<&str> = document.descendants().filter_map(|node| node.text()).collect();
     for finding in study["findings"].as_array().unwrap() {
-        assert!(said.contains(finding["statement"].as_str().unwrap()), "{finding}");
+        assert!(
+            messages.contains(finding["statement"].as_str().unwrap()),
+            "{finding}"
+        );
     }
     let drawings = document
         .descendants()
@@ -88,10 +91,10 @@ fn a_burst_runs_in_real_time_with_the_selected_variants_only() {
         &wanted,
     ]
     .concat();
-    let (told, _) = ended(0, &asked);
-    let study: Value = serde_json::from_str(&told).unwrap();
+    let (printed, _) = ended(0, &asked);
+    let study: Value = serde_json::from_str(&printed).unwrap();
     let rows = study["tables"][1]["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 2, "{told}");
+    assert_eq!(rows.len(), 2, "{printed}");
     for row in rows {
         assert_eq!((&row[1], &row[2]), (&30.into(), &0.into()), "{row}");
     }
@@ -99,7 +102,7 @@ fn a_burst_runs_in_real_time_with_the_selected_variants_only() {
     assert_eq!(
         findings.len(),
         1,
-        "the others compare with what was not run: {told}"
+        "the others compare with what was not run: {printed}"
     );
 }
 
@@ -109,20 +112,23 @@ fn a_burst_skips_variants_that_programs_do_not_support() {
     let manifest = folder.path().join("sut.yaml");
     let cleaner = "name: other\nversion: '1'\nfeatures: []\nroles:\n  cleaner:\n    argv: [/bin/false]\n";
     std::fs::write(&manifest, cleaner).unwrap();
-    let (told, said) = ended(
+    let (printed, messages) = ended(
         1,
         &["study", "burst", "--small", "--sut", manifest.to_str().unwrap()],
     );
-    assert!(said.contains("skip  tracked: it has no cleaner"), "{said}");
-    assert!(told.contains("0 hold, 0 do not"), "{told}");
+    assert!(
+        messages.contains("skip  tracked: it has no cleaner"),
+        "{messages}"
+    );
+    assert!(printed.contains("0 hold, 0 do not"), "{printed}");
     ended(2, &["study", "burst", "--sut", "nowhere.yaml"]);
 }
 
 #[test]
 fn a_burst_without_published_capacity_fails_its_findings() {
     let defect = "--defect=publisher-never-refreshes";
-    let (told, _) = ended(1, &["study", "burst", "--small", "--json", defect]);
-    let study: Value = serde_json::from_str(&told).unwrap();
+    let (printed, _) = ended(1, &["study", "burst", "--small", "--json", defect]);
+    let study: Value = serde_json::from_str(&printed).unwrap();
     let findings = study["findings"].as_array().unwrap().iter();
     let failed = findings.filter(|finding| finding["holds"] == false);
     let failed: Vec<&str> = failed
@@ -141,8 +147,8 @@ fn defects_of_publisher_and_cleaner_fail_their_cost_findings() {
         ("publisher-asks-repeatedly", &["SCALE-12"]),
         ("cleaner-idle", &["SCALE-07"]),
     ] {
-        let (told, _) = ended(1, &["study", "cost", "--small", "--json", "--defect", defect]);
-        let study: Value = serde_json::from_str(&told).unwrap();
+        let (printed, _) = ended(1, &["study", "cost", "--small", "--json", "--defect", defect]);
+        let study: Value = serde_json::from_str(&printed).unwrap();
         let findings = study["findings"].as_array().unwrap().iter();
         let failed: BTreeSet<&str> = findings
             .filter(|finding| finding["holds"] == false)
@@ -164,29 +170,29 @@ fn the_cost_of_a_given_cluster_is_calculated() {
         "--classes=4",
         "--poll=1m",
     ];
-    let (told, _) = ended(0, &asked);
+    let (printed, _) = ended(0, &asked);
     let row = |mode: &str| {
-        let mut rows = told
+        let mut rows = printed
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>());
         let found = rows.find(|words| words.starts_with(&[mode, "3000", "3000", "4"]));
-        found.unwrap_or_else(|| panic!("{mode}: {told}"))[4].to_owned()
+        found.unwrap_or_else(|| panic!("{mode}: {printed}"))[4].to_owned()
     };
     assert_eq!(
         (row("central"), row("distributed")),
         ("12000".into(), "12000".into())
     );
-    let (_, said) = ended(2, &["study", "cost", "--nodes=3000", "--poll=1"]);
+    let (_, messages) = ended(2, &["study", "cost", "--nodes=3000", "--poll=1"]);
     assert!(
-        said.contains("`1` has no unit of time; write 500ms, 10s, 1m or 1h"),
-        "{said}"
+        messages.contains("`1` has no unit of time; write 500ms, 10s, 1m or 1h"),
+        "{messages}"
     );
 }
 
 #[test]
 fn an_unknown_study_is_an_error_that_lists_the_valid_ones() {
-    let (_, said) = ended(2, &["study", "design"]);
-    assert!(said.contains("designs"), "{said}");
+    let (_, messages) = ended(2, &["study", "design"]);
+    assert!(messages.contains("designs"), "{messages}");
 }
 
 /// Fails if a line was renamed after its picture was made.
@@ -202,20 +208,20 @@ fn the_pictures_of_the_readme_are_current() {
         );
         let picture = std::fs::read_to_string(root.join(&path)).unwrap();
         let picture = roxmltree::Document::parse(&picture).unwrap();
-        let said: BTreeSet<&str> = picture.descendants().filter_map(|node| node.text()).collect();
-        let (told, _) = ended(0, &["study", name, "--small", "--json"]);
-        let study: Value = serde_json::from_str(&told).unwrap();
+        let messages: BTreeSet<&str> = picture.descendants().filter_map(|node| node.text()).collect();
+        let (printed, _) = ended(0, &["study", name, "--small", "--json"]);
+        let study: Value = serde_json::from_str(&printed).unwrap();
         let plot = &study["plots"][0];
         let lines = plot["lines"].as_array().unwrap().iter();
         let names: Vec<&str> = lines.map(|line| line["name"].as_str().unwrap()).collect();
-        let shown = names.iter().filter(|name| said.contains(**name)).count();
+        let shown = names.iter().filter(|name| messages.contains(**name)).count();
         // The picture of a burst shows only some variants.
         let wanted = if name == "burst" { 4 } else { names.len() };
         assert_eq!(shown, wanted, "{path} lacks some of {names:?}");
         for axis in ["x", "y"] {
             let label = plot[axis]["label"].as_str().unwrap();
             assert!(
-                said.iter().any(|text| text.contains(label)),
+                messages.iter().any(|text| text.contains(label)),
                 "{path} has no {label}"
             );
         }

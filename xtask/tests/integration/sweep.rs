@@ -9,14 +9,14 @@ const DEFECT: &str = "--defect=publisher-connects-once";
 
 #[test]
 fn the_references_pass_in_every_cell() {
-    let (said, _) = ended(0, &["sweep", "scheduler/filter/tracking/class-of-another-driver"]);
-    assert!(said.contains(" 0 fail"), "{said}");
+    let (messages, _) = ended(0, &["sweep", "scheduler/filter/tracking/class-of-another-driver"]);
+    assert!(messages.contains(" 0 fail"), "{messages}");
     for row in [
         "scheduler patch pods/status",
         "scheduler list pods",
         "scheduler event of pods",
     ] {
-        assert!(said.contains(row), "{row} is no row of\n{said}");
+        assert!(messages.contains(row), "{row} is no row of\n{messages}");
     }
 }
 
@@ -25,9 +25,9 @@ fn a_defect_that_needs_a_fault_is_found_stored_and_run_alone() {
     let folder = TempDir::new().unwrap();
     let output = format!("--output={}", folder.path().display());
     ended(0, &["e2e", "--simulate", DEFECT, CASE]);
-    let (said, _) = ended(1, &["sweep", DEFECT, CASE, &output]);
+    let (messages, _) = ended(1, &["sweep", DEFECT, CASE, &output]);
     let cell = "publisher-getcapacity-1-cut";
-    assert!(said.contains(&format!("FAIL  {cell}")), "{said}");
+    assert!(messages.contains(&format!("FAIL  {cell}")), "{messages}");
     let page = std::fs::read_to_string(folder.path().join("publisher.value.maximum.html")).unwrap();
     roxmltree::Document::parse_with_options(
         &page,
@@ -47,17 +47,17 @@ fn a_defect_that_needs_a_fault_is_found_stored_and_run_alone() {
 
 #[test]
 fn an_unknown_cell_is_a_usage_error_and_unmodelled_cases_are_skipped() {
-    let (_, said) = ended(2, &["sweep", CASE, "--cell=publisher-flies-1-cut"]);
-    assert!(said.contains("has no such cell"), "{said}");
-    let (said, _) = ended(0, &["sweep", "scheduler/extender/bind"]);
+    let (_, messages) = ended(2, &["sweep", CASE, "--cell=publisher-flies-1-cut"]);
+    assert!(messages.contains("has no such cell"), "{messages}");
+    let (messages, _) = ended(0, &["sweep", "scheduler/extender/bind"]);
     assert!(
-        said.contains("skip") && said.contains("has no rule for an extender with `binds`"),
-        "{said}"
+        messages.contains("skip") && messages.contains("has no rule for an extender with `binds`"),
+        "{messages}"
     );
-    let (said, _) = ended(0, &["sweep", "gate/driver/immutable/on-in-beta"]);
+    let (messages, _) = ended(0, &["sweep", "gate/driver/immutable/on-in-beta"]);
     assert!(
-        said.contains("skip") && said.contains("no program under test takes part"),
-        "{said}"
+        messages.contains("skip") && messages.contains("no program under test takes part"),
+        "{messages}"
     );
 }
 
@@ -66,7 +66,7 @@ fn a_row_of_axes_with_a_release_can_be_swept() {
     let case = "matrix/publisher/central+recreated+joining+exact+flipping+1.20-on";
     // These requests come before a class is recreated, and are given up before the cluster is idle.
     for cell in ["publisher-list-nodes-1-cut", "publisher-getcapacity-1-hangs"] {
-        let (said, _) = ended(0, &["sweep", case, &format!("--cell={cell}")]);
-        assert!(said.contains("1 cells, 1 hold"), "{said}");
+        let (messages, _) = ended(0, &["sweep", case, &format!("--cell={cell}")]);
+        assert!(messages.contains("1 cells, 1 hold"), "{messages}");
     }
 }

@@ -17,8 +17,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 fn up(args: &[&str], kubeconfig: &Path) -> Serving {
-    let place = ["--kubeconfig", kubeconfig.to_str().unwrap()];
-    Serving::start(&[&["up"], args, &place].concat())
+    let kubeconfig_flag = ["--kubeconfig", kubeconfig.to_str().unwrap()];
+    Serving::start(&[&["up"], args, &kubeconfig_flag].concat())
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -43,7 +43,10 @@ async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
 
 /// The kubeconfig that `up` prints.
 fn named(up: &Serving) -> PathBuf {
-    let mut lines = up.said.iter().filter_map(|line| line.strip_prefix("kubeconfig"));
+    let mut lines = up
+        .messages
+        .iter()
+        .filter_map(|line| line.strip_prefix("kubeconfig"));
     PathBuf::from(lines.next().unwrap().trim())
 }
 
@@ -71,8 +74,12 @@ fn the_api_server_is_served_until_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("up/kubeconfig");
     let up = up(&[], &path);
-    assert!(up.said[0].contains("https://127.0.0.1:"), "{:?}", up.said);
-    assert!(up.said[1].contains(path.to_str().unwrap()), "{:?}", up.said);
+    assert!(up.messages[0].contains("https://127.0.0.1:"), "{:?}", up.messages);
+    assert!(
+        up.messages[1].contains(path.to_str().unwrap()),
+        "{:?}",
+        up.messages
+    );
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     block_on(async {
         let client = client(&path, None).await;
@@ -126,7 +133,7 @@ fn without_tls_every_client_is_administrator() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
     let up = up(&["--plain-http"], &path);
-    let url = up.said[0].split_whitespace().nth(1).unwrap().to_owned();
+    let url = up.messages[0].split_whitespace().nth(1).unwrap().to_owned();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
     block_on(async {
         let nobody = Client::try_from(kube::Config::new(url.parse().unwrap())).unwrap();
@@ -160,9 +167,9 @@ fn invalid_arguments_exit_with_2_and_a_remedy() {
             .arg(&kubeconfig)
             .output()
             .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(words), "{said}");
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{messages}");
+        assert!(messages.contains(words), "{messages}");
         assert!(!kubeconfig.exists(), "no kubeconfig is written on an error");
     }
 }
@@ -200,11 +207,11 @@ fn a_scenario_is_served_before_its_steps_with_its_programs_running() {
     let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
     std::fs::write(&file, SCENARIO).unwrap();
     let up = up(&[file.to_str().unwrap(), "--refresh=50ms"], &path);
-    let socket = up.said[0].split_whitespace().nth(1).unwrap().to_owned();
+    let socket = up.messages[0].split_whitespace().nth(1).unwrap().to_owned();
     assert!(
-        up.said[0].starts_with("csi ") && Path::new(&socket).exists(),
+        up.messages[0].starts_with("csi ") && Path::new(&socket).exists(),
         "{:?}",
-        up.said
+        up.messages
     );
     let published = block_on(async {
         let capacities: Api<CSIStorageCapacity> = Api::all(client(&path, None).await);
@@ -237,11 +244,11 @@ fn a_file_with_only_a_cluster_is_served_but_is_no_case() {
         std::fs::write(file, text).unwrap();
         let up = up(&[file, "--refresh=50ms"], &path);
         assert!(
-            up.said
+            up.messages
                 .iter()
                 .any(|line| line.starts_with("runs        publisher, scheduler, and ")),
             "{:?}",
-            up.said
+            up.messages
         );
         assert!(up.end("-TERM").success());
         let (_, error) = ended(2, &["repro", file]);
@@ -278,7 +285,7 @@ struct Up {
     path: PathBuf,
     file: PathBuf,
     up: Serving,
-    said: Lines<BufReader<ChildStdout>>,
+    messages: Lines<BufReader<ChildStdout>>,
     errors: Lines<BufReader<ChildStderr>>,
 }
 
@@ -294,17 +301,17 @@ fn up_file(folder: &TempDir) -> Up {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let messages = BufReader::new(child.stdout.take().unwrap()).lines();
     let errors = BufReader::new(child.stderr.take().unwrap()).lines();
     let up = Serving {
         child,
-        said: Vec::new(),
+        messages: Vec::new(),
     };
     Up {
         path,
         file,
         up,
-        said,
+        messages,
         errors,
     }
 }
@@ -324,17 +331,17 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
         path,
         file,
         up,
-        mut said,
+        mut messages,
         mut errors,
     } = up_file(&folder);
-    line_of(&mut said, "ready");
+    line_of(&mut messages, "ready");
     // A third node, and more storage on the second one.
     let edited = SCENARIO
         .replace("[n1, n2]", "[n1, n2, n3]")
         .replace("n2: 20Gi}}", "n2: 25Gi, n3: 30Gi}}");
     std::fs::write(&file, &edited).unwrap();
-    line_of(&mut said, "  create nodes n3");
-    line_of(&mut said, "applied     5 changes of");
+    line_of(&mut messages, "  create nodes n3");
+    line_of(&mut messages, "applied     5 changes of");
     let published = block_on(async {
         let capacities: Api<CSIStorageCapacity> = Api::all(client(&path, None).await);
         let mut watch = pin!(kube::runtime::watcher(capacities, Default::default()).applied_objects());
@@ -354,8 +361,8 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
         .replace("cluster: {", "cluster: {mode: distributed, ")
         .replace("[n1, n2, n3]", "[n1, n2]");
     std::fs::write(&file, restart).unwrap();
-    line_of(&mut errors, "mode can't change while the cluster is up");
-    line_of(&mut said, "  delete nodes n3");
+    line_of(&mut errors, "mode cannot change while the cluster is up");
+    line_of(&mut messages, "  delete nodes n3");
     assert_eq!(up.end("-TERM").code(), Some(0));
 }
 
@@ -383,18 +390,18 @@ fn claims_are_bound_in_every_namespace_and_objects_without_a_controller_are_repo
     let Up {
         path,
         up,
-        mut said,
+        mut messages,
         mut errors,
         ..
     } = up_file(&folder);
-    let runs = line_of(&mut said, "runs ");
+    let runs = line_of(&mut messages, "runs ");
     assert!(
         runs.contains("publisher, scheduler, and the controllers that create claims"),
         "{runs}"
     );
-    let not = line_of(&mut said, "not run");
+    let not = line_of(&mut messages, "not run");
     assert!(not.contains("Deployment") && not.contains("StatefulSet"), "{not}");
-    line_of(&mut said, "ready");
+    line_of(&mut messages, "ready");
     let claim = json!({"storageClassName": "fast", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
     let bound = block_on(async {
         let client = client(&path, None).await;

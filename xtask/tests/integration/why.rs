@@ -17,7 +17,7 @@ fn xtask(args: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-fn told(args: &[&str]) -> String {
+fn explained(args: &[&str]) -> String {
     let output = xtask(args);
     assert!(
         output.status.success(),
@@ -29,7 +29,7 @@ fn told(args: &[&str]) -> String {
 
 #[test]
 fn a_case_is_run_and_its_pending_pod_explained() {
-    let text = told(&["pod", "p", "--scenario", CASE]);
+    let text = explained(&["pod", "p", "--scenario", CASE]);
     for part in [
         "0/1 nodes are available: 1 node(s) did not have enough free storage",
         "waits for its first consumer; disk.example.com tracks capacity",
@@ -42,7 +42,7 @@ fn a_case_is_run_and_its_pending_pod_explained() {
 
 #[test]
 fn json_has_the_same_content() {
-    let text = told(&[
+    let text = explained(&[
         "claim",
         "--class",
         "fast",
@@ -84,12 +84,12 @@ fn files_are_linted_and_explained() {
         "objects.yaml",
         "{kind: CSIStorageCapacity, metadata: {name: c, namespace: d}, storageClassName: fast, capacity: 5Gi}\n",
     );
-    let text = told(&["objects", "--file", &cluster, &objects]);
+    let text = explained(&["objects", "--file", &cluster, &objects]);
     assert!(
         text.contains("csistoragecapacity d/c: nodeTopology is unset"),
         "{text}"
     );
-    let text = told(&[
+    let text = explained(&[
         "claim", "--class", "fast", "--size", "1Gi", "--file", &cluster, &objects,
     ]);
     assert!(
@@ -207,7 +207,7 @@ fn a_running_cluster_is_explained() {
             nodes.create(&PostParams::default(), &node).await.unwrap();
         }
     });
-    let text = told(&[
+    let text = explained(&[
         "claim",
         "--class",
         "fast",
@@ -258,8 +258,8 @@ fn a_report_has_the_health_indicators_at_the_end_of_a_run() {
     let report: Value = serde_json::from_str(&read("report.json")).unwrap();
     let health = report["cases"][0]["health"].as_array().unwrap();
     let bad = health.iter().find(|it| it["state"] == "bad");
-    let told = bad.expect("a class has no objects")["told"].as_str().unwrap();
-    assert_eq!(told, "class new: 0 of 2 nodes have an object; not n1, n2");
+    let printed = bad.expect("a class has no objects")["told"].as_str().unwrap();
+    assert_eq!(printed, "class new: 0 of 2 nodes have an object; not n1, n2");
     let page = read("report.html");
     assert!(page.contains("What an operator would have seen in the end"));
     assert!(page.contains("Does it overload the API server?"));
@@ -267,7 +267,7 @@ fn a_report_has_the_health_indicators_at_the_end_of_a_run() {
 
 #[test]
 fn health_is_reported_for_runs_files_and_clusters() {
-    let text = told(&["health", "--scenario", "publisher/refresh/poll/central"]);
+    let text = explained(&["health", "--scenario", "publisher/refresh/poll/central"]);
     for line in [
         "  good     driver disk.example.com: in use: storageCapacity is true, 2 objects",
         "  good     driver disk.example.com: class fast: 2 of 2 nodes have an object",
@@ -301,7 +301,7 @@ fn health_is_reported_for_runs_files_and_clusters() {
     let kubeconfig = folder.path().join("kubeconfig");
     let kubeconfig = kubeconfig.to_str().unwrap();
     let _up = Serving::start(&["up", "--kubeconfig", kubeconfig]);
-    let text = told(&["health", "--kubeconfig", kubeconfig]);
+    let text = explained(&["health", "--kubeconfig", kubeconfig]);
     assert!(
         text.contains("  good     cluster: there is no CSIDriver object"),
         "{text}"

@@ -122,9 +122,9 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
         trial("scheduler-a", CASES[0], Found::Failed),
         trial("scheduler-a", CASES[1], Found::Passed),
     ];
-    let (part, told) = selftest.finished(begun.clone());
+    let (part, printed) = selftest.finished(begun.clone());
     let names: Vec<&str> = part.defects.iter().map(|defect| defect.name.as_str()).collect();
-    assert_eq!((names.as_slice(), told), (&["scheduler-a"][..], begun.clone()));
+    assert_eq!((names.as_slice(), printed), (&["scheduler-a"][..], begun.clone()));
     let report = SelftestReport::new(&part, &begun, Vec::new());
     assert_eq!((report.problems.len(), report.demands), (0, None));
 
@@ -133,8 +133,8 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
         trial("scheduler-a", CASES[0], Found::Undecided),
         trial("scheduler-a", CASES[1], Found::Passed),
     ];
-    let (part, told) = selftest.finished(open);
-    assert!(part.defects.is_empty() && told.is_empty());
+    let (part, printed) = selftest.finished(open);
+    assert!(part.defects.is_empty() && printed.is_empty());
 }
 
 #[test]

@@ -44,9 +44,9 @@ const BROKEN: [Broken; 27] = [
 
 #[test]
 fn a_disabled_rule_fails_its_finding() {
-    for (statement, take_away) in BROKEN {
+    for (statement, disable) in BROKEN {
         let mut rules = DesignRules::default();
-        take_away(&mut rules);
+        disable(&mut rules);
         let broken = broken(&study(&rules, SMALL));
         assert!(broken.contains(statement), "{statement}: {broken:?}");
     }

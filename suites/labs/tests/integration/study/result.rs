@@ -9,11 +9,11 @@ fn all_findings_hold_with_every_seed() {
     for &(name, run) in STUDIES {
         for seed in 0..4 {
             let study = run(Setup { seed, ..SMALL });
-            let figures = study.findings.iter().filter(|finding| !finding.holds());
-            let figures: Vec<_> = figures
+            let failed = study.findings.iter().filter(|finding| !finding.holds());
+            let failed: Vec<_> = failed
                 .map(|finding| (finding.statement(), finding.shows(), finding.figure()))
                 .collect();
-            assert!(study.holds(), "{name} with seed {seed}: {figures:#?}");
+            assert!(study.holds(), "{name} with seed {seed}: {failed:#?}");
             assert!(broken(&study).is_empty());
         }
     }

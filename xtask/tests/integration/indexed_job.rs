@@ -37,7 +37,7 @@ fn part(index: &str, of: &str, output: &Path) -> (Option<i32>, String) {
 }
 
 /// The content of a report that is independent of sharding.
-fn told(folder: &Path) -> (Vec<(String, String)>, Value) {
+fn sharding_independent(folder: &Path) -> (Vec<(String, String)>, Value) {
     let record = std::fs::read_to_string(folder.join("report.json")).unwrap();
     let record: Value = serde_json::from_str(&record).unwrap();
     let cases = record["cases"].as_array().unwrap().iter();
@@ -75,7 +75,10 @@ fn the_shards_of_an_indexed_job_merge_to_the_full_run() {
         )
     };
     merge(0);
-    assert_eq!(told(&path("parts").join("report")), told(&whole));
+    assert_eq!(
+        sharding_independent(&path("parts").join("report")),
+        sharding_independent(&whole)
+    );
     // The merge ignores its own earlier report, and detects missing shards.
     merge(0);
     std::fs::remove_dir_all(path("parts").join("1")).unwrap();

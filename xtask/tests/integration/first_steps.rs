@@ -84,19 +84,19 @@ fn every_command_has_a_manual_page() {
 
 #[test]
 fn doctor_names_problems_and_remedies() {
-    let (told, _) = ended(0, &["doctor"]);
-    assert!(told.contains("ok       temporary files"), "{told}");
+    let (printed, _) = ended(0, &["doctor"]);
+    assert!(printed.contains("ok       temporary files"), "{printed}");
     let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .arg("doctor")
         .env("NO_COLOR", "1")
         .env("TMPDIR", "/dev/null/nowhere")
         .output()
         .unwrap();
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{printed}");
     assert!(
-        told.contains("MISSING  temporary files") && told.contains("set TMPDIR to another folder"),
-        "{told}"
+        printed.contains("MISSING  temporary files") && printed.contains("set TMPDIR to another folder"),
+        "{printed}"
     );
 }
 
@@ -112,32 +112,32 @@ fn doctor_checks_the_programs_of_a_manifest_without_starting_them() {
         std::fs::write(&manifest, text).unwrap();
     };
     role("publisher: {argv: [./my-publisher]}");
-    let (told, _) = ended(0, &doctor);
+    let (printed, _) = ended(0, &doctor);
     assert!(
-        told.contains("ok       manifest          mine v1: publisher; 0 features claimed"),
-        "{told}"
+        printed.contains("ok       manifest          mine v1: publisher; 0 features claimed"),
+        "{printed}"
     );
     assert!(
-        told.contains(&format!("ok       publisher         {}", at("my-publisher"))),
-        "{told}"
+        printed.contains(&format!("ok       publisher         {}", at("my-publisher"))),
+        "{printed}"
     );
     role("publisher: {argv: [./my-publisher], processes: [{argv: [./no-shell]}]}");
     std::fs::write(at("no-shell"), "#!/no/such/shell\n").unwrap();
     std::fs::set_permissions(at("no-shell"), PermissionsExt::from_mode(0o755)).unwrap();
-    let (told, _) = ended(3, &doctor);
+    let (printed, _) = ended(3, &doctor);
     assert!(
-        told.contains("no-shell begins with `#!/no/such/shell`, which does not exist"),
-        "{told}"
+        printed.contains("no-shell begins with `#!/no/such/shell`, which does not exist"),
+        "{printed}"
     );
     role("driver: {socket: csi.sock, names: {name: disk.my.org, topologyKeys: [topology.disk.my.org/node]}}");
-    let (told, _) = ended(3, &doctor);
+    let (printed, _) = ended(3, &doctor);
     assert!(
-        told.contains("MISSING  driver's socket ") && told.contains("start the driver, or correct"),
-        "{told}"
+        printed.contains("MISSING  driver's socket ") && printed.contains("start the driver, or correct"),
+        "{printed}"
     );
     role("publisher: {argv: [./gone]}");
-    let (told, error) = ended(3, &doctor);
-    assert!(told.contains("ok       temporary files"), "{told}");
+    let (printed, error) = ended(3, &doctor);
+    assert!(printed.contains("ok       temporary files"), "{printed}");
     assert!(error.contains("no program at "), "{error}");
     role("publisher: {argv: ./my-publisher}");
     let (_, error) = ended(2, &doctor);
@@ -154,7 +154,7 @@ fn publisher(folder: &Path) {
 }
 
 /// Runs the program with these lines on standard input.
-fn asked(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, String, String) {
+fn run_with_input(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(args)
         .current_dir(folder)
@@ -175,7 +175,7 @@ fn usual_flags_are_recognised_and_tried() {
     let folder = tempfile::tempdir().unwrap();
     publisher(folder.path());
     let arguments = ["init", "--role=publisher", "--", "./my-publisher", "--plain"];
-    let (code, out, error) = asked(folder.path(), &arguments, "");
+    let (code, out, error) = run_with_input(folder.path(), &arguments, "");
     assert_eq!(code, Some(1), "{out}{error}");
     for part in [
         "recognised  --csi-address={csi_socket} ",
@@ -211,7 +211,7 @@ fn flags_of_a_subcommand_are_recognised_and_the_log_of_a_failed_trial_is_shown()
     std::fs::write(&path, text).unwrap();
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     let arguments = ["init", "--role=publisher", "--", "./my-tool", "publish"];
-    let (code, out, error) = asked(folder.path(), &arguments, "");
+    let (code, out, error) = run_with_input(folder.path(), &arguments, "");
     assert_eq!(code, Some(1), "{out}{error}");
     for part in [
         "recognised  --csi-address={csi_socket} ",
@@ -225,7 +225,7 @@ fn flags_of_a_subcommand_are_recognised_and_the_log_of_a_failed_trial_is_shown()
 #[test]
 fn a_program_that_exits_at_once_gets_a_manifest_and_a_failure_message() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, out, error) = asked(folder.path(), &["init"], "publisher\ntrue\n");
+    let (code, out, error) = run_with_input(folder.path(), &["init"], "publisher\ntrue\n");
     assert_eq!(code, Some(1), "{out}{error}");
     for part in [
         "missing     {kubeconfig}",
@@ -235,7 +235,7 @@ fn a_program_that_exits_at_once_gets_a_manifest_and_a_failure_message() {
     ] {
         assert!(out.contains(part), "no “{part}” in:\n{out}");
     }
-    let (code, _, error) = asked(folder.path(), &["init"], "publisher\ntrue\n");
+    let (code, _, error) = run_with_input(folder.path(), &["init"], "publisher\ntrue\n");
     assert_eq!(code, Some(2));
     assert!(error.contains("sut.yaml already exists"), "{error}");
 }
@@ -259,7 +259,7 @@ fn a_driver_is_called_for_its_names_and_tried() {
     let folder = tempfile::tempdir().unwrap();
     symlink(fake_csi(), folder.path().join("my-driver")).unwrap();
     let answers = "driver\n./my-driver --name=disk.my.org --segment=topology.disk.my.org/host=host-{node} --capacity=100Gi\n";
-    let (code, out, error) = asked(folder.path(), &["init"], answers);
+    let (code, out, error) = run_with_input(folder.path(), &["init"], answers);
     assert_eq!(code, Some(0), "{out}{error}");
     for part in [
         "recognised  --socket={csi_socket} ",
@@ -275,7 +275,7 @@ fn a_driver_is_called_for_its_names_and_tried() {
     let sut = sut.to_str().unwrap();
     let written = std::fs::read_to_string(sut).unwrap();
     assert!(written.contains("name: disk.my.org"), "{written}");
-    let (said, _) = ended(
+    let (messages, _) = ended(
         0,
         &[
             "conformance",
@@ -285,13 +285,13 @@ fn a_driver_is_called_for_its_names_and_tried() {
             "driver/capacity/figures",
         ],
     );
-    assert!(said.contains(" 0 failed"), "{said}");
+    assert!(messages.contains(" 0 failed"), "{messages}");
 }
 
 #[test]
 fn a_driver_that_does_not_start_gets_a_manifest_and_a_failure_message() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, out, error) = asked(folder.path(), &["init", "--role=driver", "--", "true"], "");
+    let (code, out, error) = run_with_input(folder.path(), &["init", "--role=driver", "--", "true"], "");
     assert_eq!(code, Some(1), "{out}{error}");
     for part in [
         "missing     {csi_socket}",
@@ -307,11 +307,11 @@ fn a_driver_that_does_not_start_gets_a_manifest_and_a_failure_message() {
 #[test]
 fn a_built_in_manifest_can_be_copied() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, ..) = asked(folder.path(), &["init", "--from", "kube-scheduler"], "");
+    let (code, ..) = run_with_input(folder.path(), &["init", "--from", "kube-scheduler"], "");
     assert_eq!(code, Some(0));
     let text = std::fs::read_to_string(folder.path().join("sut.yaml")).unwrap();
     assert!(text.contains("name: kube-scheduler"), "{text}");
-    let (code, _, error) = asked(
+    let (code, _, error) = run_with_input(
         folder.path(),
         &["init", "--from", "nothing", "-o", "other.yaml"],
         "",
@@ -323,7 +323,7 @@ fn a_built_in_manifest_can_be_copied() {
 #[test]
 fn missing_arguments_without_a_terminal_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, _, error) = asked(folder.path(), &["init"], "");
+    let (code, _, error) = run_with_input(folder.path(), &["init"], "");
     assert_eq!(code, Some(2));
     assert!(error.contains("add --role"), "{error}");
     assert!(

@@ -15,10 +15,10 @@ const FAILING: &str = "scheduler/filter/limit/maximum-refuses";
 /// Runs the program in a shell with resource limits.
 fn limited(limits: &str, args: &str) -> (i32, String, String) {
     let line = format!("{limits}; exec {} {args}", env!("CARGO_BIN_EXE_csi-capacity"));
-    said(Command::new("sh").args(["-c", &line]))
+    run_to_end(Command::new("sh").args(["-c", &line]))
 }
 
-fn said(command: &mut Command) -> (i32, String, String) {
+fn run_to_end(command: &mut Command) -> (i32, String, String) {
     let Output {
         status,
         stdout,
@@ -99,7 +99,7 @@ fn folders_that_are_not_writable_are_reported_before_anything_runs() {
         if remedy == "TMPDIR" {
             command.env("TMPDIR", folder);
         }
-        let (code, out, error) = said(&mut command);
+        let (code, out, error) = run_to_end(&mut command);
         assert_eq!(code, 3, "{out}{error}");
         assert!(
             error.contains(folder) && error.contains(remedy),
@@ -203,7 +203,7 @@ fn an_interrupted_run_keeps_its_results_and_the_rest_can_be_rerun() {
             )
             .unwrap();
             let (code, out, error) =
-                said(xtask(&["rerun", path.to_str().unwrap(), "--output"]).arg(again.path()));
+                run_to_end(xtask(&["rerun", path.to_str().unwrap(), "--output"]).arg(again.path()));
             assert_eq!(code, 0, "{out}{error}");
             assert!(
                 out.contains(&format!("pass  {FAILING}")) && !out.contains(PASSING),
@@ -220,7 +220,7 @@ fn a_run_that_ignores_sighup_continues_after_its_terminal_closes() {
         env!("CARGO_BIN_EXE_csi-capacity")
     );
     let report = tempfile::tempdir().unwrap();
-    let (code, out, error) = said(Command::new("sh").args(["-c", &line]).arg(report.path()));
+    let (code, out, error) = run_to_end(Command::new("sh").args(["-c", &line]).arg(report.path()));
     assert_eq!(code, 0, "{out}{error}");
 }
 
@@ -247,12 +247,12 @@ fn with_an_output_folder_nothing_is_written_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let name = format!("elsewhere-{}", std::process::id());
     let file = impossible(folder.path(), &name);
-    let (code, elsewhere, error) = said(&mut xtask(&["repro", &file, "--simulate=1"]));
+    let (code, elsewhere, error) = run_to_end(&mut xtask(&["repro", &file, "--simulate=1"]));
     assert_eq!(code, 1, "{elsewhere}{error}");
     let runs = Path::new(&folder_of(&elsewhere)).to_owned();
     std::fs::remove_dir_all(&runs).unwrap();
     let report = folder.path().join("report");
-    let (code, out, error) = said(xtask(&["repro", &file, "--simulate=1", "--output"]).arg(&report));
+    let (code, out, error) = run_to_end(xtask(&["repro", &file, "--simulate=1", "--output"]).arg(&report));
     assert_eq!(code, 1, "{out}{error}");
     assert!(Path::new(&folder_of(&out)).starts_with(&report), "{out}");
     assert!(!runs.exists(), "{}", runs.display());
@@ -272,12 +272,12 @@ fn concurrent_runs_of_one_checkout_use_separate_folders() {
         kubeconfig.to_str().unwrap(),
     ];
     let first = crate::program::Serving::start(&words);
-    let (_, second, _) = said(&mut xtask(&["repro", &file, "--simulate=1"]));
-    let (one, two) = (folder_of(&first.said.join("\n")), folder_of(&second));
+    let (_, second, _) = run_to_end(&mut xtask(&["repro", &file, "--simulate=1"]));
+    let (one, two) = (folder_of(&first.messages.join("\n")), folder_of(&second));
     assert_ne!(one, two);
     // The first run is in real time and may be inconclusive on a busy machine.
     for (run, codes) in [(one, &[1, 5][..]), (two, &[1])] {
-        let code = said(&mut xtask(&["judge", &run])).0;
+        let code = run_to_end(&mut xtask(&["judge", &run])).0;
         assert!(codes.contains(&code), "{run}: {code}");
         std::fs::remove_dir_all(run).unwrap();
     }
@@ -287,7 +287,7 @@ fn concurrent_runs_of_one_checkout_use_separate_folders() {
 #[test]
 fn two_runs_cannot_write_the_same_report() {
     let run = Run::halfway();
-    let (code, out, error) = said(xtask(&["e2e", PASSING, "--output"]).arg(run.report.path()));
+    let (code, out, error) = run_to_end(xtask(&["e2e", PASSING, "--output"]).arg(run.report.path()));
     assert_eq!(code, 3, "{out}{error}");
     assert!(error.contains("another run writes its report into"), "{error}");
     run.end("-INT");

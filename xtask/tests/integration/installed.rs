@@ -7,14 +7,14 @@ use std::process::{Command, Output};
 use crate::program::text;
 
 /// An empty working directory, and a folder for temporary files.
-struct Place {
+struct WorkingFolder {
     here: tempfile::TempDir,
     temporary: tempfile::TempDir,
 }
 
-impl Place {
+impl WorkingFolder {
     fn new() -> Self {
-        Place {
+        WorkingFolder {
             here: tempfile::tempdir().unwrap(),
             temporary: tempfile::tempdir().unwrap(),
         }
@@ -34,15 +34,15 @@ impl Place {
     /// Runs the program and checks the exit code. Returns standard output and standard error.
     fn ended(&self, code: i32, args: &[&str]) -> (String, String) {
         let output = self.run(args);
-        let said = (text(&output.stdout), text(&output.stderr));
+        let messages = (text(&output.stdout), text(&output.stderr));
         assert_eq!(
             output.status.code(),
             Some(code),
             "{args:?}:\n{}{}",
-            said.0,
-            said.1
+            messages.0,
+            messages.1
         );
-        said
+        messages
     }
 
     fn is_untouched(&self) -> bool {
@@ -58,30 +58,30 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn the_installed_program_has_the_cases_of_the_checkout() {
-    let listed = Place::new().ended(0, &["list"]).0;
+    let listed = WorkingFolder::new().ended(0, &["list"]).0;
     let of_checkout = crate::program::ended(0, &["list"]).0;
     assert_eq!(listed, of_checkout);
 }
 
 #[test]
 fn running_cases_leaves_nothing_in_the_working_directory() {
-    let place = Place::new();
-    let (out, _) = place.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
+    let folder_under_test = WorkingFolder::new();
+    let (out, _) = folder_under_test.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
-    assert!(place.is_untouched());
+    assert!(folder_under_test.is_untouched());
 }
 
 #[test]
 fn a_failure_prints_commands_of_the_installed_program() {
-    let place = Place::new();
+    let folder_under_test = WorkingFolder::new();
     let arguments = [
         "e2e",
         "--simulate",
         "--defect=publisher-ignores-maximum",
         "publisher/value/maximum",
     ];
-    let (out, _) = place.ended(1, &arguments);
-    let runs = place.temporary.path().display().to_string();
+    let (out, _) = folder_under_test.ended(1, &arguments);
+    let runs = folder_under_test.temporary.path().display().to_string();
     for part in [
         "built-in/publisher/value/maximum.yaml:",
         "rerun   csi-capacity e2e --defect=publisher-ignores-maximum --simulate=0 publisher/value/maximum",
@@ -89,13 +89,13 @@ fn a_failure_prints_commands_of_the_installed_program() {
     ] {
         assert!(out.contains(part), "no “{part}” in:\n{out}");
     }
-    place.ended(1, &["rerun"]);
-    assert!(place.is_untouched());
+    folder_under_test.ended(1, &["rerun"]);
+    assert!(folder_under_test.is_untouched());
 }
 
 #[test]
 fn a_mutant_is_rejected_with_a_hint_to_a_checkout() {
-    let (_, error) = Place::new().ended(
+    let (_, error) = WorkingFolder::new().ended(
         3,
         &["e2e", "--defect=publisher-deletes-manual", "publisher/prior"],
     );
@@ -105,24 +105,24 @@ fn a_mutant_is_rejected_with_a_hint_to_a_checkout() {
 
 #[test]
 fn built_in_manifests_are_found_by_name() {
-    let place = Place::new();
-    let program = place.here.path().join("csi-provisioner");
+    let folder_under_test = WorkingFolder::new();
+    let program = folder_under_test.here.path().join("csi-provisioner");
     std::fs::write(&program, "").unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    let (out, error) = place.ended(0, &["list", "publisher/prior", "--sut=external-provisioner"]);
+    let (out, error) = folder_under_test.ended(0, &["list", "publisher/prior", "--sut=external-provisioner"]);
     assert!(error.contains("cases run for external-provisioner"), "{error}");
     assert!(out.contains("known to fail until"), "{out}");
-    let (_, error) = place.ended(2, &["list", "--sut=external-provisoner"]);
+    let (_, error) = folder_under_test.ended(2, &["list", "--sut=external-provisoner"]);
     let listed = error.contains("these manifests are built in: csi-driver-host-path, ");
     assert!(listed && error.contains(", external-provisioner, "), "{error}");
 }
 
 #[test]
 fn a_temporary_folder_of_another_user_is_not_used() {
-    let (place, theirs) = (Place::new(), tempfile::tempdir().unwrap());
-    place.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
-    let own = names(place.temporary.path());
-    let own = place
+    let (folder_under_test, theirs) = (WorkingFolder::new(), tempfile::tempdir().unwrap());
+    folder_under_test.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
+    let own = names(folder_under_test.temporary.path());
+    let own = folder_under_test
         .temporary
         .path()
         .join(own.iter().find(|name| name.starts_with("csi-capacity-")).unwrap());
@@ -130,7 +130,7 @@ fn a_temporary_folder_of_another_user_is_not_used() {
     assert_eq!(mode & 0o777, 0o700);
     std::fs::remove_dir_all(&own).unwrap();
     symlink(theirs.path(), &own).unwrap();
-    let (_, error) = place.ended(3, &["e2e", "--simulate", "publisher/value/maximum"]);
+    let (_, error) = folder_under_test.ended(3, &["e2e", "--simulate", "publisher/value/maximum"]);
     assert!(error.contains("set TMPDIR to another folder"), "{error}");
     assert!(names(theirs.path()).is_empty());
 }

@@ -79,7 +79,7 @@ impl Dump {
     fn reproduces(&self, more: &[&str]) -> String {
         let (text, error) = self.capture(more);
         assert!(
-            error.contains("comes true") && !error.contains("warning"),
+            error.contains("its result matches the cluster's") && !error.contains("warning"),
             "{error}\n{text}"
         );
         text
@@ -336,7 +336,7 @@ fn an_object_for_a_node_name_that_differs_from_the_label_is_reproduced() {
     }
     let (_, error) = dump.capture(&["--publisher"]);
     assert!(
-        error.contains("comes true") && error.contains("CSIStorageCapacity c2"),
+        error.contains("its result matches the cluster's") && error.contains("CSIStorageCapacity c2"),
         "{error}"
     );
 }
