@@ -365,15 +365,15 @@ fn scheduling_result(objects: &[Value], namespace: &str, pod: &str) -> (String, 
     let rules = Options::default().rules().unwrap();
     let detail = Detail::default();
     match explain::pod(&inventory.snapshot, &rules, pod, &detail) {
-        Ok(printed) => {
-            let nodes = printed.nodes.into_iter().map(|node| {
+        Ok(explanation) => {
+            let nodes = explanation.nodes.into_iter().map(|node| {
                 (
                     node.fits,
                     node.reasons.iter().map(|it| without_names(it)).collect(),
                 )
             });
             // The verdict lists node names after this text.
-            let verdict = printed.verdict.split(" nodes: ").next().unwrap_or_default();
+            let verdict = explanation.verdict.split(" nodes: ").next().unwrap_or_default();
             (without_names(verdict), nodes.collect())
         }
         Err(error) => (error.to_string(), Vec::new()),

@@ -122,9 +122,12 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
         trial("scheduler-a", CASES[0], Found::Failed),
         trial("scheduler-a", CASES[1], Found::Passed),
     ];
-    let (part, printed) = selftest.finished(begun.clone());
+    let (part, complete_trials) = selftest.finished(begun.clone());
     let names: Vec<&str> = part.defects.iter().map(|defect| defect.name.as_str()).collect();
-    assert_eq!((names.as_slice(), printed), (&["scheduler-a"][..], begun.clone()));
+    assert_eq!(
+        (names.as_slice(), complete_trials),
+        (&["scheduler-a"][..], begun.clone())
+    );
     let report = SelftestReport::new(&part, &begun, Vec::new());
     assert_eq!((report.problems.len(), report.demands), (0, None));
 
@@ -133,8 +136,8 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
         trial("scheduler-a", CASES[0], Found::Undecided),
         trial("scheduler-a", CASES[1], Found::Passed),
     ];
-    let (part, printed) = selftest.finished(open);
-    assert!(part.defects.is_empty() && printed.is_empty());
+    let (part, complete_trials) = selftest.finished(open);
+    assert!(part.defects.is_empty() && complete_trials.is_empty());
 }
 
 #[test]

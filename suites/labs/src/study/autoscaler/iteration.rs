@@ -91,7 +91,7 @@ impl<'l> Iteration<'l> {
         labels
     }
 
-    /// Whether a node is ready; until then the template node of its group stands in for it.
+    /// Whether a node is ready; until then the template node of its group is used instead.
     pub(super) fn is_ready(&self, node: &Node) -> bool {
         let classes = |labels: &Labels| -> BTreeSet<&str> {
             let admitting = self

@@ -138,9 +138,9 @@ impl Driver {
                 *disks = vec![left];
             }
             ReportedCapacity::MaximumVolumeSize => {
-                let fitting = (0..disks.len()).filter(|place| disks[*place] >= bytes);
-                if let Some(place) = fitting.min_by_key(|place| disks[*place]) {
-                    disks.remove(place);
+                let fitting = (0..disks.len()).filter(|index| disks[*index] >= bytes);
+                if let Some(index) = fitting.min_by_key(|index| disks[*index]) {
+                    disks.remove(index);
                 }
             }
         }
