@@ -6,11 +6,11 @@ use harness::scenario::Role;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::cluster::{Binding, GeneratedCluster};
 use super::event::Event;
 use super::focus::Focus;
 use super::history::History;
 use super::state::GATE;
-use super::world::{Binding, World};
 
 /// The values of each axis, with the number of histories that had each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,36 +37,36 @@ impl Axes {
 
 /// The axis values of a history.
 pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str, String)> {
-    let world = &history.world;
+    let cluster = &history.cluster;
     let mut values = BTreeSet::from([("focus", focus.name.to_owned())]);
     let mut add = |axis, value: &str| {
         values.insert((axis, value.to_owned()));
     };
     if focus.has(Role::Publisher) {
-        add("mode", world.mode.as_str());
+        add("mode", cluster.mode.as_str());
     }
-    add("release", world.release.as_deref().unwrap_or("newest"));
-    add("gate", switch(world.gates.get(GATE).copied()));
-    add("metrics", if world.metrics { "read" } else { "not read" });
-    add("topology", topology(world));
-    add("nodes", &world.nodes.len().to_string());
-    add("classes", &world.classes.len().to_string());
-    add("flag", flag(world));
-    for class in class_kinds(world) {
+    add("release", cluster.release.as_deref().unwrap_or("newest"));
+    add("gate", switch(cluster.gates.get(GATE).copied()));
+    add("metrics", if cluster.metrics { "read" } else { "not read" });
+    add("topology", topology(cluster));
+    add("nodes", &cluster.nodes.len().to_string());
+    add("classes", &cluster.classes.len().to_string());
+    add("flag", flag(cluster));
+    for class in class_kinds(cluster) {
         add("class", class);
     }
-    for prior in prior_kinds(world) {
+    for prior in prior_kinds(cluster) {
         add("prior", prior);
     }
-    for extender in &world.extenders {
+    for extender in &cluster.extenders {
         let settings = json!(extender);
         for name in settings.as_object().into_iter().flat_map(|it| it.keys()) {
             add("extender", name);
         }
     }
     for (axis, settings) in [
-        ("publisher", json!(world.publisher)),
-        ("scheduler", json!(world.scheduler)),
+        ("publisher", json!(cluster.publisher)),
+        ("scheduler", json!(cluster.scheduler)),
     ] {
         for name in settings.as_object().into_iter().flat_map(|it| it.keys()) {
             add(axis, name);
@@ -87,11 +87,11 @@ fn switch(is_on: Option<bool>) -> &'static str {
     }
 }
 
-fn topology(world: &World) -> &'static str {
-    if world.nodes.iter().any(|node| node.topology_keys.is_some()) {
+fn topology(cluster: &GeneratedCluster) -> &'static str {
+    if cluster.nodes.iter().any(|node| node.topology_keys.is_some()) {
         return "keys differ by node";
     }
-    match world.driver.topology_keys.as_deref() {
+    match cluster.driver.topology_keys.as_deref() {
         None => "a key per node",
         Some([]) => "no keys",
         Some([_]) => "a shared key",
@@ -99,8 +99,8 @@ fn topology(world: &World) -> &'static str {
     }
 }
 
-fn flag(world: &World) -> &'static str {
-    match (world.driver.object, world.driver.storage_capacity) {
+fn flag(cluster: &GeneratedCluster) -> &'static str {
+    match (cluster.driver.object, cluster.driver.storage_capacity) {
         (false, _) => "no CSIDriver",
         (true, None) => "unset",
         (true, Some(true)) => "true",
@@ -108,8 +108,8 @@ fn flag(world: &World) -> &'static str {
     }
 }
 
-fn class_kinds(world: &World) -> impl Iterator<Item = &'static str> {
-    world.classes.iter().flat_map(|class| {
+fn class_kinds(cluster: &GeneratedCluster) -> impl Iterator<Item = &'static str> {
+    cluster.classes.iter().flat_map(|class| {
         let kinds = [
             (class.binding == Binding::Immediate, "Immediate"),
             (!class.parameters.is_empty(), "parameters"),
@@ -122,15 +122,15 @@ fn class_kinds(world: &World) -> impl Iterator<Item = &'static str> {
     })
 }
 
-fn prior_kinds(world: &World) -> impl Iterator<Item = &'static str> {
-    let none = world.capacity_objects.is_empty().then_some("none");
-    let kinds = world.capacity_objects.iter().flat_map(|object| {
-        let is_known = world.classes.iter().any(|class| class.name == object.class);
+fn prior_kinds(cluster: &GeneratedCluster) -> impl Iterator<Item = &'static str> {
+    let none = cluster.capacity_objects.is_empty().then_some("none");
+    let kinds = cluster.capacity_objects.iter().flat_map(|object| {
+        let is_known = cluster.classes.iter().any(|class| class.name == object.class);
         let is_own = object.managed || !object.labels.is_empty();
         let kinds = [
-            (!is_own, "of nobody"),
+            (!is_own, "of another client"),
             (is_own && is_known, "managed"),
-            (is_own && !is_known, "of a class that is gone"),
+            (is_own && !is_known, "of a deleted class"),
             (object.segment.is_none(), "selector"),
             (object.capacity.is_none(), "without capacity"),
         ];
@@ -149,7 +149,7 @@ fn event_kind(event: &Event) -> (&'static str, String) {
             let lasts = if fault.times.is_none() { " on" } else { "" };
             ("API fault", format!("{}{lasts}{kills}", effect(fault)))
         }
-        Event::DriverFault(rule) => ("CSI script", format!("{} {}", rule.method, effect(rule))),
+        Event::DriverFault(rule) => ("driver fault", format!("{} {}", rule.method, effect(rule))),
         Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", tag(event), role.as_str())),
         Event::Node(what) => ("event", format!("node {}", tag(what))),
         Event::Class(what) => ("event", format!("class {}", tag(what))),

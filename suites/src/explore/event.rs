@@ -8,7 +8,7 @@ use harness::standalone::CsiRuleText;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::world::{Capacity, Class, Labels, Node, Pool, Scheduler, Size};
+use super::cluster::{Capacity, Class, Labels, Node, Pool, Scheduler, Size};
 
 /// The kind of capacity objects.
 pub(super) const CAPACITY_KIND: &str = "CSIStorageCapacity";

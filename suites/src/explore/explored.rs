@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::explorer::Exploration;
-use super::finding::{Finding, Repeated};
+use super::finding::{Finding, Reproduced};
 use crate::report::{CaseRecord, SettingsRecord, SystemRecord};
 
 /// The explored programs and their settings.
@@ -66,7 +66,7 @@ pub struct FoundRecord {
     /// Whether its case is minimal.
     pub is_smallest: bool,
     /// Whether the written case reproduced it.
-    pub repeated: Repeated,
+    pub repeated: Reproduced,
     /// The case file.
     pub file: PathBuf,
     /// Result of its run.

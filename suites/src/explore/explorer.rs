@@ -11,27 +11,27 @@ use harness::plan::Plan;
 use tokio::task::JoinSet;
 
 use super::axes::{self, Axes};
-use super::case::drawn_case;
-use super::draw::{Drawn, draw};
+use super::case::generated_case;
 use super::finding::{Finding, FindingError};
 use super::focus::Focus;
+use super::generate::{Generated, generate};
 use super::history::History;
-use super::shrink::{Shrunk, Tries, before, shrink};
+use super::shrink::{ShrinkLimits, Shrunk, shrink, until_deadline};
 use super::signature::Signature;
-use super::text::Excused;
+use super::text::ExcusedRules;
 use crate::generated;
 use crate::report::CaseRecord;
 use crate::select::Shard;
 use crate::session::{CaseResult, Ended, Session};
 
 /// Timeout of a run: each of its steps ends after some seconds, so a longer run never ends.
-const LONGEST: Duration = Duration::from_secs(180);
+const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Maximum number of runs per cluster: each further run excuses the violated rule, to find violations that it hid.
 const RUNS_MAX: usize = 5;
 
 /// After the first finding, one in so many parts of the budget is reserved for minimizing.
-const SHARE: u32 = 3;
+const MINIMIZING_SHARE: u32 = 3;
 
 /// Configuration of an exploration.
 pub struct Explorer {
@@ -48,7 +48,7 @@ pub struct Explorer {
     /// Whether runs use simulated time and a seeded random generator.
     pub is_simulated: bool,
     /// Limits for minimizing a finding.
-    pub tries: Tries,
+    pub limits: ShrinkLimits,
     /// Folder for the cases of findings; `None` to write none.
     pub output: Option<PathBuf>,
 }
@@ -90,8 +90,8 @@ pub struct Exploration {
 }
 
 /// A cluster that ran.
-struct World {
-    drawn: Drawn,
+struct ExploredCluster {
+    generated: Generated,
     /// The first run, and one for each excused rule.
     runs: Vec<Run>,
 }
@@ -99,11 +99,11 @@ struct World {
 /// A run of a cluster.
 struct Run {
     /// Rules violated in earlier runs, excused in this one.
-    excused: Excused,
+    excused: ExcusedRules,
     ran: Result<CaseResult, String>,
 }
 
-impl World {
+impl ExploredCluster {
     /// Whether the first run was inconclusive.
     fn is_undecided(&self) -> bool {
         let first = self.runs.first();
@@ -133,23 +133,23 @@ impl Explorer {
         self: &Arc<Self>,
         until: Until,
         exploration: &mut Exploration,
-        tell: &mut (dyn FnMut(&Exploration) + Send),
+        report: &mut (dyn FnMut(&Exploration) + Send),
     ) -> Result<(), FindingError> {
         let began = Instant::now();
-        self.run_worlds(until, began, exploration, tell).await?;
+        self.run_clusters(until, began, exploration, report).await?;
         for number in 0..exploration.findings.len() {
-            self.minimize(number, until, exploration, tell).await?;
+            self.minimize(number, until, exploration, report).await?;
         }
         Ok(())
     }
 
     /// Runs clusters, and writes findings before they are minimized.
-    async fn run_worlds(
+    async fn run_clusters(
         self: &Arc<Self>,
         until: Until,
         began: Instant,
         exploration: &mut Exploration,
-        tell: &mut (dyn FnMut(&Exploration) + Send),
+        report: &mut (dyn FnMut(&Exploration) + Send),
     ) -> Result<(), FindingError> {
         let (mut running, mut ended) = (JoinSet::new(), BTreeMap::new());
         let (mut next, step) = self
@@ -158,35 +158,35 @@ impl Explorer {
         let mut due = next;
         let mut again = Vec::new();
         loop {
-            let late = until.late(began, !exploration.findings.is_empty());
+            let deadline = until.start_deadline(began, !exploration.findings.is_empty());
             while running.len() < self.jobs
                 && until.has(next)
-                && late.is_none_or(|late| Instant::now() < late)
+                && deadline.is_none_or(|deadline| Instant::now() < deadline)
             {
                 let (explorer, number) = (self.clone(), next);
                 running.spawn(async move {
                     let seed = explorer.seed_of(number);
-                    let drawn = draw(seed, &explorer.focuses);
-                    (number, explorer.world(seed, drawn, false).await)
+                    let generated = generate(seed, &explorer.focuses);
+                    (number, explorer.run_cluster(seed, generated, false).await)
                 });
                 next = next.wrapping_add(step);
             }
-            let late = late.filter(|_| exploration.worlds > 0);
-            match before(late, running.join_next()).await {
+            let deadline = deadline.filter(|_| exploration.worlds > 0);
+            match until_deadline(deadline, running.join_next()).await {
                 None | Some(None) => break,
-                Some(Some(Ok((number, world)))) => drop(ended.insert(number, world)),
+                Some(Some(Ok((number, cluster)))) => drop(ended.insert(number, cluster)),
                 // A panic of the harness: systems panic inside tasks of their own.
                 Some(Some(Err(error))) => std::panic::resume_unwind(error.into_panic()),
             }
-            while let Some(world) = ended.remove(&due) {
+            while let Some(cluster) = ended.remove(&due) {
                 let seed = self.seed_of(due);
                 due = due.wrapping_add(step);
-                if world.is_undecided() {
-                    again.push((seed, world.drawn));
+                if cluster.is_undecided() {
+                    again.push((seed, cluster.generated));
                     continue;
                 }
-                self.take(seed, world, exploration)?;
-                tell(exploration);
+                self.record_result(seed, cluster, exploration)?;
+                report(exploration);
                 if matches!(until, Until::Finding(_)) && !exploration.findings.is_empty() {
                     return Ok(());
                 }
@@ -194,20 +194,20 @@ impl Explorer {
         }
         drop(running);
         // Repeats runs that were inconclusive on the busy machine, now one at a time.
-        for (number, (seed, drawn)) in again.into_iter().enumerate() {
+        for (number, (seed, generated)) in again.into_iter().enumerate() {
             // The deadline may pass during the first repetition if no run was conclusive yet: a slow machine is slow for all of them.
-            let end = until.late(began, !exploration.findings.is_empty());
+            let end = until.start_deadline(began, !exploration.findings.is_empty());
             let end = end.filter(|_| exploration.worlds > 0 || number > 0);
             let is_late = end.is_some_and(|end| end <= Instant::now());
-            let world = match is_late {
+            let cluster = match is_late {
                 true => None,
-                false => before(end, self.world(seed, drawn, true)).await,
+                false => until_deadline(end, self.run_cluster(seed, generated, true)).await,
             };
-            match world {
-                Some(world) => self.take(seed, world, exploration)?,
+            match cluster {
+                Some(cluster) => self.record_result(seed, cluster, exploration)?,
                 None => exploration.undecided.push(seed),
             }
-            tell(exploration);
+            report(exploration);
         }
         Ok(())
     }
@@ -218,10 +218,10 @@ impl Explorer {
     }
 
     /// Runs a cluster, concurrently or alone, and again with each violated rule excused.
-    async fn world(&self, seed: u64, drawn: Drawn, is_alone: bool) -> World {
-        let (mut runs, mut excused) = (Vec::new(), Excused::new());
+    async fn run_cluster(&self, seed: u64, generated: Generated, is_alone: bool) -> ExploredCluster {
+        let (mut runs, mut excused) = (Vec::new(), ExcusedRules::new());
         loop {
-            let text = drawn_case(drawn.focus, seed, &drawn.history, &excused);
+            let text = generated_case(generated.focus, seed, &generated.history, &excused);
             let run = Run {
                 ran: self.run(seed, &text, is_alone).await,
                 excused: excused.clone(),
@@ -230,7 +230,7 @@ impl Explorer {
             runs.push(run);
             // An excused rule cannot be violated again.
             if !rule.is_some_and(|rule| excused.insert(rule)) {
-                return World { drawn, runs };
+                return ExploredCluster { generated, runs };
             }
         }
     }
@@ -244,8 +244,8 @@ impl Explorer {
                 false => session.run_beside(plan).await,
             }
         };
-        let ran = tokio::time::timeout(LONGEST, run).await;
-        ran.map_err(|_| format!("it has not come to an end in {} s", LONGEST.as_secs()))
+        let ran = tokio::time::timeout(RUN_TIMEOUT, run).await;
+        ran.map_err(|_| format!("the run did not end within {} s", RUN_TIMEOUT.as_secs()))
     }
 
     /// The session for the cluster of a seed.
@@ -256,10 +256,10 @@ impl Explorer {
     }
 
     /// Processes the result of a cluster.
-    fn take(
+    fn record_result(
         &self,
         seed: u64,
-        World { drawn, runs }: World,
+        ExploredCluster { generated, runs }: ExploredCluster,
         exploration: &mut Exploration,
     ) -> Result<(), FindingError> {
         let mut known = BTreeSet::new();
@@ -282,8 +282,8 @@ impl Explorer {
                     exploration.broken.push((seed, error.to_string()));
                     return Ok(());
                 }
-                Ended::Failed(explained) if drawn.history.may_end(explained.ended) => {
-                    let why = "the publisher ends where the driver does not support GetCapacity";
+                Ended::Failed(explained) if generated.history.may_exit(explained.ended) => {
+                    let why = "the publisher exits if the driver does not support GetCapacity";
                     *exploration.skipped.entry(why.to_owned()).or_default() += 1;
                     return Ok(());
                 }
@@ -302,12 +302,14 @@ impl Explorer {
             let is_met = is_first && matches!(result.ended, Ended::Passed | Ended::Surprising(_));
             if is_first {
                 exploration.worlds += 1;
-                exploration.events += u64::try_from(drawn.history.events()).unwrap_or(u64::MAX);
-                exploration.axes.add(axes::values(drawn.focus, &drawn.history));
+                exploration.events += u64::try_from(generated.history.events()).unwrap_or(u64::MAX);
+                exploration
+                    .axes
+                    .add(axes::values(generated.focus, &generated.history));
             }
             let found = Signature::all(&result, self.session.manifest.as_ref());
             if is_met && found.is_empty() {
-                *exploration.met.entry(drawn.focus.name).or_default() += 1;
+                *exploration.met.entry(generated.focus.name).or_default() += 1;
             }
             for signature in found {
                 if !signatures.insert(signature.clone()) {
@@ -320,15 +322,15 @@ impl Explorer {
                 }
                 let mut finding = Finding {
                     signature,
-                    focus: drawn.focus,
+                    focus: generated.focus,
                     seed,
                     worlds: 1,
-                    shrunk: Shrunk::of(drawn.history.clone()),
+                    shrunk: Shrunk::of(generated.history.clone()),
                     excused: run.excused.clone(),
                     written: None,
                 };
                 if let Some(folder) = &self.output {
-                    finding.written = Some(self.as_found(&finding, CaseRecord::new(&result), folder)?);
+                    finding.written = Some(self.write_found(&finding, CaseRecord::new(&result), folder)?);
                 }
                 exploration.findings.push(finding);
             }
@@ -342,26 +344,26 @@ impl Explorer {
         number: usize,
         until: Until,
         exploration: &mut Exploration,
-        tell: &mut (dyn FnMut(&Exploration) + Send),
+        report: &mut (dyn FnMut(&Exploration) + Send),
     ) -> Result<(), FindingError> {
         exploration.shrinking = Some(0);
         let now = Instant::now();
         // Share the remaining time equally with the later findings.
         let left = u32::try_from(exploration.findings.len() - number).unwrap_or(u32::MAX);
-        let tries = Tries {
-            until: until
+        let limits = ShrinkLimits {
+            deadline: until
                 .end()
                 .map(|end| now + end.saturating_duration_since(now) / left),
-            ..self.tries
+            ..self.limits
         };
         let finding = &exploration.findings[number];
         let (seed, focus, excused) = (finding.seed, finding.focus, finding.excused.clone());
         let (history, signature) = (finding.shrunk.history.clone(), finding.signature.clone());
-        let shows = |history: History| {
+        let reproduces = |history: History| {
             *exploration.shrinking.get_or_insert_default() += 1;
-            tell(exploration);
+            report(exploration);
             let (explorer, signature) = (self.clone(), signature.clone());
-            let text = drawn_case(focus, seed, &history, &excused);
+            let text = generated_case(focus, seed, &history, &excused);
             // Dropping the set aborts the task.
             let mut task = JoinSet::new();
             task.spawn(async move {
@@ -372,7 +374,7 @@ impl Explorer {
             });
             async move { matches!(task.join_next().await, Some(Ok(true))) }
         };
-        let shrunk = Box::pin(shrink(history, tries, shows)).await;
+        let shrunk = Box::pin(shrink(history, limits, reproduces)).await;
         exploration.shrinking = None;
         let finding = &mut exploration.findings[number];
         finding.shrunk = shrunk;
@@ -393,10 +395,10 @@ impl Until {
     }
 
     /// When to stop starting runs, given the start of the first; `None` if never.
-    fn late(self, began: Instant, has_findings: bool) -> Option<Instant> {
+    fn start_deadline(self, began: Instant, has_findings: bool) -> Option<Instant> {
         let end = self.end()?;
         Some(match has_findings {
-            true => end - end.saturating_duration_since(began) / SHARE,
+            true => end - end.saturating_duration_since(began) / MINIMIZING_SHARE,
             false => end,
         })
     }
@@ -412,5 +414,5 @@ impl Until {
 
 /// The plan of a generated case.
 pub(super) fn plan(text: &str) -> Result<Plan, String> {
-    generated("drawn", text).map_err(|error| error.to_string())
+    generated("generated.yaml", text).map_err(|error| error.to_string())
 }

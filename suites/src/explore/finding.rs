@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::focus::Focus;
 use super::shrink::Shrunk;
 use super::signature::Signature;
-use super::text::Excused;
+use super::text::ExcusedRules;
 use crate::report::{CaseRecord, WriteError};
 
 /// A finding.
@@ -25,7 +25,7 @@ pub struct Finding {
     /// The smallest history that shows it.
     pub shrunk: Shrunk,
     /// Rules violated in earlier runs that hid it: its case excuses them.
-    pub excused: Excused,
+    pub excused: ExcusedRules,
     /// Its case; `None` without an output folder.
     pub written: Option<Written>,
 }
@@ -38,13 +38,13 @@ pub struct Written {
     /// Result of its last run, or of the original run if it was not repeated.
     pub record: CaseRecord,
     /// Whether the case reproduces the finding.
-    pub repeated: Repeated,
+    pub repeated: Reproduced,
 }
 
 /// Whether the case of a finding reproduces it. A finding that depends on timing need not be reproducible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Repeated {
+pub enum Reproduced {
     /// Yes, with the same first missing link.
     Yes,
     /// No, the case passes.

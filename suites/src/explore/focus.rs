@@ -64,7 +64,10 @@ impl FromStr for &'static Focus {
         let found = FOCUSES.iter().find(|focus| focus.name == text);
         found.ok_or_else(|| {
             let names: Vec<&str> = FOCUSES.iter().map(|focus| focus.name).collect();
-            format!("`{text}` can't be explored; choose one of {}", names.join(", "))
+            format!(
+                "`{text}` is not a focus of exploration; choose one of {}",
+                names.join(", ")
+            )
         })
     }
 }

@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use harness::scenario::Role;
 use serde::{Deserialize, Serialize};
 
+use super::cluster::GeneratedCluster;
 use super::event::{ClassEvent, Event};
 use super::state::State;
-use super::world::World;
 
 /// A cluster, and the events of each step; all programs become idle between steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    pub(super) world: World,
+    #[serde(rename = "world")]
+    pub(super) cluster: GeneratedCluster,
     pub(super) steps: Vec<Vec<Event>>,
 }
 
@@ -20,13 +21,13 @@ pub struct History {
 pub(super) struct Step<'h> {
     pub(super) events: &'h [Event],
     /// Whether all programs are idle at its end, so that the specification applies.
-    pub(super) is_calm: bool,
+    pub(super) is_idle: bool,
 }
 
 impl History {
     /// Removes the events that are not possible.
     pub(super) fn possible(mut self) -> Self {
-        let mut state = State::of(&self.world);
+        let mut state = State::of(&self.cluster);
         for step in &mut self.steps {
             step.retain(|event| {
                 let is_possible = state.admits(event);
@@ -41,11 +42,11 @@ impl History {
 
     /// The steps in order.
     pub(super) fn steps(&self) -> impl Iterator<Item = Step<'_>> {
-        let mut state = State::of(&self.world);
+        let mut state = State::of(&self.cluster);
         self.steps.iter().map(move |events| {
             events.iter().for_each(|event| state.apply(event));
-            let is_calm = state.is_calm();
-            Step { events, is_calm }
+            let is_idle = state.is_idle();
+            Step { events, is_idle }
         })
     }
 
@@ -55,8 +56,8 @@ impl History {
     }
 
     /// Whether a program may exit: a publisher whose driver does not support GetCapacity.
-    pub(super) fn may_end(&self, ended: Option<Role>) -> bool {
-        !self.world.driver.get_capacity && ended == Some(Role::Publisher)
+    pub(super) fn may_exit(&self, ended: Option<Role>) -> bool {
+        !self.cluster.driver.get_capacity && ended == Some(Role::Publisher)
     }
 
     /// Classes that claims name and that are never created.
@@ -66,11 +67,16 @@ impl History {
             Event::Class(ClassEvent::Create(class)) => Some(&class.name),
             _ => None,
         });
-        let there = self.world.classes.iter().map(|class| &class.name).chain(created);
-        let there: BTreeSet<&String> = there.collect();
+        let existing = self
+            .cluster
+            .classes
+            .iter()
+            .map(|class| &class.name)
+            .chain(created);
+        let existing: BTreeSet<&String> = existing.collect();
         let named = events()
             .flat_map(Event::claims)
             .filter_map(|claim| claim.class.as_ref());
-        named.filter(|class| !there.contains(class)).collect()
+        named.filter(|class| !existing.contains(class)).collect()
     }
 }

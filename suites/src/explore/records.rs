@@ -3,7 +3,7 @@
 use harness::scenario::Level;
 
 use super::explored::{Explored, FoundRecord};
-use super::finding::Repeated;
+use super::finding::Reproduced;
 use crate::report::{CaseRecord, CaseVerdict};
 
 impl Explored {
@@ -11,7 +11,7 @@ impl Explored {
     pub fn records(&self) -> Vec<CaseRecord> {
         let met = self.met.iter().map(|(focus, worlds)| {
             let title = format!(
-                "{worlds} worlds drawn from seed {} on meet the specification",
+                "{worlds} clusters generated from seed {} on conform to the specification",
                 self.seed
             );
             record(
@@ -22,20 +22,20 @@ impl Explored {
             )
         });
         let found = self.findings.iter().map(found);
-        let known = self.known.iter().enumerate().map(|(number, (place, worlds))| {
-            let why = format!("{place} excuses it in {worlds} worlds");
+        let known = self.known.iter().enumerate().map(|(number, (position, worlds))| {
+            let why = format!("{position} excuses the failures of {worlds} clusters");
             let id = format!("explore/known/{number}");
             CaseRecord {
-                known: Some(place.clone()),
+                known: Some(position.clone()),
                 ..record(id, "a known failure".to_owned(), CaseVerdict::KnownFailure, why)
             }
         });
         let undecided = self.undecided.iter().map(|seed| {
             let why = "the host was too busy for a verdict".to_owned();
-            world(*seed, CaseVerdict::Inconclusive, why)
+            cluster_record(*seed, CaseVerdict::Inconclusive, why)
         });
         let broken = self.broken.iter();
-        let broken = broken.map(|(seed, why)| world(*seed, CaseVerdict::Error, why.clone()));
+        let broken = broken.map(|(seed, why)| cluster_record(*seed, CaseVerdict::Error, why.clone()));
         met.chain(found)
             .chain(known)
             .chain(undecided)
@@ -53,18 +53,18 @@ fn found(found: &FoundRecord) -> CaseRecord {
         ..found.case.clone()
     };
     match found.repeated {
-        Repeated::Yes | Repeated::Unknown => record,
-        Repeated::No | Repeated::Otherwise(_) => CaseRecord {
+        Reproduced::Yes | Reproduced::Unknown => record,
+        Reproduced::No | Reproduced::Otherwise(_) => CaseRecord {
             verdict: CaseVerdict::Flaky,
-            reason: format!("{}; it did not show again", found.signature),
+            reason: format!("{}; its case did not reproduce it", found.signature),
             ..record
         },
     }
 }
 
 /// A cluster without a verdict.
-fn world(seed: u64, verdict: CaseVerdict, why: String) -> CaseRecord {
-    let title = format!("the world of seed {seed}");
+fn cluster_record(seed: u64, verdict: CaseVerdict, why: String) -> CaseRecord {
+    let title = format!("cluster generated from seed {seed}");
     record(format!("explore/world/{seed}"), title, verdict, why)
 }
 

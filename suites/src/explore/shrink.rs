@@ -1,4 +1,4 @@
-//! Minimizes a history while it shows the same finding. Does not know the finding.
+//! Minimizes a history while it reproduces the same finding. Does not know the finding.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
@@ -33,51 +33,51 @@ impl Shrunk {
 
 /// Limits of minimizing.
 #[derive(Clone, Copy, Debug)]
-pub struct Tries {
+pub struct ShrinkLimits {
     /// Maximum number of histories.
     pub max: usize,
     /// Number of concurrent runs.
-    pub together: usize,
+    pub concurrency: usize,
     /// Deadline; `None` for no limit.
-    pub until: Option<Instant>,
+    pub deadline: Option<Instant>,
 }
 
-/// Removes parts of a history while it still satisfies `shows`, which the input does.
+/// Removes parts of a history while it still satisfies `reproduces`, which the input does.
 ///
 /// Deterministic until the deadline: the histories tried, and their order, depend only on the results. Each is tried once. Of concurrent
-/// tries the first success continues, and later ones do not count. At the deadline the smallest history so far is returned.
+/// runs the first success continues, and later ones do not count. At the deadline the smallest history so far is returned.
 pub async fn shrink<F: Future<Output = bool>>(
     history: History,
-    tries: Tries,
-    mut shows: impl FnMut(History) -> F,
+    limits: ShrinkLimits,
+    mut reproduces: impl FnMut(History) -> F,
 ) -> Shrunk {
     let mut shrunk = Shrunk::of(history);
     let mut known = BTreeSet::from([text(&shrunk.history)]);
     'smaller: loop {
         let mut candidates = smaller(&shrunk.history);
-        let (mut running, mut untried) = (FuturesOrdered::new(), VecDeque::new());
+        let (mut running, mut pending) = (FuturesOrdered::new(), VecDeque::new());
         loop {
-            let room = tries.together.min(tries.max - shrunk.tried).max(1);
-            while running.len() < room
+            let slots = limits.concurrency.min(limits.max - shrunk.tried).max(1);
+            while running.len() < slots
                 && let Some(candidate) = candidates.find(|candidate| known.insert(text(candidate)))
             {
-                if shrunk.tried == tries.max {
+                if shrunk.tried == limits.max {
                     return shrunk;
                 }
-                untried.push_back(text(&candidate));
-                let answer = shows(candidate.clone());
-                running.push_back(async move { (candidate, answer.await) });
+                pending.push_back(text(&candidate));
+                let outcome = reproduces(candidate.clone());
+                running.push_back(async move { (candidate, outcome.await) });
             }
-            let Some(answer) = before(tries.until, running.next()).await else {
+            let Some(outcome) = until_deadline(limits.deadline, running.next()).await else {
                 return shrunk;
             };
-            let Some((candidate, is_shown)) = answer else {
+            let Some((candidate, is_reproduced)) = outcome else {
                 break;
             };
             shrunk.tried += 1;
-            untried.pop_front();
-            if is_shown {
-                known.retain(|text| !untried.contains(text));
+            pending.pop_front();
+            if is_reproduced {
+                known.retain(|text| !pending.contains(text));
                 shrunk.history = candidate;
                 continue 'smaller;
             }
@@ -88,9 +88,9 @@ pub async fn shrink<F: Future<Output = bool>>(
 }
 
 /// The output of a future; `None` if the deadline came first.
-pub(super) async fn before<F: Future>(until: Option<Instant>, future: F) -> Option<F::Output> {
-    match until {
-        Some(until) => tokio::time::timeout_at(until.into(), future).await.ok(),
+pub(super) async fn until_deadline<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
+    match deadline {
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), future).await.ok(),
         None => Some(future.await),
     }
 }
@@ -106,18 +106,18 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::explore::draw;
+    use crate::explore::generate;
 
-    const ALL: Tries = Tries {
+    const ALL: ShrinkLimits = ShrinkLimits {
         max: usize::MAX,
-        together: 7,
-        until: None,
+        concurrency: 7,
+        deadline: None,
     };
 
     /// Minimizes with a predicate on the JSON tree.
-    async fn shrunk(history: History, shows: impl Fn(&Value) -> bool) -> (Value, Shrunk) {
+    async fn shrunk(history: History, reproduces: impl Fn(&Value) -> bool) -> (Value, Shrunk) {
         let shrunk = shrink(history, ALL, |candidate| {
-            std::future::ready(shows(&json!(candidate)))
+            std::future::ready(reproduces(&json!(candidate)))
         })
         .await;
         (json!(shrunk.history), shrunk)
@@ -157,13 +157,13 @@ mod tests {
 
     #[tokio::test]
     async fn an_already_minimal_history_stays() {
-        let history = draw(1, &[]).history;
+        let history = generate(1, &[]).history;
         let again = shrink(history.clone(), ALL, |_| std::future::ready(false)).await;
         assert_eq!(again.history, history);
         assert!(again.is_smallest && again.tried > 0);
-        let three = Tries {
+        let three = ShrinkLimits {
             max: 3,
-            together: 2,
+            concurrency: 2,
             ..ALL
         };
         let bounded = shrink(history.clone(), three, |_| std::future::ready(true)).await;
@@ -173,9 +173,9 @@ mod tests {
 
     #[tokio::test]
     async fn at_the_deadline_the_smallest_history_so_far_is_returned() {
-        let history = draw(1, &[]).history;
-        let now = Tries {
-            until: Some(Instant::now()),
+        let history = generate(1, &[]).history;
+        let now = ShrinkLimits {
+            deadline: Some(Instant::now()),
             ..ALL
         };
         let mut tried = 0;
@@ -197,17 +197,17 @@ mod tests {
     #[tokio::test]
     async fn minimizing_is_deterministic() {
         for seed in 0..50 {
-            let history = draw(seed, &[]).history;
-            let shows = |tree: &Value| {
+            let history = generate(seed, &[]).history;
+            let reproduces = |tree: &Value| {
                 tree["steps"]
                     .as_array()
                     .is_some_and(|steps| steps.iter().flat_map(|step| step.as_array().unwrap()).count() > 1)
             };
-            if !shows(&json!(history)) {
+            if !reproduces(&json!(history)) {
                 continue;
             }
-            let (first, shrunk_first) = shrunk(history.clone(), shows).await;
-            let (second, _) = shrunk(history, shows).await;
+            let (first, shrunk_first) = shrunk(history.clone(), reproduces).await;
+            let (second, _) = shrunk(history, reproduces).await;
             assert_eq!(first, second);
             assert_eq!(shrunk_first.history.events(), 2);
         }

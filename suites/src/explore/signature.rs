@@ -5,7 +5,7 @@ use std::fmt;
 use harness::judge::Finding;
 use harness::manifest::Manifest;
 
-use super::world::{CLASSES, LONG_DRIVER};
+use super::cluster::{CLASSES, LONG_DRIVER};
 use crate::known::{FINDING, excuse};
 use crate::session::{CaseResult, Ended};
 

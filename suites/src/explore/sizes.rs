@@ -2,17 +2,17 @@
 
 use harness::scenario::Bytes;
 
-use super::dice::Dice;
-use super::world::Size;
+use super::cluster::Size;
+use super::rng::SeededRng;
 
 /// Ascending.
-const USUAL: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
+const COMMON: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
 
 /// Large enough for several claims, so that scores differ slightly.
-const ROOMY: [&str; 4] = ["30Gi", "40Gi", "70Gi", "100Gi"];
+const LARGE: [&str; 4] = ["30Gi", "40Gi", "70Gi", "100Gi"];
 
 /// Sizes that are easily computed wrongly: `1500m` is one and a half bytes.
-const ODD: [&str; 8] = [
+const UNUSUAL: [&str; 8] = [
     "1",
     "1500m",
     "1.5Gi",
@@ -27,39 +27,39 @@ const ODD: [&str; 8] = [
 const HUGE: [&str; 8] = ["8Ei-1", "9E", "4Ei", "1Ei", "1E", "8Pi-1", "8Pi", "8Pi+1"];
 
 /// Zero bytes.
-const NONE: &str = "0";
+const ZERO: &str = "0";
 
 /// The size of a claim or a volume.
-pub(super) fn size(dice: &mut Dice) -> Size {
-    let list: &[&str] = match dice.below(20) {
-        0..=1 => &ODD,
+pub(super) fn size(rng: &mut SeededRng) -> Size {
+    let list: &[&str] = match rng.below(20) {
+        0..=1 => &UNUSUAL,
         2..=3 => &HUGE,
-        _ => &USUAL,
+        _ => &COMMON,
     };
-    (*dice.pick(list)).to_owned()
+    (*rng.pick(list)).to_owned()
 }
 
 /// The size of one of several claims.
-pub(super) fn small(dice: &mut Dice) -> Size {
-    match dice.one_in(6) {
-        true => size(dice),
-        false => (*dice.pick(&USUAL[..5])).to_owned(),
+pub(super) fn small(rng: &mut SeededRng) -> Size {
+    match rng.one_in(6) {
+        true => size(rng),
+        false => (*rng.pick(&COMMON[..5])).to_owned(),
     }
 }
 
 /// The size of a pool, which may be 0.
-pub(super) fn room(dice: &mut Dice) -> Size {
-    match dice.below(10) {
-        0 => NONE.to_owned(),
-        1..=4 => (*dice.pick(&ROOMY)).to_owned(),
-        _ => size(dice),
+pub(super) fn pool_size(rng: &mut SeededRng) -> Size {
+    match rng.below(10) {
+        0 => ZERO.to_owned(),
+        1..=4 => (*rng.pick(&LARGE)).to_owned(),
+        _ => size(rng),
     }
 }
 
 /// The size of a pool, and a maximum volume size that does not exceed it.
-pub(super) fn room_with_largest(dice: &mut Dice) -> (Size, Size) {
+pub(super) fn pool_size_with_maximum(rng: &mut SeededRng) -> (Size, Size) {
     let bytes = |size: &Size| size.parse::<Bytes>().ok().map(|bytes| bytes.count());
-    let (one, other) = (room(dice), room(dice));
+    let (one, other) = (pool_size(rng), pool_size(rng));
     match bytes(&one) < bytes(&other) {
         true => (other, one),
         false => (one, other),
@@ -68,10 +68,10 @@ pub(super) fn room_with_largest(dice: &mut Dice) -> (Size, Size) {
 
 /// Sizes simpler than this one, simplest first; empty if it is no size.
 pub(super) fn simpler(size: &str) -> &'static [&'static str] {
-    let others: [&[&str]; 3] = [&ODD, &HUGE, &ROOMY];
-    if size == NONE || others.iter().any(|list| list.contains(&size)) {
-        return &USUAL;
+    let others: [&[&str]; 3] = [&UNUSUAL, &HUGE, &LARGE];
+    if size == ZERO || others.iter().any(|list| list.contains(&size)) {
+        return &COMMON;
     }
-    let place = USUAL.iter().position(|usual| *usual == size);
-    &USUAL[..place.unwrap_or(0)]
+    let index = COMMON.iter().position(|usual| *usual == size);
+    &COMMON[..index.unwrap_or(0)]
 }

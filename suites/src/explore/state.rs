@@ -6,11 +6,11 @@ use harness::scenario::Role;
 use harness::standalone::{CsiMethod, CsiRuleText};
 use serde_json::Value;
 
+use super::cluster::{GeneratedCluster, Node};
 use super::event::{
     CAPACITY_KIND, CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, hangs,
     lasts,
 };
-use super::world::{Node, World};
 
 /// The feature gate of KEP-1472.
 pub(super) const GATE: &str = "CSIStorageCapacity";
@@ -32,7 +32,7 @@ pub(super) struct State {
     /// Nodes with the driver registered.
     registered: BTreeSet<String>,
     /// Nodes with only the Node or only the CSINode left.
-    halved: BTreeSet<String>,
+    partially_deleted: BTreeSet<String>,
     /// Capacity objects written by events, by name.
     pub(super) written: BTreeMap<String, Value>,
     pub(super) classes: BTreeSet<String>,
@@ -44,13 +44,13 @@ pub(super) struct State {
     pub(super) running: BTreeSet<Role>,
     pub(super) stopped: BTreeSet<Role>,
     /// Programs that exit because of their settings.
-    ended: BTreeSet<Role>,
+    exited_at_start: BTreeSet<Role>,
     /// Programs that may have been killed and were not restarted since.
-    pub(super) doomed: BTreeSet<Role>,
+    pub(super) may_be_killed: BTreeSet<Role>,
     /// Active lasting API faults, with the role that each may kill.
     pub(super) faults: BTreeMap<String, Option<Role>>,
     /// Active lasting driver faults, and whether they make calls hang.
-    pub(super) scripts: BTreeMap<String, bool>,
+    pub(super) driver_faults: BTreeMap<String, bool>,
     /// Names of faults that were used.
     used: BTreeSet<(&'static str, String)>,
     /// Whether the publisher's namespace was deleted. Starting the publisher recreates it.
@@ -63,38 +63,38 @@ pub(super) struct State {
 
 impl State {
     /// The state before the first event.
-    pub(super) fn of(world: &World) -> Self {
-        let nodes = world.nodes.iter().map(|node| (node.name.clone(), node.clone()));
-        let with_driver = world.nodes.iter().filter(|node| node.registered);
-        let ended = ended(world);
+    pub(super) fn of(cluster: &GeneratedCluster) -> Self {
+        let nodes = cluster.nodes.iter().map(|node| (node.name.clone(), node.clone()));
+        let with_driver = cluster.nodes.iter().filter(|node| node.registered);
+        let exited_at_start = exited(cluster);
         State {
             nodes: nodes.collect(),
             registered: with_driver.map(|node| node.name.clone()).collect(),
-            halved: BTreeSet::new(),
+            partially_deleted: BTreeSet::new(),
             written: BTreeMap::new(),
-            classes: world.classes.iter().map(|class| class.name.clone()).collect(),
-            has_driver: world.driver.object,
+            classes: cluster.classes.iter().map(|class| class.name.clone()).collect(),
+            has_driver: cluster.driver.object,
             pods: BTreeMap::new(),
             claims: BTreeSet::new(),
-            running: &running(world) - &ended,
-            ended,
+            running: &running(cluster) - &exited_at_start,
+            exited_at_start,
             stopped: BTreeSet::new(),
-            doomed: BTreeSet::new(),
+            may_be_killed: BTreeSet::new(),
             faults: BTreeMap::new(),
-            scripts: BTreeMap::new(),
+            driver_faults: BTreeMap::new(),
             used: BTreeSet::new(),
             is_namespace_deleted: false,
-            minor: minor(world.release.as_ref()),
-            gate: world.gates.get(GATE).copied(),
-            polls: world.publisher.polls,
+            minor: minor(cluster.release.as_ref()),
+            gate: cluster.gates.get(GATE).copied(),
+            polls: cluster.publisher.polls,
         }
     }
 
     /// Whether all programs become idle, so that the specification applies.
-    pub(super) fn is_calm(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         let is_driver_away = self.stopped.contains(&Role::Driver);
-        let hangs = self.scripts.values().any(|hangs| *hangs);
-        self.faults.is_empty() && self.doomed.is_empty() && !is_driver_away && !hangs
+        let hangs = self.driver_faults.values().any(|hangs| *hangs);
+        self.faults.is_empty() && self.may_be_killed.is_empty() && !is_driver_away && !hangs
     }
 
     /// Whether the API server serves CSIStorageCapacity.
@@ -110,7 +110,7 @@ impl State {
     pub(super) fn admits(&self, event: &Event) -> bool {
         match event {
             Event::Backend(_) | Event::Release(_) | Event::Stop(Role::Driver) if !self.polls => false,
-            Event::DriverFault(script) if !self.polls && script.method == CsiMethod::GetCapacity.as_str() => {
+            Event::DriverFault(rule) if !self.polls && rule.method == CsiMethod::GetCapacity.as_str() => {
                 false
             }
             Event::Backend(_) | Event::Release(_) => true,
@@ -135,32 +135,35 @@ impl State {
             }
             Event::Delete(DeleteEvent::Object(node)) if node.is_of_node() => {
                 // A publisher on the node would recreate the objects that the cleaner deletes.
-                let is_opposed = self.plays(Role::Cleaner) && self.running.contains(&Role::Publisher);
-                self.registered.contains(&node.name) && !self.halved.contains(&node.name) && !is_opposed
+                let publisher_would_recreate =
+                    self.has_role(Role::Cleaner) && self.running.contains(&Role::Publisher);
+                self.registered.contains(&node.name)
+                    && !self.partially_deleted.contains(&node.name)
+                    && !publisher_would_recreate
             }
             Event::Delete(DeleteEvent::Object(object)) => {
                 // The publisher runs in a pod, which is deleted with its owners and its namespace.
                 let is_of_publisher = !matches!(object.resource.as_str(), VOLUMES | "leases");
                 !is_of_publisher || self.stopped.contains(&Role::Publisher)
             }
-            Event::DriverFault(script) => script.id.as_ref().is_none_or(|id| self.is_free("script", id)),
-            Event::RemoveDriverFault(id) => self.scripts.contains_key(id),
+            Event::DriverFault(rule) => rule.id.as_ref().is_none_or(|id| self.is_free("rule", id)),
+            Event::RemoveDriverFault(id) => self.driver_faults.contains_key(id),
             Event::Stop(role) => self.running.contains(role),
             Event::Start(Role::Publisher) if !self.is_registered_everywhere() => false,
             Event::Start(role) => self.stopped.contains(role),
             Event::Scheduler(_) => {
-                self.running.contains(&Role::Scheduler) || self.ended.contains(&Role::Scheduler)
+                self.running.contains(&Role::Scheduler) || self.exited_at_start.contains(&Role::Scheduler)
             }
             Event::Fault(fault) => {
                 fault.id.as_ref().is_none_or(|id| self.is_free("fault", id))
-                    && fault.by.is_none_or(|role| self.plays(role))
+                    && fault.by.is_none_or(|role| self.has_role(role))
             }
             Event::RemoveFault(id) => self.faults.contains_key(id),
         }
     }
 
     fn admits_node(&self, event: &NodeEvent) -> bool {
-        if self.halved.contains(event.name()) {
+        if self.partially_deleted.contains(event.name()) {
             return false;
         }
         match event {
@@ -169,8 +172,9 @@ impl State {
             // It may be registered with other keys, which cannot be changed.
             NodeEvent::Register(name) => self.nodes.contains_key(name) && !self.registered.contains(name),
             NodeEvent::Unregister(name) => {
-                let is_opposed = self.plays(Role::Cleaner) && self.running.contains(&Role::Publisher);
-                self.nodes.contains_key(name) && !is_opposed
+                let publisher_would_recreate =
+                    self.has_role(Role::Cleaner) && self.running.contains(&Role::Publisher);
+                self.nodes.contains_key(name) && !publisher_would_recreate
             }
         }
     }
@@ -178,11 +182,12 @@ impl State {
     /// Whether each node with a publisher has the driver registered: otherwise a cleaner keeps deleting what the publisher publishes.
     fn is_registered_everywhere(&self) -> bool {
         let mut with_driver = self.nodes.values().filter(|node| node.registered);
-        !self.plays(Role::Cleaner)
-            || self.halved.is_empty() && with_driver.all(|node| self.registered.contains(&node.name))
+        !self.has_role(Role::Cleaner)
+            || self.partially_deleted.is_empty()
+                && with_driver.all(|node| self.registered.contains(&node.name))
     }
 
-    fn plays(&self, role: Role) -> bool {
+    fn has_role(&self, role: Role) -> bool {
         self.running.contains(&role) || self.stopped.contains(&role)
     }
 
@@ -200,7 +205,7 @@ impl State {
         !self.used.contains(&(kind, name.to_owned()))
     }
 
-    fn use_up(&mut self, kind: &'static str, name: &str) {
+    fn mark_used(&mut self, kind: &'static str, name: &str) {
         self.used.insert((kind, name.to_owned()));
     }
 
@@ -209,9 +214,9 @@ impl State {
         match event {
             Event::Backend(_) | Event::Capacity(_) | Event::Merge(_) | Event::Replace(_) => {}
             Event::Scheduler(settings) => {
-                let (from, to) = match settings.ends() {
-                    true => (&mut self.running, &mut self.ended),
-                    false => (&mut self.ended, &mut self.running),
+                let (from, to) = match settings.exits_at_start() {
+                    true => (&mut self.running, &mut self.exited_at_start),
+                    false => (&mut self.exited_at_start, &mut self.running),
                 };
                 from.remove(&Role::Scheduler);
                 to.insert(Role::Scheduler);
@@ -235,17 +240,17 @@ impl State {
             Event::Delete(DeleteEvent::Pod(name)) => drop(self.pods.remove(name)),
             Event::Delete(DeleteEvent::Claim(name)) => drop(self.claims.remove(name)),
             Event::Delete(DeleteEvent::Object(node)) if node.is_of_node() => {
-                self.halved.insert(node.name.clone());
+                self.partially_deleted.insert(node.name.clone());
                 self.registered.remove(&node.name);
             }
             Event::Delete(DeleteEvent::Object(object)) => {
                 self.is_namespace_deleted |= object.resource == NAMESPACES;
             }
-            Event::DriverFault(script) => self.apply_script(script),
-            Event::RemoveDriverFault(id) => drop(self.scripts.remove(id)),
+            Event::DriverFault(rule) => self.apply_driver_fault(rule),
+            Event::RemoveDriverFault(id) => drop(self.driver_faults.remove(id)),
             Event::Stop(role) => {
                 self.running.remove(role);
-                self.doomed.remove(role);
+                self.may_be_killed.remove(role);
                 self.stopped.insert(*role);
             }
             Event::Start(role) => {
@@ -255,7 +260,7 @@ impl State {
             }
             Event::Fault(fault) => {
                 if let Some(id) = &fault.id {
-                    self.use_up("fault", id);
+                    self.mark_used("fault", id);
                     if lasts(fault) {
                         let victim = fault.by.filter(|_| fault.kill);
                         self.faults.insert(id.clone(), victim);
@@ -272,7 +277,7 @@ impl State {
         }
         let victims = self.faults.values().flatten();
         let alive = victims.filter(|role| self.running.contains(role));
-        self.doomed.extend(alive);
+        self.may_be_killed.extend(alive);
     }
 
     fn apply_node(&mut self, event: &NodeEvent) {
@@ -308,13 +313,13 @@ impl State {
         self.pods.insert(pod.name.clone(), mounted);
     }
 
-    fn apply_script(&mut self, script: &CsiRuleText<String>) {
-        let Some(id) = &script.id else {
+    fn apply_driver_fault(&mut self, rule: &CsiRuleText<String>) {
+        let Some(id) = &rule.id else {
             return;
         };
-        self.use_up("script", id);
-        if script.times.is_none() {
-            self.scripts.insert(id.clone(), hangs(script));
+        self.mark_used("rule", id);
+        if rule.times.is_none() {
+            self.driver_faults.insert(id.clone(), hangs(rule));
         }
     }
 }
@@ -327,21 +332,21 @@ fn created_claims(pod: &Pod) -> impl Iterator<Item = String> {
 }
 
 /// The running programs: those of the roles, and the driver for the publisher.
-fn running(world: &World) -> BTreeSet<Role> {
-    let has_driver = world.roles.contains(&Role::Publisher);
+fn running(cluster: &GeneratedCluster) -> BTreeSet<Role> {
+    let has_driver = cluster.roles.contains(&Role::Publisher);
     let driver = has_driver.then_some(Role::Driver);
-    world.roles.iter().copied().chain(driver).collect()
+    cluster.roles.iter().copied().chain(driver).collect()
 }
 
 /// The programs that exit at once because of their settings.
-fn ended(world: &World) -> BTreeSet<Role> {
+fn exited(cluster: &GeneratedCluster) -> BTreeSet<Role> {
     let ends = [
-        (Role::Publisher, world.publisher.ends()),
-        (Role::Scheduler, world.scheduler.ends()),
+        (Role::Publisher, cluster.publisher.exits_at_start()),
+        (Role::Scheduler, cluster.scheduler.exits_at_start()),
     ];
     let ends = ends
         .into_iter()
-        .filter(|(role, ends)| *ends && world.roles.contains(role));
+        .filter(|(role, ends)| *ends && cluster.roles.contains(role));
     ends.map(|(role, _)| role).collect()
 }
 

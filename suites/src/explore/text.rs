@@ -28,14 +28,14 @@ const CLUSTER: [&str; 15] = [
 ];
 
 /// Rules of the specification that a case does not check, by id.
-pub type Excused = BTreeSet<&'static str>;
+pub type ExcusedRules = BTreeSet<&'static str>;
 
 /// Header fields of a case.
-pub(super) struct Head<'t> {
+pub(super) struct CaseHeader<'t> {
     pub(super) id: &'t str,
     pub(super) title: &'t str,
     pub(super) requirements: &'t [&'static str],
-    pub(super) excused: &'t Excused,
+    pub(super) excused: &'t ExcusedRules,
     /// Comment lines before the case, without `#`.
     pub(super) comment: &'t [String],
 }
@@ -45,12 +45,12 @@ pub(super) enum Expectations {
     /// The demands of the specification.
     Specification,
     /// Explicit expectations, each with its reason.
-    These(Vec<Value>),
+    Explicit(Vec<Value>),
 }
 
 /// The case file of a history. `expected`: returns the expectations of a step.
 pub(super) fn text(
-    head: &Head<'_>,
+    head: &CaseHeader<'_>,
     history: &History,
     mut expected: impl FnMut(usize, &Step<'_>) -> Expectations,
 ) -> String {
@@ -78,7 +78,7 @@ pub(super) fn text(
         }
         match expected(index, &step) {
             Expectations::Specification => out.push_str("    expect: specification\n"),
-            Expectations::These(list) => {
+            Expectations::Explicit(list) => {
                 out.push_str("    expect:\n");
                 list.iter().for_each(|expectation| entry(&mut out, expectation));
             }
@@ -88,14 +88,14 @@ pub(super) fn text(
 }
 
 fn entry(out: &mut String, expectation: &Value) {
-    let place = |key: &str| match key {
+    let rank = |key: &str| match key {
         "why" => 2,
         "within" | "stays" | "always" => 1,
         _ => 0,
     };
     let mut fields: Vec<_> = expectation.as_object().into_iter().flatten().collect();
     // Order of the fields: the expectation, its time limit, its reason.
-    fields.sort_by_key(|(key, _)| place(key));
+    fields.sort_by_key(|(key, _)| rank(key));
     let mut sign = '-';
     for (key, value) in fields {
         let _ = writeln!(out, "      {sign} {key}: {}", flow(value));
@@ -104,7 +104,7 @@ fn entry(out: &mut String, expectation: &Value) {
 }
 
 fn cluster(out: &mut String, history: &History) {
-    let mut parts = json!(history.world);
+    let mut parts = json!(history.cluster);
     let missing = history.missing_classes();
     if !missing.is_empty() {
         parts["missingClasses"] = json!(missing);

@@ -11,10 +11,10 @@ use harness::record;
 
 use super::case::{explicit_case, id, specified_case};
 use super::explorer::{Explorer, plan};
-use super::finding::{Finding, FindingError, Repeated, Written};
-use super::shrink::before;
+use super::finding::{Finding, FindingError, Reproduced, Written};
+use super::shrink::until_deadline;
 use super::signature::Signature;
-use super::text::{Excused, Head};
+use super::text::{CaseHeader, ExcusedRules};
 use crate::report::{CaseRecord, write_file};
 use crate::session::{CaseResult, Session};
 
@@ -23,7 +23,7 @@ const RUNS: &str = "runs";
 
 impl Explorer {
     /// Writes a finding before it is minimized. `seen`: the result of the run that showed it.
-    pub(super) fn as_found(
+    pub(super) fn write_found(
         &self,
         finding: &Finding,
         seen: CaseRecord,
@@ -41,7 +41,7 @@ impl Explorer {
         Ok(Written {
             file: folder.join(name),
             record: seen,
-            repeated: Repeated::Unknown,
+            repeated: Reproduced::Unknown,
         })
     }
 
@@ -52,7 +52,9 @@ impl Explorer {
         folder: &Path,
         until: Option<Instant>,
     ) -> Result<(), FindingError> {
-        let checked = before(until, self.checked(finding, folder)).await.transpose()?;
+        let checked = until_deadline(until, self.checked(finding, folder))
+            .await
+            .transpose()?;
         let text = match &checked {
             Some((text, ..)) => text.clone(),
             None => specified(finding, &finding.signature.to_string()),
@@ -75,7 +77,7 @@ impl Explorer {
         &self,
         finding: &Finding,
         folder: &Path,
-    ) -> Result<(String, CaseResult, Repeated), FindingError> {
+    ) -> Result<(String, CaseResult, Reproduced), FindingError> {
         let session = Session {
             keep: Some(folder.join(RUNS)),
             keep_passed: true,
@@ -85,24 +87,24 @@ impl Explorer {
         let title = finding.signature.to_string();
         let by_specification = specified(finding, &title);
         let first = run(&session, &by_specification).await?;
-        let explicit = explicit(finding, &title, &first, &kept(&first)?);
+        let explicit = explicit(finding, &title, &first, &stored_demands(&first)?);
         // Some demands cannot be written as expectations, and rules that hold at every moment have none.
         if plan(&explicit).is_ok() {
             let second = run(&session, &explicit).await?;
             if finding.signature.is_shown(&signatures(&second)) {
-                return Ok((explicit, second, Repeated::Yes));
+                return Ok((explicit, second, Reproduced::Yes));
             }
         }
         let again = run(&session, &by_specification).await?;
         let shown = signatures(&again);
         if finding.signature.is_shown(&shown) {
-            return Ok((by_specification, again, Repeated::Yes));
+            return Ok((by_specification, again, Reproduced::Yes));
         }
         Ok(match shown.first() {
-            None => (by_specification, again, Repeated::No),
+            None => (by_specification, again, Reproduced::No),
             Some(other) => {
                 let other = other.to_string();
-                (specified(finding, &other), again, Repeated::Otherwise(other))
+                (specified(finding, &other), again, Reproduced::Otherwise(other))
             }
         })
     }
@@ -113,11 +115,11 @@ async fn run(session: &Session, text: &str) -> Result<CaseResult, FindingError> 
 }
 
 /// The demands of the specification for each step of a stored run.
-fn kept(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
+fn stored_demands(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     let Some(folder) = &result.folder else {
         let why = result.unkept.clone();
         return Err(FindingError::Case(
-            why.unwrap_or_else(|| "the run was not kept".to_owned()),
+            why.unwrap_or_else(|| "the run was not stored".to_owned()),
         ));
     };
     let (plan, facts) = record::load(folder)?;
@@ -132,7 +134,7 @@ fn kept(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
 
 /// The case that expects what the specification demands.
 fn specified(finding: &Finding, title: &str) -> String {
-    with_head(finding, title, &[], &finding.excused, |head| {
+    with_header(finding, title, &[], &finding.excused, |head| {
         specified_case(head, &finding.shrunk.history)
     })
 }
@@ -141,19 +143,19 @@ fn specified(finding: &Finding, title: &str) -> String {
 fn explicit(finding: &Finding, title: &str, run: &CaseResult, demands: &[Demands]) -> String {
     let rule = run.ended.explained().and_then(|explained| explained.rule);
     let requirements = rule.map(|rule| rule.requirements).unwrap_or_default();
-    with_head(finding, title, requirements, &Excused::new(), |head| {
+    with_header(finding, title, requirements, &ExcusedRules::new(), |head| {
         explicit_case(head, &finding.shrunk.history, demands)
     })
 }
 
-fn with_head(
+fn with_header(
     finding: &Finding,
     title: &str,
     requirements: &[&'static str],
-    excused: &Excused,
-    text: impl FnOnce(&Head<'_>) -> String,
+    excused: &ExcusedRules,
+    text: impl FnOnce(&CaseHeader<'_>) -> String,
 ) -> String {
-    text(&Head {
+    text(&CaseHeader {
         id: &id(finding.focus, finding.seed),
         title,
         requirements,

@@ -1,18 +1,18 @@
 //! Exploration: generated cases are valid and reproducible.
 
 use proptest::prelude::*;
-use suites::explore::{FOCUSES, Focus, case, draw};
+use suites::explore::{FOCUSES, Focus, case, generate};
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::parse_one;
 
 /// The case of a seed.
 fn text(seed: u64, wanted: &[&'static Focus]) -> String {
-    let drawn = draw(seed, wanted);
-    case(drawn.focus, seed, &drawn.history)
+    let generated = generate(seed, wanted);
+    case(generated.focus, seed, &generated.history)
 }
 
 fn load(text: &str) -> Result<Plan, String> {
-    let scenario = parse_one("drawn.yaml", text).map_err(|error| error.to_string())?;
+    let scenario = parse_one("generated.yaml", text).map_err(|error| error.to_string())?;
     resolve(&scenario).map_err(|error| error.to_string())
 }
 
@@ -28,9 +28,9 @@ proptest! {
 
     #[test]
     fn a_case_contains_all_parts_of_its_generated_cluster(seed: u64) {
-        let drawn = draw(seed, &[]);
-        let text = case(drawn.focus, seed, &drawn.history);
-        let history = serde_json::to_value(&drawn.history).unwrap();
+        let generated = generate(seed, &[]);
+        let text = case(generated.focus, seed, &generated.history);
+        let history = serde_json::to_value(&generated.history).unwrap();
         for part in history["world"].as_object().unwrap().keys() {
             prop_assert!(text.contains(&format!("\n  {part}:")), "{part}\n{text}");
         }
@@ -38,10 +38,10 @@ proptest! {
 
     #[test]
     fn the_same_seed_yields_the_same_case(seed: u64) {
-        let drawn = text(seed, &[]);
-        prop_assert_eq!(&drawn, &text(seed, &[]));
-        let focus = draw(seed, &[]).focus;
-        prop_assert_eq!(drawn, text(seed, &[focus]));
+        let generated = text(seed, &[]);
+        prop_assert_eq!(&generated, &text(seed, &[]));
+        let focus = generate(seed, &[]).focus;
+        prop_assert_eq!(generated, text(seed, &[focus]));
     }
 }
 

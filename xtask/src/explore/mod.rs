@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use suites::explore::{Exploration, Explored, Explorer, FOCUSES, Focus, Programs, Tries, Until};
+use suites::explore::{Exploration, Explored, Explorer, FOCUSES, Focus, Programs, ShrinkLimits, Until};
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord, now};
@@ -111,10 +111,10 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
         shard: args.part.shard,
         jobs,
         is_simulated: is_simulated(args),
-        tries: Tries {
+        limits: ShrinkLimits {
             max: tries,
-            together: jobs,
-            until: None,
+            concurrency: jobs,
+            deadline: None,
         },
         output: (!args.defects).then(|| args.output.clone()),
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use suites::explore::{Exploration, Explored, FoundRecord, Programs, Repeated};
+use suites::explore::{Exploration, Explored, FoundRecord, Programs, Reproduced};
 use suites::harness::invocation;
 use suites::harness::report::Paint;
 use suites::report::{Report, WriteError, write_all};
@@ -96,10 +96,10 @@ fn found(programs: &Programs, finding: &FoundRecord, paint: Paint) {
         println!("  {}", said.one_line());
     }
     match &finding.repeated {
-        Repeated::Yes => {}
-        Repeated::No => println!("  the written case passes: the failure may depend on timing"),
-        Repeated::Otherwise(other) => println!("  the written case fails differently: {other}"),
-        Repeated::Unknown => println!("  the budget was used up before the written case could run"),
+        Reproduced::Yes => {}
+        Reproduced::No => println!("  the written case passes: the failure may depend on timing"),
+        Reproduced::Otherwise(other) => println!("  the written case fails differently: {other}"),
+        Reproduced::Unknown => println!("  the budget was used up before the written case could run"),
     }
     let size = match finding.is_smallest {
         true => "minimal",

@@ -51,7 +51,7 @@ fn correct_programs_have_no_finding_and_a_seed_determines_the_clusters() {
     assert_eq!(record["cases"][0]["id"], "explore/publisher");
     assert_eq!(
         record["cases"][0]["title"],
-        "5 worlds drawn from seed 7 on meet the specification"
+        "5 clusters generated from seed 7 on conform to the specification"
     );
     assert_eq!(record["counts"], serde_json::json!({"pass": 1}));
 }

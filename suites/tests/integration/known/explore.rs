@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use suites::explore::{Exploration, Explorer, Tries, Until};
+use suites::explore::{Exploration, Explorer, ShrinkLimits, Until};
 use suites::harness::interposer::WireRule;
 use suites::harness::manifest::Manifest;
 use suites::{Defects, Session, Turns};
@@ -40,10 +40,10 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) ->
         shard: None,
         jobs: 1,
         is_simulated: true,
-        tries: Tries {
+        limits: ShrinkLimits {
             max: 1,
-            together: 1,
-            until: None,
+            concurrency: 1,
+            deadline: None,
         },
         output: None,
     });

@@ -5,22 +5,22 @@
 mod by_name;
 mod cluster;
 mod events;
+mod faults;
 mod objects;
-mod places;
 mod recreation;
 mod settings;
 mod storage;
-mod trouble;
+mod topology;
 mod workload;
 
 use harness::scenario::Role;
 
-use super::dice::Dice;
+use super::cluster::GeneratedCluster;
 use super::event::Event;
 use super::focus::{FOCUSES, Focus};
 use super::history::History;
+use super::rng::SeededRng;
 use super::state::State;
-use super::world::World;
 
 /// Maximum number of steps, without the final one that ends all faults.
 const STEPS_MAX: u32 = 4;
@@ -33,7 +33,7 @@ const ATTEMPTS: u32 = 20;
 
 /// A generated history and its focus.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
+pub struct Generated {
     /// The focus of the history.
     pub focus: &'static Focus,
     /// The history.
@@ -41,66 +41,66 @@ pub struct Drawn {
 }
 
 /// Generates the history of a seed, with one of the wanted focuses, or with any if the list is empty.
-pub fn draw(seed: u64, wanted: &[&'static Focus]) -> Drawn {
-    let mut dice = Dice::of(seed);
-    // Drawn in any case, so that a seed yields the same history whether its focus was selected or drawn.
-    let drawn = dice.pick(&FOCUSES);
+pub fn generate(seed: u64, wanted: &[&'static Focus]) -> Generated {
+    let mut rng = SeededRng::of(seed);
+    // Picked even if `wanted` decides, so that a seed yields the same history whether its focus was selected or picked.
+    let picked = rng.pick(&FOCUSES);
     let focus = match wanted {
-        [] => drawn,
-        wanted if wanted.contains(&drawn) => drawn,
+        [] => picked,
+        wanted if wanted.contains(&picked) => picked,
         [only] => only,
-        wanted => *dice.pick(wanted),
+        wanted => *rng.pick(wanted),
     };
-    let world = cluster::world(&mut dice, focus);
-    let state = State::of(&world);
-    let mut draw = Draw {
-        dice,
+    let cluster = cluster::generate(&mut rng, focus);
+    let state = State::of(&cluster);
+    let mut generator = Generator {
+        rng,
         focus,
-        world,
+        cluster,
         state,
-        named: 0,
+        names_used: 0,
     };
-    let steps = draw.steps();
-    let world = draw.world;
-    Drawn {
+    let steps = generator.steps();
+    let cluster = generator.cluster;
+    Generated {
         focus,
-        history: History { world, steps },
+        history: History { cluster, steps },
     }
 }
 
 /// State of the generator.
-struct Draw {
-    dice: Dice,
+struct Generator {
+    rng: SeededRng,
     focus: &'static Focus,
-    world: World,
+    cluster: GeneratedCluster,
     state: State,
     /// Number of names used so far.
-    named: u32,
+    names_used: u32,
 }
 
-impl Draw {
+impl Generator {
     fn steps(&mut self) -> Vec<Vec<Event>> {
         let mut steps = Vec::new();
-        if self.dice.one_in(2) {
+        if self.rng.one_in(2) {
             // The initial state is checked before any event.
             steps.push(Vec::new());
         }
-        for _ in 0..self.dice.between(1, STEPS_MAX) {
+        for _ in 0..self.rng.between(1, STEPS_MAX) {
             let mut step = Vec::new();
-            if !self.state.is_calm() && !self.dice.one_in(3) {
-                self.come_to_rest(&mut step);
+            if !self.state.is_idle() && !self.rng.one_in(3) {
+                self.end_faults(&mut step);
             }
-            for _ in 0..self.dice.between(1, EVENTS_MAX) {
+            for _ in 0..self.rng.between(1, EVENTS_MAX) {
                 step.extend(self.event());
             }
-            if self.dice.one_in(3) {
+            if self.rng.one_in(3) {
                 step.extend(recreation::events(self));
             }
             steps.push(step);
         }
-        if !self.state.is_calm() {
+        if !self.state.is_idle() {
             let mut step = Vec::new();
-            self.come_to_rest(&mut step);
+            self.end_faults(&mut step);
             steps.push(step);
         }
         steps
@@ -109,8 +109,8 @@ impl Draw {
     /// An event that is possible now.
     fn event(&mut self) -> Option<Event> {
         for _ in 0..ATTEMPTS {
-            let drawn = events::event(self);
-            if let Some(event) = drawn.and_then(|event| self.admitted(event)) {
+            let generated = events::event(self);
+            if let Some(event) = generated.and_then(|event| self.apply_if_possible(event)) {
                 return Some(event);
             }
         }
@@ -118,7 +118,7 @@ impl Draw {
     }
 
     /// Applies an event to the state; `None` if it is not possible now.
-    fn admitted(&mut self, event: Event) -> Option<Event> {
+    fn apply_if_possible(&mut self, event: Event) -> Option<Event> {
         let is_possible = self.state.admits(&event);
         if is_possible {
             self.state.apply(&event);
@@ -127,22 +127,29 @@ impl Draw {
     }
 
     /// Ends all faults that keep programs from becoming idle.
-    fn come_to_rest(&mut self, step: &mut Vec<Event>) {
-        let doomed: Vec<_> = self.state.doomed.iter().copied().collect();
-        let stop = doomed.iter().map(|role| Event::Stop(*role));
-        let unfault = self.state.faults.keys().map(|id| Event::RemoveFault(id.clone()));
-        let hanging = self.state.scripts.iter().filter(|(_, hangs)| **hangs);
-        let unscript = hanging.map(|(id, _)| Event::RemoveDriverFault(id.clone()));
+    fn end_faults(&mut self, step: &mut Vec<Event>) {
+        let may_be_killed: Vec<_> = self.state.may_be_killed.iter().copied().collect();
+        let stop = may_be_killed.iter().map(|role| Event::Stop(*role));
+        let remove_faults = self.state.faults.keys().map(|id| Event::RemoveFault(id.clone()));
+        let hanging = self.state.driver_faults.iter().filter(|(_, hangs)| **hangs);
+        let remove_driver_faults = hanging.map(|(id, _)| Event::RemoveDriverFault(id.clone()));
         let away = self.state.stopped.get(&Role::Driver);
-        let start = away.into_iter().chain(&doomed).map(|role| Event::Start(*role));
-        let events: Vec<Event> = stop.chain(unfault).chain(unscript).chain(start).collect();
+        let start = away
+            .into_iter()
+            .chain(&may_be_killed)
+            .map(|role| Event::Start(*role));
+        let events: Vec<Event> = stop
+            .chain(remove_faults)
+            .chain(remove_driver_faults)
+            .chain(start)
+            .collect();
         events.iter().for_each(|event| self.state.apply(event));
         step.extend(events);
     }
 
     /// A new name: one letter and a number.
     fn name(&mut self, letter: char) -> String {
-        self.named += 1;
-        format!("{letter}{}", self.named)
+        self.names_used += 1;
+        format!("{letter}{}", self.names_used)
     }
 }

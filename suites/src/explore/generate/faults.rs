@@ -6,7 +6,7 @@ use harness::scenario::Role;
 use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 
 use super::super::event::Event;
-use super::Draw;
+use super::Generator;
 
 /// The requests of a role, and the resources that it watches.
 struct Traffic {
@@ -59,15 +59,15 @@ const TRAFFIC: [Traffic; 3] = [
 ];
 
 /// The traffic of one of the running programs.
-fn traffic(draw: &mut Draw) -> Option<&'static Traffic> {
-    let focus = draw.focus;
+fn traffic(generator: &mut Generator) -> Option<&'static Traffic> {
+    let focus = generator.focus;
     let running = TRAFFIC.iter().filter(|traffic| focus.has(traffic.role));
-    draw.dice.any(running)
+    generator.rng.any(running)
 }
 
-fn fault(draw: &mut Draw, api: String, times: Option<u32>, effect: FaultSpec) -> FaultSpec {
+fn fault(generator: &mut Generator, api: String, times: Option<u32>, effect: FaultSpec) -> FaultSpec {
     FaultSpec {
-        id: Some(draw.name('f')),
+        id: Some(generator.name('f')),
         api,
         times,
         ..effect
@@ -87,19 +87,19 @@ pub(super) fn delay() -> FaultSpec {
 }
 
 /// A write of one of the running programs.
-pub(super) fn write(draw: &mut Draw) -> Option<(Role, &'static str)> {
-    let traffic = traffic(draw)?;
+pub(super) fn write(generator: &mut Generator) -> Option<(Role, &'static str)> {
+    let traffic = traffic(generator)?;
     let reads = ["get ", "list "];
     let is_write = |api: &&&str| !reads.iter().any(|verb| api.starts_with(verb));
-    let api = draw.dice.any(traffic.requests.iter().filter(is_write))?;
+    let api = generator.rng.any(traffic.requests.iter().filter(is_write))?;
     Some((traffic.role, api))
 }
 
 /// A limited number of requests fails.
-pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
-    let traffic = traffic(draw)?;
-    let api = *draw.dice.pick(traffic.requests);
-    let effect = match draw.dice.below(8) {
+pub(super) fn requests_fail(generator: &mut Generator) -> Option<Event> {
+    let traffic = traffic(generator)?;
+    let api = *generator.rng.pick(traffic.requests);
+    let effect = match generator.rng.below(8) {
         0 => with(|fault| fault.cut = Some(CsiCut::Before)),
         1..=2 => with(|fault| fault.cut = Some(CsiCut::After)),
         3 => delay(),
@@ -107,11 +107,11 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
         4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => {
             with(|fault| fault.status = Some(409))
         }
-        _ => with(|fault| fault.status = Some(*draw.dice.pick(&[429, 500, 503, 504]))),
+        _ => with(|fault| fault.status = Some(*generator.rng.pick(&[429, 500, 503, 504]))),
     };
-    let times = draw.dice.between(1, 3);
-    let skip = draw.dice.below(2);
-    let fault = fault(draw, api.to_owned(), Some(times), effect);
+    let times = generator.rng.between(1, 3);
+    let skip = generator.rng.below(2);
+    let fault = fault(generator, api.to_owned(), Some(times), effect);
     Some(Event::Fault(Box::new(FaultSpec {
         by: Some(traffic.role),
         skip,
@@ -120,27 +120,30 @@ pub(super) fn requests_fail(draw: &mut Draw) -> Option<Event> {
 }
 
 /// Watches end or cannot resume; lists return outdated objects.
-pub(super) fn watches_break(draw: &mut Draw) -> Option<Event> {
-    let traffic = traffic(draw)?;
-    let resource = *draw.dice.pick(traffic.watches);
-    let (verb, effect) = match draw.dice.below(6) {
-        0..=2 => ("watch", with(|fault| fault.end_after = Some(draw.dice.below(2)))),
+pub(super) fn watches_break(generator: &mut Generator) -> Option<Event> {
+    let traffic = traffic(generator)?;
+    let resource = *generator.rng.pick(traffic.watches);
+    let (verb, effect) = match generator.rng.below(6) {
+        0..=2 => (
+            "watch",
+            with(|fault| fault.end_after = Some(generator.rng.below(2))),
+        ),
         3 => ("watch", with(|fault| fault.compact = true)),
         4 => ("watch", with(|fault| fault.status = Some(410))),
         _ => ("list", with(|fault| fault.stale = Some(StaleSpec::Allowed))),
     };
-    let times = draw.dice.between(1, 2);
-    let fault = fault(draw, format!("{verb} {resource}"), Some(times), effect);
+    let times = generator.rng.between(1, 2);
+    let fault = fault(generator, format!("{verb} {resource}"), Some(times), effect);
     Some(Event::Fault(Box::new(fault)))
 }
 
 /// Watches are delayed, or all requests fail, until a later event ends the fault.
-pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
-    let traffic = traffic(draw)?;
-    let resource = *draw.dice.pick(traffic.watches);
-    let (api, effect) = match draw.dice.below(4) {
+pub(super) fn outage(generator: &mut Generator) -> Option<Event> {
+    let traffic = traffic(generator)?;
+    let resource = *generator.rng.pick(traffic.watches);
+    let (api, effect) = match generator.rng.below(4) {
         // A leader exits when it cannot renew its Lease.
-        0 if draw.world.publisher.replicas.is_none() => {
+        0 if generator.cluster.publisher.replicas.is_none() => {
             ("* *".to_owned(), with(|fault| fault.status = Some(503)))
         }
         1 => (
@@ -152,19 +155,19 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
             with(|fault| fault.lag = Some(LagSpec::Open(true))),
         ),
     };
-    let fault = fault(draw, api, None, effect);
+    let fault = fault(generator, api, None, effect);
     Some(Event::Fault(Box::new(fault)))
 }
 
 /// A program is killed at a request; of a distributed one, several instances.
-pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
-    let traffic = traffic(draw)?;
-    let api = *draw.dice.pick(traffic.requests);
-    let when = *draw.dice.pick(&[CsiCut::Before, CsiCut::After]);
-    let skip = draw.dice.below(2);
-    let times = draw.dice.between(1, 3);
+pub(super) fn killed(generator: &mut Generator) -> Option<Event> {
+    let traffic = traffic(generator)?;
+    let api = *generator.rng.pick(traffic.requests);
+    let when = *generator.rng.pick(&[CsiCut::Before, CsiCut::After]);
+    let skip = generator.rng.below(2);
+    let times = generator.rng.between(1, 3);
     let fault = fault(
-        draw,
+        generator,
         api.to_owned(),
         Some(times),
         with(|fault| fault.cut = Some(when)),
@@ -178,46 +181,46 @@ pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
 }
 
 /// The driver fails a number of calls, or returns other responses until a later event ends the fault.
-pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
-    if !draw.focus.has(Role::Publisher) {
+pub(super) fn driver_fails(generator: &mut Generator) -> Option<Event> {
+    if !generator.focus.has(Role::Publisher) {
         return None;
     }
-    if draw.dice.one_in(6) {
-        return Some(hanging(draw));
+    if generator.rng.one_in(6) {
+        return Some(hanging(generator));
     }
-    let method = match draw.focus.has(Role::Scheduler) && draw.dice.one_in(3) {
+    let method = match generator.focus.has(Role::Scheduler) && generator.rng.one_in(3) {
         true => CsiMethod::CreateVolume,
         false => CsiMethod::GetCapacity,
     };
     let asks = method == CsiMethod::GetCapacity;
-    let code = *draw.dice.pick(&[
+    let code = *generator.rng.pick(&[
         "UNAVAILABLE",
         "INTERNAL",
         "DEADLINE_EXCEEDED",
         "RESOURCE_EXHAUSTED",
     ]);
-    let few = Some(draw.dice.between(1, 3));
+    let few = Some(generator.rng.between(1, 3));
     let mut rule = CsiRuleText {
         method: method.to_string(),
         ..CsiRuleText::default()
     };
-    match draw.dice.below(10) {
+    match generator.rng.below(10) {
         0..=1 => (rule.times, rule.code) = (few, Some(code.to_owned())),
         2 => (rule.times, rule.cut) = (few, Some(CsiCut::After)),
         3..=4 => (rule.times, rule.delay) = (few, Some("20ms".to_owned())),
         5 => rule.hang = true,
         6..=7 if asks => rule.code = Some(code.to_owned()),
-        _ if asks => rule.available = Some(*draw.dice.pick(&[-1, -1, 0, 1_i64 << 30, 7 << 30])),
+        _ if asks => rule.available = Some(*generator.rng.pick(&[-1, -1, 0, 1_i64 << 30, 7 << 30])),
         _ => (rule.times, rule.cut) = (few, Some(CsiCut::Before)),
     }
-    rule.segment = (asks && draw.dice.one_in(2)).then(|| draw.segment());
-    rule.id = Some(draw.name('s'));
+    rule.segment = (asks && generator.rng.one_in(2)).then(|| generator.segment());
+    rule.id = Some(generator.name('s'));
     Some(Event::DriverFault(Box::new(rule)))
 }
 
 /// Calls of one method hang, a number of times or until a later event, while others are served.
-fn hanging(draw: &mut Draw) -> Event {
-    let method = *draw.dice.pick(&[
+fn hanging(generator: &mut Generator) -> Event {
+    let method = *generator.rng.pick(&[
         CsiMethod::GetCapacity,
         CsiMethod::GetCapacity,
         CsiMethod::CreateVolume,
@@ -225,20 +228,20 @@ fn hanging(draw: &mut Draw) -> Event {
         CsiMethod::Probe,
         CsiMethod::NodeGetInfo,
     ]);
-    let is_of_segment = method == CsiMethod::GetCapacity && !draw.dice.one_in(4);
+    let is_of_segment = method == CsiMethod::GetCapacity && !generator.rng.one_in(4);
     Event::DriverFault(Box::new(CsiRuleText {
-        id: Some(draw.name('s')),
+        id: Some(generator.name('s')),
         method: method.to_string(),
-        segment: is_of_segment.then(|| draw.segment()),
-        skip: draw.dice.below(2),
-        times: draw.dice.one_in(2).then(|| draw.dice.between(1, 2)),
+        segment: is_of_segment.then(|| generator.segment()),
+        skip: generator.rng.below(2),
+        times: generator.rng.one_in(2).then(|| generator.rng.between(1, 2)),
         hang: true,
         ..CsiRuleText::default()
     }))
 }
 
 /// The driver behaves normally again.
-pub(super) fn driver_recovers(draw: &mut Draw) -> Option<Event> {
-    let id = draw.dice.any(draw.state.scripts.keys().cloned())?;
+pub(super) fn driver_recovers(generator: &mut Generator) -> Option<Event> {
+    let id = generator.rng.any(generator.state.driver_faults.keys().cloned())?;
     Some(Event::RemoveDriverFault(id))
 }

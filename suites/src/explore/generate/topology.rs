@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::dice::Dice;
-use super::super::world::{Driver, Labels, Node};
+use super::super::cluster::{Driver, Labels, Node};
+use super::super::rng::SeededRng;
 
 /// Node names.
 pub(super) const NODES: [&str; 5] = ["n1", "n2", "n3", "n4", "n5"];
@@ -35,8 +35,8 @@ const VALUES: [&str; 3] = ["a", "b", "c"];
 const RACKS: [&str; 3] = ["r1", "r2", "r3"];
 
 /// Topology keys of a driver; `None` for its default key, with node names as values.
-pub(super) fn keys(dice: &mut Dice) -> Option<Vec<String>> {
-    let keys: &[&str] = match dice.below(16) {
+pub(super) fn keys(rng: &mut SeededRng) -> Option<Vec<String>> {
+    let keys: &[&str] = match rng.below(16) {
         0..=7 => return None,
         8..=9 => &[ZONE],
         10 => &[OLD_REGION],
@@ -68,16 +68,16 @@ fn values_of(key: &str) -> &'static [&'static str; 3] {
 }
 
 /// Labels for some of the keys; a key may have an explicitly missing label.
-pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
+pub(super) fn labels(rng: &mut SeededRng, driver: &Driver) -> Labels {
     let mut labels = Labels::new();
     for key in keys_of(driver) {
         // Without a label, the node name is the value.
         let is_own = key == own_key(driver);
-        let value = match dice.below(10) {
+        let value = match rng.below(10) {
             0 => None,
             1 => continue,
             _ if is_own => continue,
-            _ => Some((*dice.pick(&values_of(&key)[..2])).to_owned()),
+            _ => Some((*rng.pick(&values_of(&key)[..2])).to_owned()),
         };
         labels.insert(key, value);
     }
@@ -85,22 +85,22 @@ pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
 }
 
 /// One or two values of one of a driver's keys; `None` if the driver has no key.
-pub(super) fn some_values(dice: &mut Dice, driver: &Driver) -> Option<(String, Vec<String>)> {
-    let key = dice.any(keys_of(driver))?;
+pub(super) fn some_values(rng: &mut SeededRng, driver: &Driver) -> Option<(String, Vec<String>)> {
+    let key = rng.any(keys_of(driver))?;
     let all = if key == own_key(driver) {
         &NODES[..3]
     } else {
         &values_of(&key)[..]
     };
-    let first = dice.below(3) as usize;
-    let values = all.iter().cycle().skip(first).take(dice.between(1, 2) as usize);
+    let first = rng.below(3) as usize;
+    let values = all.iter().cycle().skip(first).take(rng.between(1, 2) as usize);
     Some((key, values.map(|value| (*value).to_owned()).collect()))
 }
 
 /// A label change.
-pub(super) fn relabelling(dice: &mut Dice, driver: &Driver) -> Option<Labels> {
-    let key = dice.any(keys_of(driver))?;
-    let value = (!dice.one_in(5)).then(|| (*dice.pick(values_of(&key))).to_owned());
+pub(super) fn relabelling(rng: &mut SeededRng, driver: &Driver) -> Option<Labels> {
+    let key = rng.any(keys_of(driver))?;
+    let value = (!rng.one_in(5)).then(|| (*rng.pick(values_of(&key))).to_owned());
     Some([(key, value)].into())
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::dice::Dice;
+use super::super::cluster::{Binding, Class, Cost, Disk, Driver, Filesystem, LONG_DRIVER, Pool};
+use super::super::rng::SeededRng;
 use super::super::sizes;
-use super::super::world::{Binding, Class, Cost, Disk, Driver, Filesystem, LONG_DRIVER, Pool};
-use super::places::{self, RACK, ZONE};
+use super::topology::{self, RACK, ZONE};
 
 /// A provisioner without a driver in the cluster.
 const OTHER_DRIVER: &str = "tape.example.com";
@@ -17,32 +17,32 @@ const PARAMETER: (&str, &str) = ("kind", "mirrored");
 const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
 
 /// The storage of a segment.
-pub(super) fn pool(dice: &mut Dice) -> Pool {
-    match dice.below(10) {
+pub(super) fn pool(rng: &mut SeededRng) -> Pool {
+    match rng.below(10) {
         0..=2 => {
-            let (capacity, maximum) = sizes::room_with_largest(dice);
+            let (capacity, maximum) = sizes::pool_size_with_maximum(rng);
             Pool::Limited { capacity, maximum }
         }
         3 => Pool::Shared {
             filesystem: Filesystem {
-                size: sizes::room(dice),
-                used: sizes::room(dice),
+                size: sizes::pool_size(rng),
+                used: sizes::pool_size(rng),
             },
         },
-        4 => disks(dice),
-        _ => Pool::Plain(sizes::room(dice)),
+        4 => disks(rng),
+        _ => Pool::Plain(sizes::pool_size(rng)),
     }
 }
 
 /// A few disks, for all classes and access types or for some.
-fn disks(dice: &mut Dice) -> Pool {
+fn disks(rng: &mut SeededRng) -> Pool {
     let mut devices = BTreeMap::new();
-    for number in 1..=dice.between(1, 3) {
-        let kind = *dice.pick(&["mirrored", "plain"]);
-        let parameters = dice.one_in(3).then(|| parameter(PARAMETER.0, kind));
-        let access = *dice.pick(&[None, None, Some("block"), Some("mount")]);
+    for number in 1..=rng.between(1, 3) {
+        let kind = *rng.pick(&["mirrored", "plain"]);
+        let parameters = rng.one_in(3).then(|| parameter(PARAMETER.0, kind));
+        let access = *rng.pick(&[None, None, Some("block"), Some("mount")]);
         let disk = Disk {
-            size: sizes::size(dice),
+            size: sizes::size(rng),
             parameters: parameters.unwrap_or_default(),
             access: access.map(str::to_owned),
         };
@@ -52,31 +52,31 @@ fn disks(dice: &mut Dice) -> Pool {
 }
 
 /// A class for volumes of a driver.
-pub(super) fn class(dice: &mut Dice, driver: &Driver, name: &str) -> Class {
-    let binding = match dice.one_in(6) {
+pub(super) fn class(rng: &mut SeededRng, driver: &Driver, name: &str) -> Class {
+    let binding = match rng.one_in(6) {
         true => Binding::Immediate,
         false => Binding::WaitForFirstConsumer,
     };
-    let parameters = match dice.below(12) {
+    let parameters = match rng.below(12) {
         0 => parameter(PARAMETER.0, "mirrored"),
         1 => parameter(PARAMETER.0, "plain"),
         2 => parameter(SIDECAR_PARAMETER, "ext4"),
         // The driver ignores empty and non-ASCII values.
-        3 => parameter("größe", if dice.one_in(2) { "" } else { "日本" }),
+        3 => parameter("größe", if rng.one_in(2) { "" } else { "日本" }),
         _ => BTreeMap::new(),
     };
-    let allowed_topologies = match dice.below(12) {
+    let allowed_topologies = match rng.below(12) {
         0 => {
-            let key = *dice.pick(&[ZONE, RACK, "kubernetes.io/hostname"]);
-            let value = *dice.pick(&["a", "b", "n1", "n2"]);
+            let key = *rng.pick(&[ZONE, RACK, "kubernetes.io/hostname"]);
+            let value = *rng.pick(&["a", "b", "n1", "n2"]);
             [(key.to_owned(), vec![value.to_owned()])].into()
         }
-        1..=2 => places::some_values(dice, driver).into_iter().collect(),
+        1..=2 => topology::some_values(rng, driver).into_iter().collect(),
         _ => BTreeMap::new(),
     };
     Class {
         name: name.to_owned(),
-        provisioner: dice.one_in(12).then(|| OTHER_DRIVER.to_owned()),
+        provisioner: rng.one_in(12).then(|| OTHER_DRIVER.to_owned()),
         parameters,
         binding,
         allowed_topologies,
@@ -88,31 +88,31 @@ fn parameter(name: &str, value: &str) -> BTreeMap<String, String> {
 }
 
 /// Raw storage per byte of volumes of a class.
-pub(super) fn costs(dice: &mut Dice) -> Vec<Cost> {
+pub(super) fn costs(rng: &mut SeededRng) -> Vec<Cost> {
     let cost = || Cost {
         parameter: PARAMETER.0.to_owned(),
         value: PARAMETER.1.to_owned(),
         factor: 2,
     };
-    dice.one_in(4).then(cost).into_iter().collect()
+    rng.one_in(4).then(cost).into_iter().collect()
 }
 
 /// The driver and its CSIDriver object.
-pub(super) fn driver(dice: &mut Dice, topology_keys: Option<Vec<String>>) -> Driver {
+pub(super) fn driver(rng: &mut SeededRng, topology_keys: Option<Vec<String>>) -> Driver {
     let mut driver = Driver {
         topology_keys,
-        storage_capacity: match dice.below(10) {
+        storage_capacity: match rng.below(10) {
             0 => None,
             1 => Some(false),
             _ => Some(true),
         },
-        object: !dice.one_in(12),
-        get_capacity: !dice.one_in(20),
-        clone_volume: dice.one_in(4),
-        costs: costs(dice),
+        object: !rng.one_in(12),
+        get_capacity: !rng.one_in(20),
+        clone_volume: rng.one_in(4),
+        costs: costs(rng),
         ..Driver::default()
     };
-    if dice.one_in(10) {
+    if rng.one_in(10) {
         driver.name = LONG_DRIVER.to_owned();
     }
     driver

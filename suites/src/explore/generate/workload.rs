@@ -5,54 +5,57 @@ use serde_json::json;
 
 use super::super::event::{Claim, DeleteEvent, Event, Pod};
 use super::super::sizes;
-use super::Draw;
-use super::places::LABEL_MAX;
+use super::Generator;
+use super::topology::LABEL_MAX;
 
 /// A pod with its claims.
-pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
+pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
     let mut pod = Pod {
-        name: draw.name('p'),
+        name: generator.name('p'),
         claims: Vec::new(),
         ephemeral: Vec::new(),
         node_selector: Default::default(),
-        inline: draw.dice.one_in(10).then(|| draw.world.driver.name.clone()),
+        inline: generator
+            .rng
+            .one_in(10)
+            .then(|| generator.cluster.driver.name.clone()),
     };
-    let count = match draw.dice.below(8) {
+    let count = match generator.rng.below(8) {
         0 => 0,
         1..=3 => 1,
         4..=6 => 2,
         _ => 3,
     };
     for _ in 0..count {
-        let mut claim = unnamed_claim(draw);
+        let mut claim = unnamed_claim(generator);
         if pod
             .claims
             .last()
             .is_some_and(|before| before.class == claim.class)
-            && draw.dice.one_in(2)
+            && generator.rng.one_in(2)
         {
             // Per-class scores matter only with several classes.
-            claim.class = draw.class().or(claim.class);
+            claim.class = generator.class().or(claim.class);
         }
         if count > 1 {
             // All claims have to fit on one node.
-            claim.size = Some(sizes::small(&mut draw.dice));
+            claim.size = Some(sizes::small(&mut generator.rng));
         }
-        match draw.dice.one_in(6) {
+        match generator.rng.one_in(6) {
             true => pod.ephemeral.push(claim),
             false => pod.claims.push(claim),
         }
     }
-    if draw.dice.one_in(5)
-        && let Some(name) = draw.dice.any(draw.state.claims.clone())
+    if generator.rng.one_in(5)
+        && let Some(name) = generator.rng.any(generator.state.claims.clone())
     {
         pod.claims = vec![Claim {
             name: Some(name),
             ..Claim::default()
         }];
     }
-    if draw.dice.one_in(8)
-        && let Some(node) = draw.dice.any(draw.state.nodes.keys().cloned())
+    if generator.rng.one_in(8)
+        && let Some(node) = generator.rng.any(generator.state.nodes.keys().cloned())
         // Longer names are invalid as selector values.
         && node.len() <= LABEL_MAX
     {
@@ -63,57 +66,60 @@ pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
 }
 
 /// A claim of this name.
-pub(super) fn claim(draw: &mut Draw, name: String) -> Claim {
+pub(super) fn claim(generator: &mut Generator, name: String) -> Claim {
     Claim {
         name: Some(name),
-        ..unnamed_claim(draw)
+        ..unnamed_claim(generator)
     }
 }
 
 /// A claim without a name.
-fn unnamed_claim(draw: &mut Draw) -> Claim {
+fn unnamed_claim(generator: &mut Generator) -> Claim {
     // The class may not exist yet.
-    let class = draw.class().unwrap_or_else(|| "fast".to_owned());
-    let is_copied = draw.world.driver.clone_volume && draw.dice.one_in(3);
-    let original = draw.dice.any(draw.state.claims.clone()).filter(|_| is_copied);
+    let class = generator.class().unwrap_or_else(|| "fast".to_owned());
+    let is_copied = generator.cluster.driver.clone_volume && generator.rng.one_in(3);
+    let original = generator
+        .rng
+        .any(generator.state.claims.clone())
+        .filter(|_| is_copied);
     Claim {
         name: None,
         copy_of: original,
         class: Some(class),
-        size: Some(sizes::size(&mut draw.dice)),
-        mode: draw.dice.one_in(8).then(|| "Block".to_owned()),
+        size: Some(sizes::size(&mut generator.rng)),
+        mode: generator.rng.one_in(8).then(|| "Block".to_owned()),
     }
 }
 
 /// A claim that no pod mounts yet.
-pub(super) fn lone_claim(draw: &mut Draw) -> Option<Event> {
-    let name = draw.name('c');
-    Some(Event::Claim(claim(draw, name)))
+pub(super) fn unmounted_claim(generator: &mut Generator) -> Option<Event> {
+    let name = generator.name('c');
+    Some(Event::Claim(claim(generator, name)))
 }
 
 /// A claim without a class that the driver must provision because of its annotation.
-pub(super) fn claim_without_class(draw: &mut Draw) -> Option<Event> {
-    let name = draw.name('c');
+pub(super) fn claim_without_class(generator: &mut Generator) -> Option<Event> {
+    let name = generator.name('c');
     Some(Event::Object(json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": {
             "name": name,
             "namespace": WORKLOADS,
-            "annotations": {"volume.kubernetes.io/storage-provisioner": draw.world.driver.name},
+            "annotations": {"volume.kubernetes.io/storage-provisioner": generator.cluster.driver.name},
         },
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     })))
 }
 
 /// A pod is deleted.
-pub(super) fn pod_goes(draw: &mut Draw) -> Option<Event> {
-    let name = draw.dice.any(draw.state.pods.keys().cloned())?;
+pub(super) fn pod_deleted(generator: &mut Generator) -> Option<Event> {
+    let name = generator.rng.any(generator.state.pods.keys().cloned())?;
     Some(Event::Delete(DeleteEvent::Pod(name)))
 }
 
 /// A claim is deleted.
-pub(super) fn claim_goes(draw: &mut Draw) -> Option<Event> {
-    let name = draw.dice.any(draw.state.claims.clone())?;
+pub(super) fn claim_deleted(generator: &mut Generator) -> Option<Event> {
+    let name = generator.rng.any(generator.state.claims.clone())?;
     Some(Event::Delete(DeleteEvent::Claim(name)))
 }

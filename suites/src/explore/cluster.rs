@@ -32,7 +32,7 @@ pub(super) type Labels = BTreeMap<String, Option<String>>;
 /// The `cluster` of a case: initial objects and settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct World {
+pub(super) struct GeneratedCluster {
     /// The release of the API server; unset: the default one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) release: Option<String>,
@@ -106,14 +106,14 @@ pub(super) struct Publisher {
 
 impl Publisher {
     /// Whether it exits at once because its namespace is unset.
-    pub(super) fn ends(&self) -> bool {
+    pub(super) fn exits_at_start(&self) -> bool {
         self.publish && !self.namespace
     }
 }
 
 impl Scheduler {
     /// Whether it exits at once because a shape is set while scoring is disabled.
-    pub(super) fn ends(&self) -> bool {
+    pub(super) fn exits_at_start(&self) -> bool {
         let is_on = self.scoring.unwrap_or(self.release.as_deref() == Some("1.37"));
         self.shape.is_some() && !is_on && self.volume_capacity_priority != Some(true)
     }

@@ -4,10 +4,10 @@ use capacity_types::capacity_api::RESOURCE;
 use harness::plan::{NAMESPACE, WORKLOADS};
 use serde_json::{Value, json};
 
+use super::super::cluster::CLASSES;
 use super::super::event::{CAPACITY_KIND, Event, Merge, Replace};
-use super::super::world::CLASSES;
-use super::Draw;
-use super::places::LABEL_MAX;
+use super::Generator;
+use super::topology::LABEL_MAX;
 
 /// Namespaces: the publisher's, and another one.
 const NAMESPACES: [&str; 2] = [NAMESPACE, WORKLOADS];
@@ -16,24 +16,24 @@ const NAMESPACES: [&str; 2] = [NAMESPACE, WORKLOADS];
 const DOMAIN: &str = ".disk.example.com";
 
 /// Capacity values.
-const FIGURES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
+const SIZES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
 
 /// Another client writes an object by name, or tries to.
-pub(super) fn written(draw: &mut Draw) -> Option<Event> {
-    let known = draw.dice.any(draw.state.written.values().cloned());
-    match known.filter(|_| !draw.dice.one_in(3)) {
-        Some(known) => Some(changed(draw, &known)),
-        None => Some(Event::Object(created(draw))),
+pub(super) fn written(generator: &mut Generator) -> Option<Event> {
+    let known = generator.rng.any(generator.state.written.values().cloned());
+    match known.filter(|_| !generator.rng.one_in(3)) {
+        Some(known) => Some(changed(generator, &known)),
+        None => Some(Event::Object(created(generator))),
     }
 }
 
 /// An object to create: every second one is invalid, or uses generateName.
-fn created(draw: &mut Draw) -> Value {
-    let name = draw.name('x');
-    let mut object = object(draw, &name);
-    match draw.dice.below(8) {
+fn created(generator: &mut Generator) -> Value {
+    let name = generator.name('x');
+    let mut object = object(generator, &name);
+    match generator.rng.below(8) {
         0 => object["metadata"]["name"] = format!("Bad_{name}").into(),
-        1 => object["storageClassName"] = (*draw.dice.pick(&["", "<fallback>"])).into(),
+        1 => object["storageClassName"] = (*generator.rng.pick(&["", "<fallback>"])).into(),
         2 => object["capacity"] = "-1Gi".into(),
         3 => {
             object["metadata"] = json!({
@@ -49,15 +49,15 @@ fn created(draw: &mut Draw) -> Value {
 }
 
 /// A patch of an object that may exist.
-fn changed(draw: &mut Draw, known: &Value) -> Event {
-    let figure = *draw.dice.pick(&FIGURES);
-    let merge = match draw.dice.below(8) {
-        0 => json!({"storageClassName": *draw.dice.pick(&CLASSES)}),
-        1 => json!({"nodeTopology": topology(draw)}),
-        2 => json!({"maximumVolumeSize": figure}),
+fn changed(generator: &mut Generator, known: &Value) -> Event {
+    let size = *generator.rng.pick(&SIZES);
+    let merge = match generator.rng.below(8) {
+        0 => json!({"storageClassName": *generator.rng.pick(&CLASSES)}),
+        1 => json!({"nodeTopology": topology(generator)}),
+        2 => json!({"maximumVolumeSize": size}),
         3 => json!({"capacity": null}),
-        4..=5 => json!({"capacity": figure}),
-        _ => return replaced(draw, known),
+        4..=5 => json!({"capacity": size}),
+        _ => return replaced(generator, known),
     };
     let metadata = &known["metadata"];
     let word = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
@@ -70,37 +70,41 @@ fn changed(draw: &mut Draw, known: &Value) -> Event {
 }
 
 /// A replacement with the current or an outdated resourceVersion, of an object that may not exist.
-fn replaced(draw: &mut Draw, known: &Value) -> Event {
+fn replaced(generator: &mut Generator, known: &Value) -> Event {
     let mut object = known.clone();
-    object["apiVersion"] = version(draw).into();
-    object["capacity"] = (*draw.dice.pick(&FIGURES)).into();
-    if draw.dice.one_in(3) {
+    object["apiVersion"] = version(generator).into();
+    object["capacity"] = (*generator.rng.pick(&SIZES)).into();
+    if generator.rng.one_in(3) {
         object["metadata"]["name"] = "nobody".into();
     }
-    let resource_version = draw.dice.one_in(3).then(|| "1".to_owned());
+    let resource_version = generator.rng.one_in(3).then(|| "1".to_owned());
     Event::Replace(Replace {
         object,
         resource_version,
     })
 }
 
-fn object(draw: &mut Draw, name: &str) -> Value {
+fn object(generator: &mut Generator, name: &str) -> Value {
     json!({
-        "apiVersion": version(draw),
+        "apiVersion": version(generator),
         "kind": CAPACITY_KIND,
-        "metadata": {"name": name, "namespace": *draw.dice.pick(&NAMESPACES)},
-        "storageClassName": *draw.dice.pick(&CLASSES),
-        "nodeTopology": topology(draw),
-        "capacity": *draw.dice.pick(&FIGURES),
+        "metadata": {"name": name, "namespace": *generator.rng.pick(&NAMESPACES)},
+        "storageClassName": *generator.rng.pick(&CLASSES),
+        "nodeTopology": topology(generator),
+        "capacity": *generator.rng.pick(&SIZES),
     })
 }
 
 /// The node topology: all nodes, none, or one node.
-fn topology(draw: &mut Draw) -> Value {
+fn topology(generator: &mut Generator) -> Value {
     // Longer names are invalid as selector values.
-    let nodes = draw.state.nodes.keys().filter(|name| name.len() <= LABEL_MAX);
-    let node = draw.dice.any(nodes.cloned());
-    match (draw.dice.below(3), node) {
+    let nodes = generator
+        .state
+        .nodes
+        .keys()
+        .filter(|name| name.len() <= LABEL_MAX);
+    let node = generator.rng.any(nodes.cloned());
+    match (generator.rng.below(3), node) {
         (0, _) => json!({}),
         (1, Some(node)) => json!({"matchLabels": {"kubernetes.io/hostname": node}}),
         _ => Value::Null,
@@ -108,8 +112,8 @@ fn topology(draw: &mut Draw) -> Value {
 }
 
 /// The newest API version of CSIStorageCapacity that the API server serves.
-fn version(draw: &Draw) -> &'static str {
-    match draw.state.minor {
+fn version(generator: &Generator) -> &'static str {
+    match generator.state.minor {
         ..=20 => "storage.k8s.io/v1alpha1",
         21..=23 => "storage.k8s.io/v1beta1",
         _ => "storage.k8s.io/v1",

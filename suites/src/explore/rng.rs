@@ -5,12 +5,12 @@ use rand::{RngExt, SeedableRng};
 
 /// A seeded random number generator.
 #[derive(Debug)]
-pub(super) struct Dice(Xoshiro256PlusPlus);
+pub(super) struct SeededRng(Xoshiro256PlusPlus);
 
-impl Dice {
+impl SeededRng {
     /// The generator for a seed.
     pub(super) fn of(seed: u64) -> Self {
-        Dice(Xoshiro256PlusPlus::seed_from_u64(seed))
+        SeededRng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// A number from 0 to `end - 1`.
@@ -47,14 +47,14 @@ impl Dice {
     /// A random index, with probability proportional to its weight.
     pub(super) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let mut rest = self.below(weights.clone().sum());
-        let mut place = 0;
+        let mut index = 0;
         for weight in weights {
             if rest < weight {
-                return place;
+                return index;
             }
             rest -= weight;
-            place += 1;
+            index += 1;
         }
-        place
+        index
     }
 }
