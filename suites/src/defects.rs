@@ -10,7 +10,7 @@ use harness::manifest::FailurePattern;
 use harness::scenario::Role;
 use serde::Deserialize;
 
-use crate::select::is_meant;
+use crate::select::matches_id;
 
 /// An injectable defect.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -53,7 +53,7 @@ impl Defect {
 
     /// Whether a case must detect it, or is listed for it.
     pub fn names(&self, case: &str) -> bool {
-        self.claims.contains_key(case) || self.cases.iter().any(|name| is_meant(name, case))
+        self.claims.contains_key(case) || self.cases.iter().any(|name| matches_id(name, case))
     }
 }
 

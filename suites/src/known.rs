@@ -9,9 +9,9 @@ use harness::plan::Plan;
 use harness::scenario::{CaseFiles, ScenarioError, Strength};
 
 use crate::explore::focus::{EXPLORED, FOCUSES};
+use crate::failure_text::FailureText;
 use crate::plans_named;
-use crate::said::Said;
-use crate::select::{hint, is_meant};
+use crate::select::{hint, matches_id};
 
 /// Prefix of the ids of sweep cells, which entries can name too.
 const SWEPT: &str = "sweep";
@@ -20,31 +20,35 @@ const SWEPT: &str = "sweep";
 pub(crate) const FINDING: &str = "finding";
 
 /// Whether a failure is known.
-pub enum Knowledge<'m> {
+pub enum KnownFailureMatch<'m> {
     /// This entry excuses it.
     Excused(&'m KnownFailure),
     /// No entry excuses it; the sentences describe what the case's entries match instead.
-    Not(Vec<String>),
+    NotExcused(Vec<String>),
 }
 
 /// The entries that match a failure, whether or not they have expired.
 pub(crate) fn entry_for<'m>(
     manifest: &'m Manifest,
     case: &str,
-    said: &Said,
+    said: &FailureText,
 ) -> impl Iterator<Item = &'m KnownFailure> {
     let known = manifest.known_failures(case);
-    known.filter(|known| said.has(&known.fails))
+    known.filter(|known| said.matches(&known.fails))
 }
 
 /// Looks up a failure in a manifest.
-pub fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge<'m> {
+pub fn match_known_failure<'m>(
+    manifest: &'m Manifest,
+    case: &str,
+    said: &FailureText,
+) -> KnownFailureMatch<'m> {
     if let Some(known) = entry_for(manifest, case, said).find(|known| known.is_excused()) {
-        return Knowledge::Excused(known);
+        return KnownFailureMatch::Excused(known);
     }
-    let told = manifest
+    let mismatches = manifest
         .known_failures(case)
-        .map(|known| match said.has(&known.fails) {
+        .map(|known| match said.matches(&known.fails) {
             true => format!(
                 "{} excused this until {}: {}",
                 known.position, known.until, known.why
@@ -54,33 +58,33 @@ pub fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge
                 known.position, known.fails
             ),
         });
-    Knowledge::Not(told.collect())
+    KnownFailureMatch::NotExcused(mismatches.collect())
 }
 
 /// The entry that excuses a finding.
 pub fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
-    let said = Said::of_finding(finding);
-    match look_up(manifest, &format!("{FINDING}/{}", finding.rule), &said) {
-        Knowledge::Excused(known) => Some(known),
-        Knowledge::Not(_) => None,
+    let said = FailureText::of_finding(finding);
+    match match_known_failure(manifest, &format!("{FINDING}/{}", finding.rule), &said) {
+        KnownFailureMatch::Excused(known) => Some(known),
+        KnownFailureMatch::NotExcused(_) => None,
     }
 }
 
 /// Whether a name denotes generated cases: all of them, or those of a focus.
-fn is_explored(name: &str) -> bool {
+fn names_generated_cases(name: &str) -> bool {
     let name = name.trim_end_matches('/');
     let mut areas = FOCUSES.iter().map(|focus| format!("{EXPLORED}/{focus}"));
     name == EXPLORED || areas.any(|area| area == name)
 }
 
 /// Whether a name denotes sweep cells: all of them, or those of some cases.
-fn is_swept(name: &str, plans: &[Plan]) -> bool {
+fn names_sweep_cells(name: &str, plans: &[Plan]) -> bool {
     match name.trim_end_matches('/').strip_prefix(SWEPT) {
         Some("") => true,
         Some(rest) => rest.strip_prefix('/').is_some_and(|case| {
             plans
                 .iter()
-                .any(|plan| is_meant(case, plan.id()) || is_meant(plan.id(), case))
+                .any(|plan| matches_id(case, plan.id()) || matches_id(plan.id(), case))
         }),
         None => false,
     }
@@ -113,9 +117,9 @@ fn check_against(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioErro
         if RULES.iter().any(|rule| name == format!("{FINDING}/{}", rule.name)) {
             return None;
         }
-        if plans.iter().any(|plan| is_meant(name, plan.id()))
-            || is_explored(name)
-            || is_swept(name, plans)
+        if plans.iter().any(|plan| matches_id(name, plan.id()))
+            || names_generated_cases(name)
+            || names_sweep_cells(name, plans)
         {
             return None;
         }

@@ -2,42 +2,42 @@
 //!
 //! Does not know any system under test: the caller provides them.
 
-mod carried;
+mod built_in;
 mod catalogue;
 mod defects;
 pub mod explore;
+mod failure_text;
+mod job_slots;
 mod known;
 mod libtest;
 mod measure;
 mod part;
 mod recording;
 pub mod report;
-mod said;
 mod select;
 mod session;
 mod shell;
 mod traceability;
-mod turns;
 
 pub use harness;
 use harness::plan::{Plan, resolve};
 use harness::scenario::{self, CaseFiles, Scenario, ScenarioError, Strength};
-use select::is_meant;
+use select::matches_id;
 
-pub use carried::{Carried, carried_manifests, carry, case_files};
+pub use built_in::{BuiltInFiles, built_in_manifests, case_files, register_built_in_files};
 pub use catalogue::{Catalogue, Document, Entry, Evidence, Source, TestName};
 pub use defects::{Defect, Defects, Reached};
-pub use known::{Knowledge, check_known, excuse, look_up};
+pub use failure_text::FailureText;
+pub use job_slots::JobSlots;
+pub use known::{KnownFailureMatch, check_known, excuse, match_known_failure};
 pub use libtest::{libtest_main, libtest_main_of};
 pub use measure::{Measured, measure};
-pub use part::{Findings, Found, PART, Part};
-pub use recording::{Added, Judged, RecordedRun, Recording, RecordingError, Word};
-pub use said::Said;
+pub use part::{CommandResult, Mergeable, PART, ShardFile};
+pub use recording::{Added, RecordedRun, RecordedVerdict, Recording, RecordingError, VerdictKind};
 pub use select::{SelectError, Selection, Shard};
-pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
+pub use session::{CaseOutcome, CaseResult, Cause, Explanation, Session, explain_failure};
 pub use shell::quoted;
-pub use traceability::{Standing, Traceability};
-pub use turns::Turns;
+pub use traceability::{EvidenceStatus, Traceability};
 
 /// All cases of these files, resolved, in order of their ids.
 pub fn plans(files: &CaseFiles) -> Result<Vec<Plan>, ScenarioError> {
@@ -54,7 +54,7 @@ pub fn plans_named(
     let may_mean = |file: &str| {
         names
             .iter()
-            .any(|name| is_meant(name, file) || is_meant(file, name))
+            .any(|name| matches_id(name, file) || matches_id(file, name))
     };
     let may_hold = |file: &str| names.is_empty() || may_mean(file);
     resolved(&scenario::load_tree_where(files, strength, &may_hold)?)

@@ -16,9 +16,9 @@ use harness::scenario::{CaseFiles, Role, ScenarioError};
 use harness::system::Systems;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::Turns;
+use crate::JobSlots;
 use crate::report::CaseVerdict;
-use crate::session::{Ended, Session};
+use crate::session::{CaseOutcome, Session};
 
 /// Seed of all random choices in a case.
 const SEED: u64 = 0;
@@ -38,10 +38,10 @@ pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
 pub fn libtest_main_of(files: &CaseFiles, systems: Systems, manifest: Manifest) -> ExitCode {
     let mut systems = systems;
     manifest.install(&mut systems);
-    let usual = RunOptions::default();
+    let defaults = RunOptions::default();
     let options = RunOptions {
-        refresh: manifest.refresh.unwrap_or(usual.refresh),
-        ..usual
+        refresh: manifest.refresh.unwrap_or(defaults.refresh),
+        ..defaults
     };
     main(files, systems, Some(manifest), options)
 }
@@ -51,7 +51,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
     let plans = match plans_for(files, &arguments) {
         Ok(plans) => plans,
         Err(error) => {
-            complain(&error.to_string());
+            print_error(&error.to_string());
             return ExitCode::from(2);
         }
     };
@@ -61,7 +61,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
         attempts: 1,
         options,
         // The test runner limits concurrency by its number of threads.
-        turns: Arc::new(Turns::of(usize::MAX)),
+        job_slots: Arc::new(JobSlots::of(usize::MAX)),
         keep: None,
         keep_passed: false,
         rerun: "cargo test --".to_owned(),
@@ -93,9 +93,9 @@ fn trial(plan: Plan, session: Arc<Session>) -> Trial {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        match runtime.block_on(session.run_one(plan)).ended {
-            Ended::Passed | Ended::Known(..) => Ok(()),
-            Ended::Broken(error) => Err(fail(&error.to_string())),
+        match runtime.block_on(session.run_one(plan)).outcome {
+            CaseOutcome::Passed | CaseOutcome::KnownFailure(..) => Ok(()),
+            CaseOutcome::NotRun(error) => Err(fail(&error.to_string())),
             other => Err(fail(
                 other
                     .explained()
@@ -107,11 +107,11 @@ fn trial(plan: Plan, session: Arc<Session>) -> Trial {
 }
 
 fn fail(text: &str) -> Failed {
-    complain(text);
+    print_error(text);
     Failed::without_message()
 }
 
-fn complain(text: &str) {
+fn print_error(text: &str) {
     // If standard error is closed, the message is lost.
     let _ = writeln!(std::io::stderr(), "Error: {text}");
 }

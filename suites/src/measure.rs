@@ -7,7 +7,7 @@ use harness::manifest::KnownFailure;
 use harness::plan::Plan;
 use tokio::task::JoinSet;
 
-use crate::session::{CaseResult, Ended, Session};
+use crate::session::{CaseOutcome, CaseResult, Session};
 
 /// Outcomes of all runs of one case.
 #[derive(Debug, Default)]
@@ -15,9 +15,9 @@ pub struct Measured {
     /// Number of runs with a verdict.
     pub runs: u32,
     /// Number of inconclusive runs and runs that could not start.
-    pub open: u32,
+    pub without_verdict: u32,
     /// Failures by stable pattern.
-    pub failures: BTreeMap<String, Seen>,
+    pub failures: BTreeMap<String, ObservedFailure>,
     /// Number of runs with a finding, by its rule and pattern.
     pub findings: BTreeMap<(&'static str, String), u32>,
     /// Reason that the case is skipped, if it is.
@@ -26,7 +26,7 @@ pub struct Measured {
 
 /// One distinct failure of a case.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct ObservedFailure {
     /// Number of runs that failed this way.
     pub failed: u32,
     /// The entry that excuses it, if any.
@@ -35,15 +35,15 @@ pub struct Seen {
 
 impl Measured {
     fn count(&mut self, result: &CaseResult) {
-        let (explained, known) = match &result.ended {
-            Ended::Passed | Ended::Surprising(_) => (None, None),
-            Ended::Failed(explained) | Ended::Flaky(_, explained) => (Some(explained), None),
-            Ended::Known(known, explained) => (Some(explained), Some(known)),
-            Ended::Inconclusive(_) | Ended::Broken(_) => {
-                self.open += 1;
+        let (explained, known) = match &result.outcome {
+            CaseOutcome::Passed | CaseOutcome::UnexpectedPass(_) => (None, None),
+            CaseOutcome::Failed(explained) | CaseOutcome::Flaky(_, explained) => (Some(explained), None),
+            CaseOutcome::KnownFailure(known, explained) => (Some(explained), Some(known)),
+            CaseOutcome::Inconclusive(_) | CaseOutcome::NotRun(_) => {
+                self.without_verdict += 1;
                 return;
             }
-            Ended::Skipped(why) => {
+            CaseOutcome::Skipped(why) => {
                 self.skipped = Some(why.clone());
                 return;
             }
@@ -56,7 +56,10 @@ impl Measured {
                 .or_default() += 1;
         }
         if let Some(explained) = explained {
-            let seen = self.failures.entry(explained.said.lasting()).or_default();
+            let seen = self
+                .failures
+                .entry(explained.failure_text.stable_pattern())
+                .or_default();
             seen.failed += 1;
             seen.known = known.cloned();
         }

@@ -1,6 +1,6 @@
 //! One shard of a long command, as a file beside its reports, and the merge of such files.
 //!
-//! Does not know commands: the findings of each are a type of its own.
+//! Does not know commands: the results of each are a type of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::explore::Explored;
 use crate::report::{
-    FORMAT, Joined, LoadError, MergeError, ShardsRecord, WriteError, join, join_times, write_file,
+    FORMAT, LoadError, MergeError, ShardedResult, ShardsRecord, WriteError, merge_shards, merge_times,
+    write_file,
 };
 
 /// File name of a part.
 pub const PART: &str = "part.json";
 
-/// Findings of a command, mergeable across machines.
-pub trait Findings: Clone + Serialize + DeserializeOwned {
-    /// Adds the findings of another machine for the same command.
+/// Results of a command, mergeable across machines.
+pub trait Mergeable: Clone + Serialize + DeserializeOwned {
+    /// Adds the results of another machine for the same command.
     fn add(&mut self, other: Self);
 
     /// Maps all file and folder paths.
@@ -27,7 +28,7 @@ pub trait Findings: Clone + Serialize + DeserializeOwned {
 /// The part of one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Part<F> {
+pub struct ShardFile<F> {
     format: u32,
     harness: String,
     /// The command, without options that differ between machines.
@@ -38,22 +39,22 @@ pub struct Part<F> {
     pub seconds: f64,
     /// The contained shards; `None` if complete.
     pub shards: Option<ShardsRecord>,
-    /// The findings.
+    /// The results.
     pub found: F,
 }
 
-/// Findings of the commands of this crate.
+/// Results of the commands of this crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Found {
-    /// Findings of `explore`.
+pub enum CommandResult {
+    /// Results of `explore`.
     Explored(Box<Explored>),
 }
 
-impl<F: Findings> Part<F> {
+impl<F: Mergeable> ShardFile<F> {
     /// The part of one machine.
     pub fn new(command: Vec<String>, shards: ShardsRecord, started: String, seconds: f64, found: F) -> Self {
-        Part {
+        ShardFile {
             format: FORMAT,
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             command,
@@ -75,23 +76,23 @@ impl<F: Findings> Part<F> {
 
     /// Merges the parts of one run. The result lists missing shards.
     pub fn join(paths: &[PathBuf]) -> Result<Self, MergeError> {
-        join(paths)
+        merge_shards(paths)
     }
 }
 
-impl Findings for Found {
+impl Mergeable for CommandResult {
     fn add(&mut self, other: Self) {
-        let (Found::Explored(all), Found::Explored(more)) = (self, other);
+        let (CommandResult::Explored(all), CommandResult::Explored(more)) = (self, other);
         all.add(*more);
     }
 
     fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf) {
-        let Found::Explored(explored) = self;
+        let CommandResult::Explored(explored) = self;
         explored.each_path(change);
     }
 }
 
-impl<F: Findings> Joined for Part<F> {
+impl<F: Mergeable> ShardedResult for ShardFile<F> {
     fn load(path: &Path) -> Result<Self, LoadError> {
         let unreadable = |why: String| LoadError {
             path: path.to_owned(),
@@ -127,7 +128,7 @@ impl<F: Findings> Joined for Part<F> {
     }
 
     fn add(&mut self, other: Self) {
-        join_times(
+        merge_times(
             (&mut self.started, &mut self.seconds),
             (other.started, other.seconds),
         );

@@ -17,8 +17,8 @@ use harness::plan::{Plan, resolve};
 use harness::{on_all_cores, scenario, text_of};
 use serde::{Deserialize, Serialize};
 
+use crate::failure_text::FailureText;
 use crate::known::{FINDING, entry_for};
-use crate::said::Said;
 
 /// Suffix of the journals file.
 const JOURNALS: &str = "runs.gz";
@@ -52,9 +52,9 @@ pub struct RecordedRun {
     /// Source of the case as it was run.
     pub scenario: String,
     /// Verdict at recording time.
-    pub recorded: Judged,
+    pub recorded: RecordedVerdict,
     /// Filed verdict, which the current code must reproduce. If it differs from the recorded one, `reason` is set.
-    pub filed: Judged,
+    pub filed: RecordedVerdict,
     /// Why the filed verdict differs from the recorded one.
     pub reason: Option<String>,
     facts: Facts,
@@ -65,9 +65,9 @@ type Facts = Vec<(u64, Arc<str>)>;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct RecordedVerdict {
     /// The verdict.
-    pub verdict: Word,
+    pub verdict: VerdictKind,
     /// The first missing link; for a program that exited, the reason in its log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
@@ -79,7 +79,7 @@ pub struct Judged {
 /// A verdict in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum VerdictKind {
     /// The case passed.
     Pass,
     /// The case failed with a known failure of the manifest.
@@ -100,7 +100,7 @@ pub enum Added {
     /// A run with the same verdict is stored, so this one was not added.
     Same,
     /// The stored runs have these other verdicts.
-    Differs(Vec<Judged>),
+    Differs(Vec<RecordedVerdict>),
 }
 
 /// A recording could not be read or written.
@@ -124,7 +124,7 @@ struct VerdictFile {
 struct FiledRun {
     case: String,
     #[serde(flatten)]
-    filed: Judged,
+    filed: RecordedVerdict,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -132,43 +132,43 @@ struct FiledRun {
 /// First line of a run in the journals file. One line per fact follows: the microseconds since the previous fact, and the observation, or
 /// the number of an earlier line with the same observation. An empty line ends the run.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct RunHeader {
     format: u32,
     case: String,
     date: String,
     scenario: String,
-    recorded: Judged,
+    recorded: RecordedVerdict,
 }
 
-impl Judged {
+impl RecordedVerdict {
     /// Evaluates a journal with the known failures of a manifest. Entries count regardless of their expiry date.
     pub fn of(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let verdict = verdict(plan, facts.iter().cloned());
-        let said = verdict.failure().map(Said::by);
-        let is_known = |said: &Said| entry_for(manifest, plan.id(), said).next().is_some();
+        let said = verdict.failure().map(FailureText::of);
+        let is_known = |said: &FailureText| entry_for(manifest, plan.id(), said).next().is_some();
         let word = match (&verdict, &said) {
-            (Verdict::Inconclusive(_), _) => Word::Undecided,
-            (_, None) => Word::Pass,
-            (_, Some(said)) if is_known(said) => Word::Known,
-            (_, Some(_)) => Word::Fail,
+            (Verdict::Inconclusive(_), _) => VerdictKind::Undecided,
+            (_, None) => VerdictKind::Pass,
+            (_, Some(said)) if is_known(said) => VerdictKind::Known,
+            (_, Some(_)) => VerdictKind::Fail,
         };
         // List each rule once if all its findings are known.
-        let mut told: BTreeMap<String, bool> = BTreeMap::new();
+        let mut texts: BTreeMap<String, bool> = BTreeMap::new();
         for finding in findings(plan, facts) {
             let case = format!("{FINDING}/{}", finding.rule);
-            let is_known = entry_for(manifest, &case, &Said::of_finding(&finding))
+            let is_known = entry_for(manifest, &case, &FailureText::of_finding(&finding))
                 .next()
                 .is_some();
             let text = match is_known {
                 true => format!("{KNOWN}{}", finding.rule),
                 false => format!("{}: {}", finding.rule, finding.text),
             };
-            told.insert(text, is_known);
+            texts.insert(text, is_known);
         }
-        Judged {
+        RecordedVerdict {
             verdict: word,
-            link: said.map(|said| said.lasting()).unwrap_or_default(),
-            findings: told.into_keys().collect(),
+            link: said.map(|said| said.stable_pattern()).unwrap_or_default(),
+            findings: texts.into_keys().collect(),
         }
     }
 
@@ -182,13 +182,13 @@ impl Judged {
     }
 }
 
-impl std::fmt::Display for Judged {
+impl std::fmt::Display for RecordedVerdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = match self.verdict {
-            Word::Pass => "pass",
-            Word::Known => "known failure",
-            Word::Fail => "fail",
-            Word::Undecided => "undecided",
+            VerdictKind::Pass => "pass",
+            VerdictKind::Known => "known failure",
+            VerdictKind::Fail => "fail",
+            VerdictKind::Undecided => "undecided",
         };
         f.write_str(word)?;
         if !self.link.is_empty() {
@@ -204,7 +204,7 @@ impl std::fmt::Display for Judged {
 impl RecordedRun {
     /// A run in compact form: reduced as far as the verdict stays the same.
     pub fn new(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
-        let recorded = Judged::of(plan, facts, manifest);
+        let recorded = RecordedVerdict::of(plan, facts, manifest);
         let run = |facts: Facts| RecordedRun {
             case: plan.id().to_owned(),
             date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
@@ -219,17 +219,18 @@ impl RecordedRun {
             What::Commit(commit) => *commit.client != *"system:apiserver",
             _ => true,
         });
-        let is_right = |run: &RecordedRun| run.judge(manifest).is_ok_and(|judged| judged == recorded);
+        let has_recorded_verdict =
+            |run: &RecordedRun| run.judge(manifest).is_ok_and(|judged| judged == recorded);
         let smaller = [text(small, true), text(facts, true)].map(run);
-        let right = smaller.into_iter().find(is_right);
+        let right = smaller.into_iter().find(has_recorded_verdict);
         right.unwrap_or_else(|| run(text(facts, false)))
     }
 
     /// The current verdict on the stored run.
-    pub fn judge(&self, manifest: &Manifest) -> Result<Judged, String> {
+    pub fn judge(&self, manifest: &Manifest) -> Result<RecordedVerdict, String> {
         let case = scenario::parse_one(&self.case, &self.scenario).map_err(|error| error.to_string())?;
         let plan = resolve(&case).map_err(|error| error.to_string())?;
-        Ok(Judged::of(&plan, &self.facts()?, manifest))
+        Ok(RecordedVerdict::of(&plan, &self.facts()?, manifest))
     }
 
     fn facts(&self) -> Result<Vec<Fact>, String> {
@@ -307,7 +308,7 @@ impl Recording {
         let before = self.runs.len();
         self.runs
             .retain(|stored| !of_case(stored) || stored.scenario == run.scenario);
-        let stored: Vec<Judged> = self
+        let stored: Vec<RecordedVerdict> = self
             .runs
             .iter()
             .filter(|stored| of_case(stored))
@@ -327,7 +328,7 @@ impl Recording {
     }
 
     /// The current verdict on each run, in order.
-    pub fn judge(&self, manifest: &Manifest) -> Vec<Result<Judged, String>> {
+    pub fn judge(&self, manifest: &Manifest) -> Vec<Result<RecordedVerdict, String>> {
         on_all_cores(&self.runs, |run| run.judge(manifest))
     }
 
@@ -372,7 +373,7 @@ impl Recording {
         let filed: Vec<String> = file.runs.iter().map(|run| run.case.clone()).collect();
         if cases(&runs) != filed {
             let journals = journals.display();
-            return Err(failed(format!("it lists other runs than {journals} has")));
+            return Err(failed(format!("its runs differ from those in {journals}")));
         }
         for (run, filed) in runs.iter_mut().zip(file.runs) {
             (run.filed, run.reason) = (filed.filed, filed.reason);
@@ -432,7 +433,7 @@ impl Recording {
         let mut out = GzEncoder::new(Vec::new(), Compression::best());
         let mut known: HashMap<&str, usize> = HashMap::new();
         for run in &self.runs {
-            let head = Head {
+            let head = RunHeader {
                 format: FORMAT,
                 case: run.case.clone(),
                 date: run.date.clone(),
@@ -464,7 +465,7 @@ fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
     let mut next = || lines.next().transpose().map_err(|error| error.to_string());
     let (mut known, mut runs) = (Vec::new(), Vec::new());
     while let Some(line) = next()? {
-        let head: Head = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+        let head: RunHeader = serde_json::from_str(&line).map_err(|error| error.to_string())?;
         if head.format > FORMAT {
             let newest = FORMAT;
             return Err(format!(
@@ -474,7 +475,7 @@ fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
         }
         let mut facts = Facts::new();
         while let Some(line) = next()?.filter(|line| !line.is_empty()) {
-            facts.push(fact(&line, &mut known).ok_or_else(|| format!("`{line}` is no fact"))?);
+            facts.push(fact(&line, &mut known).ok_or_else(|| format!("invalid fact `{line}`"))?);
         }
         runs.push(RecordedRun {
             case: head.case,

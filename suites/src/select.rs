@@ -38,7 +38,7 @@ impl Shard {
 
     /// Whether the shard includes the item of this 0-based index.
     pub fn has(self, index: usize) -> bool {
-        falls_to(index, self.part, self.of)
+        is_in_shard(index, self.part, self.of)
     }
 
     /// Number of the shard, from 1.
@@ -72,7 +72,7 @@ impl FromStr for Shard {
 }
 
 /// Whether the item of a 0-based index belongs to a shard, numbered from 1.
-pub(crate) fn falls_to(index: usize, part: usize, of: usize) -> bool {
+pub(crate) fn is_in_shard(index: usize, part: usize, of: usize) -> bool {
     index % of == part - 1
 }
 
@@ -91,7 +91,7 @@ pub enum SelectError {
     #[error("{0}")]
     Requirement(String),
     /// A requirement without cases.
-    #[error("no case shows {0}; `{program} list --requirement {0}` says what does", program = program())]
+    #[error("no case verifies {0}; `{program} list --requirement {0}` shows its other evidence", program = program())]
     WithoutCase(String),
     /// All names are known, but no case matches all filters.
     #[error("no case matches all filters; `{program} list` shows all cases", program = program())]
@@ -134,11 +134,11 @@ impl Selection {
     /// A name that matches none of these cases.
     pub fn unknown(&self, plans: &[Plan]) -> Option<&str> {
         let mut names = self.ids.iter().map(String::as_str);
-        names.find(|name| !plans.iter().any(|plan| is_meant(name, plan.id())))
+        names.find(|name| !plans.iter().any(|plan| matches_id(name, plan.id())))
     }
 
     fn includes(&self, plan: &Plan) -> bool {
-        (self.ids.is_empty() || self.ids.iter().any(|name| is_meant(name, plan.id())))
+        (self.ids.is_empty() || self.ids.iter().any(|name| matches_id(name, plan.id())))
             && self.role.is_none_or(|role| plan.roles.contains(&role))
             && self
                 .requirement
@@ -148,7 +148,7 @@ impl Selection {
 }
 
 /// `a/b` matches `a/b` and everything below it.
-pub(crate) fn is_meant(name: &str, id: &str) -> bool {
+pub(crate) fn matches_id(name: &str, id: &str) -> bool {
     let name = name.trim_end_matches('/');
     id.strip_prefix(name)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

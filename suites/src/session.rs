@@ -19,10 +19,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use crate::known::{Knowledge, look_up};
-use crate::said::Said;
+use crate::failure_text::FailureText;
+use crate::known::{KnownFailureMatch, match_known_failure};
 use crate::shell::quoted;
-use crate::{Catalogue, Turns};
+use crate::{Catalogue, JobSlots};
 
 /// Configuration for running cases.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ pub struct Session {
     /// Timeouts and poll interval.
     pub options: RunOptions,
     /// Job slots: concurrent cases, or one exclusively.
-    pub turns: Arc<Turns>,
+    pub job_slots: Arc<JobSlots>,
     /// Maximum number of attempts of a failing case. A pass after a failure is flaky, not passed.
     pub attempts: u32,
     /// Folder for the runs of cases that do not pass; `None` to store none.
@@ -46,32 +46,32 @@ pub struct Session {
 }
 
 /// The result of a case.
-pub enum Ended {
+pub enum CaseOutcome {
     /// Passed.
     Passed,
     /// Passed, although the manifest expects a failure.
-    Surprising(KnownFailure),
+    UnexpectedPass(KnownFailure),
     /// Failed.
-    Failed(Explained),
+    Failed(Explanation),
     /// Failed with a known failure.
-    Known(KnownFailure, Explained),
+    KnownFailure(KnownFailure, Explanation),
     /// Failed, then passed in the attempt of this number.
-    Flaky(u32, Explained),
+    Flaky(u32, Explanation),
     /// Timed out on a machine that was too busy to decide.
-    Inconclusive(Explained),
+    Inconclusive(Explanation),
     /// Does not apply to these systems.
     Skipped(String),
     /// Could not be run.
-    Broken(StartError),
+    NotRun(StartError),
 }
 
 /// An explained failure.
 #[derive(Clone)]
-pub struct Explained {
+pub struct Explanation {
     /// The full text, for a terminal.
     pub text: String,
     /// The text that known failures are compared to.
-    pub said: Said,
+    pub failure_text: FailureText,
     /// The last lines of the programs' logs; only error lines, if there are any.
     pub log: Vec<String>,
     /// The violated rule of the specification; `None` for an expectation of the case.
@@ -83,7 +83,7 @@ pub struct Explained {
     /// Whether a system under test never became ready.
     pub never_ready: bool,
     /// The role of a program whose exit decided the failure.
-    pub ended: Option<Role>,
+    pub exited_role: Option<Role>,
 }
 
 /// The kind of fact that decided a failure.
@@ -119,15 +119,18 @@ impl Cause {
     }
 }
 
-impl Ended {
+impl CaseOutcome {
     /// The explanation, if the case did not pass.
-    pub fn explained(&self) -> Option<&Explained> {
+    pub fn explained(&self) -> Option<&Explanation> {
         match self {
-            Ended::Failed(explained)
-            | Ended::Known(_, explained)
-            | Ended::Flaky(_, explained)
-            | Ended::Inconclusive(explained) => Some(explained),
-            Ended::Passed | Ended::Surprising(_) | Ended::Skipped(_) | Ended::Broken(_) => None,
+            CaseOutcome::Failed(explained)
+            | CaseOutcome::KnownFailure(_, explained)
+            | CaseOutcome::Flaky(_, explained)
+            | CaseOutcome::Inconclusive(explained) => Some(explained),
+            CaseOutcome::Passed
+            | CaseOutcome::UnexpectedPass(_)
+            | CaseOutcome::Skipped(_)
+            | CaseOutcome::NotRun(_) => None,
         }
     }
 }
@@ -137,7 +140,7 @@ pub struct CaseResult {
     /// The case.
     pub plan: Arc<Plan>,
     /// The result.
-    pub ended: Ended,
+    pub outcome: CaseOutcome,
     /// Duration from the start of the first server to the verdict, over all attempts.
     pub elapsed: Duration,
     /// Number of repetitions without concurrent cases, because the result was inconclusive.
@@ -147,16 +150,16 @@ pub struct CaseResult {
     /// Folder of the stored run: of several attempts the first, which is the explained one.
     pub folder: Option<PathBuf>,
     /// Why the run could not be stored, if it should have been.
-    pub unkept: Option<String>,
+    pub store_error: Option<String>,
 }
 
 /// One attempt at a case.
 struct Attempt {
-    ended: Ended,
+    outcome: CaseOutcome,
     findings: Vec<Finding>,
     elapsed: Duration,
     folder: Option<PathBuf>,
-    unkept: Option<String>,
+    store_error: Option<String>,
 }
 
 impl Attempt {
@@ -164,29 +167,29 @@ impl Attempt {
     fn of(self, plan: Arc<Plan>, repeated: u32) -> CaseResult {
         CaseResult {
             plan,
-            ended: self.ended,
+            outcome: self.outcome,
             findings: self.findings,
             elapsed: self.elapsed,
             repeated,
             folder: self.folder,
-            unkept: self.unkept,
+            store_error: self.store_error,
         }
     }
 
     /// A result without a run.
-    fn without_run(ended: Ended) -> Self {
+    fn without_run(outcome: CaseOutcome) -> Self {
         Attempt {
-            ended,
+            outcome,
             findings: Vec::new(),
             elapsed: Duration::ZERO,
             folder: None,
-            unkept: None,
+            store_error: None,
         }
     }
 }
 
 /// Maximum number of exclusive repetitions of an inconclusive case. After that, other processes keep the machine busy.
-const REPEATED: u32 = 2;
+const MAX_REPETITIONS: u32 = 2;
 
 impl Session {
     /// Runs all cases and passes results to `each` until it breaks; cases still running then end without a result.
@@ -210,24 +213,24 @@ impl Session {
     }
 
     /// Runs one case, concurrently with others. Does not repeat an inconclusive one.
-    pub async fn run_beside(&self, plan: Plan) -> CaseResult {
+    pub async fn run_concurrently(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
-        let attempts = self.beside(&plan).await;
+        let attempts = self.attempt_concurrently(&plan).await;
         attempts.of(plan, 0)
     }
 
-    async fn beside(&self, plan: &Arc<Plan>) -> Attempt {
-        let _turn = self.turns.together().await;
+    async fn attempt_concurrently(&self, plan: &Arc<Plan>) -> Attempt {
+        let _slot = self.job_slots.shared().await;
         self.all_attempts(plan).await
     }
 
     /// Runs one case. Repeats an inconclusive one exclusively, after all other cases have ended.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
-        let mut attempts = self.beside(&plan).await;
+        let mut attempts = self.attempt_concurrently(&plan).await;
         let mut repeated = 0;
-        while matches!(attempts.ended, Ended::Inconclusive(_)) && repeated < REPEATED {
-            let _turn = self.turns.alone().await;
+        while matches!(attempts.outcome, CaseOutcome::Inconclusive(_)) && repeated < MAX_REPETITIONS {
+            let _slot = self.job_slots.exclusive().await;
             let before = attempts.elapsed;
             attempts = self.all_attempts(&plan).await;
             attempts.elapsed += before;
@@ -239,17 +242,15 @@ impl Session {
     /// Runs one case once, and leaves its cluster running; `None` if it was skipped or could not be run.
     pub async fn run_and_keep(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
         let plan = self.adapted(plan);
-        let (mut attempt, standing) = match self.skipped(&plan) {
+        let (mut attempt, live) = match self.skipped(&plan) {
             Some(skipped) => (skipped, None),
             None => match harness::run_and_keep(plan.clone(), &self.systems, self.options.clone()).await {
-                Ok((outcome, standing)) => {
-                    (self.ended(&plan, &outcome, self.keep.as_deref()), Some(standing))
-                }
-                Err(error) => (Attempt::without_run(Ended::Broken(error)), None),
+                Ok((outcome, live)) => (self.evaluated(&plan, &outcome, self.keep.as_deref()), Some(live)),
+                Err(error) => (Attempt::without_run(CaseOutcome::NotRun(error)), None),
             },
         };
-        attempt.ended = self.with_known(&plan, attempt.ended);
-        (attempt.of(plan, 0), standing)
+        attempt.outcome = self.with_known(&plan, attempt.outcome);
+        (attempt.of(plan, 0), live)
     }
 
     /// The case with the names of the driver under test. A case that cannot be adapted is skipped and stays unchanged.
@@ -265,7 +266,7 @@ impl Session {
         let by_systems = self.manifest.as_ref().and_then(|manifest| manifest.skips(plan));
         let by_server = || self.systems.api_server.as_ref()?.skips(plan);
         let why = by_systems.or_else(by_server)?;
-        Some(Attempt::without_run(Ended::Skipped(why)))
+        Some(Attempt::without_run(CaseOutcome::Skipped(why)))
     }
 
     async fn all_attempts(&self, plan: &Arc<Plan>) -> Attempt {
@@ -273,20 +274,20 @@ impl Session {
             return skipped;
         }
         let mut first = self.attempt(plan, self.keep.as_deref()).await;
-        first.ended = self.with_known(plan, first.ended);
-        let Ended::Failed(explained) = first.ended else {
+        first.outcome = self.with_known(plan, first.outcome);
+        let CaseOutcome::Failed(explained) = first.outcome else {
             return first;
         };
         for attempt in 2..=self.attempts {
             // Not stored: the first attempt is the explained one.
             let again = self.attempt(plan, None).await;
             first.elapsed += again.elapsed;
-            if matches!(again.ended, Ended::Passed) {
-                first.ended = Ended::Flaky(attempt, explained);
+            if matches!(again.outcome, CaseOutcome::Passed) {
+                first.outcome = CaseOutcome::Flaky(attempt, explained);
                 return first;
             }
         }
-        first.ended = Ended::Failed(explained);
+        first.outcome = CaseOutcome::Failed(explained);
         first
     }
 
@@ -295,43 +296,45 @@ impl Session {
         match machine::with_shortage(run).await {
             // The failure may be caused by a resource shortage of this machine.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
-                Attempt::without_run(Ended::Broken(shortage.into()))
+                Attempt::without_run(CaseOutcome::NotRun(shortage.into()))
             }
-            (Ok(outcome), _) => self.ended(plan, &outcome, keep),
-            (Err(error), _) => Attempt::without_run(Ended::Broken(error)),
+            (Ok(outcome), _) => self.evaluated(plan, &outcome, keep),
+            (Err(error), _) => Attempt::without_run(CaseOutcome::NotRun(error)),
         }
     }
 
     /// Adjusts the result to the known failures of the manifest that have not expired.
-    fn with_known(&self, plan: &Plan, ended: Ended) -> Ended {
+    fn with_known(&self, plan: &Plan, ended: CaseOutcome) -> CaseOutcome {
         let Some(manifest) = &self.manifest else {
             return ended;
         };
         match ended {
-            Ended::Passed => {
+            CaseOutcome::Passed => {
                 // An entry for a folder does not claim that each case of it fails.
                 let mut always = manifest
                     .known_failures(plan.id())
                     .filter(|known| known.case == plan.id() && known.sometimes.is_none());
-                always
-                    .next()
-                    .map_or(Ended::Passed, |known| Ended::Surprising(known.clone()))
+                always.next().map_or(CaseOutcome::Passed, |known| {
+                    CaseOutcome::UnexpectedPass(known.clone())
+                })
             }
-            Ended::Failed(explained) => match look_up(manifest, plan.id(), &explained.said) {
-                Knowledge::Excused(known) => Ended::Known(known.clone(), explained),
-                Knowledge::Not(_) => Ended::Failed(explained),
-            },
+            CaseOutcome::Failed(explained) => {
+                match match_known_failure(manifest, plan.id(), &explained.failure_text) {
+                    KnownFailureMatch::Excused(known) => CaseOutcome::KnownFailure(known.clone(), explained),
+                    KnownFailureMatch::NotExcused(_) => CaseOutcome::Failed(explained),
+                }
+            }
             other => other,
         }
     }
 
-    fn ended(&self, plan: &Plan, outcome: &Outcome, keep: Option<&Path>) -> Attempt {
+    fn evaluated(&self, plan: &Plan, outcome: &Outcome, keep: Option<&Path>) -> Attempt {
         let found = outcome.verdict.failure();
-        let (mut files, mut folder, mut unkept) = (Vec::new(), None, None);
+        let (mut files, mut folder, mut store_error) = (Vec::new(), None, None);
         if let Some(root) = keep.filter(|_| found.is_some() || self.keep_passed) {
             match record::save(root, plan, &outcome.journal, &outcome.logs) {
                 Ok(saved) => {
-                    files = lines_about(&saved, outcome);
+                    files = folder_lines(&saved, outcome);
                     folder = Some(saved);
                 }
                 Err(error) => {
@@ -340,55 +343,59 @@ impl Session {
                         "files   could not be written into {}: {error}",
                         root.display()
                     ));
-                    unkept = Some(format!("cannot write into {}: {error}; {remedy}", root.display()));
+                    store_error = Some(format!("cannot write into {}: {error}; {remedy}", root.display()));
                 }
             }
         }
         let ended = match found {
             Some(found) => self.failed(plan, outcome, found, files),
-            None => Ended::Passed,
+            None => CaseOutcome::Passed,
         };
         Attempt {
-            ended,
+            outcome: ended,
             findings: findings(plan, &outcome.journal.since(0)),
             elapsed: outcome.elapsed,
             folder,
-            unkept,
+            store_error,
         }
     }
 
-    fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, mut files: Vec<String>) -> Ended {
+    fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, mut files: Vec<String>) -> CaseOutcome {
         let rerun = format!("{} {}", self.rerun, plan.id());
         let facts = outcome.journal.since(0);
-        let said = Said::by(found);
-        if let Some(Knowledge::Not(told)) = self
+        let failure_text = FailureText::of(found);
+        if let Some(KnownFailureMatch::NotExcused(mismatches)) = self
             .manifest
             .as_ref()
-            .map(|known| look_up(known, plan.id(), &said))
+            .map(|known| match_known_failure(known, plan.id(), &failure_text))
         {
-            files.extend(told.into_iter().map(|told| format!("known   {told}")));
+            files.extend(
+                mismatches
+                    .into_iter()
+                    .map(|mismatches| format!("known   {mismatches}")),
+            );
         }
-        let explained = Explained {
+        let explained = Explanation {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
-            said,
+            failure_text,
             log: last_logged(&outcome.logs),
             rule: found.rule,
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &facts),
-            ended: ended_role(found, &facts),
+            exited_role: exited_role(found, &facts),
             never_ready: facts
                 .iter()
-                .any(|fact| fact.seq == found.decided_by && never_began(&fact.what, &facts)),
+                .any(|fact| fact.seq == found.decided_by && failed_before_first_request(&fact.what, &facts)),
         };
         match outcome.verdict {
-            Verdict::Inconclusive(_) => Ended::Inconclusive(explained),
-            _ => Ended::Failed(explained),
+            Verdict::Inconclusive(_) => CaseOutcome::Inconclusive(explained),
+            _ => CaseOutcome::Failed(explained),
         }
     }
 }
 
 /// The role of the program whose exit decided a failure.
-fn ended_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
+fn exited_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
     let decided = facts.iter().find(|fact| fact.seq == found.decided_by);
     decided.and_then(|fact| match &fact.what {
         What::Process(process) => Some(process.role),
@@ -397,7 +404,7 @@ fn ended_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
 }
 
 /// Whether a program was not ready in time, or exited before its first request.
-fn never_began(what: &What, facts: &[Fact]) -> bool {
+fn failed_before_first_request(what: &What, facts: &[Fact]) -> bool {
     let What::Process(process) = what else {
         return false;
     };
@@ -414,7 +421,7 @@ fn never_began(what: &What, facts: &[Fact]) -> bool {
 }
 
 /// Lines of a failure about the folder of its run.
-fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
+fn folder_lines(folder: &Path, outcome: &Outcome) -> Vec<String> {
     let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
     vec![
         format!(

@@ -14,11 +14,11 @@ pub struct Traceability<'p> {
 
 /// Whether a requirement has evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum EvidenceStatus {
     /// A case or other evidence verifies it.
-    Shown,
+    Verified,
     /// It cannot be verified by a test; the catalogue gives the reason.
-    Reason,
+    NotTestable,
     /// No evidence yet.
     Missing,
 }
@@ -44,19 +44,19 @@ impl<'p> Traceability<'p> {
     }
 
     /// Whether a requirement has evidence. An unknown id has none.
-    pub fn standing(&self, id: &str) -> Standing {
+    pub fn status(&self, id: &str) -> EvidenceStatus {
         let entry = self.catalogue.entry(id);
         if !self.cases(id).is_empty() || entry.is_some_and(|entry| !entry.shown_by.is_empty()) {
-            return Standing::Shown;
+            return EvidenceStatus::Verified;
         }
         match entry.is_some_and(|entry| entry.reason.is_some()) {
-            true => Standing::Reason,
-            false => Standing::Missing,
+            true => EvidenceStatus::NotTestable,
+            false => EvidenceStatus::Missing,
         }
     }
 
     /// The number of requirements with this status.
-    pub fn count<'i>(&self, ids: impl IntoIterator<Item = &'i str>, standing: Standing) -> usize {
-        ids.into_iter().filter(|id| self.standing(id) == standing).count()
+    pub fn count<'i>(&self, ids: impl IntoIterator<Item = &'i str>, standing: EvidenceStatus) -> usize {
+        ids.into_iter().filter(|id| self.status(id) == standing).count()
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use suites::harness::invocation::program;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario;
-use suites::{Ended, Session, Turns, quoted};
+use suites::{CaseOutcome, JobSlots, Session, quoted};
 
 use crate::Exit;
 use crate::config_flags::{self, BoxError, ConfigFlags};
@@ -115,22 +115,26 @@ fn verify(text: &str) {
     let ran = runtime().ok().map(|runtime| runtime.block_on(run_once(text)));
     match ran {
         None => {}
-        Some(Ok(Ended::Passed | Ended::Surprising(_))) => {
+        Some(Ok(CaseOutcome::Passed | CaseOutcome::UnexpectedPass(_))) => {
             eprintln!("the scenario was run: its result matches the cluster's");
         }
-        Some(Ok(Ended::Failed(explained) | Ended::Flaky(_, explained) | Ended::Known(_, explained))) => {
+        Some(Ok(
+            CaseOutcome::Failed(explained)
+            | CaseOutcome::Flaky(_, explained)
+            | CaseOutcome::KnownFailure(_, explained),
+        )) => {
             eprintln!(
                 "warning: the scenario was run, and its result differs from the cluster's: {}; first missing: {} {}",
-                explained.said.verdict, explained.said.link, explained.said.note
+                explained.failure_text.verdict, explained.failure_text.link, explained.failure_text.note
             );
         }
-        Some(Ok(Ended::Inconclusive(_))) => {
+        Some(Ok(CaseOutcome::Inconclusive(_))) => {
             eprintln!("warning: the host was too slow to compare the scenario's result with the cluster's");
         }
-        Some(Ok(Ended::Skipped(why))) => {
+        Some(Ok(CaseOutcome::Skipped(why))) => {
             eprintln!("warning: the scenario's result could not be compared with the cluster's: {why}");
         }
-        Some(Ok(Ended::Broken(error))) => eprintln!("warning: the scenario cannot be run: {error}"),
+        Some(Ok(CaseOutcome::NotRun(error))) => eprintln!("warning: the scenario cannot be run: {error}"),
         Some(Err(error)) => eprintln!("warning: the scenario cannot be run: {error}"),
     }
 }
@@ -146,12 +150,12 @@ fn plan_of(text: &str) -> Result<Plan, String> {
     }
 }
 
-async fn run_once(text: &str) -> Result<Ended, String> {
+async fn run_once(text: &str) -> Result<CaseOutcome, String> {
     let plan = plan_of(text)?;
     let is_node = |object: &&Value| object["kind"] == "Node";
     let nodes = plan.objects.iter().filter(is_node).count();
     if nodes > MAX_VERIFIED_NODES {
-        return Ok(Ended::Skipped(format!(
+        return Ok(CaseOutcome::Skipped(format!(
             "it has {} nodes; run it with `{} repro FILE`",
             nodes,
             program()
@@ -161,13 +165,13 @@ async fn run_once(text: &str) -> Result<Ended, String> {
         systems: built_in(None),
         options: options(1.0, None, None),
         manifest: None,
-        turns: Arc::new(Turns::of(1)),
+        job_slots: Arc::new(JobSlots::of(1)),
         attempts: 1,
         keep: None,
         keep_passed: false,
         rerun: format!("{} repro", program()),
     };
-    Ok(session.run_one(plan).await.ended)
+    Ok(session.run_one(plan).await.outcome)
 }
 
 fn write(file: &Path, text: &str) -> std::io::Result<()> {

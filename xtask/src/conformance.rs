@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use suites::harness::invocation::program;
-use suites::{Session, Turns};
+use suites::{JobSlots, Session};
 
 use crate::Exit;
 use crate::accept::Accept;
@@ -69,7 +69,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
             systems,
             options: options(args.run.patience, Some(&manifest), None),
             manifest: Some(manifest),
-            turns: Arc::new(Turns::of(jobs)),
+            job_slots: Arc::new(JobSlots::of(jobs)),
             attempts: 1,
             keep: args.run.output.clone(),
             keep_passed: args.run.keep_passed,

@@ -8,7 +8,7 @@ use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::{Level, Role};
-use suites::{Ended, Session, Turns};
+use suites::{CaseOutcome, JobSlots, Session};
 
 use crate::Exit;
 use crate::args::{E2eArgs, default_jobs};
@@ -63,7 +63,7 @@ async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> 
             seed: Some(seed),
             ..RunOptions::default()
         },
-        turns: Arc::new(Turns::of(jobs)),
+        job_slots: Arc::new(JobSlots::of(jobs)),
         attempts: 1,
         keep: None,
         keep_passed: false,
@@ -75,14 +75,14 @@ async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> 
     session
         .run(plans, |result| {
             let id = result.plan.id();
-            match &result.ended {
-                Ended::Passed => failures.extend(
+            match &result.outcome {
+                CaseOutcome::Passed => failures.extend(
                     result
                         .findings
                         .first()
                         .map(|it| format!("{id}: finding {}: {}", it.rule, it.text)),
                 ),
-                Ended::Broken(error) => failures.push(format!("{id}: {error}")),
+                CaseOutcome::NotRun(error) => failures.push(format!("{id}: {error}")),
                 ended => failures.extend(ended.explained().map(|explained| explained.text.clone())),
             }
             ControlFlow::Continue(())

@@ -60,7 +60,7 @@ mod why;
 
 use std::process::ExitCode;
 
-use suites::Carried;
+use suites::BuiltInFiles;
 
 pub use exit::Exit;
 
@@ -68,11 +68,11 @@ pub use exit::Exit;
 const PANIC_EXIT_CODE: u8 = Exit::Internal.code();
 
 /// Runs the program. `files`: the files built into it.
-pub fn main(files: Carried) -> ExitCode {
+pub fn main(files: BuiltInFiles) -> ExitCode {
     if cfg!(panic = "abort") {
         exit_at_panic();
     }
-    suites::carry(files);
+    suites::register_built_in_files(files);
     std::panic::catch_unwind(run).map_or(ExitCode::from(PANIC_EXIT_CODE), ExitCode::from)
 }
 
@@ -87,7 +87,7 @@ fn exit_at_panic() {
 }
 
 /// Runs the program with mutants of the references.
-pub fn main_with(files: Carried, mutants: references::Mutants) -> ExitCode {
+pub fn main_with(files: BuiltInFiles, mutants: references::Mutants) -> ExitCode {
     references::register(mutants);
     main(files)
 }

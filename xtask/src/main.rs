@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use built_in_files::{CASES, MANIFESTS};
-use suites::Carried;
+use suites::BuiltInFiles;
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    xtask::main(Carried {
+    xtask::main(BuiltInFiles {
         cases: CASES,
         manifests: MANIFESTS,
     })

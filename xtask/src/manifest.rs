@@ -5,7 +5,7 @@ use std::path::Path;
 use suites::harness::manifest::{Manifest, ManifestError};
 use suites::harness::scenario::CaseFiles;
 use suites::report::SystemRecord;
-use suites::{carried_manifests, case_files, check_known};
+use suites::{built_in_manifests, case_files, check_known};
 
 use crate::Exit;
 use crate::out::eprintln;
@@ -15,7 +15,7 @@ pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
     load(path).map_err(|error| {
         eprintln!("error: {error}");
         if matches!(error, ManifestError::Unreadable { .. }) {
-            let names: Vec<&str> = carried_manifests().map(|(name, _)| name).collect();
+            let names: Vec<&str> = built_in_manifests().map(|(name, _)| name).collect();
             eprintln!("  these manifests are built in: {}", names.join(", "));
         }
         match error {
@@ -27,7 +27,7 @@ pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
 
 /// Loads a file, or a built-in manifest by its name.
 fn load(path: &Path) -> Result<Manifest, ManifestError> {
-    let mut carried = carried_manifests().filter(|_| !path.exists());
+    let mut carried = built_in_manifests().filter(|_| !path.exists());
     match carried.find(|(name, _)| path.as_os_str() == *name) {
         Some((_, text)) => Manifest::parse(path, text),
         None => Manifest::load(path),

@@ -60,10 +60,10 @@ fn table(measured: &BTreeMap<String, Measured>, times: u32) {
                 measured.runs
             );
         }
-        if measured.open > 0 {
+        if measured.without_verdict > 0 {
             println!(
                 "{case:<width$}  {} of {times} runs could not be decided",
-                measured.open
+                measured.without_verdict
             );
         }
     }
@@ -132,7 +132,7 @@ fn exit(measured: &BTreeMap<String, Measured>) -> Exit {
         eprintln!("error: every selected case is skipped, so nothing was measured");
         return Exit::Nothing;
     }
-    if measured.values().any(|one| one.open > 0) {
+    if measured.values().any(|one| one.without_verdict > 0) {
         return Exit::Inconclusive;
     }
     Exit::Passed

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use suites::Part;
+use suites::ShardFile;
 
-use crate::lab::{self, Found};
+use crate::lab::{self, CommandResult};
 use crate::out::eprintln;
 use crate::{Exit, explore};
 
@@ -14,7 +14,7 @@ pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
     if lab::has_labs_part(paths) {
         return lab::exec_with_labs();
     }
-    let part: Part<Found> = match Part::join(paths) {
+    let part: ShardFile<CommandResult> = match ShardFile::join(paths) {
         Ok(part) => part,
         Err(error) => {
             eprintln!("error: {error}");
@@ -26,7 +26,7 @@ pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
         parts.collect::<Vec<_>>().join(", ")
     });
     let exit = match part.found {
-        Found::Explored(explored) => {
+        CommandResult::Explored(explored) => {
             let why = missing
                 .iter()
                 .map(|missing| format!("shards {missing} are missing"));

@@ -9,7 +9,7 @@ use crate::Exit;
 use crate::exec::exec_package;
 use crate::out::eprintln;
 
-pub(crate) use suites::Found;
+pub(crate) use suites::CommandResult;
 
 /// Commands that only the build with labs implements.
 const COMMANDS: [&str; 4] = ["bench", "selftest", "study", "sweep"];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use suites::{Findings, Part, Shard};
+use suites::{Mergeable, Shard, ShardFile};
 
 use crate::Exit;
 use crate::out::eprintln;
@@ -14,7 +14,7 @@ pub(crate) fn empty(shard: Shard) -> Exit {
 }
 
 /// Writes the part.json of a command that has ended with this exit code.
-pub(crate) fn write(part: Part<impl Findings>, folder: &Path, exit: Exit) -> Exit {
+pub(crate) fn write(part: ShardFile<impl Mergeable>, folder: &Path, exit: Exit) -> Exit {
     match part.write(folder) {
         Ok(()) => exit,
         Err(error) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use suites::harness::manifest::Manifest;
 use suites::harness::record::load;
-use suites::{Added, CaseResult, Ended, RecordedRun, Recording, Session, Turns, Word};
+use suites::{Added, CaseOutcome, CaseResult, JobSlots, RecordedRun, Recording, Session, VerdictKind};
 
 use crate::Exit;
 use crate::args::{SelectArgs, at_least_one};
@@ -60,7 +60,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
         systems,
         options: options(1.0, Some(&manifest), None),
         manifest: Some(manifest.clone()),
-        turns: Arc::new(Turns::of(preflight::jobs(
+        job_slots: Arc::new(JobSlots::of(preflight::jobs(
             args.jobs.unwrap_or_else(|| default_jobs(false)),
         )?)),
         attempts: 1,
@@ -111,17 +111,17 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
 /// Stores the run of a case, and returns its status as a word.
 fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) -> &'static str {
     let id = result.plan.id();
-    let folder = match (&result.ended, &result.folder) {
-        (Ended::Skipped(_), _) => return "skipped",
-        (Ended::Inconclusive(_), _) => return "undecided",
-        (Ended::Broken(error), _) => {
+    let folder = match (&result.outcome, &result.folder) {
+        (CaseOutcome::Skipped(_), _) => return "skipped",
+        (CaseOutcome::Inconclusive(_), _) => return "undecided",
+        (CaseOutcome::NotRun(error), _) => {
             eprintln!("{id}: {error}");
             return "not run";
         }
         (_, None) => {
             eprintln!(
                 "{id}: {}",
-                result.unkept.as_deref().unwrap_or("its run was not stored")
+                result.store_error.as_deref().unwrap_or("its run was not stored")
             );
             return "not run";
         }
@@ -135,7 +135,12 @@ fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) ->
         }
     };
     let run = RecordedRun::new(&plan, &facts, manifest);
-    if (run.recorded.verdict == Word::Pass) != matches!(result.ended, Ended::Passed | Ended::Surprising(_)) {
+    if (run.recorded.verdict == VerdictKind::Pass)
+        != matches!(
+            result.outcome,
+            CaseOutcome::Passed | CaseOutcome::UnexpectedPass(_)
+        )
+    {
         eprintln!(
             "{id}: its verdict differs from that of its stored journal, which is a bug of the harness: {}",
             folder.display()

@@ -8,7 +8,7 @@ use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::harness::system::Systems;
 use suites::report::SystemRecord;
-use suites::{Session, Turns};
+use suites::{JobSlots, Session};
 
 use crate::args::{RepeatArgs, RunArgs, TimeArgs};
 use crate::run_folder::RunFolder;
@@ -86,7 +86,7 @@ impl SystemsUnderTest {
             options: options(args.run.patience, self.manifest.as_ref(), self.defect),
             systems: self.systems,
             manifest: self.manifest,
-            turns: Arc::new(Turns::of(1)),
+            job_slots: Arc::new(JobSlots::of(1)),
             attempts: args.run.attempts,
             keep: Some(runs),
             keep_passed,

@@ -2,7 +2,7 @@
 
 use suites::harness::report::Paint;
 use suites::harness::scenario::ScenarioError;
-use suites::{Catalogue, Document, Entry, Evidence, Standing, Traceability, plans_named};
+use suites::{Catalogue, Document, Entry, Evidence, EvidenceStatus, Traceability, plans_named};
 
 use crate::Exit;
 use crate::args::SelectArgs;
@@ -29,10 +29,10 @@ fn attempt(args: &SelectArgs) -> Result<(), ScenarioError> {
     let count = |standing| traceability.count(catalogue.ids(), standing);
     println!(
         "{} of {} shown, {} with a reason, {} missing",
-        count(Standing::Shown),
+        count(EvidenceStatus::Verified),
         catalogue.ids().count(),
-        count(Standing::Reason),
-        count(Standing::Missing)
+        count(EvidenceStatus::NotTestable),
+        count(EvidenceStatus::Missing)
     );
     Ok(())
 }
@@ -60,10 +60,10 @@ fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> St
     let mut parts = vec![counted(cases, "case")];
     parts.extend(Evidence::KINDS.map(|kind| counted(others(kind), kind)));
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    match traceability.standing(id) {
-        Standing::Shown => parts.join(", "),
-        Standing::Reason => "reason".to_owned(),
-        Standing::Missing => "not shown".to_owned(),
+    match traceability.status(id) {
+        EvidenceStatus::Verified => parts.join(", "),
+        EvidenceStatus::NotTestable => "reason".to_owned(),
+        EvidenceStatus::Missing => "not shown".to_owned(),
     }
 }
 

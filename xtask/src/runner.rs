@@ -12,7 +12,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
 use suites::report::{CaseRecord, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord, seconds};
-use suites::{CaseResult, Ended, Session, Turns, quoted};
+use suites::{CaseOutcome, CaseResult, JobSlots, Session, quoted};
 
 use crate::accept::Accept;
 use crate::args::{RunArgs, SelectArgs};
@@ -119,7 +119,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         systems: request.systems,
         manifest: request.manifest,
         options,
-        turns: Arc::new(Turns::of(jobs)),
+        job_slots: Arc::new(JobSlots::of(jobs)),
         attempts: request.run.attempts,
         keep: Some(run_folder.cases()),
         keep_passed: request.run.keep_passed,
@@ -222,8 +222,8 @@ async fn run_all(
     let each = |result: CaseResult| {
         bar.inc(1);
         bar.suspend(|| announcer.announce(&result));
-        never_ready = match &result.ended {
-            Ended::Skipped(_) => never_ready,
+        never_ready = match &result.outcome {
+            CaseOutcome::Skipped(_) => never_ready,
             ended if ended.explained().is_some_and(|it| it.never_ready) => never_ready + 1,
             _ => 0,
         };
@@ -258,7 +258,7 @@ async fn run_all(
         .run_folder
         .write(&report)
         .map_err(|error| error.to_string());
-    let not_stored = results.iter().find_map(|result| result.unkept.clone());
+    let not_stored = results.iter().find_map(|result| result.store_error.clone());
     if let Some(why) = written.err().or(not_stored) {
         eprintln!("error: {why}");
         return Exit::Environment;
@@ -277,7 +277,7 @@ fn record(result: &CaseResult) -> CaseRecord {
     let stored = result
         .folder
         .as_ref()
-        .filter(|_| result.ended.explained().is_some());
+        .filter(|_| result.outcome.explained().is_some());
     CaseRecord {
         // Invalid objects yield no indicators.
         health: stored

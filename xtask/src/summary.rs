@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use suites::harness::report::Paint;
 use suites::report::Report;
-use suites::{CaseResult, Ended, Said};
+use suites::{CaseOutcome, CaseResult, FailureText};
 
 use crate::apiserver;
 use crate::out::println;
@@ -30,36 +30,41 @@ impl Announcer {
         let id = result.plan.id();
         let line =
             |word: &str, more: &str| println!("{word}  {id}  {:.2}s{more}", result.elapsed.as_secs_f64());
-        match &result.ended {
-            Ended::Failed(explained) => match self.first_like(id, &explained.said) {
+        match &result.outcome {
+            CaseOutcome::Failed(explained) => match self.first_like(id, &explained.failure_text) {
                 Some((link, first)) => line(&paint.bad("FAIL"), &format!("  as {first}: {link}")),
                 None => println!("{}", explained.text),
             },
-            Ended::Flaky(attempt, explained) => {
+            CaseOutcome::Flaky(attempt, explained) => {
                 println!("{}", explained.text);
                 line(&paint.bad("FLAKY"), &format!("  passed in attempt {attempt}"));
             }
-            Ended::Inconclusive(explained) => {
+            CaseOutcome::Inconclusive(explained) => {
                 println!("{}", explained.text);
             }
-            Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
-            Ended::Surprising(known) => line(
+            CaseOutcome::NotRun(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
+            CaseOutcome::UnexpectedPass(known) => line(
                 &paint.strong("pass"),
                 &format!("  is known to fail ({}): remove {}", known.issue, known.position),
             ),
-            Ended::Passed if verbose => line(&paint.good("pass"), ""),
-            Ended::Known(known, explained) if verbose => line(
+            CaseOutcome::Passed if verbose => line(&paint.good("pass"), ""),
+            CaseOutcome::KnownFailure(known, explained) if verbose => line(
                 &paint.dim("known"),
-                &format!("  {} ({}): {}", known.why, known.issue, explained.said.one_line()),
+                &format!(
+                    "  {} ({}): {}",
+                    known.why,
+                    known.issue,
+                    explained.failure_text.one_line()
+                ),
             ),
-            Ended::Skipped(why) if verbose => println!("{}  {id}  {why}", paint.dim("skip")),
-            Ended::Passed | Ended::Known(..) | Ended::Skipped(_) => {}
+            CaseOutcome::Skipped(why) if verbose => println!("{}  {id}  {why}", paint.dim("skip")),
+            CaseOutcome::Passed | CaseOutcome::KnownFailure(..) | CaseOutcome::Skipped(_) => {}
         }
     }
 
     /// The first missing link of a failure, and the case already explained with it; `None` for the first one, or if all are explained.
-    fn first_like(&mut self, id: &str, said: &Said) -> Option<(String, String)> {
-        let link = said.lasting();
+    fn first_like(&mut self, id: &str, said: &FailureText) -> Option<(String, String)> {
+        let link = said.stable_pattern();
         let first = self
             .explained
             .entry(link.clone())

@@ -2,14 +2,15 @@
 
 use suites::harness::StartError;
 use suites::report::{CaseRecord, CaseVerdict, Report};
-use suites::{CaseResult, Ended};
+use suites::{CaseOutcome, CaseResult};
 
 use crate::Exit;
 use crate::out::eprintln;
 
 /// The exit code of a run that has just ended.
 pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
-    let is_refused = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Refused { .. }));
+    let is_refused =
+        |result: &CaseResult| matches!(&result.outcome, CaseOutcome::NotRun(StartError::Refused { .. }));
     if results.iter().any(is_panic) {
         return Exit::Internal;
     }
@@ -22,7 +23,7 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
 
 /// Whether this program panicked in a case.
 pub(crate) fn is_panic(result: &CaseResult) -> bool {
-    matches!(&result.ended, Ended::Broken(StartError::Panicked { .. }))
+    matches!(&result.outcome, CaseOutcome::NotRun(StartError::Panicked { .. }))
 }
 
 /// The exit code of a stored report.

@@ -13,7 +13,7 @@ use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::report::CaseRecord;
-use suites::{Session, Turns, quoted};
+use suites::{JobSlots, Session, quoted};
 
 use crate::args::E2eArgs;
 use crate::interrupt::interrupted;
@@ -49,7 +49,7 @@ fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
             seed: Some(args.time.simulate.unwrap_or_default()),
             ..options(args.run.patience, None, args.defect)
         },
-        turns: Arc::new(Turns::of(cores)),
+        job_slots: Arc::new(JobSlots::of(cores)),
         attempts: 1,
         keep: None,
         keep_passed: false,

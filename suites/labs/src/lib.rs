@@ -11,14 +11,14 @@
 //! Does not know the terminal or exit codes: the command line does.
 
 pub mod bench;
-mod found;
+mod command_result;
 mod pairs;
 pub mod selftest;
 mod spread;
 pub mod study;
 pub mod sweep;
 
-pub use found::Found;
+pub use command_result::CommandResult;
 pub use pairs::pairs;
 
 /// Parses a count of at least 1.

@@ -22,7 +22,7 @@ use super::text::ExcusedRules;
 use crate::generated;
 use crate::report::CaseRecord;
 use crate::select::Shard;
-use crate::session::{CaseResult, Ended, Session};
+use crate::session::{CaseOutcome, CaseResult, Session};
 
 /// Timeout of a run: each of its steps ends after some seconds, so a longer run never ends.
 const RUN_TIMEOUT: Duration = Duration::from_secs(180);
@@ -108,7 +108,7 @@ impl ExploredCluster {
     fn is_undecided(&self) -> bool {
         let first = self.runs.first();
         first.is_some_and(
-            |run| matches!(&run.ran, Ok(result) if matches!(result.ended, Ended::Inconclusive(_))),
+            |run| matches!(&run.ran, Ok(result) if matches!(result.outcome, CaseOutcome::Inconclusive(_))),
         )
     }
 }
@@ -116,10 +116,10 @@ impl ExploredCluster {
 impl Run {
     /// The violated rule of the specification, whether or not the manifest excuses it.
     fn broken_rule(&self) -> Option<&'static str> {
-        match &self.ran.as_ref().ok()?.ended {
-            Ended::Failed(explained) | Ended::Flaky(_, explained) | Ended::Known(_, explained) => {
-                explained.rule.map(|rule| rule.id)
-            }
+        match &self.ran.as_ref().ok()?.outcome {
+            CaseOutcome::Failed(explained)
+            | CaseOutcome::Flaky(_, explained)
+            | CaseOutcome::KnownFailure(_, explained) => explained.rule.map(|rule| rule.id),
             _ => None,
         }
     }
@@ -241,7 +241,7 @@ impl Explorer {
         let run = async {
             match is_alone {
                 true => session.run_one(plan).await,
-                false => session.run_beside(plan).await,
+                false => session.run_concurrently(plan).await,
             }
         };
         let ran = tokio::time::timeout(RUN_TIMEOUT, run).await;
@@ -273,33 +273,37 @@ impl Explorer {
                     return Ok(());
                 }
             };
-            match &result.ended {
-                Ended::Skipped(why) => {
+            match &result.outcome {
+                CaseOutcome::Skipped(why) => {
                     *exploration.skipped.entry(why.clone()).or_default() += 1;
                     return Ok(());
                 }
-                Ended::Broken(error) => {
+                CaseOutcome::NotRun(error) => {
                     exploration.broken.push((seed, error.to_string()));
                     return Ok(());
                 }
-                Ended::Failed(explained) if generated.history.may_exit(explained.ended) => {
+                CaseOutcome::Failed(explained) if generated.history.may_exit(explained.exited_role) => {
                     let why = "the publisher exits if the driver does not support GetCapacity";
                     *exploration.skipped.entry(why.to_owned()).or_default() += 1;
                     return Ok(());
                 }
-                Ended::Inconclusive(_) if is_first => exploration.undecided.push(seed),
-                Ended::Known(entry, _) => {
+                CaseOutcome::Inconclusive(_) if is_first => exploration.undecided.push(seed),
+                CaseOutcome::KnownFailure(entry, _) => {
                     if known.insert(entry.position.clone()) {
                         *exploration.known.entry(entry.position.clone()).or_default() += 1;
                     }
                 }
-                Ended::Passed
-                | Ended::Surprising(_)
-                | Ended::Failed(_)
-                | Ended::Flaky(..)
-                | Ended::Inconclusive(_) => {}
+                CaseOutcome::Passed
+                | CaseOutcome::UnexpectedPass(_)
+                | CaseOutcome::Failed(_)
+                | CaseOutcome::Flaky(..)
+                | CaseOutcome::Inconclusive(_) => {}
             }
-            let is_met = is_first && matches!(result.ended, Ended::Passed | Ended::Surprising(_));
+            let is_met = is_first
+                && matches!(
+                    result.outcome,
+                    CaseOutcome::Passed | CaseOutcome::UnexpectedPass(_)
+                );
             if is_first {
                 exploration.worlds += 1;
                 exploration.events += u64::try_from(generated.history.events()).unwrap_or(u64::MAX);

@@ -7,7 +7,7 @@ use harness::manifest::Manifest;
 
 use super::cluster::{CLASSES, LONG_DRIVER};
 use crate::known::{FINDING, excuse};
-use crate::session::{CaseResult, Ended};
+use crate::session::{CaseOutcome, CaseResult};
 
 /// A violation in a run, without the names and numbers of its cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,17 +21,17 @@ pub struct Signature {
 impl Signature {
     /// All violations of a run that no manifest entry excuses: the failure first, then the findings.
     pub(super) fn all(result: &CaseResult, manifest: Option<&Manifest>) -> Vec<Self> {
-        let failure = match &result.ended {
-            Ended::Failed(explained) | Ended::Flaky(_, explained) => Some(Signature {
+        let failure = match &result.outcome {
+            CaseOutcome::Failed(explained) | CaseOutcome::Flaky(_, explained) => Some(Signature {
                 rule: explained.rule.map(|rule| rule.id.to_owned()),
-                link: without_names(&explained.said.lasting()),
+                link: without_names(&explained.failure_text.stable_pattern()),
             }),
             _ => None,
         };
         let is_open =
             |finding: &&Finding| manifest.is_none_or(|manifest| excuse(manifest, finding).is_none());
         // Findings of an inconclusive run are ignored.
-        let is_decided = !matches!(result.ended, Ended::Inconclusive(_));
+        let is_decided = !matches!(result.outcome, CaseOutcome::Inconclusive(_));
         let open = result.findings.iter().filter(|_| is_decided).filter(is_open);
         let findings = open.map(|finding| Signature {
             rule: Some(format!("{FINDING}/{}", finding.rule)),

@@ -117,7 +117,7 @@ async fn run(session: &Session, text: &str) -> Result<CaseResult, FindingError> 
 /// The demands of the specification for each step of a stored run.
 fn stored_demands(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     let Some(folder) = &result.folder else {
-        let why = result.unkept.clone();
+        let why = result.store_error.clone();
         return Err(FindingError::Case(
             why.unwrap_or_else(|| "the run was not stored".to_owned()),
         ));
@@ -141,7 +141,7 @@ fn specified(finding: &Finding, title: &str) -> String {
 
 /// The case with the demands of a run as explicit expectations.
 fn explicit(finding: &Finding, title: &str, run: &CaseResult, demands: &[Demands]) -> String {
-    let rule = run.ended.explained().and_then(|explained| explained.rule);
+    let rule = run.outcome.explained().and_then(|explained| explained.rule);
     let requirements = rule.map(|rule| rule.requirements).unwrap_or_default();
     with_header(finding, title, requirements, &ExcusedRules::new(), |head| {
         explicit_case(head, &finding.shrunk.history, demands)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{CaseRecord, Report};
-use crate::said::Said;
+use crate::failure_text::FailureText;
 
 /// Cases that fail at the same first missing link.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Report {
         let mut by_link: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
         for case in self.bad() {
             let said = case.said.as_ref();
-            let link = said.map_or_else(|| case.reason.clone(), Said::lasting);
+            let link = said.map_or_else(|| case.reason.clone(), FailureText::stable_pattern);
             by_link.entry(without_numbers(&link)).or_default().push(case);
         }
         let groups = by_link.into_iter();

@@ -4,7 +4,7 @@ use harness::manifest::KnownFailure;
 
 use super::{CaseRecord, CaseVerdict, FindingRecord, IN_MEMORY, KnownRecord, Report};
 use crate::known::FINDING;
-use crate::select::is_meant;
+use crate::select::matches_id;
 
 impl KnownRecord {
     /// The record of a manifest entry.
@@ -22,7 +22,7 @@ impl KnownRecord {
         let cases: Vec<&CaseRecord> = report
             .cases
             .iter()
-            .filter(|case| is_meant(&self.case, &case.id))
+            .filter(|case| matches_id(&self.case, &case.id))
             .collect();
         if self.case.starts_with(FINDING) {
             return self.wrong_about_findings(report);

@@ -78,7 +78,7 @@ pub enum MergeError {
 }
 
 /// The result of a shard, mergeable with those of the other shards.
-pub(crate) trait Joined: Sized {
+pub(crate) trait ShardedResult: Sized {
     /// Reads the file of a shard.
     fn load(path: &Path) -> Result<Self, LoadError>;
 
@@ -97,20 +97,20 @@ pub(crate) trait Joined: Sized {
 
 /// Merges reports of shards. The result lists missing shards, and can be merged with them later.
 pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
-    let mut all: Report = join(paths)?;
+    let mut all: Report = merge_shards(paths)?;
     all.settle();
     Ok(all)
 }
 
 /// Merges the results of shards.
-pub(crate) fn join<T: Joined>(paths: &[PathBuf]) -> Result<T, MergeError> {
+pub(crate) fn merge_shards<T: ShardedResult>(paths: &[PathBuf]) -> Result<T, MergeError> {
     let (first, rest) = paths.split_first().ok_or(MergeError::Nothing)?;
     let (mut all, mut shards) = shard::<T>(first)?;
     // The file of each shard.
     let mut origins: Vec<(usize, &PathBuf)> = shards.parts.iter().map(|part| (*part, first)).collect();
     for path in rest {
         let (record, here) = shard::<T>(path)?;
-        is_of_one_run(path, (&record, &here), first, (&all, &shards))?;
+        check_same_run(path, (&record, &here), first, (&all, &shards))?;
         for part in here.parts {
             if let Some((_, origin)) = origins.iter().find(|(known, _)| *known == part) {
                 return Err(MergeError::Twice {
@@ -133,7 +133,7 @@ pub(crate) fn join<T: Joined>(paths: &[PathBuf]) -> Result<T, MergeError> {
 }
 
 /// The report of a file, and its shards.
-fn shard<T: Joined>(path: &Path) -> Result<(T, ShardsRecord), MergeError> {
+fn shard<T: ShardedResult>(path: &Path) -> Result<(T, ShardsRecord), MergeError> {
     let mut record = T::load(path)?;
     match record.shards().take() {
         Some(shards) => Ok((record, shards)),
@@ -143,7 +143,7 @@ fn shard<T: Joined>(path: &Path) -> Result<(T, ShardsRecord), MergeError> {
     }
 }
 
-fn is_of_one_run<T: Joined>(
+fn check_same_run<T: ShardedResult>(
     path: &Path,
     (record, shards): (&T, &ShardsRecord),
     first: &Path,
@@ -193,14 +193,14 @@ fn is_within_a_day(one: &str, other: &str) -> bool {
 }
 
 /// Shards run concurrently: start of the first, duration of the longest.
-pub(crate) fn join_times((started, seconds): (&mut String, &mut f64), other: (String, f64)) {
+pub(crate) fn merge_times((started, seconds): (&mut String, &mut f64), other: (String, f64)) {
     if other.0 < *started {
         *started = other.0;
     }
     *seconds = seconds.max(other.1);
 }
 
-impl Joined for Report {
+impl ShardedResult for Report {
     fn load(path: &Path) -> Result<Self, LoadError> {
         Report::load(path)
     }
@@ -227,7 +227,7 @@ impl Joined for Report {
             self.add_finding(finding);
         }
         self.unfinished.extend(other.unfinished);
-        join_times(
+        merge_times(
             (&mut self.started, &mut self.seconds),
             (other.started, other.seconds),
         );

@@ -18,8 +18,8 @@ mod verdict;
 mod write;
 
 pub use groups::Group;
-pub(crate) use merge::{Joined, join, join_times};
 pub use merge::{MergeError, merge};
+pub(crate) use merge::{ShardedResult, merge_shards, merge_times};
 pub use page::page as whole_page;
 pub use record::{
     CaseRecord, FORMAT, FindingRecord, IN_MEMORY, IndicatorRecord, IndicatorState, KnownRecord, LoadError,

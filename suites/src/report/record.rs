@@ -10,8 +10,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{self, CaseVerdict};
-use crate::said::Said;
-use crate::session::{CaseResult, Cause, Ended};
+use crate::failure_text::FailureText;
+use crate::session::{CaseOutcome, CaseResult, Cause};
 
 /// Version of the format; increased if readers of the old one would misinterpret the new one.
 pub const FORMAT: u32 = 1;
@@ -224,7 +224,7 @@ pub struct CaseRecord {
     pub cause: Option<Cause>,
     /// Text of the failure, to which the pattern of a known failure is compared.
     #[serde(default)]
-    pub said: Option<Said>,
+    pub said: Option<FailureText>,
     /// The known-failure entry that excuses it, as file:line:column.
     #[serde(default)]
     pub known: Option<String>,
@@ -288,28 +288,28 @@ impl CaseRecord {
 
     /// The record of a case that has ended.
     pub fn new(result: &CaseResult) -> Self {
-        let (plan, ended) = (&result.plan, &result.ended);
+        let (plan, ended) = (&result.plan, &result.outcome);
         let explained = ended.explained();
-        let summary = || explained.map(|it| it.said.one_line()).unwrap_or_default();
+        let summary = || explained.map(|it| it.failure_text.one_line()).unwrap_or_default();
         let reason = match ended {
-            Ended::Passed => String::new(),
-            Ended::Surprising(known) => {
+            CaseOutcome::Passed => String::new(),
+            CaseOutcome::UnexpectedPass(known) => {
                 format!(
                     "passes, though it is known to fail: {} ({})",
                     known.why, known.issue
                 )
             }
-            Ended::Known(known, _) => format!(
+            CaseOutcome::KnownFailure(known, _) => format!(
                 "{} ({}, excused until {}): {}",
                 known.why,
                 known.issue,
                 known.until,
                 summary()
             ),
-            Ended::Flaky(attempt, _) => format!("passed in attempt {attempt}; before: {}", summary()),
-            Ended::Failed(_) | Ended::Inconclusive(_) => summary(),
-            Ended::Skipped(why) => why.clone(),
-            Ended::Broken(error) => error.to_string(),
+            CaseOutcome::Flaky(attempt, _) => format!("passed in attempt {attempt}; before: {}", summary()),
+            CaseOutcome::Failed(_) | CaseOutcome::Inconclusive(_) => summary(),
+            CaseOutcome::Skipped(why) => why.clone(),
+            CaseOutcome::NotRun(error) => error.to_string(),
         };
         CaseRecord {
             id: plan.id().to_owned(),
@@ -324,9 +324,9 @@ impl CaseRecord {
             seconds: seconds(result.elapsed),
             repeated: result.repeated,
             cause: explained.map(|it| it.cause),
-            said: explained.map(|it| it.said.clone()),
+            said: explained.map(|it| it.failure_text.clone()),
             known: match ended {
-                Ended::Known(known, _) => Some(known.position.clone()),
+                CaseOutcome::KnownFailure(known, _) => Some(known.position.clone()),
                 _ => None,
             },
             explanation: explained.map(|it| anstream::adapter::strip_str(&it.text).to_string()),

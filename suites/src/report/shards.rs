@@ -4,7 +4,7 @@ use harness::plan::Plan;
 use ring::digest::{Context, SHA256};
 
 use super::ShardsRecord;
-use crate::select::{Shard, falls_to};
+use crate::select::{Shard, is_in_shard};
 
 impl ShardsRecord {
     /// A single shard. `plans`: all cases of the run, of every shard; `run`: the id of the run, if any.
@@ -26,7 +26,7 @@ impl ShardsRecord {
 
     /// Whether a contained shard includes the item of this 0-based index.
     pub fn has(&self, index: usize) -> bool {
-        self.parts.iter().any(|part| falls_to(index, *part, self.of))
+        self.parts.iter().any(|part| is_in_shard(index, *part, self.of))
     }
 }
 

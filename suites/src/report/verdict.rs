@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::session::Ended;
+use crate::session::CaseOutcome;
 
 /// The verdict of a case, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,15 +38,15 @@ impl CaseVerdict {
     ];
 
     /// The verdict of a case that has ended.
-    pub fn of(ended: &Ended) -> Self {
+    pub fn of(ended: &CaseOutcome) -> Self {
         match ended {
-            Ended::Passed | Ended::Surprising(_) => CaseVerdict::Pass,
-            Ended::Failed(_) => CaseVerdict::Fail,
-            Ended::Known(..) => CaseVerdict::KnownFailure,
-            Ended::Flaky(..) => CaseVerdict::Flaky,
-            Ended::Inconclusive(_) => CaseVerdict::Inconclusive,
-            Ended::Skipped(_) => CaseVerdict::Skip,
-            Ended::Broken(_) => CaseVerdict::Error,
+            CaseOutcome::Passed | CaseOutcome::UnexpectedPass(_) => CaseVerdict::Pass,
+            CaseOutcome::Failed(_) => CaseVerdict::Fail,
+            CaseOutcome::KnownFailure(..) => CaseVerdict::KnownFailure,
+            CaseOutcome::Flaky(..) => CaseVerdict::Flaky,
+            CaseOutcome::Inconclusive(_) => CaseVerdict::Inconclusive,
+            CaseOutcome::Skipped(_) => CaseVerdict::Skip,
+            CaseOutcome::NotRun(_) => CaseVerdict::Error,
         }
     }
 

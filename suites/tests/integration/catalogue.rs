@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use labs::pairs;
 use suites::harness::scenario::{coverage, load_tree};
-use suites::{Catalogue, Standing, Traceability, case_files, plans};
+use suites::{Catalogue, EvidenceStatus, Traceability, case_files, plans};
 
 use crate::evidence::Search;
 
@@ -28,7 +28,7 @@ fn exactly_the_listed_requirements_lack_evidence() {
     let traceability = Traceability::new(&plans);
     let missing: Vec<&str> = Catalogue::load()
         .ids()
-        .filter(|id| traceability.standing(id) == Standing::Missing)
+        .filter(|id| traceability.status(id) == EvidenceStatus::Missing)
         .collect();
     let known = BTreeSet::from_iter(MISSING);
     let new: Vec<_> = missing.iter().filter(|id| !known.contains(id)).collect();
@@ -49,7 +49,7 @@ fn a_requirement_has_either_evidence_or_a_reason() {
     let traceability = Traceability::new(&plans);
     let catalogue = Catalogue::load();
     for (id, entry) in catalogue.ids().filter_map(|id| Some((id, catalogue.entry(id)?))) {
-        let is_shown = traceability.standing(id) == Standing::Shown;
+        let is_shown = traceability.status(id) == EvidenceStatus::Verified;
         assert!(
             entry.reason.is_none() || !is_shown,
             "{id} has both a reason and evidence"

@@ -13,11 +13,11 @@ use suites::explore::{Exploration, Explored, Explorer, FOCUSES, Focus, Programs,
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
 use suites::report::{IN_MEMORY, SettingsRecord, ShardsRecord, SystemRecord, now};
-use suites::{Part, Session, Shard, Turns};
+use suites::{JobSlots, Session, Shard, ShardFile};
 
 use crate::args::{PartArgs, at_least_one, patience, seed};
 use crate::interrupt::interrupted;
-use crate::lab::Found;
+use crate::lab::CommandResult;
 use crate::manifest::{self, manifest};
 use crate::out::{ProgressLog, eprintln};
 use crate::runner::options;
@@ -170,7 +170,7 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
         systems,
         options: options(args.patience, manifest.as_ref(), defect),
         manifest,
-        turns: Arc::new(Turns::of(jobs)),
+        job_slots: Arc::new(JobSlots::of(jobs)),
         attempts: 1,
         keep: None,
         keep_passed: false,
@@ -267,7 +267,7 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
 }
 
 /// The shard's part, for `report merge`.
-fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> Part<Found> {
+fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> ShardFile<CommandResult> {
     let number = |name: &str, number: Option<u64>| number.map(|number| format!("--{name}={number}"));
     let given = [
         Some(format!("explore{}", explored.programs.options)),
@@ -279,12 +279,12 @@ fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> 
         args.real_time.then(|| "--real-time".to_owned()),
         Some(format!("--patience={}", args.patience)),
     ];
-    Part::new(
+    ShardFile::new(
         given.into_iter().flatten().collect(),
         ShardsRecord::of(shard, [], args.part.run_id.clone()),
         ended.started.clone(),
         ended.seconds,
-        Found::Explored(Box::new(explored)),
+        CommandResult::Explored(Box::new(explored)),
     )
 }
 

@@ -10,7 +10,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use suites::carried_manifests;
+use suites::built_in_manifests;
 use suites::harness::invocation::program;
 use suites::harness::plan::features;
 use suites::harness::scenario::Role;
@@ -117,8 +117,8 @@ fn argv_of(args: &InitArgs) -> Result<Vec<String>, InitError> {
 
 /// Writes a copy of a built-in manifest.
 fn copy(name: &str, output: &Path) -> Result<Exit, InitError> {
-    let Some((_, text)) = carried_manifests().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = carried_manifests().map(|(name, _)| name).collect();
+    let Some((_, text)) = built_in_manifests().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = built_in_manifests().map(|(name, _)| name).collect();
         let why = format!(
             "no manifest `{name}` is built in; name one of {}",
             names.join(", ")

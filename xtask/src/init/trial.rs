@@ -7,7 +7,7 @@ use suites::harness::RunOptions;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::{Level, Role};
-use suites::{Ended, Session, Turns, case_files};
+use suites::{CaseOutcome, JobSlots, Session, case_files};
 
 use super::draft::Draft;
 use crate::config_flags::BoxError;
@@ -35,7 +35,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, 
         systems,
         options: RunOptions::default(),
         manifest: Some(manifest),
-        turns: Arc::new(Turns::of(1)),
+        job_slots: Arc::new(JobSlots::of(1)),
         attempts: 1,
         keep: None,
         keep_passed: false,
@@ -48,7 +48,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, 
             continue;
         };
         let result = session.run_one(plan.clone()).await;
-        let (failure, log) = failure(&result.ended).unzip();
+        let (failure, log) = failure(&result.outcome).unzip();
         let is_first_and_failed = feature.is_none() && failure.is_some();
         tried.push(TrialResult {
             case: plan.id().to_owned(),
@@ -90,14 +90,14 @@ fn first_area(role: Role) -> &'static str {
 }
 
 /// The failure of a case that did not pass, and the last log lines of the programs.
-fn failure(ended: &Ended) -> Option<(String, Vec<String>)> {
+fn failure(ended: &CaseOutcome) -> Option<(String, Vec<String>)> {
     match ended {
-        Ended::Passed | Ended::Surprising(_) => None,
-        Ended::Skipped(why) => Some((format!("skipped: {why}"), Vec::new())),
-        Ended::Broken(error) => Some((error.to_string(), Vec::new())),
-        Ended::Failed(explained)
-        | Ended::Known(_, explained)
-        | Ended::Flaky(_, explained)
-        | Ended::Inconclusive(explained) => Some((explained.said.one_line(), explained.log.clone())),
+        CaseOutcome::Passed | CaseOutcome::UnexpectedPass(_) => None,
+        CaseOutcome::Skipped(why) => Some((format!("skipped: {why}"), Vec::new())),
+        CaseOutcome::NotRun(error) => Some((error.to_string(), Vec::new())),
+        CaseOutcome::Failed(explained)
+        | CaseOutcome::KnownFailure(_, explained)
+        | CaseOutcome::Flaky(_, explained)
+        | CaseOutcome::Inconclusive(explained) => Some((explained.failure_text.one_line(), explained.log.clone())),
     }
 }

@@ -8,7 +8,7 @@ mod sweep;
 
 use std::path::Path;
 
-use suites::Part;
+use suites::ShardFile;
 
 use tokio::sync::oneshot;
 
@@ -23,16 +23,16 @@ pub(crate) use self::coverage::list as coverage;
 pub(crate) use self::selftest::{SelftestArgs, run as selftest};
 pub(crate) use self::study::run as study;
 pub(crate) use self::sweep::{SweepArgs, run as sweep};
-pub(crate) use labs::Found;
+pub(crate) use labs::CommandResult;
 pub(crate) use labs::bench::BenchArgs;
 pub(crate) use labs::study::StudyArgs;
 
 /// Prints the merged findings of `sweep` or `selftest`.
-pub(crate) fn gather(part: Part<Found>, output: &Path) -> Exit {
+pub(crate) fn gather(part: ShardFile<CommandResult>, output: &Path) -> Exit {
     match part.found {
-        Found::Explored(_) => Exit::Nothing,
-        Found::Swept(cases) => sweep::gather(&cases, output),
-        Found::Held(share) => {
+        CommandResult::Explored(_) => Exit::Nothing,
+        CommandResult::Swept(cases) => sweep::gather(&cases, output),
+        CommandResult::Held(share) => {
             let mut report = share.report(part.shards.as_ref(), part.command);
             report.started = part.started;
             report.seconds = part.seconds;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use labs::Found;
+use labs::CommandResult;
 use labs::selftest::{
     self, Broken, Build, DefectBite, Observe, Observed, Reach, Selftest, SelftestReport, Share, Trial,
 };
@@ -15,7 +15,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::report::{ShardsRecord, WriteError, now, write_file};
-use suites::{Defects, Part};
+use suites::{Defects, ShardFile};
 
 use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
 use crate::interrupt::interrupted;
@@ -269,12 +269,12 @@ async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     let exit = print_and_write(&timed(report), args.json, args.output.as_deref());
     match shards.zip(args.output.as_deref()) {
         Some((shards, folder)) => {
-            let part = Part::new(
+            let part = ShardFile::new(
                 command(args),
                 shards,
                 started.clone(),
                 seconds,
-                Found::Held(share),
+                CommandResult::Held(share),
             );
             parts::write(part, folder, exit)
         }

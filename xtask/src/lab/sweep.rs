@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use labs::Found;
+use labs::CommandResult;
 use labs::sweep::{Cell, CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
 use suites::harness::RunOptions;
 use suites::harness::invocation::program;
@@ -13,7 +13,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
 use suites::harness::scenario::{self, Role, Scenario};
 use suites::report::{ShardsRecord, now, seconds, write_file};
-use suites::{Part, Shard};
+use suites::{Shard, ShardFile};
 
 use crate::args::{PartArgs, SelectArgs, at_least_one, patience};
 use crate::interrupt::interrupted;
@@ -122,7 +122,13 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     Ok(match shards.zip(output) {
         Some((shards, folder)) => {
             let seconds = began.elapsed().as_secs_f64();
-            let part = Part::new(whole_command(args), shards, started, seconds, Found::Swept(swept));
+            let part = ShardFile::new(
+                whole_command(args),
+                shards,
+                started,
+                seconds,
+                CommandResult::Swept(swept),
+            );
             parts::write(part, folder, exit)
         }
         None => exit,

@@ -76,6 +76,7 @@ fn an_unknown_requirement_exits_with_2_and_lists_the_valid_range() {
 #[test]
 fn a_requirement_without_cases_cannot_be_run_and_its_evidence_is_named() {
     let (_, error) = ended(4, &["e2e", "--requirement", "SCALE-22"]);
-    let words = "no case shows SCALE-22; `cargo xtask list --requirement SCALE-22` says what does";
+    let words =
+        "no case verifies SCALE-22; `cargo xtask list --requirement SCALE-22` shows its other evidence";
     assert!(error.contains(words), "{error}");
 }

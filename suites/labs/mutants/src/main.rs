@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use built_in_files::{CASES, MANIFESTS};
 use mutants::MUTANTS;
-use suites::Carried;
+use suites::BuiltInFiles;
 
 fn main() -> ExitCode {
-    let files = Carried {
+    let files = BuiltInFiles {
         cases: CASES,
         manifests: MANIFESTS,
     };

@@ -22,7 +22,7 @@ use suites::harness::system::Systems;
 use suites::harness::{Outcome, RunOptions, StartError, run};
 
 use suites::report::seconds;
-use suites::{Defect, Knowledge, Said, Shard, excuse, explain_failure, look_up};
+use suites::{Defect, FailureText, KnownFailureMatch, Shard, excuse, explain_failure, match_known_failure};
 
 use crate::spread::spread;
 use reach::{Healthy, Seen};
@@ -333,8 +333,8 @@ fn touches(defect: &Defect, plan: &Plan) -> bool {
 /// Whether the manifest excuses the failure.
 fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     matches!(
-        look_up(manifest, plan.id(), &Said::by(failure)),
-        Knowledge::Excused(_)
+        match_known_failure(manifest, plan.id(), &FailureText::of(failure)),
+        KnownFailureMatch::Excused(_)
     )
 }
 
@@ -350,7 +350,7 @@ fn found(outcome: &Outcome, findings: &[Finding]) -> Found {
 /// The first missing link with its note; without a chain, because a process exited, the verdict; if the case passed, the first finding.
 fn deciding_words(outcome: &Outcome, findings: &[Finding]) -> String {
     if let Some(failure) = outcome.verdict.failure() {
-        return Said::by(failure).deciding();
+        return FailureText::of(failure).missing_link();
     }
     let named = |finding: &Finding| format!("finding/{}: {}", finding.rule, finding.text);
     findings.first().map(named).unwrap_or_default()

@@ -26,7 +26,7 @@ use suites::harness::scenario::{Role, Scenario, ScenarioError};
 use suites::harness::system::Systems;
 use suites::harness::{Outcome, RunOptions, StartError};
 
-use suites::{Knowledge, Said, explain_failure, generated, look_up};
+use suites::{FailureText, KnownFailureMatch, explain_failure, generated, match_known_failure};
 
 use crate::spread::spread;
 pub use case::Document;
@@ -84,7 +84,7 @@ pub enum SweepError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// The specification is violated even without a fault.
-    #[error("{case} fails without any fault: {said}; mend that first")]
+    #[error("{case} fails without any fault: {said}; fix that first")]
     Fails {
         /// Its id.
         case: String,
@@ -92,7 +92,7 @@ pub enum SweepError {
         said: String,
     },
     /// It fails even without a fault, with a known failure.
-    #[error("it fails without any fault, as {0} knows")]
+    #[error("it fails without any fault, with the known failure at {0}")]
     Known(String),
     /// It does not apply to these systems.
     #[error("{0}")]
@@ -124,12 +124,12 @@ impl Sweep {
         }
         let outcome = suites::harness::run(Arc::clone(&plan), &self.systems, self.options.clone()).await?;
         if let Some(failure) = outcome.verdict.failure() {
-            let said = Said::by(failure);
+            let said = FailureText::of(failure);
             return Err(match self.known(&scenario.id, plan.id(), &said) {
                 Some(known) => SweepError::Known(known.position.clone()),
                 None => SweepError::Fails {
                     case: scenario.id.clone(),
-                    said: said.in_short(),
+                    said: said.short_reason(),
                 },
             });
         }
@@ -167,13 +167,13 @@ impl Sweep {
     }
 
     /// The entry that excuses a failure: for sweeps or for the case.
-    fn known(&self, case: &str, cell: &str, said: &Said) -> Option<&KnownFailure> {
+    fn known(&self, case: &str, cell: &str, said: &FailureText) -> Option<&KnownFailure> {
         let manifest = self.manifest.as_ref()?;
         [cell, case]
             .into_iter()
-            .find_map(|id| match look_up(manifest, id, said) {
-                Knowledge::Excused(known) => Some(known),
-                Knowledge::Not(_) => None,
+            .find_map(|id| match match_known_failure(manifest, id, said) {
+                KnownFailureMatch::Excused(known) => Some(known),
+                KnownFailureMatch::NotExcused(_) => None,
             })
     }
 
@@ -219,13 +219,13 @@ impl Sweep {
         if matches!(outcome.verdict, Verdict::Inconclusive(_)) {
             return Held::Undecided;
         }
-        let said = Said::by(failure);
+        let said = FailureText::of(failure);
         if let Some(known) = self.known(&cell.case, cell.plan.id(), &said) {
             return Held::Known(known.position.clone());
         }
         let rerun = format!("{} --cell={}", self.rerun, cell.name());
         Held::Failed {
-            said: said.in_short(),
+            said: said.short_reason(),
             text: explain_failure(&cell.plan, outcome, rerun, Vec::new()).unwrap_or_default(),
         }
     }

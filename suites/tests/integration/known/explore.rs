@@ -6,7 +6,7 @@ use serde_json::json;
 use suites::explore::{Exploration, Explorer, ShrinkLimits, Until};
 use suites::harness::interposer::WireRule;
 use suites::harness::manifest::Manifest;
-use suites::{Defects, Session, Turns};
+use suites::{Defects, JobSlots, Session};
 
 use super::systems::{manifest, simulated, spoilt_by};
 
@@ -27,7 +27,7 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) ->
         systems: spoilt_by(wire),
         manifest,
         options: simulated(),
-        turns: Arc::new(Turns::of(1)),
+        job_slots: Arc::new(JobSlots::of(1)),
         attempts: 1,
         keep: None,
         keep_passed: false,

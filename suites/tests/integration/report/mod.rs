@@ -19,7 +19,7 @@ use suites::report::{
     CaseRecord, CaseVerdict, FORMAT, FindingRecord, KnownRecord, Report, SettingsRecord, SystemRecord,
     write_all,
 };
-use suites::{Cause, Said};
+use suites::{Cause, FailureText};
 use tempfile::TempDir;
 
 /// Markup, commands and quotes of every report format, and characters that none of them allows.
@@ -55,7 +55,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
         seconds: 1.5,
         repeated: 0,
         cause: is_explained.then_some(Cause::Timeout),
-        said: is_explained.then(|| Said {
+        said: is_explained.then(|| FailureText {
             verdict: format!("verdict {NASTY}"),
             link: format!("link {NASTY}"),
             note: format!("note {NASTY}"),

@@ -6,54 +6,54 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 /// The job slots of a process.
 #[derive(Debug)]
-pub struct Turns {
+pub struct JobSlots {
     state: watch::Sender<State>,
     /// One permit per shared slot, so that few waiters are woken when a slot is released.
-    seats: Semaphore,
+    permits: Semaphore,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    together: usize,
-    is_alone: bool,
+    shared: usize,
+    is_exclusive: bool,
 }
 
 /// A slot, released on drop.
 #[derive(Debug)]
-pub struct Turn<'t> {
-    turns: &'t Turns,
+pub struct JobSlot<'t> {
+    slots: &'t JobSlots,
     /// Permit of a shared slot.
-    _seat: Option<SemaphorePermit<'t>>,
+    _permit: Option<SemaphorePermit<'t>>,
 }
 
-impl Turns {
+impl JobSlots {
     /// Creates at least one shared slot.
     pub fn of(jobs: usize) -> Self {
-        Turns {
+        JobSlots {
             state: watch::Sender::default(),
-            seats: Semaphore::new(jobs.clamp(1, Semaphore::MAX_PERMITS)),
+            permits: Semaphore::new(jobs.clamp(1, Semaphore::MAX_PERMITS)),
         }
     }
 
     /// A shared slot, once no exclusive job runs and a permit is free.
-    pub async fn together(&self) -> Turn<'_> {
+    pub async fn shared(&self) -> JobSlot<'_> {
         // The semaphore is never closed.
-        let seat = self.seats.acquire().await.ok();
-        self.when(|state| !state.is_alone, |state| state.together += 1)
+        let permit = self.permits.acquire().await.ok();
+        self.when(|state| !state.is_exclusive, |state| state.shared += 1)
             .await;
-        Turn {
-            turns: self,
-            _seat: seat,
+        JobSlot {
+            slots: self,
+            _permit: permit,
         }
     }
 
     /// The exclusive slot, once no other job runs.
-    pub async fn alone(&self) -> Turn<'_> {
-        let is_free = |state: &State| !state.is_alone && state.together == 0;
-        self.when(is_free, |state| state.is_alone = true).await;
-        Turn {
-            turns: self,
-            _seat: None,
+    pub async fn exclusive(&self) -> JobSlot<'_> {
+        let is_free = |state: &State| !state.is_exclusive && state.shared == 0;
+        self.when(is_free, |state| state.is_exclusive = true).await;
+        JobSlot {
+            slots: self,
+            _permit: None,
         }
     }
 
@@ -76,12 +76,12 @@ impl Turns {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for JobSlot<'_> {
     fn drop(&mut self) {
         // No shared job runs beside an exclusive one.
-        self.turns.state.send_modify(|state| match state.is_alone {
-            true => state.is_alone = false,
-            false => state.together -= 1,
+        self.slots.state.send_modify(|state| match state.is_exclusive {
+            true => state.is_exclusive = false,
+            false => state.shared -= 1,
         });
     }
 }
@@ -94,31 +94,31 @@ mod tests {
 
     #[tokio::test]
     async fn the_number_of_slots_can_be_unlimited() {
-        let turns = Turns::of(usize::MAX);
-        let taken = [turns.together().await, turns.together().await];
-        assert!(turns.alone().now_or_never().is_none(), "two jobs are running");
+        let slots = JobSlots::of(usize::MAX);
+        let taken = [slots.shared().await, slots.shared().await];
+        assert!(slots.exclusive().now_or_never().is_none(), "two jobs are running");
         drop(taken);
     }
 
     #[tokio::test]
     async fn an_exclusive_job_waits_for_all_others_and_blocks_them() {
-        let turns = Turns::of(2);
-        let (first, second) = (turns.together().await, turns.together().await);
-        assert!(turns.together().now_or_never().is_none(), "two jobs are running");
-        assert!(turns.alone().now_or_never().is_none(), "two jobs are running");
+        let slots = JobSlots::of(2);
+        let (first, second) = (slots.shared().await, slots.shared().await);
+        assert!(slots.shared().now_or_never().is_none(), "two jobs are running");
+        assert!(slots.exclusive().now_or_never().is_none(), "two jobs are running");
         drop(first);
-        assert!(turns.alone().now_or_never().is_none(), "one job is running");
+        assert!(slots.exclusive().now_or_never().is_none(), "one job is running");
         drop(second);
-        let alone = turns.alone().now_or_never().expect("no job is running");
+        let exclusive = slots.exclusive().now_or_never().expect("no job is running");
         assert!(
-            turns.together().now_or_never().is_none(),
+            slots.shared().now_or_never().is_none(),
             "an exclusive job is running"
         );
         assert!(
-            turns.alone().now_or_never().is_none(),
+            slots.exclusive().now_or_never().is_none(),
             "an exclusive job is running"
         );
-        drop(alone);
-        assert!(turns.together().now_or_never().is_some(), "no job is running");
+        drop(exclusive);
+        assert!(slots.shared().now_or_never().is_some(), "no job is running");
     }
 }

@@ -1,19 +1,19 @@
-//! Mergeable findings of each command that supports shards.
+//! Mergeable results of each command that supports shards.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use suites::Findings;
+use suites::Mergeable;
 use suites::explore::Explored;
 
 use crate::selftest::Share;
 use crate::sweep::SweptCase;
 
-/// Findings of a command.
+/// Results of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Found {
-    /// Findings of `explore`.
+pub enum CommandResult {
+    /// Results of `explore`.
     Explored(Box<Explored>),
     /// Cases of `sweep`, in order.
     Swept(Vec<SweptCase>),
@@ -21,22 +21,22 @@ pub enum Found {
     Held(Share),
 }
 
-impl Findings for Found {
+impl Mergeable for CommandResult {
     fn add(&mut self, other: Self) {
         match (self, other) {
-            (Found::Explored(all), Found::Explored(more)) => all.add(*more),
-            (Found::Swept(all), Found::Swept(more)) => {
+            (CommandResult::Explored(all), CommandResult::Explored(more)) => all.add(*more),
+            (CommandResult::Swept(all), CommandResult::Swept(more)) => {
                 all.extend(more);
                 all.sort_by_key(|case| case.number);
             }
-            (Found::Held(all), Found::Held(more)) => all.add(more),
+            (CommandResult::Held(all), CommandResult::Held(more)) => all.add(more),
             // Parts of the same command always have the same variant.
             _ => {}
         }
     }
 
     fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf) {
-        if let Found::Explored(explored) = self {
+        if let CommandResult::Explored(explored) = self {
             explored.each_path(change);
         }
     }

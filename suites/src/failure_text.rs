@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// The text of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Said {
+#[schemars(rename = "Said")]
+pub struct FailureText {
     /// The verdict; for an exited program, with its last lines.
     pub verdict: String,
     /// The first missing link of the causal chain; empty without a chain, because a process exited.
@@ -20,11 +21,11 @@ pub struct Said {
     pub last_words: Vec<String>,
 }
 
-impl Said {
+impl FailureText {
     /// The text of a failure.
-    pub fn by(failure: &Failure) -> Self {
+    pub fn of(failure: &Failure) -> Self {
         let link = failure.chain.first_missing();
-        Said {
+        FailureText {
             verdict: failure.summary.clone(),
             link: link.map(|link| link.text.clone()).unwrap_or_default(),
             note: link.map(|link| link.note.clone()).unwrap_or_default(),
@@ -38,7 +39,7 @@ impl Said {
 
     /// The text of a finding, which has no causal chain.
     pub(crate) fn of_finding(finding: &Finding) -> Self {
-        Said {
+        FailureText {
             verdict: finding.text.clone(),
             link: String::new(),
             note: String::new(),
@@ -47,12 +48,12 @@ impl Said {
     }
 
     /// Whether the text contains these words.
-    pub fn has(&self, words: &FailurePattern) -> bool {
+    pub fn matches(&self, words: &FailurePattern) -> bool {
         words.matches(&self.verdict) || words.matches(&self.one_line())
     }
 
     /// The first missing link with its note; without a chain, the verdict.
-    pub fn deciding(&self) -> String {
+    pub fn missing_link(&self) -> String {
         match (self.link.as_str(), self.note.as_str()) {
             ("", _) => self.verdict.clone(),
             (link, "") => link.to_owned(),
@@ -61,10 +62,10 @@ impl Said {
     }
 
     /// The same, but for a program that exited the reason in its log, which is more specific.
-    pub fn in_short(&self) -> String {
-        match self.of_end().filter(|_| self.link.is_empty()) {
-            Some(reason) => open(reason),
-            None => self.deciding(),
+    pub fn short_reason(&self) -> String {
+        match self.exit_reason().filter(|_| self.link.is_empty()) {
+            Some(reason) => with_wildcards(reason),
+            None => self.missing_link(),
         }
     }
 
@@ -72,38 +73,38 @@ impl Said {
     pub fn one_line(&self) -> String {
         let verdict = self.verdict.lines().next().unwrap_or_default();
         // The program's last lines follow; use the one with the reason.
-        let reason = self.of_end().filter(|_| verdict.ends_with(':'));
+        let reason = self.exit_reason().filter(|_| verdict.ends_with(':'));
         let verdict = reason.map_or_else(|| verdict.to_owned(), |reason| format!("{verdict} {reason}"));
         match self.link.as_str() {
             "" => verdict,
-            _ => format!("{verdict}; first missing: {}", self.deciding()),
+            _ => format!("{verdict}; first missing: {}", self.missing_link()),
         }
     }
 
     /// A pattern that matches the same failure in other runs: `*` replaces text that varies.
     ///
     /// For a link it is the link's text: the note describes this run only, such as the node chosen first or a generated name.
-    pub fn lasting(&self) -> String {
+    pub fn stable_pattern(&self) -> String {
         match self.link.as_str() {
-            "" => open(self.of_end().unwrap_or(&self.verdict)),
-            link => open(link),
+            "" => with_wildcards(self.exit_reason().unwrap_or(&self.verdict)),
+            link => with_wildcards(link),
         }
     }
 
     /// The line that gives the reason, of the last lines of a program that exited.
-    fn of_end(&self) -> Option<&str> {
+    fn exit_reason(&self) -> Option<&str> {
         reason_of(&self.last_words)
     }
 }
 
 /// Replaces each name and value that is unique to a run by `*`.
-fn open(text: &str) -> String {
+fn with_wildcards(text: &str) -> String {
     let mut out = String::new();
     let line = text.lines().next().unwrap_or_default();
     for piece in line.split_inclusive(|c: char| !(c.is_alphanumeric() || "._-".contains(c))) {
         // A full stop ends a sentence more often than a name.
         let word = piece.trim_end_matches(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
-        match is_of_one_run(word) {
+        match varies_between_runs(word) {
             true => {
                 out.push('*');
                 out.push_str(&piece[word.len()..]);
@@ -115,7 +116,7 @@ fn open(text: &str) -> String {
 }
 
 /// Whether a word is a generated name, a uid, an address or a time.
-fn is_of_one_run(word: &str) -> bool {
+fn varies_between_runs(word: &str) -> bool {
     /// The alphabet of names that the API server generates.
     const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
     const UID: usize = 36;
@@ -136,8 +137,8 @@ fn is_of_one_run(word: &str) -> bool {
         .strip_prefix("0x")
         .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
     /// Numbers of this many digits are ports, addresses or sizes; status codes and counts are shorter.
-    const FIGURES: usize = 5;
-    let port = word.len() >= FIGURES && word.bytes().all(|b| b.is_ascii_digit());
+    const DIGITS: usize = 5;
+    let port = word.len() >= DIGITS && word.bytes().all(|b| b.is_ascii_digit());
     generated || uid || time || address || port
 }
 
@@ -165,13 +166,13 @@ mod tests {
             ),
             ("addr=0x10 is nil", "addr=* is nil"),
         ] {
-            assert_eq!(open(text), lasting);
+            assert_eq!(with_wildcards(text), lasting);
         }
     }
 
     #[test]
     fn the_reason_is_selected_from_the_last_lines_of_a_program() {
-        let said = |lines: &str| Said {
+        let said = |lines: &str| FailureText {
             verdict: format!("publisher ended by itself: exit status: 2; its last lines:\n{lines}"),
             link: String::new(),
             note: String::new(),
@@ -191,9 +192,9 @@ mod tests {
                 line.contains(": exit status: 2; its last lines: ") && !line.contains('\n'),
                 "{line}"
             );
-            assert_eq!(said.lasting(), lasting);
-            assert_eq!(said.in_short(), lasting);
-            assert!(said.has(&FailurePattern::parse(lasting).unwrap()));
+            assert_eq!(said.stable_pattern(), lasting);
+            assert_eq!(said.short_reason(), lasting);
+            assert!(said.matches(&FailurePattern::parse(lasting).unwrap()));
         }
     }
 }

@@ -10,25 +10,25 @@ type Texts = &'static [(&'static str, &'static str)];
 
 /// Files built into a program.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Carried {
+pub struct BuiltInFiles {
     /// Cases by id.
     pub cases: Texts,
     /// Manifests of well-known programs by name.
     pub manifests: Texts,
 }
 
-static CARRIED: OnceLock<Carried> = OnceLock::new();
+static BUILT_IN: OnceLock<BuiltInFiles> = OnceLock::new();
 
 /// Registers the built-in files of this program.
-pub fn carry(files: Carried) {
+pub fn register_built_in_files(files: BuiltInFiles) {
     // Called once at program start.
-    let _ = CARRIED.set(files);
+    let _ = BUILT_IN.set(files);
 }
 
 /// The cases of this project. In a checkout they are read from disk each time, with paths relative to the current directory.
 pub fn case_files() -> CaseFiles {
     let Some(checkout) = checkout() else {
-        return CaseFiles::Embedded(carried().cases);
+        return CaseFiles::Embedded(built_in().cases);
     };
     let folder = cases_of(checkout);
     let here = std::env::current_dir().unwrap_or_default();
@@ -39,10 +39,10 @@ pub fn case_files() -> CaseFiles {
 }
 
 /// Name and text of each built-in manifest.
-pub fn carried_manifests() -> impl Iterator<Item = (&'static str, &'static str)> {
-    carried().manifests.iter().copied()
+pub fn built_in_manifests() -> impl Iterator<Item = (&'static str, &'static str)> {
+    built_in().manifests.iter().copied()
 }
 
-fn carried() -> Carried {
-    CARRIED.get().copied().unwrap_or_default()
+fn built_in() -> BuiltInFiles {
+    BUILT_IN.get().copied().unwrap_or_default()
 }
