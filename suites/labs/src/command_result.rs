@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use suites::Mergeable;
 use suites::explore::Explored;
 
-use crate::selftest::Share;
+use crate::selftest::ShardTrials;
 use crate::sweep::SweptCase;
 
 /// Results of a command.
@@ -18,7 +18,7 @@ pub enum CommandResult {
     /// Cases of `sweep`, in order.
     Swept(Vec<SweptCase>),
     /// Runs of `selftest`.
-    Held(Share),
+    Held(ShardTrials),
 }
 
 impl Mergeable for CommandResult {

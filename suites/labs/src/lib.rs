@@ -12,9 +12,9 @@
 
 pub mod bench;
 mod command_result;
+mod concurrently;
 mod pairs;
 pub mod selftest;
-mod spread;
 pub mod study;
 pub mod sweep;
 

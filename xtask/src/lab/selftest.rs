@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use labs::CommandResult;
 use labs::selftest::{
-    self, Broken, Build, DefectBite, Observe, Observed, Reach, Selftest, SelftestReport, Share, Trial,
+    self, Broken, Build, DefectResult, Observe, Observed, Reach, Selftest, SelftestReport, ShardTrials, Trial,
 };
 use suites::harness::RunOptions;
 use suites::harness::invocation::program;
@@ -264,7 +264,7 @@ async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
         };
     };
     let shards = shards(&selftest, args);
-    let share = Share::new(selftest.scope(), trials);
+    let share = ShardTrials::new(selftest.scope(), trials);
     let report = share.clone().report(shards.as_ref(), command(args));
     let exit = print_and_write(&timed(report), args.json, args.output.as_deref());
     match shards.zip(args.output.as_deref()) {
@@ -340,7 +340,7 @@ fn summarize(report: &SelftestReport) {
         .map(|defect| defect.name.len())
         .max()
         .unwrap_or(0);
-    let has_run = |defect: &&DefectBite| defect.caught_by.len() + defect.missed_by.len() > 0;
+    let has_run = |defect: &&DefectResult| defect.caught_by.len() + defect.missed_by.len() > 0;
     for defect in report.defects.iter().filter(has_run) {
         let word = format!("{:<9}", defect.word());
         let word = match defect.word() {

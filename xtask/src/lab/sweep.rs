@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use labs::CommandResult;
-use labs::sweep::{Cell, CellRecord, FAULTS, Held, Sweep, Swept, SweptCase, page};
+use labs::sweep::{Cell, CellRecord, CellResult, FAULTS, Sweep, Swept, SweptCase, page};
 use suites::harness::RunOptions;
 use suites::harness::invocation::program;
 use suites::harness::manifest::Manifest;
@@ -264,7 +264,7 @@ async fn one(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentCase) ->
     }
     let bar = out::progress(cells.len(), "{bar:30} {pos}/{len} cells");
     current.all = Some(cells.len());
-    let each = |cell: &Cell, held: &Held| {
+    let each = |cell: &Cell, held: &CellResult| {
         bar.inc(1);
         current.ended.push(CellRecord::new(cell, held.clone()));
     };
@@ -331,22 +331,25 @@ fn words(args: &SweepArgs) -> Vec<String> {
 /// Prints the grid, with equal rows merged, then each distinct failure once.
 fn show(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
-    let count = |wanted: fn(&Held) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
+    let count = |wanted: fn(&CellResult) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
     println!(
         "{}  {} cells, {} hold, {} fail, {} are known to fail, {} were not met  {seconds:.1}s",
         paint.strong(id),
         cells.len(),
-        count(|held| matches!(held, Held::Held)),
-        count(|held| matches!(held, Held::Failed { .. })),
-        count(|held| matches!(held, Held::Known(_))),
-        count(|held| matches!(held, Held::Unmet)),
+        count(|held| matches!(held, CellResult::Held)),
+        count(|held| matches!(held, CellResult::Failed { .. })),
+        count(|held| matches!(held, CellResult::Known(_))),
+        count(|held| matches!(held, CellResult::Unmet)),
     );
     let mut rows: BTreeMap<&str, BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
     for cell in cells {
         let row = rows.entry(&cell.like).or_default();
         let (fine, all) = row.entry(&cell.fault).or_default();
         *all += 1;
-        *fine += usize::from(matches!(cell.held, Held::Held | Held::Known(_) | Held::Unmet));
+        *fine += usize::from(matches!(
+            cell.held,
+            CellResult::Held | CellResult::Known(_) | CellResult::Unmet
+        ));
     }
     let width = rows.keys().map(|like| like.len()).max().unwrap_or(0);
     for (like, row) in &rows {
@@ -364,7 +367,7 @@ fn show(id: &str, cells: &[CellRecord], seconds: f64) {
     let mut occurrences: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in cells {
         match &cell.held {
-            Held::Failed { said, text } => {
+            CellResult::Failed { said, text } => {
                 let times = occurrences.entry(said).or_default();
                 *times += 1;
                 if *times == 1 {
@@ -372,8 +375,8 @@ fn show(id: &str, cells: &[CellRecord], seconds: f64) {
                 }
                 println!("{}  {}  {said}", paint.bad("FAIL"), cell.name);
             }
-            Held::Known(position) => println!("known  {}  {position}", cell.name),
-            Held::Broken(why) | Held::Internal(why) => {
+            CellResult::Known(position) => println!("known  {}  {position}", cell.name),
+            CellResult::Broken(why) | CellResult::Internal(why) => {
                 println!("{}  {}  {why}", paint.bad("ERROR"), cell.name);
             }
             _ => {}
@@ -398,12 +401,12 @@ fn write_files(folder: &Path, id: &str, cells: &[CellRecord]) -> Result<(), Exit
 }
 
 fn exit_of(cells: &[CellRecord]) -> Exit {
-    let has = |wanted: fn(&Held) -> bool| cells.iter().any(|cell| wanted(&cell.held));
+    let has = |wanted: fn(&CellResult) -> bool| cells.iter().any(|cell| wanted(&cell.held));
     match () {
-        () if has(|held| matches!(held, Held::Internal(_))) => Exit::Internal,
-        () if has(|held| matches!(held, Held::Failed { .. })) => Exit::Failed,
-        () if has(|held| matches!(held, Held::Broken(_))) => Exit::Environment,
-        () if has(|held| matches!(held, Held::Undecided)) => Exit::Inconclusive,
+        () if has(|held| matches!(held, CellResult::Internal(_))) => Exit::Internal,
+        () if has(|held| matches!(held, CellResult::Failed { .. })) => Exit::Failed,
+        () if has(|held| matches!(held, CellResult::Broken(_))) => Exit::Environment,
+        () if has(|held| matches!(held, CellResult::Undecided)) => Exit::Inconclusive,
         () => Exit::Passed,
     }
 }

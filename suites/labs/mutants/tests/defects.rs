@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::StreamExt;
-use labs::selftest::{Found, Observed, Reach, Selftest, SelftestReport, Trial};
+use labs::selftest::{Observed, Reach, Selftest, SelftestReport, Trial, TrialResult};
 use mutants::MUTANTS;
 use suites::harness::judge::{Finding, findings, verdict};
 use suites::harness::manifest::FailurePattern;
@@ -269,11 +269,11 @@ async fn skipped_runs_would_have_passed() {
     for (run, seen) in all.iter().zip(&some) {
         assert_eq!((&run.defect, &run.case), (&seen.defect, &seen.case));
         match seen.found {
-            Found::Unreached => {
+            TrialResult::Unreached => {
                 skipped += 1;
                 assert_eq!(
                     run.found,
-                    Found::Passed,
+                    TrialResult::Passed,
                     "{} with {:?}: {}",
                     run.case,
                     run.defect,
@@ -358,5 +358,5 @@ async fn a_reference_that_fails_without_a_defect_is_a_problem() {
             .any(|text| text.contains("without-volumes: fails without any defect: a node is chosen")),
         "{texts:?}"
     );
-    assert_eq!(report.defects[0].claims[0].found, Found::Failed);
+    assert_eq!(report.defects[0].claims[0].found, TrialResult::Failed);
 }

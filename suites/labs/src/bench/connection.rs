@@ -31,16 +31,16 @@ pub(super) struct Target {
 }
 
 /// A request, without headers common to all requests.
-pub(super) struct Ask {
+pub(super) struct ApiRequest {
     pub(super) method: &'static str,
     pub(super) path: String,
     pub(super) media: &'static str,
     pub(super) body: String,
 }
 
-impl Ask {
+impl ApiRequest {
     /// A request without a body.
-    pub(super) fn bare(method: &'static str, path: impl Into<String>) -> Self {
+    pub(super) fn without_body(method: &'static str, path: impl Into<String>) -> Self {
         let (path, media, body) = (path.into(), JSON, String::new());
         Self {
             method,
@@ -71,7 +71,7 @@ impl Connection {
         let tcp = TcpStream::connect(&target.address).await?;
         tcp.set_nodelay(true)?;
         let stream: Box<dyn Stream> = match &target.tls {
-            // rustls itself reads in small pieces.
+            // rustls itself reads a few bytes at a time.
             Some((connector, name)) => {
                 let tcp = BufReader::with_capacity(READ_BYTES, tcp);
                 Box::new(connector.connect(name.clone(), tcp).await?)
@@ -88,51 +88,55 @@ impl Connection {
         })
     }
 
-    /// Sends a request, passes the response body to `keep`, and fails unless the status is a success.
-    pub(super) async fn call(&mut self, ask: &Ask, mut keep: impl FnMut(&[u8])) -> Result<(), BoxError> {
-        let code = self.send(ask).await?;
+    /// Sends a request, passes the response body to `on_chunk`, and fails unless the status is a success.
+    pub(super) async fn call(
+        &mut self,
+        request: &ApiRequest,
+        mut on_chunk: impl FnMut(&[u8]),
+    ) -> Result<(), BoxError> {
+        let code = self.send(request).await?;
         let mut text = Vec::new();
-        while let Some(piece) = self.piece().await? {
+        while let Some(chunk) = self.chunk().await? {
             if (200..300).contains(&code) {
-                keep(&piece);
+                on_chunk(&chunk);
             } else {
-                text.extend_from_slice(&piece[..piece.len().min(SHOWN_BYTES.saturating_sub(text.len()))]);
+                text.extend_from_slice(&chunk[..chunk.len().min(SHOWN_BYTES.saturating_sub(text.len()))]);
             }
         }
         if (200..300).contains(&code) {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&text);
-        Err(format!("{} {} is answered {code}: {text}", ask.method, ask.path).into())
+        Err(format!("{} {} returned {code}: {text}", request.method, request.path).into())
     }
 
     /// Sends a request and reads the response status.
-    pub(super) async fn send(&mut self, ask: &Ask) -> Result<u16, BoxError> {
-        let mut request = Request::builder()
-            .method(ask.method)
-            .uri(&ask.path)
+    pub(super) async fn send(&mut self, request: &ApiRequest) -> Result<u16, BoxError> {
+        let mut builder = Request::builder()
+            .method(request.method)
+            .uri(&request.path)
             .header(HOST, &self.target.address)
             .header(ACCEPT, JSON)
-            .header(CONTENT_TYPE, ask.media);
+            .header(CONTENT_TYPE, request.media);
         if let Some(token) = &self.target.token {
-            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+            builder = builder.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        let request = request.body(ask.body.clone())?;
+        let request = builder.body(request.body.clone())?;
         self.requests.ready().await?;
-        let answer = self.requests.send_request(request).await?;
-        let code = answer.status().as_u16();
-        self.body = Some(answer.into_body());
+        let response = self.requests.send_request(request).await?;
+        let code = response.status().as_u16();
+        self.body = Some(response.into_body());
         Ok(code)
     }
 
-    /// The next piece of the response body; `None` at its end.
-    pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, BoxError> {
+    /// The next chunk of the response body; `None` at its end.
+    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         let Some(body) = &mut self.body else {
             return Ok(None);
         };
         while let Some(frame) = body.frame().await {
-            if let Ok(piece) = frame?.into_data() {
-                return Ok(Some(piece));
+            if let Ok(chunk) = frame?.into_data() {
+                return Ok(Some(chunk));
             }
         }
         Ok(None)

@@ -10,9 +10,9 @@ use clap::Args;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::connection::{Ask, Connection, JSON, MERGE, Target};
-use super::figure::Figure;
+use super::connection::{ApiRequest, Connection, JSON, MERGE, Target};
 use super::objects::{Collection, Definitions, Kind};
+use super::stats::RequestStats;
 use crate::counted;
 use suites::harness::system::BoxError;
 
@@ -57,10 +57,10 @@ pub(super) struct Load {
 /// Measurements of a server from outside of its API.
 pub(super) trait Meter: Sync {
     /// CPU time of the server so far, if known.
-    fn processor(&self) -> Option<Duration>;
+    fn cpu_time(&self) -> Option<Duration>;
 
     /// Whether the server continues to run after the bench.
-    fn goes_on(&self) -> bool;
+    fn keeps_running(&self) -> bool;
 }
 
 /// Measures a server in namespaces and with CRDs created for this purpose. If the server continues to run they are deleted again, also
@@ -94,7 +94,7 @@ pub(super) async fn within<'a, T>(
         Ok(()) => measure(bench).await,
         Err(error) => Err(error),
     };
-    if !meter.goes_on() {
+    if !meter.keeps_running() {
         return measured;
     }
     let paths = [
@@ -106,8 +106,8 @@ pub(super) async fn within<'a, T>(
     measured.and_then(|measured| removed.map(|()| measured))
 }
 
-fn create_namespace(name: &str) -> Ask {
-    Ask {
+fn create_namespace(name: &str) -> ApiRequest {
+    ApiRequest {
         method: "POST",
         path: "/api/v1/namespaces".to_owned(),
         media: JSON,
@@ -124,14 +124,18 @@ async fn remove(
 ) -> Result<(), BoxError> {
     let mut connection = Connection::open(target).await?;
     for path in collections {
-        connection.call(&Ask::bare("DELETE", path), |_| {}).await?;
+        connection
+            .call(&ApiRequest::without_body("DELETE", path), |_| {})
+            .await?;
     }
     definitions.delete(target).await?;
     // Slow with many objects.
     let mut connection = Connection::open(target).await?;
     for name in namespaces {
         let namespace = format!("/api/v1/namespaces/{name}");
-        connection.call(&Ask::bare("DELETE", namespace), |_| {}).await?;
+        connection
+            .call(&ApiRequest::without_body("DELETE", namespace), |_| {})
+            .await?;
     }
     for name in namespaces {
         finalize(&mut connection, name).await?;
@@ -140,17 +144,17 @@ async fn remove(
 }
 
 /// Time for a namespace controller to start on a deleted namespace.
-const CONTROLLER: Duration = Duration::from_secs(5);
+const CONTROLLER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Finalizes an empty deleted namespace if the server has no namespace controller.
 async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxError> {
     let path = format!("/api/v1/namespaces/{name}");
-    let due = Instant::now() + CONTROLLER;
+    let due = Instant::now() + CONTROLLER_TIMEOUT;
     loop {
-        let status = connection.send(&Ask::bare("GET", &path)).await?;
+        let status = connection.send(&ApiRequest::without_body("GET", &path)).await?;
         let mut body = Vec::new();
-        while let Some(piece) = connection.piece().await? {
-            body.extend_from_slice(&piece);
+        while let Some(chunk) = connection.chunk().await? {
+            body.extend_from_slice(&chunk);
         }
         let mut namespace: Value = serde_json::from_slice(&body)?;
         // A namespace controller sets conditions, and finalizes the namespace itself.
@@ -159,13 +163,13 @@ async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxErro
         }
         if Instant::now() >= due {
             namespace["spec"]["finalizers"] = Value::Array(Vec::new());
-            let ask = Ask {
+            let request = ApiRequest {
                 method: "PUT",
                 path: format!("{path}/finalize"),
                 media: JSON,
                 body: namespace.to_string(),
             };
-            return connection.call(&ask, |_| {}).await;
+            return connection.call(&request, |_| {}).await;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -188,7 +192,7 @@ pub(super) struct Bench<'a> {
 }
 
 /// Returns the n-th of many requests.
-pub(super) type Nth = Arc<dyn Fn(usize) -> Ask + Send + Sync>;
+pub(super) type Nth = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
 
 /// The parts of the load, in order: each needs the objects of the earlier ones.
 #[derive(Clone, Copy)]
@@ -226,7 +230,7 @@ impl Bench<'_> {
     }
 
     /// Runs one part of the load.
-    pub(super) async fn part(&self, part: Part) -> Result<Figure, BoxError> {
+    pub(super) async fn part(&self, part: Part) -> Result<RequestStats, BoxError> {
         let Load {
             objects,
             listed,
@@ -242,7 +246,7 @@ impl Bench<'_> {
                 self.rate("creates of 1 KB".into(), objects, nth).await
             }
             Part::Gets => {
-                let nth = Arc::new(move |n| Ask::bare("GET", at(n)));
+                let nth = Arc::new(move |n| ApiRequest::without_body("GET", at(n)));
                 self.rate("gets".into(), objects, nth).await
             }
             Part::Patches => {
@@ -252,7 +256,7 @@ impl Bench<'_> {
             Part::Lists => {
                 self.rate(String::new(), listed, create(&self.listed, 0)).await?;
                 let path = self.listed.path.clone();
-                let nth = Arc::new(move |_| Ask::bare("GET", path.clone()));
+                let nth = Arc::new(move |_| ApiRequest::without_body("GET", path.clone()));
                 self.rate(format!("lists of {listed} objects"), lists, nth).await
             }
             Part::Events => {
@@ -260,20 +264,20 @@ impl Bench<'_> {
                     .await
             }
             Part::Deletes => {
-                let nth = Arc::new(move |n| Ask::bare("DELETE", at(n)));
+                let nth = Arc::new(move |n| ApiRequest::without_body("DELETE", at(n)));
                 self.rate("deletes".into(), objects, nth).await
             }
         }
     }
 
     /// Sends `count` requests over all connections; each connection sends its next request after the previous response.
-    pub(super) async fn rate(&self, name: String, count: usize, nth: Nth) -> Result<Figure, BoxError> {
+    pub(super) async fn rate(&self, name: String, count: usize, nth: Nth) -> Result<RequestStats, BoxError> {
         let next = Arc::new(AtomicUsize::new(0));
         let mut connections = Vec::new();
         for _ in 0..self.load.clients {
             connections.push(Connection::open(&self.target).await?);
         }
-        let (began, busy) = (Instant::now(), self.meter.processor());
+        let (began, busy) = (Instant::now(), self.meter.cpu_time());
         let mut tasks = JoinSet::new();
         for mut connection in connections {
             let (next, nth) = (next.clone(), nth.clone());
@@ -284,9 +288,9 @@ impl Bench<'_> {
                     if n >= count {
                         return Ok::<Vec<Duration>, BoxError>(took);
                     }
-                    let ask = nth(n);
+                    let request = nth(n);
                     let sent = Instant::now();
-                    connection.call(&ask, |_| {}).await?;
+                    connection.call(&request, |_| {}).await?;
                     took.push(sent.elapsed());
                 }
             });
@@ -295,9 +299,9 @@ impl Bench<'_> {
         while let Some(ended) = tasks.join_next().await {
             took.extend(ended??);
         }
-        let answered = took.len();
-        let figure = Figure::new(name, answered, began.elapsed(), took);
-        Ok(figure.with_processor(busy, self.meter.processor(), answered))
+        let completed = took.len();
+        let stats = RequestStats::new(name, completed, began.elapsed(), took);
+        Ok(stats.with_cpu_time(busy, self.meter.cpu_time(), completed))
     }
 }
 
@@ -307,8 +311,8 @@ pub(super) fn create(collection: &Collection, from: usize) -> Nth {
     Arc::new(move |n| collection.create(from + n))
 }
 
-pub(super) fn patch(path: String, field: &str, value: &str) -> Ask {
-    Ask {
+pub(super) fn patch(path: String, field: &str, value: &str) -> ApiRequest {
+    ApiRequest {
         method: "PATCH",
         path,
         media: MERGE,

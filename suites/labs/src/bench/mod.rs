@@ -3,13 +3,13 @@
 //! Gives no verdict: results depend on the machine.
 
 mod connection;
-mod figure;
-mod held;
 mod load;
+mod many_objects;
 mod objects;
 mod publisher;
 mod scheduler;
 mod server;
+mod stats;
 mod watch;
 
 use std::path::PathBuf;
@@ -18,9 +18,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use suites::harness::system::BoxError;
 
-use figure::{Figure, Measured};
 use load::{Bench, Load, Part};
-use server::{Other, Ours};
+use server::{OtherServer, OwnServer};
+use stats::{Measured, RequestStats};
 
 pub use publisher::{PublisherArgs, measure as publisher};
 pub use scheduler::{SchedulerArgs, run as scheduler};
@@ -87,14 +87,14 @@ pub async fn apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
             &json!({"server": ours, "against": other}),
         )?);
     }
-    Ok(figure::table(&ours, other.as_ref()).trim_end().to_owned())
+    Ok(stats::table(&ours, other.as_ref()).trim_end().to_owned())
 }
 
 /// Measures our server, and optionally another one. Each part of the load runs on both before the next part, so that other load on the
 /// machine affects both equally.
 async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured>), BoxError> {
     let load = args.load;
-    let server = Ours::start().await?;
+    let server = OwnServer::start().await?;
     let rest_bytes = server.memory();
     let (figures, against) = match &args.against {
         None => {
@@ -103,7 +103,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
             (figures, None)
         }
         Some(kubeconfig) => {
-            let other = Other::of(kubeconfig, args.against_pid).await?;
+            let other = OtherServer::of(kubeconfig, args.against_pid).await?;
             let rest_bytes = other.memory();
             let (figures, against) = load::within(&server.target, load, &server, async |ours| {
                 load::within(&other.target, load, &other, async |other| {
@@ -141,7 +141,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
 async fn run_parts(
     ours: &Bench<'_>,
     other: Option<&Bench<'_>>,
-) -> Result<(Vec<Figure>, Vec<Figure>), BoxError> {
+) -> Result<(Vec<RequestStats>, Vec<RequestStats>), BoxError> {
     let (mut figures, mut against) = (Vec::new(), Vec::new());
     for part in Part::ALL {
         figures.push(ours.part(part).await?);
@@ -153,10 +153,10 @@ async fn run_parts(
 }
 
 /// Measures a server with many objects; starts a new one, so that the earlier load has no effect.
-async fn measure_held(load: Load) -> Result<(Vec<Figure>, Option<u64>), BoxError> {
-    let server = Ours::start().await?;
+async fn measure_held(load: Load) -> Result<(Vec<RequestStats>, Option<u64>), BoxError> {
+    let server = OwnServer::start().await?;
     load::within(&server.target, load, &server, async |bench| {
-        let held = bench.hold().await?;
+        let held = bench.with_many_objects().await?;
         Ok((held.figures, server.memory()))
     })
     .await

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::connection::{Ask, Connection, JSON, Target};
+use super::connection::{ApiRequest, Connection, JSON, Target};
 use suites::harness::system::BoxError;
 
 /// Bytes of data per object; with metadata an object has about 1 KB.
 const DATA_BYTES: usize = 700;
 /// Timeout until the resources of a CRD are served; a real server takes some seconds.
-const SERVED: Duration = Duration::from_secs(60);
+const SERVED_TIMEOUT: Duration = Duration::from_secs(60);
 /// Poll interval for that.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A kind and its API path.
 #[derive(Clone)]
@@ -74,9 +74,9 @@ pub(super) struct Collection {
 
 impl Collection {
     /// A request that creates the object of this number.
-    pub(super) fn create(&self, number: usize) -> Ask {
+    pub(super) fn create(&self, number: usize) -> ApiRequest {
         let Collection { path, head, tail } = self;
-        Ask {
+        ApiRequest {
             method: "POST",
             path: path.clone(),
             media: JSON,
@@ -111,14 +111,14 @@ impl Definitions {
             connection.call(&self.definition(&kind), |_| {}).await?;
         }
         for kind in self.kinds() {
-            let list = Ask::bare("GET", format!("{}/{}?limit=1", kind.root, kind.plural));
+            let list = ApiRequest::without_body("GET", format!("{}/{}?limit=1", kind.root, kind.plural));
             let served = async {
                 while connection.call(&list, |_| {}).await.is_err() {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             };
-            if tokio::time::timeout(SERVED, served).await.is_err() {
-                return Err(format!("{} is not served after {SERVED:?}", kind.plural).into());
+            if tokio::time::timeout(SERVED_TIMEOUT, served).await.is_err() {
+                return Err(format!("{} is not served after {SERVED_TIMEOUT:?}", kind.plural).into());
             }
         }
         Ok(())
@@ -129,12 +129,14 @@ impl Definitions {
         let mut connection = Connection::open(target).await?;
         for kind in self.kinds() {
             let name = format!("{DEFINITIONS}/{}.{}", kind.plural, self.group);
-            connection.call(&Ask::bare("DELETE", name), |_| {}).await?;
+            connection
+                .call(&ApiRequest::without_body("DELETE", name), |_| {})
+                .await?;
         }
         Ok(())
     }
 
-    fn definition(&self, kind: &Kind) -> Ask {
+    fn definition(&self, kind: &Kind) -> ApiRequest {
         let data = json!({"type": "object", "additionalProperties": {"type": "string"}});
         let schema = json!({"type": "object", "properties": {"data": data}});
         let body = json!({
@@ -148,7 +150,7 @@ impl Definitions {
                 "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
             },
         });
-        Ask {
+        ApiRequest {
             method: "POST",
             path: DEFINITIONS.into(),
             media: JSON,

@@ -78,13 +78,13 @@ struct Cost {
 struct Counts {
     creates: AtomicU64,
     writes: AtomicU64,
-    asked: AtomicU64,
-    moved: Notify,
+    get_capacity_calls: AtomicU64,
+    changed: Notify,
 }
 
-struct Watched(Arc<Counts>);
+struct CountingObserver(Arc<Counts>);
 
-impl ApiObserver for Watched {
+impl ApiObserver for CountingObserver {
     fn observe(&self, event: ApiEvent) {
         if let ApiEvent::Commit {
             resource: RESOURCE,
@@ -96,16 +96,16 @@ impl ApiObserver for Watched {
             if change.as_str() == "ADDED" {
                 self.0.creates.fetch_add(1, Ordering::Relaxed);
             }
-            self.0.moved.notify_waiters();
+            self.0.changed.notify_waiters();
         }
     }
 }
 
-impl CsiObserver for Watched {
+impl CsiObserver for CountingObserver {
     fn observe(&self, event: CsiEvent) {
         if event.method == CsiMethod::GetCapacity {
-            self.0.asked.fetch_add(1, Ordering::Relaxed);
-            self.0.moved.notify_waiters();
+            self.0.get_capacity_calls.fetch_add(1, Ordering::Relaxed);
+            self.0.changed.notify_waiters();
         }
     }
 }
@@ -126,14 +126,7 @@ pub async fn measure(args: &PublisherArgs) -> Result<String, BoxError> {
 fn table(costs: &[Cost]) -> String {
     let mut text = format!(
         "{:>10}{:>12}{:>12}{:>16}{:>14}{:>16}{:>14}{:>14}\n",
-        "objects",
-        "bytes each",
-        "in all",
-        "from nothing",
-        "by the clock",
-        "one change",
-        "a poll",
-        "its writes"
+        "objects", "bytes each", "total", "initial", "elapsed", "per change", "poll", "poll writes"
     );
     for cost in costs {
         text.push_str(&format!(
@@ -154,7 +147,10 @@ fn table(costs: &[Cost]) -> String {
 async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     let counts = Arc::new(Counts::default());
     let nodes = objects.div_ceil(2);
-    let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(Watched(counts.clone()))));
+    let api = ApiServer::new(
+        ServerOptions::default(),
+        Some(Arc::new(CountingObserver(counts.clone()))),
+    );
     let admin = api.client("administrator");
     fill(&admin, nodes)?;
     let driver = driver(&counts)?;
@@ -164,20 +160,20 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     let server = api.start().await?;
     let token = api.add_client("publisher");
     let hour = Duration::from_secs(3600);
-    let (before, began) = (processor()?, Instant::now());
+    let (before, began) = (cpu_time()?, Instant::now());
     let publisher = Publisher::start(&server.url(), &token, &socket, hour)?;
     counts
         .until(|counts| counts.creates.load(Ordering::Relaxed) >= nodes * 2)
         .await;
     let elapsed = began.elapsed();
-    let published = processor()?.saturating_sub(before);
+    let published = cpu_time()?.saturating_sub(before);
     let published_writes = counts.writes.load(Ordering::Relaxed);
     let (object_bytes, list_bytes) = sizes(&admin)?;
-    let before = processor()?;
+    let before = cpu_time()?;
     for node in 0..changes {
         change(&admin, &counts, node % nodes).await?;
     }
-    let change = processor()?.saturating_sub(before);
+    let change = cpu_time()?.saturating_sub(before);
     let change_writes = counts.writes.load(Ordering::Relaxed) - published_writes;
     drop(publisher);
     let (poll, poll_writes) = poll(&counts, nodes * 2, &server.url(), &token, &socket).await?;
@@ -231,7 +227,7 @@ fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
         topology_keys: vec![KEY.to_owned()],
         ..DriverSpec::new(DRIVER)
     };
-    let driver = FakeDriver::new(spec, Some(Arc::new(Watched(counts.clone()))));
+    let driver = FakeDriver::new(spec, Some(Arc::new(CountingObserver(counts.clone()))));
     driver.add_rule(CsiRule {
         method: CsiMethod::GetCapacity,
         segment: None,
@@ -250,9 +246,9 @@ fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
 /// Moves a node to a new segment, and waits until its objects exist.
 async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), BoxError> {
     let writes = counts.writes.load(Ordering::Relaxed);
-    let labels: Value = json!({KEY: format!("moved-{node}-{writes}")});
-    let place = ResourceRef::core("nodes").name(&format!("node-{node}"));
-    admin.patch_merge(&place, json!({"metadata": {"labels": labels}}))?;
+    let labels: Value = json!({KEY: format!("changed-{node}-{writes}")});
+    let node_ref = ResourceRef::core("nodes").name(&format!("node-{node}"));
+    admin.patch_merge(&node_ref, json!({"metadata": {"labels": labels}}))?;
     counts
         .until(|counts| counts.writes.load(Ordering::Relaxed) >= writes + 4)
         .await;
@@ -267,29 +263,29 @@ async fn poll(
     token: &str,
     socket: &Path,
 ) -> Result<(Duration, u64), BoxError> {
-    let asked = counts.asked.load(Ordering::Relaxed);
+    let get_capacity_calls = counts.get_capacity_calls.load(Ordering::Relaxed);
     // Long enough for the initial sync to end before the first poll.
     let interval = Duration::from_millis(2000 + objects / 2);
     let _publisher = Publisher::start(url, token, socket, interval)?;
     counts
-        .until(|counts| counts.asked.load(Ordering::Relaxed) >= asked + objects)
+        .until(|counts| counts.get_capacity_calls.load(Ordering::Relaxed) >= get_capacity_calls + objects)
         .await;
-    let (before, writes) = (processor()?, counts.writes.load(Ordering::Relaxed));
+    let (before, writes) = (cpu_time()?, counts.writes.load(Ordering::Relaxed));
     counts
-        .until(|counts| counts.asked.load(Ordering::Relaxed) >= asked + 2 * objects)
+        .until(|counts| counts.get_capacity_calls.load(Ordering::Relaxed) >= get_capacity_calls + 2 * objects)
         .await;
-    let poll = processor()?.saturating_sub(before);
+    let poll = cpu_time()?.saturating_sub(before);
     Ok((poll, counts.writes.load(Ordering::Relaxed) - writes))
 }
 
 impl Counts {
     async fn until(&self, done: impl Fn(&Counts) -> bool) {
         loop {
-            let moved = self.moved.notified();
+            let changed = self.changed.notified();
             if done(self) {
                 return;
             }
-            moved.await;
+            changed.await;
         }
     }
 }
@@ -354,7 +350,7 @@ impl Drop for Publisher {
 }
 
 /// CPU time of all running threads with the publisher's name prefix; available on Linux only.
-fn processor() -> Result<Duration, BoxError> {
+fn cpu_time() -> Result<Duration, BoxError> {
     let mut nanoseconds = 0;
     for task in std::fs::read_dir("/proc/self/task")? {
         let folder = task?.path();

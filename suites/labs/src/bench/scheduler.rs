@@ -86,7 +86,7 @@ struct Row {
 /// Memory of objects, and cost of a change.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Held {
+struct IndexCost {
     objects: usize,
     /// Resident memory of the index; `None` if the system does not report it.
     bytes: Option<u64>,
@@ -97,14 +97,14 @@ struct Held {
 #[derive(Serialize)]
 struct Report {
     rows: Vec<Row>,
-    held: Vec<Held>,
+    held: Vec<IndexCost>,
 }
 
 /// Measures, and returns the output.
 pub fn run(args: &SchedulerArgs) -> Result<String, BoxError> {
     let mut rows = Vec::new();
     // First, before freed memory could be reused and so hide the growth.
-    let held = [args.held / 10, args.held].map(hold);
+    let held = [args.held / 10, args.held].map(index_cost);
     for nodes in &args.nodes {
         for storage in [Storage::Here, Storage::Elsewhere, Storage::Full] {
             rows.push(Cluster::new(*nodes, args.classes.max(1), storage)?.measure(args)?);
@@ -218,7 +218,7 @@ impl Cluster {
 }
 
 /// Indexes so many objects, then applies a hundred changes.
-fn hold(count: usize) -> Result<Held, BoxError> {
+fn index_cost(count: usize) -> Result<IndexCost, BoxError> {
     const CHANGES: usize = 100;
     let before = resident();
     let mut index = CapacityIndex::default();
@@ -241,7 +241,7 @@ fn hold(count: usize) -> Result<Held, BoxError> {
         index.put(Arc::new(Capacity::read(object)?));
     }
     let took = started.elapsed();
-    Ok(Held {
+    Ok(IndexCost {
         objects: index.len(),
         bytes: before
             .zip(after)

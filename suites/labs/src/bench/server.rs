@@ -13,20 +13,20 @@ use tokio::process::{Child, Command};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::connection::{Ask, Connection, Target};
+use super::connection::{ApiRequest, Connection, Target};
 use super::load::Meter;
 use suites::harness::system::BoxError;
 use suites::harness::temporary::{OF_CASE, Temporary};
 
 /// Our server in a child process, separate from the measuring one; killed on drop.
-pub(super) struct Ours {
+pub(super) struct OwnServer {
     pub(super) target: Arc<Target>,
     /// Time from process start to the first response.
     pub(super) ready: Duration,
     process: Child,
 }
 
-impl Ours {
+impl OwnServer {
     /// Starts `xtask up` and waits for the first response of `/readyz`.
     pub(super) async fn start() -> Result<Self, BoxError> {
         let folder = Temporary::new(OF_CASE)?;
@@ -50,7 +50,7 @@ impl Ours {
         let target = target(&kubeconfig).await?;
         Connection::open(&target)
             .await?
-            .call(&Ask::bare("GET", "/readyz"), |_| {})
+            .call(&ApiRequest::without_body("GET", "/readyz"), |_| {})
             .await?;
         let ready = began.elapsed();
         Ok(Self {
@@ -66,29 +66,29 @@ impl Ours {
     }
 }
 
-impl Meter for Ours {
-    fn processor(&self) -> Option<Duration> {
-        processor(self.process.id()?)
+impl Meter for OwnServer {
+    fn cpu_time(&self) -> Option<Duration> {
+        cpu_time(self.process.id()?)
     }
 
-    fn goes_on(&self) -> bool {
+    fn keeps_running(&self) -> bool {
         false
     }
 }
 
 /// A server that is already running.
-pub(super) struct Other {
+pub(super) struct OtherServer {
     pub(super) target: Arc<Target>,
     /// Its process id, if known.
     pid: Option<u32>,
 }
 
-impl Other {
+impl OtherServer {
     /// The server of a kubeconfig's current context. Without `pid`, looks for the process that listens on its port on this machine.
     pub(super) async fn of(kubeconfig: &Path, pid: Option<u32>) -> Result<Self, BoxError> {
         let target = target(kubeconfig).await?;
         let pid = pid.or_else(|| listener(&target.address));
-        Ok(Other { target, pid })
+        Ok(OtherServer { target, pid })
     }
 
     /// Resident memory of the process, in bytes.
@@ -97,12 +97,12 @@ impl Other {
     }
 }
 
-impl Meter for Other {
-    fn processor(&self) -> Option<Duration> {
-        processor(self.pid?)
+impl Meter for OtherServer {
+    fn cpu_time(&self) -> Option<Duration> {
+        cpu_time(self.pid?)
     }
 
-    fn goes_on(&self) -> bool {
+    fn keeps_running(&self) -> bool {
         true
     }
 }
@@ -116,7 +116,7 @@ fn resident(pid: u32) -> Option<u64> {
 }
 
 /// CPU time of all threads of a process; available on Linux only.
-fn processor(pid: u32) -> Option<Duration> {
+fn cpu_time(pid: u32) -> Option<Duration> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let mut nanoseconds = 0;
     for task in tasks {

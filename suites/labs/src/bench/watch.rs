@@ -8,9 +8,9 @@ use memchr::{memchr_iter, memrchr_iter};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::connection::{Ask, Connection, Target};
-use super::figure::Figure;
+use super::connection::{ApiRequest, Connection, Target};
 use super::load::{Bench, Nth, patch};
+use super::stats::RequestStats;
 use suites::harness::system::BoxError;
 
 /// Bytes that a watch reader buffers, several times the size of an event.
@@ -25,7 +25,7 @@ impl Bench<'_> {
         name: String,
         watchers: usize,
         objects: usize,
-    ) -> Result<Figure, BoxError> {
+    ) -> Result<RequestStats, BoxError> {
         let changes = self.load.changes;
         let revision = self.revision().await?;
         let sent: Arc<[AtomicU64]> = (0..changes).map(|_| AtomicU64::new(0)).collect();
@@ -42,7 +42,7 @@ impl Bench<'_> {
                 Ok((follower.count(sent.len()).await?, Vec::new()))
             });
         }
-        let (started, busy) = (Instant::now(), self.meter.processor());
+        let (started, busy) = (Instant::now(), self.meter.cpu_time());
         // A no-op change causes no event, so every round writes another value.
         let (path, round) = (self.objects.path.clone(), name.clone());
         let change: Nth = Arc::new(move |n| {
@@ -60,20 +60,22 @@ impl Bench<'_> {
             events += read;
             took.extend(times);
         }
-        Ok(Figure::new(name, events, started.elapsed(), took).with_processor(
-            busy,
-            self.meter.processor(),
-            events,
-        ))
+        Ok(
+            RequestStats::new(name, events, started.elapsed(), took).with_cpu_time(
+                busy,
+                self.meter.cpu_time(),
+                events,
+            ),
+        )
     }
 
     /// The resource version of the newest change.
     async fn revision(&self) -> Result<String, BoxError> {
         let mut body = Vec::new();
-        let ask = Ask::bare("GET", format!("{}?limit=1", self.objects.path));
+        let request = ApiRequest::without_body("GET", format!("{}?limit=1", self.objects.path));
         Connection::open(&self.target)
             .await?
-            .call(&ask, |piece| body.extend_from_slice(piece))
+            .call(&request, |chunk| body.extend_from_slice(chunk))
             .await?;
         let list: Value = serde_json::from_slice(&body)?;
         let revision = list["metadata"]["resourceVersion"].as_str();
@@ -129,12 +131,12 @@ impl Follower {
         Ok(took)
     }
 
-    /// Reads a piece, and returns the number of completed events. Counting is several times cheaper than parsing or copying them.
+    /// Reads a chunk, and returns the number of completed events. Counting is several times cheaper than parsing or copying them.
     async fn lines(&mut self) -> Result<usize, BoxError> {
         loop {
-            if let Ok(Some(piece)) = self.connection.piece().await {
-                remember(&mut self.recent, &piece, self.only_counts);
-                return Ok(memchr_iter(b'\n', &piece).count());
+            if let Ok(Some(chunk)) = self.connection.chunk().await {
+                remember(&mut self.recent, &chunk, self.only_counts);
+                return Ok(memchr_iter(b'\n', &chunk).count());
             }
             let last = self.whole().rsplit(|byte| *byte == b'\n').next();
             let revision = revision_of(last.unwrap_or_default())?;
@@ -152,18 +154,18 @@ impl Follower {
 }
 
 /// Appends received bytes to the buffer. For counting, only the last complete event and the bytes after it are needed.
-fn remember(recent: &mut Vec<u8>, piece: &[u8], only_counts: bool) {
-    let mut ends = memrchr_iter(b'\n', piece);
+fn remember(recent: &mut Vec<u8>, chunk: &[u8], only_counts: bool) {
+    let mut ends = memrchr_iter(b'\n', chunk);
     match (ends.next(), ends.next()) {
         (Some(_), Some(before)) if only_counts => {
             recent.clear();
-            recent.extend_from_slice(&piece[before + 1..]);
+            recent.extend_from_slice(&chunk[before + 1..]);
         }
         _ => {
             if recent.len() > 2 * RECENT_BYTES {
                 recent.drain(..recent.len() - RECENT_BYTES);
             }
-            recent.extend_from_slice(piece);
+            recent.extend_from_slice(chunk);
         }
     }
 }
@@ -171,9 +173,9 @@ fn remember(recent: &mut Vec<u8>, piece: &[u8], only_counts: bool) {
 async fn begin(target: &Arc<Target>, path: &str, revision: &str) -> Result<Connection, BoxError> {
     let mut connection = Connection::open(target).await?;
     let path = format!("{path}?watch=1&resourceVersion={revision}");
-    match connection.send(&Ask::bare("GET", path)).await? {
+    match connection.send(&ApiRequest::without_body("GET", path)).await? {
         200 => Ok(connection),
-        code => Err(format!("a watch is answered {code}").into()),
+        code => Err(format!("a watch returned {code}").into()),
     }
 }
 
@@ -182,7 +184,7 @@ fn revision_of(line: &[u8]) -> Result<String, BoxError> {
     let event: Value = serde_json::from_slice(line).map_err(|_| "a watch ended before its first event")?;
     let revision = event["object"]["metadata"]["resourceVersion"].as_str();
     Ok(revision
-        .ok_or_else(|| format!("a watch cannot go on: {event}"))?
+        .ok_or_else(|| format!("cannot resume a watch: {event}"))?
         .to_owned())
 }
 
@@ -193,7 +195,7 @@ fn change_of(line: &[u8]) -> Result<usize, BoxError> {
     let number = text.split(' ').next().unwrap_or_default();
     number
         .parse()
-        .map_err(|_| format!("an event tells no change: {event}").into())
+        .map_err(|_| format!("an event contains no change number: {event}").into())
 }
 
 fn nanoseconds(time: Duration) -> u64 {

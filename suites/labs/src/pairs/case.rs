@@ -15,9 +15,9 @@ pub(super) struct Case<'a> {
 }
 
 /// The values whose condition is true.
-pub(super) fn those<const N: usize>(values: [(bool, &'static str); N]) -> BTreeSet<&'static str> {
-    let that_hold = values.into_iter().filter(|(holds, _)| *holds);
-    that_hold.map(|(_, value)| value).collect()
+pub(super) fn matching<const N: usize>(values: [(bool, &'static str); N]) -> BTreeSet<&'static str> {
+    let matching_values = values.into_iter().filter(|(holds, _)| *holds);
+    matching_values.map(|(_, value)| value).collect()
 }
 
 impl<'a> Case<'a> {
@@ -42,11 +42,11 @@ impl<'a> Case<'a> {
     }
 
     pub(super) fn mode(&self) -> BTreeSet<&'static str> {
-        let (is_there, publishes) = (self.has(Role::Publisher), self.publishes());
+        let (has_publisher, publishes) = (self.has(Role::Publisher), self.publishes());
         let mode = self.cluster.mode;
-        those([
-            (!is_there, "no publisher"),
-            (is_there && !publishes, "switched off"),
+        matching([
+            (!has_publisher, "no publisher"),
+            (has_publisher && !publishes, "switched off"),
             (publishes && mode == Mode::Central, "central"),
             (publishes && mode == Mode::Distributed, "distributed"),
             (self.cluster.publisher.replicas.is_some(), "replicas"),
@@ -88,7 +88,7 @@ impl<'a> Case<'a> {
         let has_later = !later.is_empty();
         let all = [self.classes(), later].concat();
         let of_own = |is: fn(&ClassSpec) -> bool| all.iter().any(|class| self.is_own(class) && is(class));
-        those([
+        matching([
             (count == 0, "none"),
             (count == 1, "one"),
             (count == 2, "two"),
@@ -115,7 +115,7 @@ impl<'a> Case<'a> {
             self.does(|action| matches!(action, ActionSpec::Node(action) if is(action)))
         };
         let nodes = &self.cluster.nodes;
-        let mut values = those([
+        let mut values = matching([
             (
                 nodes.iter().any(|node| node.topology_keys.is_some()),
                 "keys differ by node",
@@ -134,7 +134,7 @@ impl<'a> Case<'a> {
             ),
         ]);
         values.extend(keys(self.cluster));
-        values.extend(self.capacities().filter_map(selects));
+        values.extend(self.capacities().filter_map(topology_form));
         values
     }
 
@@ -190,7 +190,7 @@ fn keys(cluster: &ClusterSpec) -> Vec<&'static str> {
 }
 
 /// The form of an object's nodeTopology.
-fn selects(capacity: &CapacitySpec) -> Option<&'static str> {
+fn topology_form(capacity: &CapacitySpec) -> Option<&'static str> {
     if capacity.segment.as_deref() == Some("*") {
         return Some("cluster-wide object");
     }

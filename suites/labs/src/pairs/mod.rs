@@ -26,10 +26,12 @@ pub fn pairs<'s>(
         .iter()
         .enumerate()
         .flat_map(|(at, first)| AXES[at + 1..].iter().map(move |second| (first, second)));
-    Ok(two.map(|(first, second)| of_two(first, second, &cases)).collect())
+    Ok(two
+        .map(|(first, second)| pair_coverage(first, second, &cases))
+        .collect())
 }
 
-fn of_two(first: &Axis, second: &Axis, cases: &[BTreeSet<(&str, &str)>]) -> PairCoverage {
+fn pair_coverage(first: &Axis, second: &Axis, cases: &[BTreeSet<(&str, &str)>]) -> PairCoverage {
     let mut coverage = PairCoverage::of(first.name, second.name);
     for value in first.values {
         for other in second.values {

@@ -19,11 +19,11 @@ pub(super) fn prior(case: &Case<'_>) -> BTreeSet<&'static str> {
     for capacity in case.capacities() {
         let kind = stored.kind(capacity);
         values.insert(kind);
-        let place = (
+        let key_of_object = (
             &capacity.class,
-            capacity.segment.as_deref().map(|it| stored.spelled(it)),
+            capacity.segment.as_deref().map(|it| stored.with_keys(it)),
         );
-        if kind != OF_OTHERS && !seen.insert(place) {
+        if kind != OF_OTHERS && !seen.insert(key_of_object) {
             values.insert("duplicate");
         }
     }
@@ -58,7 +58,7 @@ struct Stored<'a> {
     keys: Vec<String>,
     segments: BTreeSet<String>,
     /// Capacity and maximum volume size by segment.
-    pools: BTreeMap<String, Figures>,
+    pools: BTreeMap<String, CapacityValues>,
 }
 
 impl<'a> Stored<'a> {
@@ -79,7 +79,7 @@ impl<'a> Stored<'a> {
             .map(|(name, pool)| {
                 let count = |bytes: &Option<Bytes>| bytes.as_ref().map(|bytes| bytes.count().into());
                 (
-                    stored.spelled(name),
+                    stored.with_keys(name),
                     (count(&pool.value.capacity), count(&pool.value.maximum)),
                 )
             })
@@ -95,7 +95,7 @@ impl<'a> Stored<'a> {
     }
 
     /// A segment from a case, with explicit keys.
-    fn spelled(&self, name: &str) -> String {
+    fn with_keys(&self, name: &str) -> String {
         if name == "*" {
             return self
                 .keys
@@ -116,7 +116,7 @@ impl<'a> Stored<'a> {
         if !self.classes.contains(&capacity.class) {
             return "obsolete class";
         }
-        let segment = capacity.segment.as_deref().map(|segment| self.spelled(segment));
+        let segment = capacity.segment.as_deref().map(|segment| self.with_keys(segment));
         if segment.as_ref().is_some_and(|it| !self.segments.contains(it)) {
             return "obsolete segment";
         }
@@ -142,7 +142,7 @@ impl<'a> Stored<'a> {
 }
 
 /// Capacity and maximum volume size, in bytes.
-type Figures = (Option<i128>, Option<i128>);
+type CapacityValues = (Option<i128>, Option<i128>);
 
 fn ordered(labels: impl Iterator<Item = String>) -> String {
     let labels: BTreeSet<String> = labels.collect();

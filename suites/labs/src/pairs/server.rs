@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use suites::harness::plan::{ActionSpec, CsiDriverAction};
 use suites::harness::scenario::{Role, SchedulerSpec};
 
-use super::case::{Case, those};
+use super::case::{Case, matching};
 
 /// Feature gate of the API server and the scheduler.
 const GATE: &str = "CSIStorageCapacity";
@@ -37,7 +37,7 @@ pub(super) fn gate(case: &Case<'_>) -> BTreeSet<&'static str> {
     });
     let first = case.cluster.gates.get(GATE).copied();
     let all: BTreeSet<Option<bool>> = std::iter::once(first).chain(later).collect();
-    let mut values = those([
+    let mut values = matching([
         (all.contains(&None), "server default"),
         (all.contains(&Some(true)), "server on"),
         (all.contains(&Some(false)), "server off"),
@@ -66,7 +66,7 @@ fn of_scheduler(settings: &[&SchedulerSpec]) -> BTreeSet<&'static str> {
     let scores_by_itself = |it: &SchedulerSpec| {
         it.scoring.is_none() && it.release.is_some_and(|release| release.minor() >= SCORES_FROM)
     };
-    those([
+    matching([
         (any(|it| it.capacity_gate == Some(false)), "scheduler off"),
         (differ(|it| it.capacity_gate), "scheduler toggled"),
         (

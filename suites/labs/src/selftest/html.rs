@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use suites::harness::invocation::program;
 
 use super::markdown::headline;
-use super::{BrokenFiles, DefectBite, SelftestReport, Unbroken};
+use super::{BrokenFiles, DefectResult, SelftestReport, Unbroken};
 use suites::report::escape::plain;
 use suites::report::whole_page;
 
@@ -75,7 +75,7 @@ fn never_violated(files: &BrokenFiles) -> Markup {
 }
 
 /// Area → number of cases that detected the defect, and number that ran.
-fn areas_of(defect: &DefectBite) -> BTreeMap<String, (usize, usize)> {
+fn areas_of(defect: &DefectResult) -> BTreeMap<String, (usize, usize)> {
     let area = |id: &String| id.split('/').take(2).collect::<Vec<_>>().join("/");
     let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for id in &defect.caught_by {
@@ -128,7 +128,7 @@ fn matrix(report: &SelftestReport) -> Markup {
     }
 }
 
-fn class(defect: &DefectBite) -> &'static str {
+fn class(defect: &DefectResult) -> &'static str {
     match defect.word() {
         "caught" => "good",
         "-" => "none",
@@ -136,7 +136,7 @@ fn class(defect: &DefectBite) -> &'static str {
     }
 }
 
-fn article(defect: &DefectBite) -> Markup {
+fn article(defect: &DefectResult) -> Markup {
     html! {
         article id=(defect.name) {
             h3 { code { (defect.name) } " " span class=(class(defect)) { (defect.word()) } }

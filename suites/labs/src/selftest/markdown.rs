@@ -1,6 +1,6 @@
 //! `selftest.md`: the problems, the defects as a table, and the folded failure of each claim.
 
-use super::{BrokenFiles, DefectBite, SelftestReport, Unbroken};
+use super::{BrokenFiles, DefectResult, SelftestReport, Unbroken};
 use suites::harness::invocation::program;
 use suites::report::escape::{markdown, markdown_block, xml};
 
@@ -40,7 +40,7 @@ pub fn page(report: &SelftestReport) -> String {
 /// The result in one line.
 pub(super) fn headline(report: &SelftestReport) -> String {
     let word = match (report.problems.len(), report.undecided.len()) {
-        (0, 0) => "the cases bite".to_owned(),
+        (0, 0) => "all defects detected".to_owned(),
         (0, open) => format!("{open} undecided"),
         (1, _) => "1 problem".to_owned(),
         (problems, _) => format!("{problems} problems"),
@@ -74,7 +74,7 @@ fn never_violated(files: &BrokenFiles) -> String {
     out
 }
 
-fn row(defect: &DefectBite) -> String {
+fn row(defect: &DefectResult) -> String {
     let claimed: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
     format!(
         "| {} | {} | {} | {} | {} | {} of {} |\n",
@@ -88,7 +88,7 @@ fn row(defect: &DefectBite) -> String {
     )
 }
 
-fn fold(defect: &DefectBite) -> String {
+fn fold(defect: &DefectResult) -> String {
     let folds = defect.claims.iter().filter_map(|claim| {
         Some(format!(
             "<details><summary>{}: <b>{}</b></summary>\n\n{}\n\n</details>\n",

@@ -24,17 +24,17 @@ use suites::harness::{Outcome, RunOptions, StartError, run};
 use suites::report::seconds;
 use suites::{Defect, FailureText, KnownFailureMatch, Shard, excuse, explain_failure, match_known_failure};
 
-use crate::spread::spread;
-use reach::{Healthy, Seen};
+use crate::concurrently::run_concurrently;
+use reach::{Baseline, ObservedRun};
 use scope::is_named;
 
 pub use broken::{Broken, BrokenFiles, Unbroken};
 pub use html::page as html;
 pub use markdown::page as markdown;
 pub use reach::{Observe, Observed};
-pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestReport, Trial};
+pub use record::{CaseDetections, Claim, DefectResult, FORMAT, Problem, SelftestReport, Trial, TrialResult};
 pub use scope::{Scope, Subject};
-pub use share::Share;
+pub use share::ShardTrials;
 
 /// Builds the references, with a defect if given, and the options to run them.
 pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
@@ -74,7 +74,7 @@ pub struct Selftest {
 }
 
 /// Number of concurrent runs during repetition.
-const CALM: usize = 8;
+const REPETITION_JOBS: usize = 8;
 
 impl Selftest {
     /// Runs every pair, and every case once without a defect; calls `each` with every result.
@@ -84,7 +84,7 @@ impl Selftest {
     pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
         let mut pairs = self.pairs();
         let mut trials = match self.observe.clone() {
-            Some(observe) => self.survey(&observe, &mut pairs, &mut each).await,
+            Some(observe) => self.run_baseline(&observe, &mut pairs, &mut each).await,
             None => Vec::new(),
         };
         trials.extend(self.run_pairs(pairs, self.jobs, &mut each).await);
@@ -94,7 +94,7 @@ impl Selftest {
             .filter_map(|trial| self.pair(trial))
             .collect();
         trials.retain(|trial| !self.is_open(trial));
-        for mut trial in self.run_pairs(again, CALM, &mut each).await {
+        for mut trial in self.run_pairs(again, REPETITION_JOBS, &mut each).await {
             trial.runs = 2;
             trials.push(trial);
         }
@@ -121,8 +121,8 @@ impl Selftest {
             ..self.scope()
         };
         part.defects.retain(|defect| is_settled(&defect.name));
-        let told = |trial: &Trial| !self.is_open(trial) && trial.defect.as_deref().is_none_or(is_settled);
-        let trials = trials.into_iter().filter(told).collect();
+        let is_final = |trial: &Trial| !self.is_open(trial) && trial.defect.as_deref().is_none_or(is_settled);
+        let trials = trials.into_iter().filter(is_final).collect();
         (part, trials)
     }
 
@@ -140,12 +140,12 @@ impl Selftest {
     /// Whether a run is repeated before it counts.
     fn is_open(&self, trial: &Trial) -> bool {
         match trial.found {
-            Found::Undecided => trial.runs == 1,
-            Found::Passed => {
+            TrialResult::Undecided => trial.runs == 1,
+            TrialResult::Passed => {
                 let is_named = |defect: &String| is_named(&self.defects, &trial.case, defect);
                 trial.runs == 1 && self.sut.is_none() && trial.defect.as_ref().is_some_and(is_named)
             }
-            Found::Failed | Found::Broken | Found::Unreached => false,
+            TrialResult::Failed | TrialResult::Broken | TrialResult::Unreached => false,
         }
     }
 
@@ -181,7 +181,7 @@ impl Selftest {
     }
 
     /// Runs every case of these pairs without a defect, and removes the pairs that this makes unnecessary.
-    async fn survey(
+    async fn run_baseline(
         self: &Arc<Self>,
         observe: &Arc<Observe>,
         pairs: &mut Vec<Pair>,
@@ -189,12 +189,12 @@ impl Selftest {
     ) -> Vec<Trial> {
         let plans: BTreeSet<usize> = pairs.iter().map(|(_, plan)| *plan).collect();
         let (selftest, observe) = (self.clone(), observe.clone());
-        let look = move |plan| {
+        let observe_case = move |plan| {
             let (selftest, observe) = (selftest.clone(), observe.clone());
-            async move { (plan, selftest.look(&*observe, plan).await) }
+            async move { (plan, selftest.run_observed(&*observe, plan).await) }
         };
-        let seen = spread(self.jobs, plans, look, |_| {}).await;
-        let seen: BTreeMap<usize, Healthy> = seen.into_iter().collect();
+        let seen = run_concurrently(self.jobs, plans, observe_case, |_| {}).await;
+        let seen: BTreeMap<usize, Baseline> = seen.into_iter().collect();
         let mut known = Vec::new();
         pairs.retain(|(defect, plan)| {
             let healthy = &seen[plan];
@@ -212,18 +212,18 @@ impl Selftest {
     }
 
     /// Runs a case without a defect, observing which code it executes.
-    async fn look(&self, observe: &Observe, plan: usize) -> Healthy {
+    async fn run_observed(&self, observe: &Observe, plan: usize) -> Baseline {
         let plan = &self.plans[plan];
         let observed = observe();
         let ended = run(plan.clone(), &observed.systems, observed.options).await;
-        let mut healthy = Healthy {
+        let mut healthy = Baseline {
             trial: self.trial(None, plan, &ended),
             unreached: BTreeSet::new(),
         };
         // A run that did not pass allows no conclusion about others.
-        if let (Ok(outcome), Found::Passed) = (&ended, healthy.trial.found) {
-            let mistakes = (observed.reached)();
-            let seen = Seen::of(plan, outcome, mistakes);
+        if let (Ok(outcome), TrialResult::Passed) = (&ended, healthy.trial.found) {
+            let mutants = (observed.reached)();
+            let seen = ObservedRun::of(plan, outcome, mutants);
             let defects = self.defects.iter().enumerate();
             let unreached = defects.filter(|(_, defect)| !defect.names(plan.id()) && !seen.reaches(defect));
             healthy.unreached = unreached.map(|(at, _)| at).collect();
@@ -238,14 +238,14 @@ impl Selftest {
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
         let selftest = self.clone();
-        let hold = move |pair| {
+        let run_pair = move |pair| {
             let selftest = selftest.clone();
-            async move { selftest.hold(pair).await }
+            async move { selftest.run_pair(pair).await }
         };
-        spread(jobs, pairs, hold, each).await
+        run_concurrently(jobs, pairs, run_pair, each).await
     }
 
-    async fn hold(&self, (defect, plan): Pair) -> Trial {
+    async fn run_pair(&self, (defect, plan): Pair) -> Trial {
         let defect = defect.map(|at| &self.defects[at]);
         let plan = &self.plans[plan];
         let (systems, options) = (self.build)(defect.map(|defect| defect.name.as_str()));
@@ -258,7 +258,7 @@ impl Selftest {
         let mut trial = Trial {
             defect: defect.map(|defect| defect.name.clone()),
             case: plan.id().to_owned(),
-            found: Found::Broken,
+            found: TrialResult::Broken,
             link: String::new(),
             explanation: None,
             seconds: 0.0,
@@ -277,14 +277,14 @@ impl Selftest {
             findings.retain(|finding| excuse(manifest, finding).is_none());
         }
         trial.found = match (&self.manifest, outcome.verdict.failure()) {
-            (Some(manifest), Some(failure)) if is_known(manifest, plan, failure) => Found::Passed,
+            (Some(manifest), Some(failure)) if is_known(manifest, plan, failure) => TrialResult::Passed,
             _ => found(outcome, &findings),
         };
-        trial.link = deciding_words(outcome, &findings);
+        trial.link = deciding_link(outcome, &findings);
         let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
         // The link that the defect breaks is missing, independent of the load.
-        if trial.found == Found::Undecided && claimed.is_some_and(|words| words.matches(&trial.link)) {
-            trial.found = Found::Failed;
+        if trial.found == TrialResult::Undecided && claimed.is_some_and(|words| words.matches(&trial.link)) {
+            trial.found = TrialResult::Failed;
         }
         // Other explanations would only enlarge the record.
         if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
@@ -339,16 +339,16 @@ fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
 }
 
 /// A finding counts like a failure.
-fn found(outcome: &Outcome, findings: &[Finding]) -> Found {
+fn found(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     match outcome.verdict {
-        Verdict::Pass if findings.is_empty() => Found::Passed,
-        Verdict::Pass | Verdict::Fail(_) => Found::Failed,
-        Verdict::Inconclusive(_) => Found::Undecided,
+        Verdict::Pass if findings.is_empty() => TrialResult::Passed,
+        Verdict::Pass | Verdict::Fail(_) => TrialResult::Failed,
+        Verdict::Inconclusive(_) => TrialResult::Undecided,
     }
 }
 
 /// The first missing link with its note; without a chain, because a process exited, the verdict; if the case passed, the first finding.
-fn deciding_words(outcome: &Outcome, findings: &[Finding]) -> String {
+fn deciding_link(outcome: &Outcome, findings: &[Finding]) -> String {
     if let Some(failure) = outcome.verdict.failure() {
         return FailureText::of(failure).missing_link();
     }

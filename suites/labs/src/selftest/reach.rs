@@ -28,7 +28,7 @@ pub struct Observed {
 }
 
 /// Result of a case without a defect.
-pub(super) struct Healthy {
+pub(super) struct Baseline {
     /// The run itself.
     pub(super) trial: Trial,
     /// Indices of the defects that it did not reach.
@@ -36,18 +36,18 @@ pub(super) struct Healthy {
 }
 
 /// Observations of a run without a defect.
-pub(super) struct Seen<'a> {
+pub(super) struct ObservedRun<'a> {
     plan: &'a Plan,
     facts: Vec<Fact>,
-    mistakes: BTreeSet<&'static str>,
+    mutants: BTreeSet<&'static str>,
 }
 
-impl<'a> Seen<'a> {
-    pub(super) fn of(plan: &'a Plan, outcome: &Outcome, mistakes: BTreeSet<&'static str>) -> Self {
-        Seen {
+impl<'a> ObservedRun<'a> {
+    pub(super) fn of(plan: &'a Plan, outcome: &Outcome, mutants: BTreeSet<&'static str>) -> Self {
+        ObservedRun {
             plan,
             facts: outcome.journal.since(0),
-            mistakes,
+            mutants,
         }
     }
 
@@ -62,7 +62,7 @@ impl<'a> Seen<'a> {
         }
         match defect.role() {
             Some(role) if !defect.wire.is_empty() => rules_apply(&defect.wire, role, self.plan, &self.facts),
-            _ => self.mistakes.contains(&*defect.name),
+            _ => self.mutants.contains(&*defect.name),
         }
     }
 }

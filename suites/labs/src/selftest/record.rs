@@ -19,7 +19,7 @@ pub const FORMAT: u32 = 1;
 /// Result of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Found {
+pub enum TrialResult {
     /// The case passed: it missed the defect, if there was one.
     Passed,
     /// The case failed: it detected the defect, if there was one.
@@ -40,7 +40,7 @@ pub struct Trial {
     /// The case.
     pub case: String,
     /// The result.
-    pub found: Found,
+    pub found: TrialResult,
     /// The first missing link of a failure, or the verdict.
     pub link: String,
     /// The text of the failure, for a claim.
@@ -57,7 +57,7 @@ impl Trial {
         Trial {
             defect: Some(defect.name.clone()),
             case: plan.id().to_owned(),
-            found: Found::Unreached,
+            found: TrialResult::Unreached,
             link: String::new(),
             explanation: None,
             seconds: 0.0,
@@ -97,9 +97,9 @@ pub struct SelftestReport {
     /// Inconclusive runs.
     pub undecided: Vec<String>,
     /// The defects.
-    pub defects: Vec<DefectBite>,
+    pub defects: Vec<DefectResult>,
     /// The cases.
-    pub cases: Vec<CaseBite>,
+    pub cases: Vec<CaseDetections>,
     /// Requirements with detected violations; `None` unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demands: Option<Broken>,
@@ -120,7 +120,7 @@ pub struct Problem {
 /// A defect and its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DefectBite {
+pub struct DefectResult {
     /// Its name.
     pub name: String,
     /// Its effect.
@@ -144,7 +144,7 @@ pub struct Claim {
     /// Pattern of its first missing link, with `*` as a wildcard; empty for any.
     pub words: String,
     /// The result.
-    pub found: Found,
+    pub found: TrialResult,
     /// Its first missing link.
     pub link: String,
     /// The text of its failure.
@@ -154,7 +154,7 @@ pub struct Claim {
 /// A case and the defects that it detected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CaseBite {
+pub struct CaseDetections {
     /// Its id.
     pub id: String,
     /// Defects that it is listed for.
@@ -173,7 +173,7 @@ impl SelftestReport {
             None => Cow::Borrowed(trials),
             Some(_) => Cow::Owned(without_proof(trials)),
         };
-        let unreached = count(trials, |trial| trial.found == Found::Unreached);
+        let unreached = count(trials, |trial| trial.found == TrialResult::Unreached);
         let mut report = SelftestReport {
             format: FORMAT,
             harness: env!("CARGO_PKG_VERSION").to_owned(),
@@ -185,7 +185,7 @@ impl SelftestReport {
             runs: trials.len() - unreached,
             unreached,
             healthy: count(trials, |trial| {
-                trial.defect.is_none() && trial.found == Found::Passed
+                trial.defect.is_none() && trial.found == TrialResult::Passed
             }),
             problems: Vec::new(),
             undecided: undecided(trials),
@@ -193,8 +193,8 @@ impl SelftestReport {
                 .defects
                 .iter()
                 .map(|defect| match scope.sut {
-                    None => bite(defect, trials),
-                    Some(_) => bite_of_any(defect, trials),
+                    None => defect_result(defect, trials),
+                    Some(_) => result_of_any_case(defect, trials),
                 })
                 .collect(),
             cases: Vec::new(),
@@ -203,7 +203,7 @@ impl SelftestReport {
         let counts = report.full && scope.is_whole;
         report.cases = cases(scope, trials, counts);
         report.demands = counts.then(|| {
-            let subject = |case: &CaseBite| scope.cases.iter().find(|subject| subject.id == case.id);
+            let subject = |case: &CaseDetections| scope.cases.iter().find(|subject| subject.id == case.id);
             let cases = report.cases.iter();
             Broken::of(cases.filter_map(|case| Some((subject(case)?, &*case.unbroken))))
         });
@@ -244,21 +244,21 @@ impl Claim {
     /// Whether the case failed with the expected link.
     pub fn holds(&self) -> bool {
         let matches = |words: &str| FailurePattern::parse(words).is_ok_and(|words| words.matches(&self.link));
-        self.found == Found::Failed && (self.words.is_empty() || matches(&self.words))
+        self.found == TrialResult::Failed && (self.words.is_empty() || matches(&self.words))
     }
 }
 
-impl DefectBite {
+impl DefectResult {
     /// The state of the claims, in one word.
     pub fn word(&self) -> &'static str {
         let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
             return if self.claims.is_empty() { "-" } else { "caught" };
         };
         match claim.found {
-            Found::Passed | Found::Unreached => "MISSED",
-            Found::Failed => "MISLED",
-            Found::Undecided => "UNDECIDED",
-            Found::Broken => "BROKEN",
+            TrialResult::Passed | TrialResult::Unreached => "MISSED",
+            TrialResult::Failed => "MISLED",
+            TrialResult::Undecided => "UNDECIDED",
+            TrialResult::Broken => "BROKEN",
         }
     }
 }
@@ -272,15 +272,15 @@ const NO_PROOF: &str = "the case does not pass without the defect either";
 
 /// The same runs, without detections by cases that the programs also fail without a defect.
 fn without_proof(trials: &[Trial]) -> Vec<Trial> {
-    let ill = trials
+    let failing = trials
         .iter()
-        .filter(|trial| trial.defect.is_none() && trial.found != Found::Passed);
-    let ill: BTreeSet<&str> = ill.map(|trial| trial.case.as_str()).collect();
+        .filter(|trial| trial.defect.is_none() && trial.found != TrialResult::Passed);
+    let failing: BTreeSet<&str> = failing.map(|trial| trial.case.as_str()).collect();
     let seen = |trial: &Trial| {
-        let has_failed = trial.defect.is_some() && trial.found == Found::Failed;
-        match has_failed && ill.contains(trial.case.as_str()) {
+        let has_failed = trial.defect.is_some() && trial.found == TrialResult::Failed;
+        match has_failed && failing.contains(trial.case.as_str()) {
             true => Trial {
-                found: Found::Undecided,
+                found: TrialResult::Undecided,
                 link: format!("{NO_PROOF}: {}", trial.link),
                 ..trial.clone()
             },
@@ -290,12 +290,12 @@ fn without_proof(trials: &[Trial]) -> Vec<Trial> {
     trials.iter().map(seen).collect()
 }
 
-fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
+fn defect_result(defect: &Defect, trials: &[Trial]) -> DefectResult {
     let of_defect: Vec<&Trial> = trials
         .iter()
         .filter(|trial| trial.defect.as_ref() == Some(&defect.name))
         .collect();
-    let ids = |found: Found| {
+    let ids = |found: TrialResult| {
         let found = of_defect.iter().filter(|trial| trial.found == found);
         found.map(|trial| trial.case.clone()).collect()
     };
@@ -309,22 +309,22 @@ fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
             explanation: trial.explanation.clone(),
         })
     });
-    DefectBite {
+    DefectResult {
         name: defect.name.clone(),
         text: defect.text.clone(),
         source: defect.origin(),
         claims: claims.collect(),
-        caught_by: ids(Found::Failed),
-        missed_by: ids(Found::Passed),
+        caught_by: ids(TrialResult::Failed),
+        missed_by: ids(TrialResult::Passed),
     }
 }
 
 /// Result of a defect that any case may detect, with any message.
-fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
+fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     let mut of_defect = trials
         .iter()
         .filter(|trial| trial.defect.as_ref() == Some(&defect.name));
-    let caught = of_defect.clone().find(|trial| trial.found == Found::Failed);
+    let caught = of_defect.clone().find(|trial| trial.found == TrialResult::Failed);
     let shown = caught.or_else(|| of_defect.next()).map(|trial| Claim {
         case: trial.case.clone(),
         words: String::new(),
@@ -332,16 +332,16 @@ fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
         link: trial.link.clone(),
         explanation: trial.explanation.clone(),
     });
-    DefectBite {
+    DefectResult {
         claims: shown.into_iter().collect(),
-        ..bite(defect, trials)
+        ..defect_result(defect, trials)
     }
 }
 
 /// The detected defects of each case and, if all defects ran with all cases (`counts`), its requirements without a detected violation.
-fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
+fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
+    for trial in trials.iter().filter(|trial| trial.found == TrialResult::Failed) {
         if let Some(defect) = &trial.defect {
             caught.entry(&trial.case).or_default().insert(defect);
         }
@@ -349,7 +349,7 @@ fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
     let ran: BTreeSet<&str> = trials.iter().map(|trial| trial.case.as_str()).collect();
     let subjects = scope.cases.iter().filter(|case| ran.contains(&*case.id));
     let names = |defects: &[&Defect]| defects.iter().map(|defect| defect.name.clone()).collect();
-    let bite = |case: &Subject| {
+    let detections = |case: &Subject| {
         let of = |is_meant: &dyn Fn(&Defect) -> bool| -> Vec<&Defect> {
             let defects = scope.defects.iter();
             defects.filter(|defect| is_meant(defect)).collect()
@@ -357,18 +357,20 @@ fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseBite> {
         let own = caught.get(&*case.id);
         let caught = of(&|defect| own.is_some_and(|own| own.contains(defect.name.as_str())));
         let unbroken = counts.then(|| unbroken(case, &caught));
-        CaseBite {
+        CaseDetections {
             id: case.id.clone(),
             named_for: names(&of(&|defect| defect.names(&case.id))),
             caught: names(&caught),
             unbroken: unbroken.unwrap_or_default(),
         }
     };
-    subjects.map(bite).collect()
+    subjects.map(detections).collect()
 }
 
 fn undecided(trials: &[Trial]) -> Vec<String> {
-    let open = trials.iter().filter(|trial| trial.found == Found::Undecided);
+    let open = trials
+        .iter()
+        .filter(|trial| trial.found == TrialResult::Undecided);
     open.map(|trial| {
         let pair = match &trial.defect {
             Some(defect) => format!("{} with {defect}", trial.case),
@@ -386,13 +388,13 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
     let mut problems = Vec::new();
     for trial in trials {
         let text = match (&trial.defect, trial.found) {
-            (None, Found::Failed) => format!("fails without any defect: {}", trial.link),
-            (None, Found::Broken) => format!("cannot be run: {}", trial.link),
-            (Some(name), found @ (Found::Passed | Found::Broken))
+            (None, TrialResult::Failed) => format!("fails without any defect: {}", trial.link),
+            (None, TrialResult::Broken) => format!("cannot be run: {}", trial.link),
+            (Some(name), found @ (TrialResult::Passed | TrialResult::Broken))
                 if scope.sut.is_none() && scope.is_named(&trial.case, name) =>
             {
                 match found {
-                    Found::Passed => format!("is named for {name}, and passes with it"),
+                    TrialResult::Passed => format!("is named for {name}, and passes with it"),
                     _ => format!("is named for {name}, and cannot be run with it: {}", trial.link),
                 }
             }
@@ -415,7 +417,7 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
 }
 
 /// The problem of a defect that no case detects.
-fn missed(defect: &DefectBite) -> Option<Problem> {
+fn missed(defect: &DefectResult) -> Option<Problem> {
     let is_missed = defect.caught_by.is_empty() && !defect.missed_by.is_empty();
     is_missed.then(|| Problem {
         defect: Some(defect.name.clone()),
@@ -429,8 +431,8 @@ fn missed(defect: &DefectBite) -> Option<Problem> {
 }
 
 /// Problems of claims that failed with another link than the expected one.
-fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
-    let misled = |claim: &&Claim| claim.found == Found::Failed && !claim.holds();
+fn misled(defect: &DefectResult) -> impl Iterator<Item = Problem> {
+    let misled = |claim: &&Claim| claim.found == TrialResult::Failed && !claim.holds();
     defect.claims.iter().filter(misled).map(|claim| Problem {
         defect: Some(defect.name.clone()),
         case: Some(claim.case.clone()),

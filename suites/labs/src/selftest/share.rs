@@ -11,7 +11,7 @@ use suites::{Defect, Defects};
 /// The runs of some machines, and the scope of the whole self-test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Share {
+pub struct ShardTrials {
     /// Names of all selected defects, in catalogue order.
     defects: Vec<String>,
     /// All selected cases.
@@ -23,10 +23,10 @@ pub struct Share {
     trials: Vec<Trial>,
 }
 
-impl Share {
+impl ShardTrials {
     /// The runs of one machine.
     pub fn new(scope: Scope, trials: Vec<Trial>) -> Self {
-        Share {
+        ShardTrials {
             defects: scope.defects.into_iter().map(|defect| defect.name).collect(),
             cases: scope.cases,
             is_whole: scope.is_whole,

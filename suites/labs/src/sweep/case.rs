@@ -24,7 +24,7 @@ impl Document {
         let mut value: Value = serde_saphyr::from_str(&scenario.text).map_err(|error| {
             scenario.error(
                 scenario.file.id.referenced,
-                format!("it can't be read as a document: {error}"),
+                format!("it is no valid YAML: {error}"),
             )
         })?;
         let steps = value["steps"].as_array_mut().into_iter().flatten();
@@ -78,8 +78,9 @@ impl Document {
             }
             steps.push(last);
         }
-        serde_saphyr::to_string(&value)
-            .map_err(|error| ScenarioError::whole(self.id.as_ref(), format!("it can't be written: {error}")))
+        serde_saphyr::to_string(&value).map_err(|error| {
+            ScenarioError::whole(self.id.as_ref(), format!("cannot write it as YAML: {error}"))
+        })
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Fault {
 use Kind::{Call, Delivery, Read, Watch, Write};
 
 /// The calls that identify a driver.
-const INTRODUCTION: [CsiMethod; 5] = [
+const IDENTIFYING_CALLS: [CsiMethod; 5] = [
     CsiMethod::Probe,
     CsiMethod::GetPluginInfo,
     CsiMethod::GetPluginCapabilities,
@@ -56,7 +56,7 @@ pub const FAULTS: &[Fault] = &[
         kills: true,
         ..fault(
             "killed-before",
-            "the program is killed before the write is carried out",
+            "the program is killed before the write is executed",
             &[Write],
             |_| vec![json!({"cut": "before", "kill": true})],
         )
@@ -65,53 +65,50 @@ pub const FAULTS: &[Fault] = &[
         kills: true,
         ..fault(
             "killed-after",
-            "the program is killed after the write was carried out",
+            "the program is killed after the write was executed",
             &[Write],
             |_| vec![json!({"cut": "after", "kill": true})],
         )
     },
     fault(
         "lost",
-        "it is carried out, and the answer is lost",
+        "the request is executed, but its response is lost",
         &[Write, Call],
         |_| vec![json!({"cut": "after"})],
     ),
     fault(
         "cut",
-        "the connection is cut, and nothing is done",
+        "the connection is closed before the request is executed",
         &[Write, Read, Watch, Call],
         |_| vec![json!({"cut": "before"})],
     ),
-    fault("409", "the server answers 409 Conflict", &[Write], |_| {
+    fault("409", "the server returns 409 Conflict", &[Write], |_| {
         vec![json!({"status": 409})]
     }),
-    fault("410", "the server answers 410 Expired", &[Watch], |_| {
+    fault("410", "the server returns 410 Expired", &[Watch], |_| {
         vec![json!({"status": 410})]
     }),
     fault(
         "429",
-        "the server answers 429 Too Many Requests, with Retry-After",
+        "the server returns 429 Too Many Requests, with Retry-After",
         &[Write, Read, Watch],
         |_| vec![json!({"status": 429, "retryAfter": 1})],
     ),
     fault(
         "500",
-        "the server answers 500 Internal Error",
+        "the server returns 500 Internal Error",
         &[Write, Read, Watch],
         |_| vec![json!({"status": 500})],
     ),
-    fault(
-        "held",
-        "the events of the watch come 300 ms late",
-        &[Watch],
-        |_| vec![json!({"lag": "300ms"})],
-    ),
+    fault("held", "the watch events are delayed by 300 ms", &[Watch], |_| {
+        vec![json!({"lag": "300ms"})]
+    }),
     fault("ended", "the watch ends before the event", &[Delivery], |point| {
         vec![json!({"endAfter": point.event - 1})]
     }),
     fault(
         "missed",
-        "the watch ends before the event and can't go on from there: only what is there later is seen",
+        "the watch ends before the event and cannot resume, so the client sees only the objects of a new list",
         &[Delivery],
         |point| {
             vec![
@@ -120,18 +117,18 @@ pub const FAULTS: &[Fault] = &[
             ]
         },
     ),
-    fault("hangs", "the driver does not answer", &[Call], |_| {
+    fault("hangs", "the driver does not return", &[Call], |_| {
         vec![json!({"hang": true})]
     }),
-    fault("late", "the driver answers 500 ms late", &[Call], |_| {
+    fault("late", "the driver returns after 500 ms", &[Call], |_| {
         vec![json!({"delay": "500ms"})]
     }),
-    fault("unavailable", "the driver answers UNAVAILABLE", &[Call], |_| {
+    fault("unavailable", "the driver returns UNAVAILABLE", &[Call], |_| {
         vec![json!({"code": "UNAVAILABLE"})]
     }),
     Fault {
-        ends_at: &INTRODUCTION,
-        ..fault("internal", "the driver answers INTERNAL", &[Call], |_| {
+        ends_at: &IDENTIFYING_CALLS,
+        ..fault("internal", "the driver returns INTERNAL", &[Call], |_| {
             vec![json!({"code": "INTERNAL"})]
         })
     },

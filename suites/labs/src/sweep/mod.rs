@@ -28,7 +28,7 @@ use suites::harness::{Outcome, RunOptions, StartError};
 
 use suites::{FailureText, KnownFailureMatch, explain_failure, generated, match_known_failure};
 
-use crate::spread::spread;
+use crate::concurrently::run_concurrently;
 pub use case::Document;
 pub use fault::{FAULTS, Fault};
 pub use page::page;
@@ -52,7 +52,7 @@ pub struct Cell {
 /// Result of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Held {
+pub enum CellResult {
     /// The specification holds.
     Held,
     /// The specification is violated.
@@ -178,19 +178,23 @@ impl Sweep {
     }
 
     /// Runs the cells, and passes results to `each` as they end.
-    pub async fn run(&self, cells: Vec<Cell>, mut each: impl FnMut(&Cell, &Held)) -> Vec<(Cell, Held)> {
+    pub async fn run(
+        &self,
+        cells: Vec<Cell>,
+        mut each: impl FnMut(&Cell, &CellResult),
+    ) -> Vec<(Cell, CellResult)> {
         let sweep = Arc::new(self.clone());
-        let hold = move |(number, cell): (usize, Cell)| {
+        let run_cell = move |(number, cell): (usize, Cell)| {
             let sweep = sweep.clone();
             async move {
-                let held = sweep.hold(&cell).await;
+                let held = sweep.run_cell(&cell).await;
                 (number, cell, held)
             }
         };
-        let mut ended = spread(
+        let mut ended = run_concurrently(
             self.jobs,
             cells.into_iter().enumerate(),
-            hold,
+            run_cell,
             |(_, cell, held)| each(cell, held),
         )
         .await;
@@ -198,33 +202,33 @@ impl Sweep {
         ended.into_iter().map(|(_, cell, held)| (cell, held)).collect()
     }
 
-    async fn hold(&self, cell: &Cell) -> Held {
+    async fn run_cell(&self, cell: &Cell) -> CellResult {
         match suites::harness::run(Arc::clone(&cell.plan), &self.systems, self.options.clone()).await {
             Ok(outcome) => self.judged(cell, &outcome),
             // The killed program would have written the object that the case's own action needs.
-            Err(StartError::Refused { .. }) if cell.fault.kills => Held::Unmet,
-            Err(error @ StartError::Panicked { .. }) => Held::Internal(error.to_string()),
-            Err(error) => Held::Broken(error.to_string()),
+            Err(StartError::Refused { .. }) if cell.fault.kills => CellResult::Unmet,
+            Err(error @ StartError::Panicked { .. }) => CellResult::Internal(error.to_string()),
+            Err(error) => CellResult::Broken(error.to_string()),
         }
     }
 
-    fn judged(&self, cell: &Cell, outcome: &Outcome) -> Held {
+    fn judged(&self, cell: &Cell, outcome: &Outcome) -> CellResult {
         let Some(failure) = outcome.verdict.failure() else {
             let facts: Vec<Fact> = outcome.journal.since(0);
-            return match cell.point.is_met(&facts) {
-                true => Held::Held,
-                false => Held::Unmet,
+            return match cell.point.is_reached(&facts) {
+                true => CellResult::Held,
+                false => CellResult::Unmet,
             };
         };
         if matches!(outcome.verdict, Verdict::Inconclusive(_)) {
-            return Held::Undecided;
+            return CellResult::Undecided;
         }
         let said = FailureText::of(failure);
         if let Some(known) = self.known(&cell.case, cell.plan.id(), &said) {
-            return Held::Known(known.position.clone());
+            return CellResult::Known(known.position.clone());
         }
         let rerun = format!("{} --cell={}", self.rerun, cell.name());
-        Held::Failed {
+        CellResult::Failed {
             said: said.short_reason(),
             text: explain_failure(&cell.plan, outcome, rerun, Vec::new()).unwrap_or_default(),
         }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{CellRecord, FAULTS, Fault, Held};
+use super::{CellRecord, CellResult, FAULTS, Fault};
 use suites::report::escape::plain;
 use suites::report::whole_page;
 
@@ -19,7 +19,7 @@ pub fn page(case: &str, cells: &[CellRecord]) -> String {
             h1 { (title) }
             p.quiet {
                 "Each cell is a run of the case with one fault at one point. A dot: the specification holds afterwards. F: it does not. k: it does \
-                 not, as the manifest knows. u: the run did not come to the point. ?: undecided. E: it could not be run."
+                 not, and the manifest lists the failure as known. u: the run did not reach the point. ?: undecided. E: it could not be run."
             }
         }
         main {
@@ -66,7 +66,7 @@ fn grid(columns: &[&Fault], cells: &[CellRecord]) -> Markup {
 fn failures(cells: &[CellRecord]) -> Markup {
     html! {
         @for cell in cells {
-            @if let Held::Failed { text, .. } = &cell.held {
+            @if let CellResult::Failed { text, .. } = &cell.held {
                 section {
                     h2 { code { (cell.name) } }
                     pre { (plain(text)) }
@@ -76,16 +76,16 @@ fn failures(cells: &[CellRecord]) -> Markup {
     }
 }
 
-impl Held {
+impl CellResult {
     /// One letter for the grid.
     pub fn sign(&self) -> &'static str {
         match self {
-            Held::Held => ".",
-            Held::Failed { .. } => "F",
-            Held::Known(_) => "k",
-            Held::Unmet => "u",
-            Held::Undecided => "?",
-            Held::Broken(_) | Held::Internal(_) => "E",
+            CellResult::Held => ".",
+            CellResult::Failed { .. } => "F",
+            CellResult::Known(_) => "k",
+            CellResult::Unmet => "u",
+            CellResult::Undecided => "?",
+            CellResult::Broken(_) | CellResult::Internal(_) => "E",
         }
     }
 }

@@ -54,7 +54,7 @@ impl Point {
     }
 
     /// The group of equal points, which forms a row of the grid.
-    pub fn like(&self) -> String {
+    pub fn group(&self) -> String {
         match self.kind {
             Kind::Delivery => format!("{} event of {}", self.role.as_str(), self.resource),
             Kind::Call => format!("{} call of {}", self.role.as_str(), self.verb),
@@ -63,7 +63,7 @@ impl Point {
     }
 
     /// Whether a run reached it: API faults are facts of the journal, and calls are counted.
-    pub(super) fn is_met(&self, facts: &[Fact]) -> bool {
+    pub(super) fn is_reached(&self, facts: &[Fact]) -> bool {
         match self.kind {
             Kind::Call => {
                 let calls = facts.iter().filter(|fact| match &fact.what {
@@ -79,7 +79,7 @@ impl Point {
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.like(), self.number)?;
+        write!(f, "{} {}", self.group(), self.number)?;
         match self.kind {
             Kind::Delivery => write!(f, ".{}", self.event),
             _ => Ok(()),

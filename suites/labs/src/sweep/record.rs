@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Held, SweepError};
+use super::{Cell, CellResult, SweepError};
 
 /// A case, swept or left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,19 +43,19 @@ pub struct CellRecord {
     /// The fault.
     pub fault: String,
     /// The result.
-    pub held: Held,
+    pub held: CellResult,
     /// The case file of a failed cell.
     pub text: Option<String>,
 }
 
 impl CellRecord {
     /// The record of a cell.
-    pub fn new(cell: &Cell, held: Held) -> Self {
-        let has_failed = matches!(held, Held::Failed { .. });
+    pub fn new(cell: &Cell, held: CellResult) -> Self {
+        let has_failed = matches!(held, CellResult::Failed { .. });
         CellRecord {
             name: cell.name(),
             point: cell.point.to_string(),
-            like: cell.point.like(),
+            like: cell.point.group(),
             fault: cell.fault.name.to_owned(),
             text: has_failed.then(|| cell.text.clone()),
             held,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use labs::selftest::{Found, Reach, Selftest, SelftestReport, Trial};
+use labs::selftest::{Reach, Selftest, SelftestReport, Trial, TrialResult};
 use suites::{Defect, case_files, plan};
 
 /// Two rows of one table, and a separate file.
@@ -24,7 +24,7 @@ fn defect(name: &str, violates: &[&str]) -> Defect {
     }
 }
 
-fn trial(defect: &str, case: &str, found: Found) -> Trial {
+fn trial(defect: &str, case: &str, found: TrialResult) -> Trial {
     Trial {
         defect: Some(defect.to_owned()),
         case: case.to_owned(),
@@ -62,9 +62,9 @@ fn selftest(reach: Reach) -> Selftest {
 fn trials() -> Vec<Trial> {
     let [exactly, more, hang] = CASES;
     vec![
-        trial("scheduler-a", exactly, Found::Failed),
-        trial("scheduler-a", more, Found::Passed),
-        trial("publisher-b", hang, Found::Passed),
+        trial("scheduler-a", exactly, TrialResult::Failed),
+        trial("scheduler-a", more, TrialResult::Passed),
+        trial("publisher-b", hang, TrialResult::Passed),
     ]
 }
 
@@ -119,8 +119,8 @@ fn requirements_are_not_counted_unless_every_defect_ran_with_every_case() {
 fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
     let selftest = selftest(Reach::Full);
     let begun = vec![
-        trial("scheduler-a", CASES[0], Found::Failed),
-        trial("scheduler-a", CASES[1], Found::Passed),
+        trial("scheduler-a", CASES[0], TrialResult::Failed),
+        trial("scheduler-a", CASES[1], TrialResult::Passed),
     ];
     let (part, complete_trials) = selftest.finished(begun.clone());
     let names: Vec<&str> = part.defects.iter().map(|defect| defect.name.as_str()).collect();
@@ -133,8 +133,8 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
 
     // Inconclusive runs are not reported.
     let open = vec![
-        trial("scheduler-a", CASES[0], Found::Undecided),
-        trial("scheduler-a", CASES[1], Found::Passed),
+        trial("scheduler-a", CASES[0], TrialResult::Undecided),
+        trial("scheduler-a", CASES[1], TrialResult::Passed),
     ];
     let (part, complete_trials) = selftest.finished(open);
     assert!(part.defects.is_empty() && complete_trials.is_empty());
@@ -147,12 +147,12 @@ fn a_program_that_fails_without_a_defect_detects_nothing() {
         defect: None,
         ..trial("", case, found)
     };
-    let caught_by = |of_first: Found, sut: Option<&str>| {
+    let caught_by = |of_first: TrialResult, sut: Option<&str>| {
         let trials = [
-            trial("scheduler-a", exactly, Found::Failed),
-            trial("scheduler-a", more, Found::Passed),
+            trial("scheduler-a", exactly, TrialResult::Failed),
+            trial("scheduler-a", more, TrialResult::Passed),
             healthy(exactly, of_first),
-            healthy(more, Found::Passed),
+            healthy(more, TrialResult::Passed),
         ];
         let selftest = Selftest {
             sut: sut.map(str::to_owned),
@@ -162,10 +162,10 @@ fn a_program_that_fails_without_a_defect_detects_nothing() {
             .caught_by
             .clone()
     };
-    assert_eq!(caught_by(Found::Passed, Some("sut.yaml")), [exactly]);
-    assert!(caught_by(Found::Failed, Some("sut.yaml")).is_empty());
+    assert_eq!(caught_by(TrialResult::Passed, Some("sut.yaml")), [exactly]);
+    assert!(caught_by(TrialResult::Failed, Some("sut.yaml")).is_empty());
     assert_eq!(
-        caught_by(Found::Failed, None),
+        caught_by(TrialResult::Failed, None),
         [exactly],
         "a failing reference is a separate problem"
     );

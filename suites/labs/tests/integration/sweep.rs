@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use labs::sweep::{Cell, Held, Sweep, SweepError};
+use labs::sweep::{Cell, CellResult, Sweep, SweepError};
 use suites::harness::manifest::Manifest;
 use suites::harness::scenario::{Role, load_row};
 use suites::{Defects, case_files};
@@ -32,7 +32,7 @@ async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
 }
 
 /// The result of the cell.
-async fn held(entries: &[(&str, &str)]) -> Held {
+async fn held(entries: &[(&str, &str)]) -> CellResult {
     let sweep = sweep("publisher-connects-once", manifest(RECONNECTS, entries));
     let mut cells = cells(&sweep).await.unwrap();
     cells.retain(|cell| cell.name() == CELL);
@@ -49,7 +49,7 @@ async fn an_entry_for_sweeps_or_for_the_case_excuses_a_cell_with_its_pattern() {
     for case in ["sweep", "sweep/publisher/value", CASE, "publisher"] {
         let held = held(&[(case, UNANSWERED)]).await;
         assert!(
-            matches!(&held, Held::Known(place) if is_in_manifest(place)),
+            matches!(&held, CellResult::Known(place) if is_in_manifest(place)),
             "{case}: {held:?}"
         );
     }
@@ -64,7 +64,7 @@ async fn entries_with_another_pattern_or_case_excuse_no_cell() {
         ("explore", UNANSWERED),
     ] {
         let held = held(&[entry]).await;
-        assert!(matches!(held, Held::Failed { .. }), "{entry:?}: {held:?}");
+        assert!(matches!(held, CellResult::Failed { .. }), "{entry:?}: {held:?}");
     }
 }
 

@@ -1,23 +1,23 @@
 //! Memory of many objects and watches, and whether a change costs the same with few objects and with many.
 
-use super::connection::{Ask, Connection};
-use super::figure::Figure;
+use super::connection::{ApiRequest, Connection};
 use super::load::{Bench, create};
+use super::stats::RequestStats;
 use suites::harness::system::BoxError;
 
 /// Number of active watches that receive every change.
 const WATCHERS: usize = 10;
 
 /// Results, with watches that stay open until the memory was read.
-pub(super) struct Held {
-    pub(super) figures: Vec<Figure>,
+pub(super) struct ManyObjects {
+    pub(super) figures: Vec<RequestStats>,
     /// One idle watch per connection, each on a single object.
     _watches: Vec<Connection>,
 }
 
 impl Bench<'_> {
     /// Changes objects among few and among many, and leaves the many in place, with idle watches.
-    pub(super) async fn hold(&self) -> Result<Held, BoxError> {
+    pub(super) async fn with_many_objects(&self) -> Result<ManyObjects, BoxError> {
         let (few, held) = (self.load.few, self.load.held);
         let mut figures = Vec::new();
         for (from, to) in [(0, few), (few, held)] {
@@ -34,15 +34,15 @@ impl Bench<'_> {
                 "{}?watch=1&fieldSelector=metadata.name%3Ditem-{number}",
                 self.objects.path
             );
-            let code = connection.send(&Ask::bare("GET", path)).await?;
+            let code = connection.send(&ApiRequest::without_body("GET", path)).await?;
             if code != 200 {
-                return Err(format!("a watch is answered {code}").into());
+                return Err(format!("a watch returned {code}").into());
             }
             watches.push(connection);
         }
         let name = format!("events beside {} watches", watches.len());
         figures.push(self.watch(name, WATCHERS, few).await?);
-        Ok(Held {
+        Ok(ManyObjects {
             figures,
             _watches: watches,
         })

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 /// running jobs.
 ///
 /// Workers fetch items themselves, so that no worker idles while `each` runs.
-pub(crate) async fn spread<I, T, F>(
+pub(crate) async fn run_concurrently<I, T, F>(
     jobs: usize,
     items: impl IntoIterator<Item = I, IntoIter: Send + 'static>,
     work: impl Fn(I) -> F + Send + Sync + 'static,
@@ -22,25 +22,25 @@ where
     F: Future<Output = T> + Send + 'static,
 {
     let (work, items) = (Arc::new(work), Arc::new(Mutex::new(items.into_iter())));
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut receiver) = mpsc::unbounded_channel();
     let mut workers = JoinSet::new();
     for _ in 0..jobs.max(1) {
-        let (work, items, tell) = (work.clone(), items.clone(), tell.clone());
+        let (work, items, sender) = (work.clone(), items.clone(), sender.clone());
         workers.spawn(async move {
             loop {
                 // Release the lock before the work starts.
                 let item = items.lock().next();
                 let Some(item) = item else { break };
-                tell.send(work(item).await).ok();
+                sender.send(work(item).await).ok();
             }
         });
     }
-    drop(tell);
+    drop(sender);
     let mut done = Vec::new();
     loop {
         tokio::select! {
             biased;
-            Some(result) = told.recv() => {
+            Some(result) = receiver.recv() => {
                 each(&result);
                 done.push(result);
             }

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Result for one kind of request.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Figure {
+pub(super) struct RequestStats {
     pub(super) name: String,
     /// Number of completed requests, or of received events.
     pub(super) count: usize,
@@ -32,12 +32,12 @@ pub(super) struct Measured {
     pub(super) loaded_bytes: Option<u64>,
     /// Resident memory with all held objects and watches.
     pub(super) held_bytes: Option<u64>,
-    pub(super) figures: Vec<Figure>,
+    pub(super) figures: Vec<RequestStats>,
     /// The same load with few objects in the server, and with many.
-    pub(super) held: Vec<Figure>,
+    pub(super) held: Vec<RequestStats>,
 }
 
-impl Figure {
+impl RequestStats {
     /// `count` requests in `elapsed`; `took` contains the latency of each.
     pub(super) fn new(name: String, count: usize, elapsed: Duration, mut took: Vec<Duration>) -> Self {
         took.sort_unstable();
@@ -56,9 +56,9 @@ impl Figure {
     }
 }
 
-impl Figure {
+impl RequestStats {
     /// Adds the server's CPU time between two readings, divided by `count` requests.
-    pub(super) fn with_processor(
+    pub(super) fn with_cpu_time(
         mut self,
         before: Option<Duration>,
         after: Option<Duration>,
@@ -73,7 +73,7 @@ impl Figure {
 }
 
 /// Text for a server whose memory cannot be read.
-const NO_PROCESS: &str = "unknown: no process of this machine listens there; name it with --against-pid";
+const UNKNOWN_PROCESS: &str = "unknown: no process of this machine listens there; name it with --against-pid";
 
 /// A table of one server, or of two with the speed-up of the first.
 pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
@@ -87,11 +87,11 @@ pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
             &ready as &dyn Fn(&Measured) -> Option<String>,
             "unknown: it ran before",
         ),
-        ("memory at rest", &|of| megabytes(of.rest_bytes), NO_PROCESS),
+        ("memory at rest", &|of| megabytes(of.rest_bytes), UNKNOWN_PROCESS),
         (
             "memory after the load",
             &|of| megabytes(of.loaded_bytes),
-            NO_PROCESS,
+            UNKNOWN_PROCESS,
         ),
         (
             "memory with all held",
@@ -116,20 +116,20 @@ pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
     };
     text.push_str(&format!(
         "{:<26}{:>14}{:>12}{:>12}{:>12}{against}\n",
-        "", "per second", "p50", "p99", "processor"
+        "", "per second", "p50", "p99", "CPU time"
     ));
-    for (n, figure) in ours.figures.iter().chain(&ours.held).enumerate() {
-        let Figure { name, per_second, .. } = figure;
+    for (n, stats) in ours.figures.iter().chain(&ours.held).enumerate() {
+        let RequestStats { name, per_second, .. } = stats;
         let milliseconds = |microseconds: f64| format!("{:.2} ms", microseconds / 1e3);
         let (p50, p99) = (
-            milliseconds(figure.p50_microseconds),
-            milliseconds(figure.p99_microseconds),
+            milliseconds(stats.p50_microseconds),
+            milliseconds(stats.p99_microseconds),
         );
-        let processor = figure
+        let cpu_time = stats
             .processor_microseconds
             .map_or_else(String::new, |time| format!("{time:.1} µs"));
         text.push_str(&format!(
-            "{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}{processor:>12}"
+            "{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}{cpu_time:>12}"
         ));
         if let Some(other) = other.and_then(|other| other.figures.get(n)) {
             let ratio = per_second / other.per_second;
