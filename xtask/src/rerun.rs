@@ -45,7 +45,7 @@ pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
             return Err(Exit::Usage);
         }
     };
-    let open = report.cases.iter().filter(|case| case.is_open());
+    let open = report.cases.iter().filter(|case| case.needs_attention());
     let open: Vec<String> = open
         .map(|case| case.id.clone())
         .chain(report.unfinished.clone())

@@ -6,7 +6,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use suites::harness::machine;
-use suites::report::{CASES, RECORD, Report, WriteError, forget_runs, remember, write_all};
+use suites::report::{CASES, RECORD, Report, WriteError, remove_runs, write_all, write_record};
 
 use crate::out::eprintln;
 use crate::preflight::unwritable;
@@ -47,7 +47,7 @@ impl RunFolder {
                 folder.display()
             ));
         };
-        forget_runs(folder).map_err(|error| error.to_string())?;
+        remove_runs(folder).map_err(|error| error.to_string())?;
         Ok(RunFolder {
             folder: folder.to_owned(),
             is_output: true,
@@ -80,7 +80,7 @@ impl RunFolder {
     pub(crate) fn write(&self, report: &Report) -> Result<(), WriteError> {
         match self.is_output {
             true => write_all(report, &self.folder),
-            false => remember(report, &self.folder),
+            false => write_record(report, &self.folder),
         }
     }
 }

@@ -249,7 +249,7 @@ async fn run_all(
         .as_ref()
         .map(|early_end| early_end.reason(&report, args.output.as_deref()));
     report.limits.extend(why);
-    report.settle();
+    report.finalize();
     summarize(&report, args.verbose);
     drop(muted);
     github::annotate(&report);

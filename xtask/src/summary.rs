@@ -96,7 +96,7 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
             "finding: {} {}: {}{known}",
             finding.role, finding.rule, finding.text
         );
-        if let Some(demand) = finding.demand() {
+        if let Some(demand) = finding.rule_text() {
             println!("         must: {demand}");
         }
         println!("         {}", finding.extent());
@@ -104,10 +104,10 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     for reason in &report.partial {
         println!("partial: {reason}");
     }
-    for wrong in report.idle_entries() {
+    for wrong in report.stale_entries() {
         println!("{}  {wrong}", Paint::of(&std::io::stdout()).bad("WRONG"));
     }
-    for case in report.cases.iter().filter(|case| case.is_open()) {
+    for case in report.cases.iter().filter(|case| case.needs_attention()) {
         println!("{}", case.id);
     }
 }
@@ -117,7 +117,7 @@ fn areas(report: &Report) {
     let width = areas.keys().map(String::len).max().unwrap_or(0);
     let paint = Paint::of(&std::io::stdout());
     for (area, (passed, all)) in areas {
-        let is_bad = report.bad().any(|case| case.area() == area);
+        let is_bad = report.counted_failures().any(|case| case.area() == area);
         let word = match is_bad {
             false if passed == all => paint.good("pass"),
             false => paint.dim("part"),

@@ -30,10 +30,10 @@ pub(crate) fn is_panic(result: &CaseResult) -> bool {
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
     match exit_of_verdicts(&report.cases) {
         exit @ (Exit::Failed | Exit::Environment) => exit,
-        _ if report.open_findings().next().is_some() => Exit::Findings,
+        _ if report.unexcused_findings().next().is_some() => Exit::Findings,
         _ if !report.unfinished.is_empty() => Exit::Incomplete,
         // A stale `knownFailures` entry makes the manifest invalid, even if some cases are inconclusive.
-        Exit::Passed | Exit::Inconclusive if !report.idle_entries().is_empty() => Exit::Usage,
+        Exit::Passed | Exit::Inconclusive if !report.stale_entries().is_empty() => Exit::Usage,
         exit => exit,
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn exit_of_record(report: &Report) -> Exit {
 /// The exit code of these cases.
 pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
     let has = |verdict: CaseVerdict| cases.iter().any(|case| case.verdict == verdict);
-    if cases.iter().any(CaseRecord::is_bad) {
+    if cases.iter().any(CaseRecord::counts_as_failure) {
         return Exit::Failed;
     }
     // A case that could not run because of its file or this machine says nothing about a system under test.

@@ -86,9 +86,9 @@ fn badge(report: &Report) -> Badge {
         features => message.push_str(&format!(" + {features} features")),
     }
     let is_undecided = report.count(CaseVerdict::Inconclusive) + report.count(CaseVerdict::Error) > 0;
-    let colour = if report.bad().next().is_some()
-        || !report.idle_entries().is_empty()
-        || report.open_findings().next().is_some()
+    let colour = if report.counted_failures().next().is_some()
+        || !report.stale_entries().is_empty()
+        || report.unexcused_findings().next().is_some()
     {
         BAD
     } else if is_undecided || executed(report, |_| true).1 == 0 {

@@ -5,7 +5,7 @@
 use harness::is_unprintable;
 
 /// Replacement for unprintable characters.
-const UNSHOWN: char = '\u{fffd}';
+const REPLACEMENT: char = '\u{fffd}';
 
 /// Escapes text and attribute values for XML, HTML and SVG.
 pub fn xml(text: &str) -> String {
@@ -71,18 +71,24 @@ pub fn plain(text: &str) -> String {
 
 /// Replaces unprintable characters in finished markup.
 pub(super) fn printable(markup: &str) -> String {
-    let shown = |letter| if is_unprintable(letter) { UNSHOWN } else { letter };
+    let shown = |letter| {
+        if is_unprintable(letter) {
+            REPLACEMENT
+        } else {
+            letter
+        }
+    };
     markup.chars().map(shown).collect()
 }
 
 /// Replaces characters by their escapes, drops colours, and marks unprintable characters.
-fn translate(text: &str, stands_for: impl Fn(char) -> Option<&'static str>) -> String {
+fn translate(text: &str, escape: impl Fn(char) -> Option<&'static str>) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        match stands_for(letter) {
+        match escape(letter) {
             Some(other) => out.push_str(other),
-            None if is_unprintable(letter) => out.push(UNSHOWN),
+            None if is_unprintable(letter) => out.push(REPLACEMENT),
             None => out.push(letter),
         }
     }

@@ -23,7 +23,7 @@ impl FindingRecord {
     }
 
     /// Text and source of the violated rule; `None` if a report of another version names an unknown rule.
-    pub fn demand(&self) -> Option<String> {
+    pub fn rule_text(&self) -> Option<String> {
         rule(&self.rule).map(|rule| format!("{} ({})", rule.text, rule.source))
     }
 
@@ -69,7 +69,7 @@ impl Report {
     }
 
     /// The findings that no manifest entry excuses.
-    pub fn open_findings(&self) -> impl Iterator<Item = &FindingRecord> {
+    pub fn unexcused_findings(&self) -> impl Iterator<Item = &FindingRecord> {
         self.findings.iter().filter(|finding| finding.known.is_none())
     }
 }

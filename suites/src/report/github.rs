@@ -16,9 +16,9 @@ const SUMMARY: usize = 200 * 1024;
 
 /// Annotations for cases that did not pass, most important first; empty if all passed.
 pub fn annotations(report: &Report) -> Vec<String> {
-    let is_error = |case: &&CaseRecord| case.is_bad() || case.verdict == CaseVerdict::Error;
+    let is_error = |case: &&CaseRecord| case.counts_as_failure() || case.verdict == CaseVerdict::Error;
     let errors: Vec<&CaseRecord> = report.cases.iter().filter(is_error).collect();
-    let is_warning = |case: &&CaseRecord| case.is_open() && !is_error(case);
+    let is_warning = |case: &&CaseRecord| case.needs_attention() && !is_error(case);
     let is_surprise = |case: &&CaseRecord| case.verdict == CaseVerdict::Pass && !case.reason.is_empty();
     let warnings = report
         .cases
@@ -26,10 +26,10 @@ pub fn annotations(report: &Report) -> Vec<String> {
         .filter(|case| is_warning(case) || is_surprise(case));
     let mut lines = annotate(report, "error", &errors);
     lines.extend(annotate(report, "warning", &warnings.collect::<Vec<_>>()));
-    for wrong in report.idle_entries() {
+    for wrong in report.stale_entries() {
         lines.push(format!("::error title=known failures::{}", message(&wrong)));
     }
-    for finding in report.open_findings() {
+    for finding in report.unexcused_findings() {
         let text = format!("{}: {} ({})", finding.role, finding.text, finding.extent());
         lines.push(format!(
             "::error title=finding {}::{}",
@@ -59,7 +59,7 @@ fn annotate(report: &Report, kind: &str, cases: &[&CaseRecord]) -> Vec<String> {
 }
 
 fn annotation(report: &Report, kind: &str, case: &CaseRecord) -> String {
-    let (file, line) = place(report, case);
+    let (file, line) = annotation_position(report, case);
     let title = format!("{}: {}", case.verdict, case.id);
     let text = match &case.explanation {
         Some(explanation) => format!("{}\n{}\n\n{explanation}", case.title, case.reason),
@@ -75,7 +75,7 @@ fn annotation(report: &Report, kind: &str, case: &CaseRecord) -> String {
 
 /// File and line of the annotation. The repository of a tested program does not contain our case files; there it is the manifest, at the
 /// line of the feature or role that selects the case.
-fn place(report: &Report, case: &CaseRecord) -> (String, u64) {
+fn annotation_position(report: &Report, case: &CaseRecord) -> (String, u64) {
     let manifest = report.command.iter().find_map(|word| word.strip_prefix("--sut="));
     let Some(manifest) = manifest else {
         return (case.file.clone(), case.line);

@@ -34,7 +34,7 @@ impl Report {
     /// All failures by their first missing link without quantities, largest group first.
     pub fn causes(&self) -> Vec<Group<'_>> {
         let mut by_link: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
-        for case in self.bad() {
+        for case in self.counted_failures() {
             let said = case.said.as_ref();
             let link = said.map_or_else(|| case.reason.clone(), FailureText::stable_pattern);
             by_link.entry(without_numbers(&link)).or_default().push(case);

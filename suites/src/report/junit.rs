@@ -24,11 +24,11 @@ pub(super) fn xml(report: &Report) -> String {
     for (area, cases) in areas {
         all.add_test_suite(suite(report, &area, &cases));
     }
-    let idle = report.idle_entries();
-    if !idle.is_empty() {
-        all.add_test_suite(manifest(&idle));
+    let stale = report.stale_entries();
+    if !stale.is_empty() {
+        all.add_test_suite(manifest(&stale));
     }
-    let open: Vec<&FindingRecord> = report.open_findings().collect();
+    let open: Vec<&FindingRecord> = report.unexcused_findings().collect();
     if !open.is_empty() {
         all.add_test_suite(findings(&open));
     }
@@ -53,9 +53,9 @@ fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
 }
 
 /// Stale manifest entries are errors here, because they make the run fail.
-fn manifest(idle: &[String]) -> TestSuite {
+fn manifest(stale: &[String]) -> TestSuite {
     let mut suite = TestSuite::new("manifest");
-    suite.add_test_cases(idle.iter().map(|wrong| {
+    suite.add_test_cases(stale.iter().map(|wrong| {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(text(&one_line(wrong)));
         let place = wrong.split(": ").next().unwrap_or_default();
@@ -107,8 +107,8 @@ enum Status<'r> {
 fn status(case: &CaseRecord) -> Status<'_> {
     match case.verdict {
         CaseVerdict::Pass => Status::Passed,
-        CaseVerdict::Fail if case.is_bad() => Status::Failed(case),
-        CaseVerdict::Flaky if case.is_bad() => Status::Flaky(case),
+        CaseVerdict::Fail if case.counts_as_failure() => Status::Failed(case),
+        CaseVerdict::Flaky if case.counts_as_failure() => Status::Flaky(case),
         CaseVerdict::Fail | CaseVerdict::Flaky => {
             Status::Skipped(case, "provisional, so it does not count: ")
         }

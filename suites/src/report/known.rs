@@ -72,7 +72,7 @@ fn is_open(case: &CaseRecord, report: &Report) -> bool {
 
 impl Report {
     /// Stale entries, each with position and remedy; empty for a partial run.
-    pub fn idle_entries(&self) -> Vec<String> {
+    pub fn stale_entries(&self) -> Vec<String> {
         if self.cases.len() != self.catalogue {
             return Vec::new();
         }

@@ -10,8 +10,10 @@ use super::{CaseRecord, CaseVerdict, Report};
 pub(super) fn page(report: &Report, limit: usize) -> String {
     let mut out = String::new();
     let name = format!("{} {}", report.system.name, report.system.version);
-    let idle = report.idle_entries();
-    let word = if report.bad().next().is_some() || !idle.is_empty() || report.open_findings().next().is_some()
+    let stale = report.stale_entries();
+    let word = if report.counted_failures().next().is_some()
+        || !stale.is_empty()
+        || report.unexcused_findings().next().is_some()
     {
         "failed"
     } else {
@@ -38,21 +40,25 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
             finding.extent()
         );
         put(&mut out, &format!("- finding: {}", markdown(&text)));
-        if let Some(demand) = finding.demand() {
+        if let Some(demand) = finding.rule_text() {
             put(&mut out, &format!("  - demanded: {}", markdown(&demand)));
         }
     }
     for reason in &report.partial {
         put(&mut out, &format!("- partial: {}", markdown(reason)));
     }
-    for wrong in &idle {
+    for wrong in &stale {
         put(&mut out, &format!("- wrong: {}", markdown(wrong)));
     }
-    if !report.partial.is_empty() || !idle.is_empty() {
+    if !report.partial.is_empty() || !stale.is_empty() {
         out.push('\n');
     }
     areas(&mut out, report);
-    let open: Vec<&CaseRecord> = report.cases.iter().filter(|case| case.is_open()).collect();
+    let open: Vec<&CaseRecord> = report
+        .cases
+        .iter()
+        .filter(|case| case.needs_attention())
+        .collect();
     failures(&mut out, &open, limit);
     excused(&mut out, report);
     put(
@@ -87,7 +93,7 @@ fn areas(out: &mut String, report: &Report) {
     let rule: String = columns().map(|_| "---:|").collect();
     put(out, &format!("| | area |{head}\n|---|---|{rule}"));
     for (area, counts) in report.matrix() {
-        let is_bad = report.bad().any(|case| case.area() == area);
+        let is_bad = report.counted_failures().any(|case| case.area() == area);
         let mark = if is_bad { "❌" } else { "✅" };
         let is_shown = counts.keys().any(|verdict| *verdict != CaseVerdict::Skip);
         let mark = if is_shown { mark } else { "➖" };

@@ -98,7 +98,7 @@ pub(crate) trait ShardedResult: Sized {
 /// Merges reports of shards. The result lists missing shards, and can be merged with them later.
 pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
     let mut all: Report = merge_shards(paths)?;
-    all.settle();
+    all.finalize();
     Ok(all)
 }
 

@@ -27,4 +27,4 @@ pub use record::{
 };
 pub use schema::schema;
 pub use verdict::CaseVerdict;
-pub use write::{CASES, WriteError, forget_runs, remember, write_all, write_file};
+pub use write::{CASES, WriteError, remove_runs, write_all, write_file, write_record};

@@ -52,7 +52,7 @@ pub struct Report {
     pub command: Vec<String>,
     /// Settings of the run.
     pub settings: SettingsRecord,
-    /// Why the result does not cover everything that the system claims; empty if it does. Set by [`Report::settle`].
+    /// Why the result does not cover everything that the system claims; empty if it does. Set by [`Report::finalize`].
     pub partial: Vec<String>,
     /// The reasons among `partial` that result from how the run was started or ended: selection, patience, interruption.
     #[serde(default)]
@@ -274,7 +274,7 @@ impl CaseRecord {
     }
 
     /// Whether the result needs attention.
-    pub fn is_open(&self) -> bool {
+    pub fn needs_attention(&self) -> bool {
         !matches!(
             self.verdict,
             CaseVerdict::Pass | CaseVerdict::Skip | CaseVerdict::KnownFailure
@@ -282,7 +282,7 @@ impl CaseRecord {
     }
 
     /// Whether the case counts against the system.
-    pub fn is_bad(&self) -> bool {
+    pub fn counts_as_failure(&self) -> bool {
         self.level != Level::Provisional && self.verdict.is_failure()
     }
 
@@ -370,7 +370,7 @@ impl Report {
     }
 
     /// Sorts and counts the cases, and sets the reasons for a partial result.
-    pub fn settle(&mut self) {
+    pub fn finalize(&mut self) {
         self.cases.sort_by(|a, b| a.id.cmp(&b.id));
         self.counts = BTreeMap::new();
         for case in &self.cases {
@@ -400,8 +400,8 @@ impl Report {
     }
 
     /// The cases that count against the system.
-    pub fn bad(&self) -> impl Iterator<Item = &CaseRecord> {
-        self.cases.iter().filter(|case| case.is_bad())
+    pub fn counted_failures(&self) -> impl Iterator<Item = &CaseRecord> {
+        self.cases.iter().filter(|case| case.counts_as_failure())
     }
 
     /// Number of passed and executed cases by area.

@@ -11,7 +11,7 @@ use super::{Report, badge, html, junit, markdown};
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot write {path}: {source}; {}",
-    remedy(source, home(path), "name another folder with --output")
+    remedy(source, folder_of(path), "name another folder with --output")
 )]
 pub struct WriteError {
     path: PathBuf,
@@ -22,10 +22,10 @@ pub struct WriteError {
 pub const CASES: &str = "cases";
 
 /// Renders a format of the report; the folder is the base of the paths in it.
-type Form = fn(&Report, &Path) -> String;
+type Renderer = fn(&Report, &Path) -> String;
 
 /// File name and renderer.
-const FORMS: [(&str, Form); 7] = [
+const FORMATS: [(&str, Renderer); 7] = [
     (RECORD, |report, _| report.to_json()),
     (html::CASES, html::page),
     (html::REQUIREMENTS, html::requirements::page),
@@ -41,12 +41,12 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
     let mut report = report.clone();
     for case in &mut report.cases {
         case.folder = match &case.folder {
-            Some(run) => gather(run, folder)?,
+            Some(run) => copy_into_report(run, folder)?,
             None => None,
         };
     }
-    for (name, form) in FORMS {
-        replace(&folder.join(name), &form(&report, folder))?;
+    for (name, render) in FORMATS {
+        replace(&folder.join(name), &render(&report, folder))?;
     }
     Ok(())
 }
@@ -58,30 +58,30 @@ pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteErro
 }
 
 /// Writes only report.json into a folder of runs, for `rerun`. Runs elsewhere are not listed.
-pub fn remember(report: &Report, folder: &Path) -> Result<(), WriteError> {
+pub fn write_record(report: &Report, folder: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(at(folder))?;
-    let home = folder.canonicalize().map_err(at(folder))?;
+    let root = folder.canonicalize().map_err(at(folder))?;
     let mut report = report.clone();
     for case in &mut report.cases {
         let run = case.folder.take().and_then(|run| run.canonicalize().ok());
-        case.folder = run.and_then(|run| run.strip_prefix(&home).map(Path::to_owned).ok());
+        case.folder = run.and_then(|run| run.strip_prefix(&root).map(Path::to_owned).ok());
     }
     replace(&folder.join(RECORD), &report.to_json())
 }
 
 /// The path of a run relative to the report folder, after copying it there if needed; `None` if it does not exist.
-fn gather(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteError> {
-    let (Ok(run), Ok(home)) = (run.canonicalize(), folder.canonicalize()) else {
+fn copy_into_report(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteError> {
+    let (Ok(run), Ok(root)) = (run.canonicalize(), folder.canonicalize()) else {
         return Ok(None);
     };
-    if let Ok(inside) = run.strip_prefix(&home) {
+    if let Ok(inside) = run.strip_prefix(&root) {
         return Ok(Some(inside.to_owned()));
     }
     let Some(Component::Normal(name)) = run.components().next_back() else {
         return Ok(None);
     };
     let inside = Path::new(CASES).join(name);
-    copy_files(&run, &home.join(&inside))?;
+    copy_files(&run, &root.join(&inside))?;
     Ok(Some(inside))
 }
 
@@ -110,7 +110,7 @@ fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
 }
 
 /// Removes the runs of an earlier report in a folder. Other folders are not touched.
-pub fn forget_runs(folder: &Path) -> Result<(), WriteError> {
+pub fn remove_runs(folder: &Path) -> Result<(), WriteError> {
     let cases = folder.join(CASES);
     let entries = match std::fs::read_dir(&cases) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -134,7 +134,7 @@ fn at(path: &Path) -> impl Fn(std::io::Error) -> WriteError {
 }
 
 /// The folder of a file; a path that is a folder stays.
-fn home(path: &Path) -> &Path {
+fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !path.is_dir() && parent != Path::new("") => parent,
         _ => path,

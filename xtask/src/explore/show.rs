@@ -157,7 +157,7 @@ pub(super) fn write_reports(explored: &Explored, ended: &Ended, folder: &Path) -
         cases: explored.records(),
         ..Report::new(programs.system.clone(), command, programs.settings.clone())
     };
-    report.settle();
+    report.finalize();
     github::annotate(&report);
     github::summarize(&report);
     write_all(&report, folder)

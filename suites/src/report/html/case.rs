@@ -9,14 +9,14 @@ use super::super::escape::plain;
 use super::super::{CaseRecord, IndicatorRecord, IndicatorState};
 use super::anchor::{anchor, to_requirement};
 use super::filter::kind;
-use super::story::Story;
+use super::stored_run::StoredRun;
 use super::{diagram, plot};
 use crate::Catalogue;
 
 /// The case in full.
 pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -> Markup {
     let run = case.folder.as_ref();
-    let story = run.and_then(|run| Story::load(&folder.join(run)));
+    let stored_run = run.and_then(|run| StoredRun::load(&folder.join(run)));
     html! {
         article id=(anchor(case)) data-kind=(kind(case)) {
             h3 { span.verdict { (case.verdict.words()) } " " (case.title) }
@@ -25,15 +25,15 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
             }
             p.reason { (plain(&case.reason)) }
             (requirements(case, catalogue))
-            @if let Some(story) = &story {
-                (told(story, case))
+            @if let Some(stored_run) = &stored_run {
+                (journal_sections(stored_run, case))
             } @else if case.explanation.is_some() {
-                p.quiet { "The journal of this run is not here, so there is no diagram." }
+                p.quiet { "This run has no readable journal, so there is no diagram." }
             }
             (health(&case.health))
             @if let Some(explanation) = &case.explanation {
                 details {
-                    summary { "The same as the terminal shows it, with the commands to run and to judge it again" }
+                    summary { "Terminal output, with the commands to run the case and to evaluate the stored run again" }
                     pre { (plain(explanation)) }
                 }
             }
@@ -79,7 +79,7 @@ pub(super) fn line(case: &CaseRecord) -> Markup {
 fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     html! {
         @if !case.requirements.is_empty() {
-            h4 { "What is demanded" }
+            h4 { "Requirements" }
             ul {
                 @for id in &case.requirements {
                     li {
@@ -97,33 +97,33 @@ fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
 }
 
 /// The parts that need the journal.
-fn told(story: &Story, case: &CaseRecord) -> Markup {
+fn journal_sections(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     html! {
-        (step(story))
-        (rows(&story.failure.rows))
-        (chain(story))
-        (diagram::figure(story, case))
-        (plot::figures(story, case))
+        (step(stored_run))
+        (rows(&stored_run.failure.rows))
+        (chain(stored_run))
+        (diagram::figure(stored_run, case))
+        (plot::figures(stored_run, case))
     }
 }
 
 /// The harness's actions in the step, and the failed expectation with its reason.
-fn step(story: &Story) -> Markup {
-    let (plan, failure) = (&story.plan, &story.failure);
+fn step(stored_run: &StoredRun) -> Markup {
+    let (plan, failure) = (&stored_run.plan, &stored_run.failure);
     let Some(step) = plan.steps.get(failure.step) else {
         return Markup::default();
     };
     let expect = failure.expect.and_then(|at| step.expect.get(at));
     html! {
-        h4 { "What was done: step " (failure.step + 1) " of " (plan.steps.len()) ", “" (step.id) "”" }
+        h4 { "Actions of step " (failure.step + 1) " of " (plan.steps.len()) ", “" (step.id) "”" }
         @if !step.actions.is_empty() {
             ol {
                 @for (_, text) in &step.actions { li { (plain(text)) } }
             }
         } @else if failure.step == 0 {
-            p { "Nothing but waiting: the programs had just been started." }
+            p { "None: the programs had just been started." }
         } @else {
-            p { "Nothing but waiting: the programs went on running." }
+            p { "None: the programs continued to run." }
         }
         @if let Some(expect) = expect {
             p { "Expected, because " (expect.why.trim_end_matches('.')) "." }
@@ -138,11 +138,11 @@ fn rows(rows: &[DiffRow]) -> Markup {
     sorted.sort_by_key(|row| row.state == RowState::Same);
     html! {
         @if !rows.is_empty() {
-            h4 { "Wanted and got" }
+            h4 { "Expected and actual" }
             div.wide {
                 table {
                     thead {
-                        tr { th scope="col" { "of" } th scope="col" { "wanted" } th scope="col" { "got" } th scope="col" {} }
+                        tr { th scope="col" { "object" } th scope="col" { "expected" } th scope="col" { "actual" } th scope="col" {} }
                     }
                     tbody {
                         @for row in sorted.iter().take(ROWS) { (compared(row)) }
@@ -156,9 +156,9 @@ fn rows(rows: &[DiffRow]) -> Markup {
 
 fn compared(row: &DiffRow) -> Markup {
     let (class, note) = match row.state {
-        RowState::Same => ("same", "= as wanted"),
+        RowState::Same => ("same", "= as expected"),
         RowState::Missing => ("wrong", "− missing"),
-        RowState::Extra => ("wrong", "+ not wanted"),
+        RowState::Extra => ("wrong", "+ not expected"),
         RowState::Differs => ("wrong", "≠ differs"),
     };
     html! {
@@ -172,8 +172,8 @@ fn compared(row: &DiffRow) -> Markup {
 }
 
 /// The causal chain up to its first missing link.
-fn chain(story: &Story) -> Markup {
-    let links = &story.failure.chain.links;
+fn chain(stored_run: &StoredRun) -> Markup {
+    let links = &stored_run.failure.chain.links;
     let first_missing = links.iter().position(|link| link.fact.is_none());
     let seen = |at: usize| match links[at].fact {
         Some(_) => ("seen", "✓ seen:"),
@@ -182,7 +182,7 @@ fn chain(story: &Story) -> Markup {
     };
     html! {
         @if !links.is_empty() {
-            h4 { "How far it came" }
+            h4 { "Causal chain" }
             ol.chain {
                 @for (at, link) in links.iter().enumerate() {
                     @let (class, mark) = seen(at);

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::super::CaseRecord;
 use super::super::escape::plain;
 use super::anchor::anchor;
-use super::story::Story;
+use super::stored_run::StoredRun;
 
 /// Pixels: width of the time column, distance of columns, height of a text line, and space around a fact.
 const TIMES: usize = 84;
@@ -23,16 +23,16 @@ const LETTERS: usize = 68;
 const LINES: usize = 3;
 
 /// The diagram with its caption; empty without facts.
-pub(super) fn figure(story: &Story, case: &CaseRecord) -> Markup {
-    let diagram = sequence_diagram(&story.facts, &story.failure);
+pub(super) fn figure(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
+    let diagram = sequence_diagram(&stored_run.facts, &stored_run.failure);
     html! {
         @if !diagram.messages.is_empty() {
             figure {
                 figcaption {
                     h4 { "Requests, events and calls between programs" }
                     p.quiet {
-                        "Time goes downwards and is in seconds since the step began. The verdict rests on the facts in bold with a \
-                         full dot."
+                        "Time goes downwards and is in seconds since the step began. The facts in bold with a \
+                         full dot decided the verdict."
                     }
                 }
                 div.wide { (drawing(&diagram, &anchor(case))) }

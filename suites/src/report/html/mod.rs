@@ -7,7 +7,7 @@ mod filter;
 mod matrix;
 mod plot;
 pub(super) mod requirements;
-mod story;
+mod stored_run;
 
 use std::path::Path;
 
@@ -63,8 +63,8 @@ fn headline(report: &Report) -> String {
         .count();
     let cases = if run == 1 { "case" } else { "cases" };
     match (
-        report.bad().count(),
-        report.cases.iter().filter(|case| case.is_open()).count(),
+        report.counted_failures().count(),
+        report.cases.iter().filter(|case| case.needs_attention()).count(),
     ) {
         (0, 0) => format!("Storage capacity: {run} {cases}, none failed"),
         (0, open) => format!("Storage capacity: {run} {cases}, none failed, {open} to look at"),
@@ -88,7 +88,7 @@ fn about(report: &Report) -> Markup {
             ul { @for reason in &report.partial { li { (reason) } } }
         }
         @if !report.findings.is_empty() {
-            p { strong { "Findings" } ": what a program did wrong beside the point of the cases" }
+            p { strong { "Findings" } ": violations of rules that no case was testing" }
             ul {
                 @for finding in &report.findings {
                     li {
@@ -96,21 +96,21 @@ fn about(report: &Report) -> Markup {
                         span.quiet {
                             (finding.extent())
                             @if finding.known.is_some() { " (known)" }
-                            @if let Some(demand) = finding.demand() { "; demanded: " (demand) }
+                            @if let Some(demand) = finding.rule_text() { "; demanded: " (demand) }
                         }
                     }
                 }
             }
         }
         p { a href=(REQUIREMENTS) { (requirements::TITLE) } ", with the result of this run beside each statement." }
-        @let idle = report.idle_entries();
-        @if !idle.is_empty() {
+        @let stale = report.stale_entries();
+        @if !stale.is_empty() {
             p { strong { "Entries for known failures that excuse nothing:" } }
-            ul { @for wrong in &idle { li { (wrong) } } }
+            ul { @for wrong in &stale { li { (wrong) } } }
         }
         p.quiet {
             "Each case starts a small Kubernetes control plane of its own and a CSI driver with storage pools, lets the \
-             programs under test work, and watches. A pool’s free bytes go one way: the " em { "driver" } " answers GetCapacity, a "
+             programs under test work, and watches. A pool’s free bytes go one way: the " em { "driver" } " returns it from GetCapacity, a "
             em { "publisher" } " writes that into CSIStorageCapacity objects in the " em { "API server" } ", and a "
             em { "scheduler" } " reads them to place pods. A failure names the first step of this path that went wrong."
         }
@@ -147,7 +147,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
         (
             "Failures",
             "These count against the system.",
-            of(&CaseRecord::is_bad),
+            of(&CaseRecord::counts_as_failure),
         ),
         (
             "Without a verdict",
@@ -157,7 +157,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
         (
             "Provisional failures",
             "What these cases demand is not settled yet, so they do not count.",
-            of(&|case| case.verdict.is_failure() && !case.is_bad()),
+            of(&|case| case.verdict.is_failure() && !case.counts_as_failure()),
         ),
         (
             "Known failures",
@@ -181,7 +181,7 @@ fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading:
                             li id=(anchor(case)) data-kind=(filter::kind(case)) {
                                 code { (case.id) } " " (case.title)
                                 @if !case.reason.is_empty() { " — " em { (plain(&case.reason)) } }
-                                (demanded(case, catalogue))
+                                (requirement_links(case, catalogue))
                             }
                         }
                     }
@@ -192,7 +192,7 @@ fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading:
 }
 
 /// The requirements of a case as linked ids.
-fn demanded(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
+fn requirement_links(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     let known = case.requirements.iter();
     html! {
         @for id in known.filter(|id| catalogue.entry(id).is_some()) {

@@ -9,7 +9,7 @@ use harness::report::{CapacityField, Point, Series, format_bytes, series};
 use maud::{Markup, html};
 
 use super::super::CaseRecord;
-use super::story::Story;
+use super::stored_run::StoredRun;
 
 /// Pixels: plot area and margins.
 const WIDTH: f64 = 640.0;
@@ -24,9 +24,9 @@ const PLOTS: usize = 4;
 const POINTS: usize = 400;
 
 /// The plots of a case; those of the failure first.
-pub(super) fn figures(story: &Story, case: &CaseRecord) -> Markup {
+pub(super) fn figures(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     // `None` if no object was expected.
-    let wrong: BTreeMap<(String, String), Option<&str>> = story
+    let wrong: BTreeMap<(String, String), Option<&str>> = stored_run
         .failure
         .rows
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn figures(story: &Story, case: &CaseRecord) -> Markup {
             .get(&(series.class.clone(), series.segment.clone()))
             .copied()
     };
-    let mut all = series(&story.plan, &story.facts, wrong.keys().cloned());
+    let mut all = series(&stored_run.plan, &stored_run.facts, wrong.keys().cloned());
     all.sort_by_key(|series| (want(series).is_none(), agrees(series)));
     html! {
         @if !all.is_empty() {
@@ -53,11 +53,11 @@ pub(super) fn figures(story: &Story, case: &CaseRecord) -> Markup {
                     h4 { "Published against true capacity" }
                     p.quiet {
                         span.key.truth {} " what the pools had · " span.key.published {}
-                        " what was published (dashed) · ○ what the driver answered · vertical lines: steps. Seconds since the case \
+                        " what was published (dashed) · ○ what the driver returned · vertical lines: steps. Seconds since the case \
                          began."
                     }
                 }
-                @for series in all.iter().take(PLOTS) { (plot(series, want(series), story, case)) }
+                @for series in all.iter().take(PLOTS) { (plot(series, want(series), stored_run, case)) }
                 @if all.len() > PLOTS { p.quiet { (all.len() - PLOTS) " more are not drawn." } }
             }
         }
@@ -104,8 +104,8 @@ fn px(pixels: f64) -> String {
 }
 
 /// `want`: the expected value for this class and segment if it was not met; inner `None` if no object was expected.
-fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseRecord) -> Markup {
-    let end_us = story.facts.last().map_or(0, |fact| fact.at_us);
+fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, case: &CaseRecord) -> Markup {
+    let end_us = stored_run.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
     let what = match series.field {
         CapacityField::Capacity => "capacity",
@@ -113,8 +113,8 @@ fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseR
     };
     let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     let wanted = match want {
-        Some(None) => ", where no object was wanted".to_owned(),
-        Some(Some(want)) => format!(", where {want} was wanted"),
+        Some(None) => ", where no object was expected".to_owned(),
+        Some(Some(want)) => format!(", where {want} was expected"),
         None => String::new(),
     };
     let (class, segment, ended) = (&series.class, &series.segment, at_the_end(series));
@@ -124,7 +124,7 @@ fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseR
         div.wide {
             svg.plot viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
                 aria-label={ (case.id) ": " (sentence) } {
-                (frame(series, story, &scale))
+                (frame(series, stored_run, &scale))
                 path.truth d=(steps(&series.truth, &scale, end_us)) {}
                 path.published d=(steps(&series.published, &scale, end_us)) {}
                 (answers(&series.reported, &scale))
@@ -169,7 +169,7 @@ fn answers(points: &[Point], scale: &Scale) -> Markup {
 }
 
 /// Axes, tick values, and step boundaries.
-fn frame(series: &Series, story: &Story, scale: &Scale) -> Markup {
+fn frame(series: &Series, stored_run: &StoredRun, scale: &Scale) -> Markup {
     let (bottom, right) = (TOP + HEIGHT, LEFT + WIDTH);
     html! {
         path.axis d={ "M" (LEFT) " " (TOP) "V" (bottom) "H" (right) } {}
@@ -180,7 +180,7 @@ fn frame(series: &Series, story: &Story, scale: &Scale) -> Markup {
             line.grid x1=(LEFT) y1=(px(y)) x2=(right) y2=(px(y)) {}
             text.tick x=(LEFT - 6.0) y=(px(y + 4.0)) { (format_bytes(bytes)) }
         }
-        @for (x, name) in step_marks(story, scale) {
+        @for (x, name) in step_marks(stored_run, scale) {
             line.step x1=(px(x)) y1=(TOP) x2=(px(x)) y2=(bottom) {}
             @if let Some(name) = name { text.step-name x=(px(x)) y=(bottom + 13.0) { (name) } }
         }
@@ -188,15 +188,15 @@ fn frame(series: &Series, story: &Story, scale: &Scale) -> Markup {
 }
 
 /// Step boundaries with names. Names that would overlap an earlier one are left out.
-fn step_marks<'s>(story: &'s Story, scale: &Scale) -> Vec<(f64, Option<&'s str>)> {
+fn step_marks<'s>(stored_run: &'s StoredRun, scale: &Scale) -> Vec<(f64, Option<&'s str>)> {
     const LETTER: f64 = 7.0;
     const SPACE: f64 = 8.0;
     let mut free_from = LEFT;
     let mut marks = Vec::new();
-    for fact in &story.facts {
+    for fact in &stored_run.facts {
         if let What::StepStarted(mark) = fact.what {
             let x = scale.x(fact.at_us);
-            let step = story.plan.steps.get(mark.step);
+            let step = stored_run.plan.steps.get(mark.step);
             let name = step.map(|step| step.id.as_str()).filter(|_| x >= free_from);
             if let Some(name) = name {
                 free_from = x + name.chars().count() as f64 * LETTER + SPACE;

@@ -61,7 +61,7 @@ fn by_requirement<'r>(report: &'r Report, catalogue: &Catalogue) -> Cases<'r> {
 /// Order of significance: one failure outweighs all passes.
 fn rank(case: &CaseRecord) -> u8 {
     match case.verdict {
-        _ if case.is_bad() => 0,
+        _ if case.counts_as_failure() => 0,
         CaseVerdict::Fail | CaseVerdict::Flaky => 1,
         CaseVerdict::Error => 2,
         CaseVerdict::Inconclusive => 3,
@@ -91,15 +91,15 @@ fn about(report: &Report, catalogue: &Catalogue, cases: &Cases<'_>) -> Markup {
     let reason = others.iter().filter(|entry| entry.reason.is_some()).count();
     html! {
         p {
-            "Each statement of the documents has a number of its own. Of all " (all) ", by the cases of "
+            "Each requirement has a number. Result of the " (all) " requirements in the cases of "
             a href=(CASES) { "this run" } " on " (report.started) " against " strong { (report.system.name) " " (report.system.version) }
             ": " @if !cases.is_empty() { (counts(cases)) ". " }
-            "Of the " (others.len()) " without a case in it " (otherwise) " are shown by something else, " (reason)
-            " have a reason, and " (others.len() - otherwise - reason) " have nothing here."
+            "Of the " (others.len()) " without a case in this run, " (otherwise) " have other evidence, " (reason)
+            " cannot be tested for the given reason, and " (others.len() - otherwise - reason) " have no evidence here."
         }
         p.quiet {
-            "A statement has failed where one of its cases has. What is shown by something else than a case is not run here: a test or a \
-             conversation of this repository, a measurement, or a study. A reason is given where a statement asks nothing of a program."
+            "A requirement has failed if one of its cases has. Other evidence is not run here: a test or a recorded exchange of this \
+             repository, a measurement, or a study. A reason is given if a requirement demands nothing of a program."
         }
         ul {
             @for (number, document) in catalogue.documents().iter().enumerate() {
@@ -117,9 +117,9 @@ fn table<'c>(entries: impl Iterator<Item = (&'c str, &'c Entry)>, cases: &Cases<
                 thead {
                     tr {
                         th scope="col" { "number" }
-                        th scope="col" { "statement" }
+                        th scope="col" { "requirement" }
                         th scope="col" { "in this run" }
-                        th scope="col" { "shown by" }
+                        th scope="col" { "evidence" }
                     }
                 }
                 tbody {
@@ -146,7 +146,7 @@ fn row(id: &str, entry: &Entry, cases: &[&CaseRecord]) -> Markup {
                 }
                 @if let Some(reason) = &entry.reason { p.quiet { (reason) } }
                 @if cases.is_empty() && entry.shown_by.is_empty() && entry.reason.is_none() {
-                    p.quiet { "no case of this run, and nothing else" }
+                    p.quiet { "no case of this run, and no other evidence" }
                 }
             }
         }

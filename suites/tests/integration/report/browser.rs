@@ -31,5 +31,5 @@ fn a_browser_shows_every_case_and_runs_no_script() {
     );
     assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
     assert!(page.contains(CANARY), "{page}");
-    assert!(page.contains("The journal of this run is not here"), "{page}");
+    assert!(page.contains("This run has no readable journal"), "{page}");
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use suites::report::{CaseRecord, CaseVerdict, Report, ShardsRecord, forget_runs, merge, write_all};
+use suites::report::{CaseRecord, CaseVerdict, Report, ShardsRecord, merge, remove_runs, write_all};
 use tempfile::TempDir;
 
 use super::{case, every_verdict, exists, read, report, written};
@@ -87,7 +87,7 @@ fn shard(part: usize, of: usize, cases: Vec<CaseRecord>) -> Report {
         run: None,
         is_joined: false,
     });
-    report.settle();
+    report.finalize();
     report
 }
 
@@ -190,8 +190,8 @@ fn only_folders_of_runs_are_removed() {
     run(&cases, "a.b.c");
     std::fs::create_dir_all(cases.join("publisher")).unwrap();
     std::fs::write(cases.join("publisher/x.yaml"), "id: publisher/x").unwrap();
-    forget_runs(folder.path()).unwrap();
+    remove_runs(folder.path()).unwrap();
     assert!(!exists(&folder, "cases/a.b.c"));
     assert!(exists(&folder, "cases/publisher/x.yaml"), "other files stay");
-    forget_runs(&folder.path().join("not-there")).unwrap();
+    remove_runs(&folder.path().join("not-there")).unwrap();
 }

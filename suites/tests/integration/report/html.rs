@@ -232,7 +232,7 @@ fn a_stored_run_is_shown_with_table_chain_diagram_and_plots() {
     assert_eq!(
         plots,
         [
-            "publisher/a: capacity of class fast at n2: at the end the pools had 20Gi, and nothing was published, where 20Gi was wanted",
+            "publisher/a: capacity of class fast at n2: at the end the pools had 20Gi, and nothing was published, where 20Gi was expected",
             "publisher/a: capacity of class fast at n1: at the end the pools had 10Gi, and 10Gi was published",
         ]
     );
@@ -259,7 +259,7 @@ fn a_missing_or_unreadable_run_leaves_the_text() {
     failed.folder = Some(run);
     write_all(&report(vec![failed]), folder.path()).unwrap();
     let page = read(&folder, "report.html");
-    assert!(page.contains("The journal of this run is not here"));
+    assert!(page.contains("This run has no readable journal"));
     assert!(parse(&page).descendants().any(|node| node.has_tag_name("pre")));
 }
 

@@ -29,19 +29,19 @@ fn a_stale_entry_is_reported_with_the_case_result_and_a_remedy() {
             "its cases are skipped; remove the entry, or claim the feature that they need",
         ),
     ] {
-        let idle = run(verdict).idle_entries();
-        assert_eq!(idle.len(), 1, "{verdict}");
+        let stale = run(verdict).stale_entries();
+        assert_eq!(stale.len(), 1, "{verdict}");
         assert!(
-            idle[0].starts_with("sut.yaml:9:11: nothing failed with “words"),
-            "{idle:?}"
+            stale[0].starts_with("sut.yaml:9:11: nothing failed with “words"),
+            "{stale:?}"
         );
-        assert!(idle[0].ends_with(remedy), "{idle:?}");
+        assert!(stale[0].ends_with(remedy), "{stale:?}");
     }
 }
 
 #[test]
 fn undecidable_entries_are_not_reported() {
-    let is_idle = |run: &Report| !run.idle_entries().is_empty();
+    let is_idle = |run: &Report| !run.stale_entries().is_empty();
     for verdict in ["known-failure", "inconclusive", "error", "flaky"] {
         assert!(!is_idle(&run(verdict)), "{verdict}");
     }
@@ -62,8 +62,8 @@ fn undecidable_entries_are_not_reported() {
 
 #[test]
 fn every_format_shows_stale_entries() {
-    let (idle, used) = (run("pass"), run("known-failure"));
-    let (shown, other) = (written(&idle), written(&used));
+    let (stale, used) = (run("pass"), run("known-failure"));
+    let (shown, other) = (written(&stale), written(&used));
     let place = "sut.yaml:9:11: nothing failed with";
     for form in ["report.html", "report.md", "junit.xml"] {
         assert!(read(&shown, form).contains(place), "{form}");
@@ -75,7 +75,7 @@ fn every_format_shows_stale_entries() {
     assert!(read(&shown, "report.md").contains("failed of"));
     assert!(read(&shown, "badge.json").contains("\"isError\":true"));
     assert!(
-        annotations(&idle)
+        annotations(&stale)
             .iter()
             .any(|line| line.starts_with("::error title=known failures::sut.yaml"))
     );

@@ -112,7 +112,7 @@ fn report(cases: Vec<CaseRecord>) -> Report {
         counts: BTreeMap::new(),
         cases,
     };
-    report.settle();
+    report.finalize();
     report
 }
 

@@ -70,7 +70,7 @@ fn a_requirement_has_failed_if_one_of_its_cases_has() {
         ("PUB-21", "✗ failed", "a/b/fails faileda/b/passes"),
         ("PUB-22", "✗ failed", "a/b/fails failed"),
         ("PUB-23", "◐ known to fail", "a/b/known known to faila/b/passes"),
-        ("PUB-24", "not run", "no case of this run, and nothing else"),
+        ("PUB-24", "not run", "no case of this run, and no other evidence"),
     ] {
         let [_, told, by] = row(&document, id);
         assert_eq!((told.as_str(), by.as_str()), (result, shown), "{id}");

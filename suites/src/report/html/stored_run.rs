@@ -8,7 +8,7 @@ use harness::plan::Plan;
 use harness::record;
 
 /// A stored run that did not pass.
-pub(super) struct Story {
+pub(super) struct StoredRun {
     /// The case as it was run.
     pub(super) plan: Plan,
     /// The journal.
@@ -17,11 +17,11 @@ pub(super) struct Story {
     pub(super) failure: Failure,
 }
 
-impl Story {
+impl StoredRun {
     /// Loads the run in a folder; `None` if it does not exist, is unreadable for this version, or passed.
     pub(super) fn load(folder: &Path) -> Option<Self> {
         let (plan, facts) = record::load(folder).ok()?;
         let failure = verdict(&plan, facts.iter().cloned()).failure()?.clone();
-        Some(Story { plan, facts, failure })
+        Some(StoredRun { plan, facts, failure })
     }
 }
