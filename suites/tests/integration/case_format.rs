@@ -9,7 +9,7 @@ use harness::plan::resolve;
 use harness::scenario::parse;
 use harness::standalone::Release;
 
-use crate::page::{hold, with};
+use crate::page::{check_or_update, with};
 
 /// Listed types in page order: heading, file, type.
 const TYPES: [(&str, &str, &str); 38] = [
@@ -185,7 +185,7 @@ fn section() -> String {
 #[test]
 fn the_keys_match_the_code() {
     let keys = section() + "\n";
-    hold(&page(), "case_format", |text| with(text, "keys", &keys));
+    check_or_update(&page(), "case_format", |text| with(text, "keys", &keys));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn the_expectations_match_the_registry() {
             kind.key
         );
     }
-    hold(&page(), "case_format", |text| with(text, "expectations", &table));
+    check_or_update(&page(), "case_format", |text| with(text, "expectations", &table));
 }
 
 #[test]

@@ -109,8 +109,8 @@ fn explain(snapshot: &Snapshot, rules: &Rules, pod: &Pod, node: Option<&str>) ->
         node: node.map(str::to_owned),
         ..Detail::default()
     };
-    let told = explain::pod(snapshot, rules, pod, &detail);
-    told.map_or_else(|error| error.to_string(), |told| told.to_string())
+    let explained = explain::pod(snapshot, rules, pod, &detail);
+    explained.map_or_else(|error| error.to_string(), |explained| explained.to_string())
 }
 
 fn verdicts(assessment: &Assessment) -> BTreeMap<String, &'static str> {

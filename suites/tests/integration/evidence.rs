@@ -20,7 +20,7 @@ impl Search {
     pub(crate) fn problem(&mut self, id: &str, evidence: &Evidence) -> Option<String> {
         let is_there = match evidence {
             Evidence::Test(test) => is_test(test),
-            Evidence::Contract(name) => is_conversation(name),
+            Evidence::Contract(name) => is_recorded_exchange(name),
             Evidence::Bench(name) => labs::bench::is_measurement(name),
             Evidence::Study(name) => self.statements(name).contains(id),
         };
@@ -66,7 +66,7 @@ fn runs_test(text: &str, function: &str) -> bool {
 }
 
 /// Whether the contract tests have an exchange called `area/name`, with `-` for spaces.
-fn is_conversation(name: &str) -> bool {
+fn is_recorded_exchange(name: &str) -> bool {
     let Some((area, name)) = name.split_once('/') else {
         return false;
     };

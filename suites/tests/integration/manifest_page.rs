@@ -8,7 +8,7 @@ use harness::manifest::PLACEHOLDERS;
 use harness::plan::features;
 use harness::settings::SETTINGS;
 
-use crate::page::{hold, with};
+use crate::page::{check_or_update, with};
 
 fn table(head: &[&str], rows: impl IntoIterator<Item = (String, String)>) -> String {
     let rows = rows
@@ -42,7 +42,7 @@ fn the_tables_match_the_code() {
     let claims = table(&["feature", "what it means to have it"], claims);
     let names = table(&["name", "what it stands for"], names);
     let settings = table(&["setting", "values", "role, and key in a case"], settings);
-    hold(&path, "manifest_page", |page| {
+    check_or_update(&path, "manifest_page", |page| {
         let page = with(page, "features", &claims);
         with(&with(&page, "names", &names), "settings", &settings)
     });

@@ -14,7 +14,7 @@ pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
 }
 
 /// `name`: the test that regenerates the page.
-pub(crate) fn hold(path: &Path, name: &str, wanted: impl Fn(&str) -> String) {
+pub(crate) fn check_or_update(path: &Path, name: &str, wanted: impl Fn(&str) -> String) {
     let page = std::fs::read_to_string(path).unwrap();
     let wanted = wanted(&page);
     if std::env::var_os("UPDATE").is_some() {

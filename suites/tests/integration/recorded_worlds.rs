@@ -29,7 +29,7 @@ pub(crate) struct RecordedWorld {
     pub(crate) nodes: Vec<Node>,
     pub(crate) classes: Vec<Value>,
     pub(crate) objects: Vec<Value>,
-    pub(crate) answers: BTreeMap<String, Told>,
+    pub(crate) answers: BTreeMap<String, RecordedCapacity>,
     pub(crate) steps: Vec<Step>,
     pub(crate) after: Vec<Vec<Value>>,
     pub(crate) alive: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Node {
 /// The driver's response for one segment and class, in bytes.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Told {
+pub(crate) struct RecordedCapacity {
     pub(crate) available: i64,
     pub(crate) maximum: Option<i64>,
 }

@@ -9,7 +9,7 @@ use suites::{case_files, plans};
 use tokio::sync::Semaphore;
 
 /// Number of concurrent cases: they mostly wait.
-const TOGETHER: usize = 8;
+const CONCURRENCY: usize = 8;
 
 /// Filter cases, with the scoring gate enabled.
 fn with_scoring() -> Vec<Plan> {
@@ -35,7 +35,7 @@ fn with_scoring() -> Vec<Plan> {
 async fn feasible_nodes_are_the_same_with_scoring() {
     let plans = with_scoring();
     assert!(plans.len() >= 50, "only {} cases", plans.len());
-    let slots = Arc::new(Semaphore::new(TOGETHER));
+    let slots = Arc::new(Semaphore::new(CONCURRENCY));
     let runs = plans.into_iter().map(|plan| {
         let slots = slots.clone();
         tokio::spawn(async move {

@@ -19,36 +19,36 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
-use crate::recorded_worlds::{Node, RecordedWorld, Recording, Step, Told};
+use crate::recorded_worlds::{Node, RecordedCapacity, RecordedWorld, Recording, Step};
 use crate::recordings;
 
 /// Number of concurrent clusters: they mostly wait.
-const TOGETHER: usize = 16;
+const CONCURRENCY: usize = 16;
 
 /// Timeout for reaching the recorded state.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Duration without any fact after which the cluster is idle.
-const SETTLE: Duration = Duration::from_millis(50);
+const IDLE_TIME: Duration = Duration::from_millis(50);
 
 /// Counts facts, and records the GetCapacity calls.
 #[derive(Default)]
-struct Seen {
+struct ObservedFacts {
     moves: AtomicU64,
     asked: parking_lot::Mutex<BTreeSet<String>>,
 }
 
-struct ApiSeen(Arc<Seen>);
+struct ApiCounter(Arc<ObservedFacts>);
 
-impl fake_apiserver::Observer for ApiSeen {
+impl fake_apiserver::Observer for ApiCounter {
     fn observe(&self, _: fake_apiserver::Event) {
         self.0.moves.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-struct CsiSeen(Arc<Seen>);
+struct CsiCounter(Arc<ObservedFacts>);
 
-impl fake_csi::Observer for CsiSeen {
+impl fake_csi::Observer for CsiCounter {
     fn observe(&self, event: fake_csi::Event) {
         self.0.moves.fetch_add(1, Ordering::Relaxed);
         if event.method == Method::GetCapacity {
@@ -62,7 +62,7 @@ impl fake_csi::Observer for CsiSeen {
 struct Replay<'w> {
     world: &'w RecordedWorld,
     recording: &'w Recording,
-    seen: Arc<Seen>,
+    seen: Arc<ObservedFacts>,
     api: ApiServer,
     admin: LocalClient,
     driver: FakeDriver,
@@ -89,7 +89,7 @@ async fn the_upstream_profile_leaves_the_same_objects_as_external_provisioner() 
 
 /// The differences in all clusters, each with the cluster's name.
 async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
-    let permits = Arc::new(Semaphore::new(TOGETHER));
+    let permits = Arc::new(Semaphore::new(CONCURRENCY));
     let replays: Vec<_> = (0..recording.worlds.len())
         .map(|index| {
             let (recording, permits) = (Arc::clone(&recording), Arc::clone(&permits));
@@ -135,14 +135,14 @@ async fn replay(recording: &Recording, world: &RecordedWorld) -> Option<String> 
         let _ = stopped.await;
     }));
     let mut difference = replay
-        .ends_as(&world.after[0])
+        .difference_once_idle(&world.after[0])
         .await
         .map(|text| format!("at first, {text}"));
     for (step, after) in world.steps.iter().zip(&world.after[1..]) {
         if difference.is_none() {
             replay.act(step);
             difference = replay
-                .ends_as(after)
+                .difference_once_idle(after)
                 .await
                 .map(|text| format!("after the change, {text}"));
         }
@@ -193,14 +193,14 @@ impl RecordedWorld {
 
 impl<'w> Replay<'w> {
     fn new(recording: &'w Recording, world: &'w RecordedWorld) -> Self {
-        let seen = Arc::new(Seen::default());
-        let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiSeen(seen.clone()))));
+        let seen = Arc::new(ObservedFacts::default());
+        let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiCounter(seen.clone()))));
         let spec = DriverSpec {
             // Any key will do, because the nodes register their own. Without keys the driver would be called without a topology.
             topology_keys: vec!["topology.example.com/zone".to_owned()],
             ..DriverSpec::new(recording.driver.clone())
         };
-        let driver = FakeDriver::new(spec, Some(Arc::new(CsiSeen(seen.clone()))));
+        let driver = FakeDriver::new(spec, Some(Arc::new(CsiCounter(seen.clone()))));
         let admin = api.client("administrator");
         let replay = Replay {
             world,
@@ -210,7 +210,7 @@ impl<'w> Replay<'w> {
             admin,
             driver,
         };
-        replay.script();
+        replay.add_rules();
         for node in &world.nodes {
             replay.create_node(node);
         }
@@ -239,8 +239,8 @@ impl<'w> Replay<'w> {
     }
 
     /// A response for every possible segment: a rule for a coarser segment also matches finer ones, so each needs its own.
-    fn script(&self) {
-        let nothing = Told {
+    fn add_rules(&self) {
+        let nothing = RecordedCapacity {
             available: 0,
             maximum: None,
         };
@@ -331,8 +331,8 @@ impl<'w> Replay<'w> {
     }
 
     /// The difference from these objects once idle.
-    async fn ends_as(&self, expected: &[Value]) -> Option<String> {
-        let deadline = Instant::now() + PATIENCE;
+    async fn difference_once_idle(&self, expected: &[Value]) -> Option<String> {
+        let deadline = Instant::now() + TIMEOUT;
         let expected = sorted(expected.to_vec());
         loop {
             self.settle().await;
@@ -360,7 +360,7 @@ impl<'w> Replay<'w> {
             self.driver.quiet().await;
             let before = self.seen.moves.load(Ordering::Relaxed);
             // No fact reports the absence of further facts, so wait.
-            sleep(SETTLE).await;
+            sleep(IDLE_TIME).await;
             if self.seen.moves.load(Ordering::Relaxed) == before {
                 return;
             }
@@ -369,7 +369,7 @@ impl<'w> Replay<'w> {
 }
 
 /// The rule for `key=value,…|kind`.
-fn rule(key: &str, figures: Told) -> Rule {
+fn rule(key: &str, figures: RecordedCapacity) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
     Rule {
         method: Method::GetCapacity,

@@ -7,7 +7,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::scenario::{Role, load_row};
 use suites::{Defects, case_files};
 
-use crate::systems::{manifest, simulated, spoilt_by};
+use crate::systems::{manifest, simulated, with_wire_rules};
 
 /// Features of a publisher that survives a closed CSI connection.
 const RECONNECTS: &str = "publisher.central, publisher.reconnect";
@@ -18,7 +18,7 @@ const UNANSWERED: &str = "it answered UNAVAILABLE a fault rule cut the connectio
 
 fn sweep(defect: &str, manifest: Manifest) -> Sweep {
     Sweep {
-        systems: spoilt_by(&Defects::load().get(defect).unwrap().wire),
+        systems: with_wire_rules(&Defects::load().get(defect).unwrap().wire),
         options: simulated(),
         jobs: 1,
         rerun: String::new(),

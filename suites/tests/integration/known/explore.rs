@@ -8,13 +8,13 @@ use suites::harness::interposer::WireRule;
 use suites::harness::manifest::Manifest;
 use suites::{Defects, JobSlots, Session};
 
-use super::systems::{manifest, simulated, spoilt_by};
+use super::systems::{manifest, simulated, with_wire_rules};
 
 /// Number of clusters in which a publisher sends an invalid list request.
 const WORLDS: u64 = 40;
 
 /// A list with an invalid selector, in addition to each list of classes.
-fn asking_nonsense() -> Vec<WireRule> {
+fn invalid_list_requests() -> Vec<WireRule> {
     let path = "/apis/storage.k8s.io/v1/storageclasses?labelSelector=%21%21";
     let besides = json!([{"method": "GET", "path": path}]);
     let request = json!({"verbs": ["list"], "resource": "storageclasses", "besides": besides});
@@ -24,7 +24,7 @@ fn asking_nonsense() -> Vec<WireRule> {
 /// Explores these clusters with a publisher whose traffic is manipulated.
 async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) -> Exploration {
     let session = Session {
-        systems: spoilt_by(wire),
+        systems: with_wire_rules(wire),
         manifest,
         options: simulated(),
         job_slots: Arc::new(JobSlots::of(1)),
@@ -57,7 +57,7 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) ->
 
 /// The signatures of findings.
 async fn found(manifest: Manifest) -> Vec<String> {
-    let exploration = explored(&asking_nonsense(), Some(manifest), WORLDS).await;
+    let exploration = explored(&invalid_list_requests(), Some(manifest), WORLDS).await;
     let findings = exploration.findings.iter();
     findings.map(|finding| finding.signature.to_string()).collect()
 }

@@ -15,7 +15,7 @@ pub(crate) fn simulated() -> RunOptions {
 }
 
 /// The references, with these rules applied to the publisher's traffic.
-pub(crate) fn spoilt_by(wire: &[WireRule]) -> Systems {
+pub(crate) fn with_wire_rules(wire: &[WireRule]) -> Systems {
     let mut systems = references::built_in(None);
     let publisher = Role::Publisher;
     let system = interpose(&systems.by_role[&publisher], wire);

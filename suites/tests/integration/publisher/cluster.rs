@@ -23,14 +23,14 @@ pub(crate) const NAMESPACE: &str = "csi";
 
 /// Observed facts with counts: commits as `<change> <resource>`, calls by method and code.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedFacts {
     pub(crate) counts: Mutex<BTreeMap<String, usize>>,
     /// Requests of each user, as `<verb> <group>/<resource>`.
     used: Mutex<BTreeSet<(Arc<str>, String)>>,
     pub(crate) moved: Notify,
 }
 
-impl Seen {
+impl ObservedFacts {
     /// All kinds of requests that a user sent.
     pub(crate) fn used_by(&self, user: &str) -> BTreeSet<String> {
         let used = self.used.lock();
@@ -39,16 +39,16 @@ impl Seen {
     }
 }
 
-pub(crate) struct Watched(Arc<Seen>);
+pub(crate) struct CountingObserver(Arc<ObservedFacts>);
 
-impl Watched {
+impl CountingObserver {
     fn note(&self, what: String) {
         *self.0.counts.lock().entry(what).or_default() += 1;
         self.0.moved.notify_waiters();
     }
 }
 
-impl fake_apiserver::Observer for Watched {
+impl fake_apiserver::Observer for CountingObserver {
     fn observe(&self, event: fake_apiserver::Event) {
         match event {
             fake_apiserver::Event::Commit { change, resource, .. } => {
@@ -72,7 +72,7 @@ impl fake_apiserver::Observer for Watched {
     }
 }
 
-impl fake_csi::Observer for Watched {
+impl fake_csi::Observer for CountingObserver {
     fn observe(&self, event: fake_csi::Event) {
         let code = event.outcome.err().map_or("OK", |failure| failure.code);
         let method = event.method.as_str();
@@ -85,7 +85,7 @@ impl fake_csi::Observer for Watched {
 
 /// A cluster with nodes and classes, without a publisher.
 pub(crate) struct Cluster {
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<ObservedFacts>,
     pub(crate) api: ApiServer,
     pub(crate) admin: LocalClient,
     pub(crate) driver: FakeDriver,
@@ -111,17 +111,17 @@ impl Cluster {
         classes: usize,
         authorization: Authorization,
     ) -> Cluster {
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(ObservedFacts::default());
         let options = ServerOptions {
             authorization,
             ..ServerOptions::default()
         };
-        let api = ApiServer::new(options, Some(Arc::new(Watched(seen.clone()))));
+        let api = ApiServer::new(options, Some(Arc::new(CountingObserver(seen.clone()))));
         let spec = DriverSpec {
             topology_keys: keys.iter().map(|key| (*key).to_owned()).collect(),
             ..DriverSpec::new(DRIVER)
         };
-        let driver = FakeDriver::new(spec, Some(Arc::new(Watched(seen.clone()))));
+        let driver = FakeDriver::new(spec, Some(Arc::new(CountingObserver(seen.clone()))));
         let folder = tempfile::tempdir().unwrap();
         let node = NodeIdentity {
             node_id: "n0".to_owned(),
@@ -140,7 +140,7 @@ impl Cluster {
             folder,
             _driver: listening,
         };
-        cluster.answer(
+        cluster.script_get_capacity(
             Effect::Capacity {
                 available: 1 << 30,
                 maximum: None,
@@ -176,7 +176,7 @@ impl Cluster {
         }));
     }
 
-    pub(crate) fn answer(&self, effect: Effect, times: Option<u32>) {
+    pub(crate) fn script_get_capacity(&self, effect: Effect, times: Option<u32>) {
         let rule = Rule {
             method: Method::GetCapacity,
             segment: None,
@@ -229,7 +229,7 @@ impl Cluster {
     }
 
     /// Requests that RBAC denied.
-    pub(crate) fn refused(&self) -> Vec<String> {
+    pub(crate) fn denied_requests(&self) -> Vec<String> {
         let counts = self.seen.counts.lock();
         counts
             .keys()
@@ -317,7 +317,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> (String, String) {
 }
 
 /// Waits until a series has this value: a recent event may not be counted yet.
-pub(crate) async fn reads(address: SocketAddr, series: &str, expected: f64) {
+pub(crate) async fn wait_for_value(address: SocketAddr, series: &str, expected: f64) {
     let reading = async { while value(&get(address, "/metrics").await.1, series) != Some(expected) {} };
     if tokio::time::timeout(Duration::from_secs(20), reading)
         .await

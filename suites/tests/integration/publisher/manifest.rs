@@ -111,7 +111,7 @@ async fn live_with_objects(cluster: &Cluster) {
         maximum: None,
         minimum: None,
     };
-    cluster.answer(changed, None);
+    cluster.script_get_capacity(changed, None);
     seen(cluster, "MODIFIED csistoragecapacities", 1).await;
     cluster.api.remove_fault_rule(conflict);
     let class = ResourceRef::new("storage.k8s.io", "storageclasses").name("c0");
@@ -162,7 +162,7 @@ async fn the_manifest_grants_exactly_the_used_permissions() {
     live_with_objects(&cluster).await;
     live_with_volumes(&cluster).await;
     publisher.stop().await;
-    assert_eq!(cluster.refused(), Vec::<String>::new());
+    assert_eq!(cluster.denied_requests(), Vec::<String>::new());
     let used = cluster.seen.used_by(USER);
     let documented = documented();
     let missing: Vec<_> = used.difference(&documented).collect();

@@ -46,7 +46,7 @@ async fn retried(address: SocketAddr, times: f64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_report_objects_calls_queues_and_ages() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
-    cluster.answer(
+    cluster.script_get_capacity(
         Effect::Capacity {
             available: 1,
             maximum: None,
@@ -63,16 +63,16 @@ async fn metrics_report_objects_calls_queues_and_ages() {
     cluster.until_published(6).await;
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
     for (name, expected) in [("desired_goal", 6.0), ("desired_current", 6.0), ("obsolete", 0.0)] {
-        reads(
+        wait_for_value(
             address,
             &format!("csistoragecapacities_{name}{of_driver}"),
             expected,
         )
         .await;
     }
-    reads(address, &calls("OK"), 6.0).await;
-    reads(address, "workqueue_adds_total{name=\"csistoragecapacity\"}", 6.0).await;
-    reads(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
+    wait_for_value(address, &calls("OK"), 6.0).await;
+    wait_for_value(address, "workqueue_adds_total{name=\"csistoragecapacity\"}", 6.0).await;
+    wait_for_value(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
     let (status, text) = get(address, "/metrics").await;
     assert!(status.contains("200"), "{status}");
     let ages = text
@@ -99,8 +99,8 @@ async fn metrics_report_objects_calls_queues_and_ages() {
 async fn failures_are_counted_by_code_and_the_upstream_profile_has_no_labels() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
     cluster.driver.clear_rules();
-    cluster.answer(Effect::Code(Code::Unavailable, "scripted".to_owned()), Some(3));
-    cluster.answer(
+    cluster.script_get_capacity(Effect::Code(Code::Unavailable, "scripted".to_owned()), Some(3));
+    cluster.script_get_capacity(
         Effect::Capacity {
             available: 1,
             maximum: None,
@@ -116,14 +116,14 @@ async fn failures_are_counted_by_code_and_the_upstream_profile_has_no_labels() {
     };
     let publisher = cluster.publish("publisher", options);
     cluster.until_published(1).await;
-    reads(address, &calls("Unavailable"), 3.0).await;
-    reads(
+    wait_for_value(address, &calls("Unavailable"), 3.0).await;
+    wait_for_value(
         address,
         "workqueue_retries_total{name=\"csistoragecapacity\"}",
         3.0,
     )
     .await;
-    reads(address, "csistoragecapacities_desired_goal", 1.0).await;
+    wait_for_value(address, "csistoragecapacities_desired_goal", 1.0).await;
     publisher.stop().await;
 }
 
@@ -144,12 +144,12 @@ async fn obsolete_objects_count_until_they_are_deleted() {
         .unwrap();
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
     let obsolete = format!("csistoragecapacities_obsolete{of_driver}");
-    reads(address, &obsolete, 3.0).await;
+    wait_for_value(address, &obsolete, 3.0).await;
     cluster.api.remove_fault_rule(refused);
     cluster
         .until(|cluster| cluster.count("DELETED csistoragecapacities") == 3)
         .await;
-    reads(address, &obsolete, 0.0).await;
+    wait_for_value(address, &obsolete, 0.0).await;
     publisher.stop().await;
 }
 
@@ -169,7 +169,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
         .add_fault_rule(refusal(vec![Verb::Update, Verb::Patch]))
         .unwrap();
     cluster.driver.clear_rules();
-    cluster.answer(
+    cluster.script_get_capacity(
         Effect::Capacity {
             available: 2 << 30,
             maximum: None,
@@ -180,9 +180,9 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
     retried(address, 1.0).await;
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
     let (_, text) = get(address, "/metrics").await;
-    for (figure, expected) in [("desired_goal", 1.0), ("desired_current", 1.0), ("obsolete", 0.0)] {
-        let told = value(&text, &format!("csistoragecapacities_{figure}{of_driver}"));
-        assert_eq!(told, Some(expected), "{figure}: {text}");
+    for (state, expected) in [("desired_goal", 1.0), ("desired_current", 1.0), ("obsolete", 0.0)] {
+        let actual = value(&text, &format!("csistoragecapacities_{state}{of_driver}"));
+        assert_eq!(actual, Some(expected), "{state}: {text}");
     }
     cluster.api.remove_fault_rule(refused);
     publisher.stop().await;
@@ -194,8 +194,8 @@ async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
     // The first matching rule with a response wins, so the delay must come before it.
     cluster.driver.clear_rules();
-    cluster.answer(Effect::Delay(DELAY), None);
-    cluster.answer(
+    cluster.script_get_capacity(Effect::Delay(DELAY), None);
+    cluster.script_get_capacity(
         Effect::Capacity {
             available: 1,
             maximum: None,
@@ -214,9 +214,9 @@ async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     cluster.until_published(2).await;
     let labels = format!("{{driver_name=\"{DRIVER}\",node=\"n0\"}}");
     for (name, expected) in [("desired_goal", 2.0), ("desired_current", 2.0), ("obsolete", 0.0)] {
-        reads(address, &format!("csistoragecapacities_{name}{labels}"), expected).await;
+        wait_for_value(address, &format!("csistoragecapacities_{name}{labels}"), expected).await;
     }
-    reads(address, &calls("OK"), 2.0).await;
+    wait_for_value(address, &calls("OK"), 2.0).await;
     let (_, text) = get(address, "/metrics").await;
     let sum = value(&text, &calls("OK").replace("_count{", "_sum{"));
     assert!(sum.is_some_and(|sum| sum >= 2.0 * DELAY.as_secs_f64()), "{text}");
@@ -234,26 +234,26 @@ async fn objects_that_cannot_be_created_count_as_missing_and_stay_queued() {
     };
     let publisher = cluster.publish("publisher", options);
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
-    reads(
+    wait_for_value(
         address,
         &format!("csistoragecapacities_desired_goal{of_driver}"),
         6.0,
     )
     .await;
     retried(address, 6.0).await;
-    reads(
+    wait_for_value(
         address,
         &format!("csistoragecapacities_desired_current{of_driver}"),
         0.0,
     )
     .await;
     cluster.api.remove_fault_rule(refused);
-    reads(
+    wait_for_value(
         address,
         &format!("csistoragecapacities_desired_current{of_driver}"),
         6.0,
     )
     .await;
-    reads(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
+    wait_for_value(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
     publisher.stop().await;
 }

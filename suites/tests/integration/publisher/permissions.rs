@@ -195,7 +195,7 @@ async fn without_publishing_no_rule_for_capacity_objects_is_needed() {
         .until(|cluster| cluster.count("ADDED persistentvolumes") == 1)
         .await;
     cluster.api.quiet().await;
-    let refused = cluster.refused();
+    let refused = cluster.denied_requests();
     assert!(refused.is_empty(), "unneeded requests: {refused:?}");
     publisher.stop().await;
 }
@@ -238,7 +238,7 @@ async fn the_documented_rules_suffice_to_publish() {
     cluster
         .until(|cluster| cluster.count("DELETED csistoragecapacities") == 2)
         .await;
-    let refused = cluster.refused();
+    let refused = cluster.denied_requests();
     assert!(refused.is_empty(), "no request may be denied: {refused:?}");
     publisher.stop().await;
 }

@@ -72,8 +72,8 @@ fn a_requirement_has_failed_if_one_of_its_cases_has() {
         ("PUB-23", "◐ known to fail", "a/b/known known to faila/b/passes"),
         ("PUB-24", "not run", "no case of this run, and no other evidence"),
     ] {
-        let [_, told, by] = row(&document, id);
-        assert_eq!((told.as_str(), by.as_str()), (result, shown), "{id}");
+        let [_, result_text, by] = row(&document, id);
+        assert_eq!((result_text.as_str(), by.as_str()), (result, shown), "{id}");
     }
     assert!(page.contains("1 passed, 2 failed, 1 known to fail, 1 skipped. "));
 }

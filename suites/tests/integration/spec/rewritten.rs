@@ -36,7 +36,7 @@ const CASES: [&str; 16] = [
 ];
 
 /// Number of concurrent runs: most of them wait.
-const AT_ONCE: usize = 16;
+const CONCURRENCY: usize = 16;
 
 /// Minimum percentage of wire defects that violate the specification in a case that claims them. The others concern volumes or call rates,
 /// which it does not restrict, or make an unspecified choice.
@@ -95,7 +95,7 @@ async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
         );
     });
     futures::stream::iter(judged)
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(CONCURRENCY)
         .collect::<()>()
         .await;
 }
@@ -122,7 +122,7 @@ async fn most_defects_violate_the_specification() {
         (defect.name.clone(), is_known, false)
     });
     let tried: Vec<_> = futures::stream::iter(tried)
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(CONCURRENCY)
         .collect()
         .await;
     let known = tried.iter().filter(|(_, is_known, _)| *is_known);

@@ -24,7 +24,7 @@ impl Walk<'_> {
             Action::Merge(target, patch) => {
                 for (resource, namespace, name) in self.cluster.targets(self.plan, target) {
                     if resource == CLAIMS && !patch["spec"]["resources"].is_null() {
-                        self.lose(LeftOut::Grows);
+                        self.stop_comparing(LeftOut::Grows);
                     }
                     self.cluster.merge(&resource, &namespace, &name, patch);
                 }
@@ -37,7 +37,7 @@ impl Walk<'_> {
             Action::DriverUp(node, segment) => drop(self.endpoints.insert(node.clone(), segment.clone())),
             Action::DriverDown(node) => {
                 if self.plan.is_distributed() && self.plan.publisher.owner_level == Some(0) {
-                    self.lose(LeftOut::OwnerGoes);
+                    self.stop_comparing(LeftOut::OwnerGoes);
                 }
                 self.endpoints.remove(node);
             }
@@ -50,24 +50,24 @@ impl Walk<'_> {
                 let patch = json!({"spec": {"drivers": drivers}});
                 self.cluster.merge("csinodes", "", node, &patch);
             }
-            Action::DriverFault { id, rule } => self.plugin.script(id.as_ref(), rule),
-            Action::RemoveDriverFault(name) => self.plugin.unscript(name),
+            Action::DriverFault { id, rule } => self.plugin.add_rule(id.as_ref(), rule),
+            Action::RemoveDriverFault(name) => self.plugin.remove_rule(name),
             Action::CsiCall(call) => {
                 if matches!(call.kind, CsiCallKind::Create { .. } | CsiCallKind::Delete(_)) {
-                    self.lose(LeftOut::ByHand);
+                    self.stop_comparing(LeftOut::ByHand);
                 }
             }
             Action::Mount(_) | Action::Discover(_) => {}
-            Action::Reserve(_) | Action::Unreserve(_) => self.lose(LeftOut::Extender),
+            Action::Reserve(_) | Action::Unreserve(_) => self.stop_comparing(LeftOut::Extender),
             Action::Stop(Role::Driver) => self.plugin.is_down = true,
             Action::Start(Role::Driver) => self.plugin.is_down = false,
             Action::Stop(role) => drop(self.active.remove(role)),
             Action::Start(role) => drop(self.active.insert(*role)),
             Action::RestartScheduler(spec) => self.cluster.world.scheduler = scheduler(spec),
-            Action::RestartPublisher(_) => self.lose(LeftOut::Settings),
+            Action::RestartPublisher(_) => self.stop_comparing(LeftOut::Settings),
             Action::Fault { id, rule, kills } => {
                 if *kills {
-                    self.lose(LeftOut::Killed);
+                    self.stop_comparing(LeftOut::Killed);
                 }
                 if rule.times.is_none() {
                     self.faults.insert(id.clone());
@@ -75,21 +75,21 @@ impl Walk<'_> {
             }
             Action::RemoveFault(id) => drop(self.faults.remove(id)),
             Action::Replace(_) | Action::Apply(_) | Action::Release(..) | Action::Attempt(_) => {
-                self.lose(LeftOut::Server);
+                self.stop_comparing(LeftOut::Server);
             }
         }
     }
 
     fn create(&mut self, object: &Value) {
         if !object["spec"]["dataSource"].is_null() {
-            self.lose(LeftOut::ByHand);
+            self.stop_comparing(LeftOut::ByHand);
         }
         self.cluster.create(object);
     }
 
     async fn delete(&mut self, resource: &str, namespace: &str, name: &str) {
         if namespace == NAMESPACE && resource != "csistoragecapacities" {
-            self.lose(LeftOut::OwnerGoes);
+            self.stop_comparing(LeftOut::OwnerGoes);
         }
         let key = NamespacedName::new(namespace, name);
         if resource == "pods" {
@@ -122,7 +122,7 @@ impl Walk<'_> {
         self.cluster.remove(CLAIMS, namespace, name);
     }
 
-    pub(crate) fn lose(&mut self, why: LeftOut) {
+    pub(crate) fn stop_comparing(&mut self, why: LeftOut) {
         self.lost.get_or_insert(why);
     }
 
@@ -179,7 +179,7 @@ impl Walk<'_> {
     }
 
     /// Calls the CSI plugin for every segment and class.
-    pub(crate) async fn ask_plugin(&mut self) {
+    pub(crate) async fn call_plugin(&mut self) {
         let world = &self.cluster.world;
         let mut segments: BTreeSet<Segment> = self.endpoints.values().cloned().collect();
         for (name, csi_node) in &world.csi_nodes {
@@ -196,14 +196,14 @@ impl Walk<'_> {
         let name = &self.plan.driver.name;
         let answers = self
             .plugin
-            .answers(&segments, &parameters, world.drivers.get(name))
+            .capacities(&segments, &parameters, world.drivers.get(name))
             .await;
         self.cluster.world.drivers.insert(name.clone(), answers);
     }
 
     /// Applies the work of publishers and cleaner, unless a fault prevents it.
     pub(crate) async fn settle(&mut self) {
-        self.ask_plugin().await;
+        self.call_plugin().await;
         if self.faults.is_empty() && self.stuck.is_none() && self.lost.is_none() {
             self.cluster.world.objects = settled(&self.cluster.world);
         }

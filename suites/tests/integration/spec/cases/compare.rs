@@ -22,7 +22,7 @@ pub(crate) enum Compared {
 
 /// Whether the complete set of expected objects is allowed, and not with one byte more.
 pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
-    let texts = judged(plan, world, rows);
+    let texts = violations_of(plan, world, rows);
     if !texts.is_empty() {
         return Compared::Differs(texts.join("; "));
     }
@@ -33,7 +33,7 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
         let mut others = rows.clone();
         let capacity = values.capacity.map(|capacity| capacity + 1);
         others.insert(key.clone(), Row::Values(CapacityValues { capacity, ..*values }));
-        if capacity.is_some() && judged(plan, world, &others).is_empty() {
+        if capacity.is_some() && violations_of(plan, world, &others).is_empty() {
             return Compared::Differs(format!("{key:?} may have one byte more"));
         }
     }
@@ -51,7 +51,7 @@ fn choices(world: &World) -> BTreeSet<Unspecified> {
 }
 
 /// Violations of the specification in the expected objects.
-fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
+fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut stored = Objects::new();
     let mut open: Vec<(&String, &String, &Row)> = rows
@@ -69,7 +69,7 @@ fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
         }
         let segment = object.segment().map(|segment| plan.segments.format(&segment));
         let wanted = open.iter().position(|(class, at, row)| {
-            **class == object.class && Some(*at) == segment.as_ref() && says(object, row)
+            **class == object.class && Some(*at) == segment.as_ref() && has_values(object, row)
         });
         if let Some(wanted) = wanted {
             open.remove(wanted);
@@ -117,7 +117,7 @@ fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
     object.labels.get(DRIVER_LABEL) == Some(&plan.driver.name) && object.labels.contains_key(MANAGED_BY_LABEL)
 }
 
-fn says(object: &CapacityObject, row: &Row) -> bool {
+fn has_values(object: &CapacityObject, row: &Row) -> bool {
     match row {
         Row::Nothing => object.is_empty(true),
         Row::Values(values) => {

@@ -76,7 +76,7 @@ impl Plugin {
     }
 
     /// Rules for a limited number of calls have no effect once the cluster is idle.
-    pub(crate) fn script(&mut self, id: Option<&String>, rule: &Rule) {
+    pub(crate) fn add_rule(&mut self, id: Option<&String>, rule: &Rule) {
         if rule.times.is_some() {
             return;
         }
@@ -102,7 +102,7 @@ impl Plugin {
         }
     }
 
-    pub(crate) fn unscript(&mut self, name: &str) {
+    pub(crate) fn remove_rule(&mut self, name: &str) {
         if let Some(id) = self.scripts.remove(name) {
             self.driver.remove_rule(id);
         }
@@ -110,7 +110,7 @@ impl Plugin {
     }
 
     /// Its capacity for each of these segments and parameters.
-    pub(crate) async fn answers(
+    pub(crate) async fn capacities(
         &self,
         segments: &BTreeSet<Segment>,
         parameters: &BTreeSet<Parameters>,
@@ -122,7 +122,7 @@ impl Plugin {
         };
         for parameters in parameters {
             for segment in segments {
-                let answer = match self.answer(segment, parameters).await {
+                let answer = match self.call(segment, parameters).await {
                     Some(figures) => CapacityResponse::Reported(figures),
                     None => CapacityResponse::Error {
                         before: before
@@ -137,7 +137,7 @@ impl Plugin {
         driver
     }
 
-    async fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<ReportedCapacity> {
+    async fn call(&self, segment: &Segment, parameters: &Parameters) -> Option<ReportedCapacity> {
         if self.is_silent(Method::GetCapacity, Some(segment), parameters) {
             return None;
         }

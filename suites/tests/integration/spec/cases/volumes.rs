@@ -45,14 +45,14 @@ impl Walk<'_> {
                         let node = (*node).clone();
                         self.put_on(&pod, &node).await;
                     }
-                    _ if takes => self.get_stuck(LeftOut::WhichNode),
+                    _ if takes => self.mark_undetermined(LeftOut::WhichNode),
                     [node, ..] => {
                         let node = (*node).clone();
                         self.put_on(&pod, &node).await;
                     }
                 }
             } else if takes {
-                self.get_stuck(LeftOut::Race);
+                self.mark_undetermined(LeftOut::Race);
             }
             self.decided.insert(pod, nodes);
         }
@@ -70,7 +70,7 @@ impl Walk<'_> {
     }
 
     /// Marks everything later as undetermined.
-    fn get_stuck(&mut self, why: LeftOut) {
+    fn mark_undetermined(&mut self, why: LeftOut) {
         self.stuck.get_or_insert(why);
     }
 
@@ -154,7 +154,7 @@ impl Walk<'_> {
         }
         let name = format!("pvc-{}", key.name);
         let reached_from = match self.plan.roles.contains(&Role::Publisher) {
-            true => self.made_by_driver(&name, &claim, &class, node).await?,
+            true => self.created_by_driver(&name, &claim, &class, node).await?,
             false => node.map(|node| segment::parse(&format!("kubernetes.io/hostname={node}")).unwrap()),
         };
         let mut volume = json!({
@@ -175,7 +175,7 @@ impl Walk<'_> {
     }
 
     /// Calls CreateVolume, and returns the segment of the volume: outer `None` if rejected, inner `None` if accessible everywhere.
-    async fn made_by_driver(
+    async fn created_by_driver(
         &mut self,
         name: &str,
         claim: &Claim,
@@ -183,7 +183,7 @@ impl Walk<'_> {
         node: Option<&str>,
     ) -> Option<Option<Segment>> {
         if class.provisioner != self.plan.driver.name || !self.active.contains(&Role::Publisher) {
-            self.get_stuck(LeftOut::Stopped);
+            self.mark_undetermined(LeftOut::Stopped);
             return None;
         }
         let segment = match node {
@@ -195,7 +195,7 @@ impl Walk<'_> {
         match self.plugin.create(name, bytes, segment, parameters).await {
             Some(made) => Some(Some(made.segment).filter(|segment| !segment.is_empty())),
             None => {
-                self.lose(LeftOut::Retries);
+                self.stop_comparing(LeftOut::Retries);
                 None
             }
         }

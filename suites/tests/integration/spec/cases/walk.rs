@@ -98,7 +98,7 @@ impl<'p> Walk<'p> {
         }
         self.bind_immediate_claims().await;
         let before = self.decisions();
-        self.ask_plugin().await;
+        self.call_plugin().await;
         let unsettled = self.cluster.world.objects.clone();
         self.settle().await;
         let mut after = self.decisions();
