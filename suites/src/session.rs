@@ -372,7 +372,7 @@ impl Session {
             files.extend(
                 mismatches
                     .into_iter()
-                    .map(|mismatches| format!("known   {mismatches}")),
+                    .map(|mismatch| format!("known   {mismatch}")),
             );
         }
         let explained = Explanation {
