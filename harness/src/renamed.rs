@@ -172,6 +172,7 @@ pub const RENAMED: &[(Context, &str, &str)] = &[
     (Context::Rule, "volumes/untold", "volumes/failure-not-reported"),
     (Context::Rule, "metrics/place", "metrics/labels"),
     (Context::Rule, "driver/miscalled", "driver/wrong-error-code"),
+    (Context::Rule, "driver/wrong-answer", "driver/wrong-response"),
     (Context::Rule, "server/illegal-taken", "server/invalid-accepted"),
     (
         Context::Rule,

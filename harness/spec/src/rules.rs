@@ -240,7 +240,7 @@ rules! {
         "apiserver_request_duration_seconds measures the duration of requests";
 
     // The driver.
-    WRONG_ANSWER: "driver/wrong-response",
+    WRONG_RESPONSE: "driver/wrong-response",
         ["CSI-26", "CSI-15"],
         "GetCapacity returns the capacity of the driver's storage, and the same again while nothing changes";
     OVERFULL: "driver/overfull",

@@ -98,6 +98,8 @@ fn failure(ended: &CaseOutcome) -> Option<(String, Vec<String>)> {
         CaseOutcome::Failed(explained)
         | CaseOutcome::KnownFailure(_, explained)
         | CaseOutcome::Flaky(_, explained)
-        | CaseOutcome::Inconclusive(explained) => Some((explained.failure_text.one_line(), explained.log.clone())),
+        | CaseOutcome::Inconclusive(explained) => {
+            Some((explained.failure_text.one_line(), explained.log.clone()))
+        }
     }
 }

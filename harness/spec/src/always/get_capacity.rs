@@ -53,8 +53,12 @@ impl Monitor {
         });
         let impossible = response.filter(|response| !possible.is_empty() && !possible.contains(response));
         let wrong_response = impossible.map(|response| {
-            let detail = format!("GetCapacity returned {response:?}, and the driver has {possible:?}");
-            violation(rules::WRONG_ANSWER, detail)
+            let possible: Vec<String> = possible.iter().map(ToString::to_string).collect();
+            let detail = format!(
+                "GetCapacity returned {response}, and the driver has {}",
+                possible.join(" or ")
+            );
+            violation(rules::WRONG_RESPONSE, detail)
         });
         let rate = match by {
             Actor::Publisher(instance) => self.check_get_capacity_rate(instance, (&segment, &parameters), at),

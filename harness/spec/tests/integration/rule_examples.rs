@@ -339,7 +339,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
             history(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
         ),
         (
-            rules::WRONG_ANSWER,
+            rules::WRONG_RESPONSE,
             history(|_| {
                 let mut event = get_capacity(5);
                 if let Event::GetCapacity { possible, .. } = &mut event {

@@ -281,7 +281,7 @@ fn a_capacity_that_does_not_match_the_storage_fails_at_once() {
         json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
         "requiredBytes": null, "code": "OK", "message": null, "available": GI, "maximum": null}),
     );
-    assert_failure(&journal.failure(), "driver/wrong-answer", &["CSI-26"]);
+    assert_failure(&journal.failure(), "driver/wrong-response", &["CSI-26"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use capacity_publisher::{Options, Profile};
 use fake_apiserver::{Authorization, Effect as ApiEffect, Match, ResourceRef, Rule, Verb};
 use fake_csi::{Code, Effect};
 
-use super::cluster::{Cluster, DRIVER, KEY, free_address, get, reads, served_at, value};
+use super::cluster::{Cluster, DRIVER, KEY, free_address, get, served_at, value, wait_for_value};
 
 /// The series of GetCapacity calls that ended with a code.
 fn calls(code: &str) -> String {
