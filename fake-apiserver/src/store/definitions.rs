@@ -47,7 +47,7 @@ impl Txn<'_> {
             return;
         };
         self.change(table_index, |api| {
-            api.catalogue = Arc::new(api.catalogue.with(kinds))
+            api.catalogue = Arc::new(api.catalogue.with(kinds));
         });
     }
 

@@ -28,7 +28,7 @@ impl Store {
         match effect {
             Effect::Compact { revision } => self.compact(&mut state, id, &on, revision.unwrap_or(now)),
             Effect::EndWatch { .. } | Effect::HoldWatch { .. } => {
-                self.apply_rule_to_open_watches(&mut state, id)
+                self.apply_rule_to_open_watches(&mut state, id);
             }
             _ => {}
         }

@@ -90,7 +90,7 @@ async fn attribute(case: &Case, resource_request: &ResourceRequest, value: &Valu
             }
         }
         (Verb::Update | Verb::Patch, _) if is_object && is_last_state(value) => {
-            wait_for_deletion(case, key, open).await
+            wait_for_deletion(case, key, open).await;
         }
         _ => {
             let revision = revision(value);

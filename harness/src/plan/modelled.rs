@@ -37,7 +37,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
                 Action::Stop(Role::Publisher) => publisher_runs = false,
                 Action::Start(Role::Publisher) => publisher_runs = true,
                 Action::Delete(target) => {
-                    deleted = deleted.or(unsupported_deletion(plan, target, publisher_runs))
+                    deleted = deleted.or(unsupported_deletion(plan, target, publisher_runs));
                 }
                 Action::Fault { id, rule, .. } if is_endless(rule) => faults.push(id),
                 Action::RemoveFault(id) => faults.retain(|fault| *fault != id),

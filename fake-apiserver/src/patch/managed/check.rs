@@ -55,7 +55,7 @@ impl Violations {
             let Some(field) = of.field(name) else {
                 // As upstream, the first unknown field ends the validation of a struct.
                 return self.below(&format!(".{name}"), |at| {
-                    at.report("field not declared in schema")
+                    at.report("field not declared in schema");
                 });
             };
             self.below(&format!(".{name}"), |at| at.field(field, member));
@@ -71,7 +71,7 @@ impl Violations {
                 for (name, member) in members {
                     let Some(inner) = structure.member(name) else {
                         return self.below(&format!(".{name}"), |at| {
-                            at.report("field not declared in schema")
+                            at.report("field not declared in schema");
                         });
                     };
                     let schema = structure.schema_of(name);
@@ -81,7 +81,7 @@ impl Violations {
             (TypeStructure::Entries(list), Value::Array(items)) => {
                 self.entries(structure, items, |at, item| {
                     at.by_schema(structure.entry(), list.items.as_deref(), item);
-                })
+                });
             }
             (TypeStructure::Set, Value::Array(items)) => self.entries(structure, items, |_, _| {}),
             (TypeStructure::Free, _) => {}

@@ -15,7 +15,7 @@ const BROKEN: [Broken; 4] = [
         it.room = it.none.clone();
     }),
     (&["SCORE-20", "SCORE-28"], |it| {
-        it.tight.skips_capacity_check = true
+        it.tight.skips_capacity_check = true;
     }),
     (&["SCORE-23"], |it| it.tight = it.none.clone()),
 ];
