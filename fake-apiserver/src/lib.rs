@@ -36,10 +36,10 @@
 //! - `structural`: structural schemas of custom resources: pruning, defaulting, validation.
 //! - `kinds`: resource definitions, built-in and from CRDs. Everything that differs between kinds is here.
 //! - `object`: a stored object with its serialized form, shared by all readers.
-//! - `plugin`: the interface for admission plugins of other crates.
+//! - `plugin`: the interface of admission plugins, which other crates implement.
 //! - `access`: authentication, authorization, and a log of used permissions.
 //! - `patch`: patches, field managers, server-side apply.
-//! - `admission`: admission webhooks and policies: which ones match a request.
+//! - `admission`: admission webhooks and policies: which ones match a request. Another crate evaluates policies.
 //! - `store`: objects, event history, watchers. One lock, one write path.
 //! - `verbs`: create, list, watch and the other verbs, on top of a store transaction.
 //! - `documents`: discovery and OpenAPI.
@@ -78,15 +78,47 @@ mod structural;
 mod types;
 mod verbs;
 
-/// What other crates need to implement admission plugins.
+/// What other crates need to extend the server: resources, admission plugins and policies.
 pub mod extension {
-    pub use crate::kinds::{Kind, Part, Subresource, pod_limits, pod_requests};
+    pub use crate::access::rbac::{Attributes as AuthorizationAttributes, Decision, ResourceOrPath};
+    pub use crate::admission::{
+        Asker, Conditions, Forms, Inputs, Mutated, Operation, Policies, PolicyContext, PolicySource,
+        Question, Requester, Selection, Stage, StateReader, Subject, evaluate, review_request,
+    };
+    pub use crate::kinds::{
+        Kind, Part, Subresource, label_selector, pod_limits, pod_requests, validate_conditions,
+    };
     pub use crate::machinery::amounts::Amounts;
     pub use crate::machinery::error_list::ErrorList;
+    pub use crate::machinery::selector::LabelSelector;
     pub use crate::machinery::status::GroupResource;
-    pub use crate::machinery::{json, metadata, names};
-    pub use crate::object::Object;
+    pub use crate::machinery::{intern, json, metadata, names};
+    pub use crate::object::{Object, Objects, namespace_range};
+    pub use crate::patch::json_patch;
+    pub use crate::patch::managed::overlay;
     pub use crate::plugin::{AdmissionPlugin, Attributes, Transaction};
+    pub use crate::store::Extension;
+
+    /// CEL expressions.
+    pub mod cel {
+        pub use crate::cel::{Authority, Budget, Check, Expression, Failure, RESERVED, Scope, Value};
+    }
+
+    /// Validation that objects of admissionregistration.k8s.io have in common.
+    pub mod registration {
+        pub use crate::kinds::{FAILURES, MATCHES, conditions, expression, operations, variables};
+    }
+
+    /// Resource definitions.
+    pub mod resource {
+        pub use crate::config::release::{Gate, Life, Profile};
+        pub use crate::kinds::columns::{AGE, Cell, Column, NAME, NAME_AND_AGE, integer, text};
+        pub use crate::kinds::{
+            Generation, Grants, Hooks, Looks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Paths, Requester,
+            Review, Row, Setting, StatusMetadata, Unstored, View,
+        };
+        pub use crate::machinery::selector::Selectable;
+    }
 }
 
 pub use access::auth::{TokenFileError, User};

@@ -28,7 +28,7 @@ thread_local! {
 const SCRATCH_MAX: usize = 1 << 16;
 
 /// Objects by storage key. Cloning is cheap: readers hold a snapshot while writers continue.
-pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
+pub type Objects = OrdMap<Arc<str>, Arc<Object>>;
 
 /// The state of an object at one revision.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ impl Object {
     }
 
     /// The whole object, `metadata.managedFields` included.
-    pub(crate) fn document(&self) -> Cow<'_, Value> {
+    pub fn document(&self) -> Cow<'_, Value> {
         match self.value.get() {
             Some(value) if self.managed.is_empty() => Cow::Borrowed(value),
             _ => Cow::Owned(self.parse_whole()),
@@ -259,7 +259,7 @@ pub(crate) fn place_of(key: &str) -> (&str, &str) {
 }
 
 /// The objects of one namespace, or of all namespaces.
-pub(crate) fn namespace_range<'a>(
+pub fn namespace_range<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,
 ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {

@@ -71,6 +71,16 @@ pub trait Transaction {
     /// Writes an object on behalf of the server, without validation.
     fn write(&mut self, kind: &Kind, namespace: Option<&str>, name: &str, object: Value);
 
+    /// Applies a status on behalf of a field manager of the server, without validation. `status` is the whole object to apply.
+    fn apply_status(
+        &mut self,
+        kind: &Kind,
+        namespace: Option<&str>,
+        name: &str,
+        manager: &str,
+        status: &Value,
+    );
+
     /// Adds a `Warning` header to the response.
     fn warn(&mut self, text: String);
 }

@@ -61,7 +61,7 @@ async fn serve(typed: &Typed) -> Result<(), String> {
         account_tokens: account_tokens(typed)?,
         ..options::server(typed, listen, authority)?
     };
-    let server = ApiServer::with_plugins(options, None, fake_apiserver_full::plugins());
+    let server = ApiServer::with_extensions(options, None, fake_apiserver_full::extensions());
     if let Some(file) = typed.last("token-auth-file") {
         let taken = server.add_token_file(&read(file)?);
         taken.map_err(|why| format!("{file}: {why}"))?;

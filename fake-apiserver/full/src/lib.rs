@@ -1,35 +1,40 @@
-//! Admission plugins of kube-apiserver that envtest suites need beyond the core of `fake-apiserver`.
+//! Admission plugins and policies of kube-apiserver that envtest suites need beyond the core of `fake-apiserver`.
 //!
 //! ```
 //! use fake_apiserver::{ApiServer, ServerOptions};
 //!
-//! let server = ApiServer::with_plugins(ServerOptions::default(), None, fake_apiserver_full::plugins());
+//! let server = ApiServer::with_extensions(ServerOptions::default(), None, fake_apiserver_full::extensions());
 //! # drop(server);
 //! ```
 
 mod defaults;
 mod limit_ranger;
 mod pod_security;
+mod policies;
 mod resource_quota;
 mod runtime_class;
 
 use std::sync::Arc;
 
 use fake_apiserver::Status;
-use fake_apiserver::extension::{AdmissionPlugin, Kind, metadata};
+use fake_apiserver::extension::{Extension, Kind, metadata};
 use serde_json::Value;
 
-/// All plugins of this crate, in the order of kube-apiserver.
-pub fn plugins() -> Vec<Arc<dyn AdmissionPlugin>> {
-    vec![
-        Arc::new(limit_ranger::LimitRanger),
-        Arc::new(defaults::AlwaysPullImages),
-        Arc::new(pod_security::PodSecurity),
-        Arc::new(runtime_class::RuntimeClass),
-        Arc::new(defaults::DefaultIngressClass),
-        Arc::new(defaults::DenyServiceExternalIps),
-        Arc::new(resource_quota::ResourceQuota),
-    ]
+/// The extensions of this crate. Plugins are in the order of kube-apiserver.
+pub fn extensions() -> Vec<Extension> {
+    let plugins = Extension {
+        plugins: vec![
+            Arc::new(limit_ranger::LimitRanger),
+            Arc::new(defaults::AlwaysPullImages),
+            Arc::new(pod_security::PodSecurity),
+            Arc::new(runtime_class::RuntimeClass),
+            Arc::new(defaults::DefaultIngressClass),
+            Arc::new(defaults::DenyServiceExternalIps),
+            Arc::new(resource_quota::ResourceQuota),
+        ],
+        ..Extension::default()
+    };
+    vec![plugins, policies::extension()]
 }
 
 /// The rejection of an object, named by its name or `generateName`.

@@ -1,15 +1,17 @@
 //! The `authorizer` variable of CEL expressions.
 
 use super::question::Subject;
-use super::surroundings::Surroundings;
+use super::state_reader::StateReader;
 use crate::access::auth::{User, account_groups, account_user};
 use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::cel::{Authority, Check};
 
 /// Authorizes the user of the request, or the service account in an expression.
-pub(crate) struct Asker<'a> {
-    pub(crate) around: &'a dyn Surroundings,
-    pub(crate) user: &'a User,
+pub struct Asker<'a> {
+    /// The state of the server.
+    pub around: &'a dyn StateReader,
+    /// The user of the request.
+    pub user: &'a User,
 }
 
 impl Authority for Asker<'_> {
@@ -44,7 +46,7 @@ impl Authority for Asker<'_> {
 
 impl Subject {
     /// The check of `authorizer.requestResource`.
-    pub(crate) fn check(&self) -> Check {
+    pub fn check(&self) -> Check {
         Check {
             group: Some(self.kind.group.to_owned()),
             resource: self.kind.plural.to_owned(),

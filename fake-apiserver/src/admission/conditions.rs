@@ -7,14 +7,15 @@ use serde_json::Value;
 
 /// Conditions that must all be true.
 #[derive(Debug)]
-pub(crate) struct Conditions {
+pub struct Conditions {
     all: Vec<Result<Expression, String>>,
     /// `failurePolicy: Ignore`: an evaluation error counts as false. Otherwise it rejects the request.
     lenient: bool,
 }
 
 impl Conditions {
-    pub(super) fn read(all: &Value, lenient: bool) -> Self {
+    /// Parses `matchConditions`. `lenient`: `failurePolicy: Ignore`.
+    pub fn read(all: &Value, lenient: bool) -> Self {
         let all = list(all).iter();
         Self {
             all: all
@@ -24,12 +25,13 @@ impl Conditions {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Whether all conditions are true. Returns evaluation errors.
-    pub(crate) fn hold(&self, inputs: &Inputs<'_>) -> Result<bool, String> {
+    pub fn hold(&self, inputs: &Inputs<'_>) -> Result<bool, String> {
         if self.is_empty() {
             return Ok(true);
         }

@@ -8,18 +8,24 @@ const SPENT: &str =
 
 /// The values of the variables.
 #[derive(Clone, Copy)]
-pub(crate) struct Inputs<'a> {
-    pub(crate) object: &'a Value,
-    pub(crate) old_object: &'a Value,
-    pub(crate) request: &'a Value,
+pub struct Inputs<'a> {
+    /// The new object.
+    pub object: &'a Value,
+    /// The current object.
+    pub old_object: &'a Value,
+    /// The admission request without its objects.
+    pub request: &'a Value,
     /// None if the policy has no `paramKind`.
-    pub(crate) params: Option<&'a Value>,
-    pub(crate) namespace: &'a Value,
-    pub(crate) authority: (&'a dyn Authority, &'a Check),
+    pub params: Option<&'a Value>,
+    /// The namespace of the object.
+    pub namespace: &'a Value,
+    /// Authorizes checks, and the check of `authorizer.requestResource`.
+    pub authority: (&'a dyn Authority, &'a Check),
 }
 
 impl<'a> Inputs<'a> {
-    pub(crate) fn scope(&self, budget: &Budget) -> Scope<'a> {
+    /// The variables, with a cost budget.
+    pub fn scope(&self, budget: &Budget) -> Scope<'a> {
         let mut scope = Scope::new(budget);
         scope.bind("object", from_json(self.object));
         scope.bind("oldObject", from_json(self.old_object));
@@ -35,7 +41,7 @@ impl<'a> Inputs<'a> {
 }
 
 /// Evaluates an expression on a request, or returns the error message.
-pub(super) fn evaluate(expression: &Expression, scope: &Scope<'_>) -> Result<Value, String> {
+pub fn evaluate(expression: &Expression, scope: &Scope<'_>) -> Result<Value, String> {
     let why = match expression.evaluate(scope) {
         Ok(value) => return Ok(value),
         Err(Failure::Spent) => return Err(SPENT.to_owned()),

@@ -1,7 +1,7 @@
 //! Matching of requests by webhooks and policies: operations, resources, and labels of objects and namespaces.
 
 use super::question::{Operation, Question, Subject};
-use super::surroundings::Surroundings;
+use super::state_reader::StateReader;
 use crate::kinds::{Kind, NAMESPACE, Part};
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::selector::LabelSelector;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The match rules and selectors of a webhook, policy or binding.
 #[derive(Debug)]
-pub(crate) struct Selection {
+pub struct Selection {
     rules: Vec<Rule>,
     excluded: Vec<Rule>,
     namespaces: LabelSelector,
@@ -39,12 +39,12 @@ enum Scope {
 
 impl Selection {
     /// Parses the rules and selectors of a webhook.
-    pub(crate) fn of_webhook(hook: &Value) -> Self {
+    pub fn of_webhook(hook: &Value) -> Self {
         Self::read(hook, &hook["rules"])
     }
 
     /// Parses `matchConstraints` of a policy, or `matchResources` of a binding.
-    pub(crate) fn of_policy(constraints: &Value) -> Self {
+    pub fn of_policy(constraints: &Value) -> Self {
         Self::read(constraints, &constraints["resourceRules"])
     }
 
@@ -61,28 +61,28 @@ impl Selection {
     }
 
     /// Whether it has no resource rules.
-    pub(crate) fn has_no_rules(&self) -> bool {
+    pub fn has_no_rules(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Whether a request may match, regardless of labels. Fast: evaluated for every request.
-    pub(crate) fn may_concern(&self, operation: Operation, subject: &Subject) -> bool {
+    pub fn may_concern(&self, operation: Operation, subject: &Subject) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.fits(operation, subject))
     }
 
     /// Whether any request for this resource and subresource may match.
-    pub(crate) fn may_name(&self, kind: &Kind, part: Part) -> bool {
+    pub fn may_name(&self, kind: &Kind, part: Part) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.is_for(kind, part))
     }
 
     /// The resource and version in which the request matches. None if it does not match.
-    pub(crate) fn find(
+    pub fn find(
         &self,
         question: &Question,
         object: Option<&Value>,
-        around: &dyn Surroundings,
+        around: &dyn StateReader,
     ) -> Result<Option<Kind>, Status> {
         let (operation, subject) = (question.operation, &question.subject);
         if !self.may_concern(operation, subject) {
@@ -101,11 +101,11 @@ impl Selection {
     }
 
     /// Whether only the label selectors match, for a binding without resource rules.
-    pub(crate) fn fits_labels(
+    pub fn fits_labels(
         &self,
         question: &Question,
         object: Option<&Value>,
-        around: &dyn Surroundings,
+        around: &dyn StateReader,
     ) -> Result<bool, Status> {
         Ok(self.namespaces(question, object, around)? && self.labels(question, object))
     }
@@ -116,7 +116,7 @@ impl Selection {
         rules: &[Rule],
         operation: Operation,
         subject: &Subject,
-        around: &dyn Surroundings,
+        around: &dyn StateReader,
     ) -> Option<Kind> {
         let mut near = rules
             .iter()
@@ -130,16 +130,10 @@ impl Selection {
         if !self.equivalent {
             return None;
         }
-        let (api, table_index) = (around.served(), subject.kind.table_index());
-        let others: Vec<&Kind> = api
-            .served()
-            .filter(|other| other.plural == subject.kind.plural && other.table_index() == table_index)
-            .collect();
+        let others = around.served_versions(&subject.kind);
         near.iter().find_map(|rule| {
             let mut others = others.iter();
-            others
-                .find(|other| rule.names(other))
-                .map(|other| Kind::clone(other))
+            others.find(|other| rule.names(other)).cloned()
         })
     }
 
@@ -154,7 +148,7 @@ impl Selection {
         &self,
         question: &Question,
         object: Option<&Value>,
-        around: &dyn Surroundings,
+        around: &dyn StateReader,
     ) -> Result<bool, Status> {
         let subject = &question.subject;
         if self.namespaces.is_empty() || (subject.namespace.is_empty() && subject.kind != NAMESPACE) {

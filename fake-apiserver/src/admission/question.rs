@@ -10,27 +10,31 @@ use std::sync::Arc;
 
 /// The operation of a request, as in rules and AdmissionReviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub enum Operation {
+    /// `CREATE`.
     Create,
+    /// `UPDATE`.
     Update,
+    /// `DELETE`.
     Delete,
 }
 
 /// The object or subresource of a request.
 #[derive(Clone)]
-pub(crate) struct Subject {
+pub struct Subject {
     /// The resource, in the version of the request.
-    pub(crate) kind: Kind,
-    pub(crate) part: Part,
+    pub kind: Kind,
+    /// The object itself or a subresource.
+    pub part: Part,
     /// Empty for cluster-scoped objects. For a Namespace, its own name.
-    pub(crate) namespace: String,
+    pub namespace: String,
     /// Empty if it is not generated yet.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// The phase of admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub enum Stage {
     /// Mutating webhooks.
     Mutate,
     /// Reinvocation of mutating webhooks, by index, after the object has changed.
@@ -43,41 +47,45 @@ pub(crate) enum Stage {
 
 /// An admission request, for which webhooks are called.
 #[derive(Clone)]
-pub(crate) struct Question {
-    pub(crate) stage: Stage,
-    pub(crate) operation: Operation,
-    pub(crate) subject: Subject,
+pub struct Question {
+    /// The phase of admission.
+    pub stage: Stage,
+    /// The operation.
+    pub operation: Operation,
+    /// The object of the operation.
+    pub subject: Subject,
     /// Nothing will be stored.
-    pub(crate) dry_run: bool,
+    pub dry_run: bool,
     /// The new object, in the version in which writes are validated.
-    pub(crate) object: Option<Value>,
+    pub object: Option<Value>,
     /// The current object, in the same version.
-    pub(crate) old: Option<Arc<Object>>,
+    pub old: Option<Arc<Object>>,
 }
 
 /// Result of the webhooks: the mutated object or the denial.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    pub(crate) outcome: Result<Option<Value>, Status>,
-    pub(crate) warnings: Vec<String>,
+    pub outcome: Result<Option<Value>, Status>,
+    pub warnings: Vec<String>,
     /// Whether a webhook changed the object.
-    pub(crate) changed: bool,
+    pub changed: bool,
     /// Webhooks to reinvoke because a later webhook changed the object.
-    pub(crate) again: BTreeSet<usize>,
+    pub again: BTreeSet<usize>,
     /// Webhooks to reinvoke if the server or a policy changes the object.
-    pub(crate) watching: BTreeSet<usize>,
+    pub watching: BTreeSet<usize>,
 }
 
 /// User and options of a request.
-pub(crate) struct Requester {
-    pub(crate) user: Arc<User>,
+pub struct Requester {
+    /// The user of the request.
+    pub user: Arc<User>,
     /// The options of the request without their kind.
-    pub(crate) options: Value,
+    pub options: Value,
 }
 
 impl Operation {
     /// The name in rules and AdmissionReviews.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
@@ -86,7 +94,7 @@ impl Operation {
     }
 
     /// The kind of the request options.
-    pub(crate) fn options(self) -> &'static str {
+    pub fn options(self) -> &'static str {
         match self {
             Self::Create => "CreateOptions",
             Self::Update => "UpdateOptions",
@@ -97,7 +105,7 @@ impl Operation {
 
 impl Subject {
     /// Group, version and kind of the object in a request: those of the resource, or of the subresource's body.
-    pub(crate) fn body_of(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
+    pub fn body_of(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
         let of = |kind: &Kind| (kind.group, kind.version, kind.kind);
         let own = of(kind);
         match self.part {
@@ -107,7 +115,7 @@ impl Subject {
     }
 
     /// Whether the object of the request has the kind of the resource itself.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         match self.part {
             Part::Main | Part::Status => true,
             Part::Sub(sub) => sent_to(sub).is_none(),

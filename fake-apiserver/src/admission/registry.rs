@@ -3,13 +3,10 @@
 //! Owns the registry built from objects of admissionregistration.k8s.io, and its invalidation. Does not read the store:
 //! the caller passes the objects.
 
-use super::policy::{Policy, policies};
+use super::policies::Policies;
 use super::question::{Operation, Subject};
 use super::webhook::Webhook;
-use crate::kinds::{
-    Kind, MUTATING_ADMISSION_POLICY, MUTATING_ADMISSION_POLICY_BINDING, MUTATING_WEBHOOK_CONFIGURATION, Part,
-    VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, VALIDATING_WEBHOOK_CONFIGURATION,
-};
+use crate::kinds::{Kind, Part};
 use crate::machinery::json::list;
 use crate::object::Objects;
 use parking_lot::RwLock;
@@ -23,18 +20,8 @@ pub(crate) struct Registry {
     pub(crate) mutating: Vec<Webhook>,
     /// Validating webhooks, in the same order.
     pub(crate) validating: Vec<Webhook>,
-    /// Mutating policies with bindings, by name.
-    pub(crate) mutating_policies: Vec<Policy>,
-    /// Validating policies with bindings, by name.
-    pub(crate) validating_policies: Vec<Policy>,
-}
-
-/// The objects from which a registry is built.
-pub(crate) struct Sources {
-    mutating_webhooks: Objects,
-    validating_webhooks: Objects,
-    mutating_policies: [Objects; 2],
-    validating_policies: [Objects; 2],
+    /// The policies with bindings. None if there are none.
+    pub(crate) policies: Option<Arc<dyn Policies>>,
 }
 
 /// The cached registry of a server.
@@ -46,40 +33,24 @@ pub(crate) struct Registrar {
     known: RwLock<(u64, Arc<Registry>)>,
 }
 
-impl Sources {
-    /// Collects the objects; `read` lists one resource.
-    pub(crate) fn read(read: impl Fn(&Kind) -> Objects) -> Self {
-        Self {
-            mutating_webhooks: read(&MUTATING_WEBHOOK_CONFIGURATION),
-            validating_webhooks: read(&VALIDATING_WEBHOOK_CONFIGURATION),
-            mutating_policies: [&MUTATING_ADMISSION_POLICY, &MUTATING_ADMISSION_POLICY_BINDING].map(&read),
-            validating_policies: [&VALIDATING_ADMISSION_POLICY, &VALIDATING_ADMISSION_POLICY_BINDING]
-                .map(&read),
-        }
-    }
-}
-
 impl Registry {
-    fn new(sources: &Sources) -> Self {
+    /// The registry of the webhooks in mutating and validating configurations, and of policies.
+    pub(crate) fn new([mutating, validating]: [Objects; 2], policies: Option<Arc<dyn Policies>>) -> Self {
         Self {
-            mutating: webhooks(&sources.mutating_webhooks),
-            validating: webhooks(&sources.validating_webhooks),
-            mutating_policies: policies(&sources.mutating_policies),
-            validating_policies: policies(&sources.validating_policies),
+            mutating: webhooks(&mutating),
+            validating: webhooks(&validating),
+            policies: policies.filter(|policies| !policies.is_empty()),
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.mutating.is_empty()
-            && self.validating.is_empty()
-            && self.mutating_policies.is_empty()
-            && self.validating_policies.is_empty()
+        self.mutating.is_empty() && self.validating.is_empty() && self.policies.is_none()
     }
 
     /// Whether any webhook or policy may match requests for this resource and subresource.
     pub(crate) fn may_name(&self, kind: &Kind, part: Part) -> bool {
-        let mut policies = self.mutating_policies.iter().chain(&self.validating_policies);
-        self.may_ask(kind, part) || policies.any(|policy| policy.selection.may_name(kind, part))
+        let policies = self.policies.as_ref();
+        self.may_ask(kind, part) || policies.is_some_and(|policies| policies.may_name(kind, part))
     }
 
     /// The same for webhooks only.
@@ -110,8 +81,8 @@ impl Registrar {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The registry. None if it is empty. Calls `sources` only if the cached registry is outdated.
-    pub(crate) fn current(&self, sources: impl FnOnce() -> Sources) -> Option<Arc<Registry>> {
+    /// The registry. None if it is empty. Calls `read` only if the cached registry is outdated.
+    pub(crate) fn current(&self, read: impl FnOnce() -> Registry) -> Option<Arc<Registry>> {
         // The count is read before the objects: after a concurrent change, the registry counts as outdated.
         let changes = self.changes.load(Ordering::Acquire);
         if changes == 0 {
@@ -122,7 +93,7 @@ impl Registrar {
             (known.0 == changes).then(|| known.1.clone())
         };
         let registry = known.unwrap_or_else(|| {
-            let registry = Arc::new(Registry::new(&sources()));
+            let registry = Arc::new(read());
             let mut known = self.known.write();
             if known.0 < changes {
                 *known = (changes, registry.clone());

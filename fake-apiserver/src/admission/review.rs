@@ -19,7 +19,7 @@ pub(crate) struct Reply {
 
 /// The `request` of an AdmissionReview without its objects; also the variable `request` of expressions. `form` is the
 /// matched resource and version.
-pub(crate) fn request(question: &Question, requester: &Requester, form: &Kind) -> Value {
+pub fn request(question: &Question, requester: &Requester, form: &Kind) -> Value {
     let subject = &question.subject;
     let names = |kind: &Kind| {
         let (group, version, body) = subject.body_of(kind);

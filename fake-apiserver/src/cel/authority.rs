@@ -8,23 +8,30 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 
 /// Authorizes the checks of an expression.
-pub(crate) trait Authority {
+pub trait Authority {
     /// Decides a check: whether it is allowed, and why.
     fn decide(&self, check: &Check) -> (bool, String);
 }
 
 /// The request attributes collected by calls on `authorizer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Check {
+pub struct Check {
     /// Namespace and name of the service account to check instead of the request's user.
-    pub(crate) account: Option<(String, String)>,
-    pub(crate) path: Option<String>,
-    pub(crate) group: Option<String>,
-    pub(crate) resource: String,
-    pub(crate) subresource: String,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) verb: String,
+    pub account: Option<(String, String)>,
+    /// The path of `authorizer.path`.
+    pub path: Option<String>,
+    /// The API group of `authorizer.group`.
+    pub group: Option<String>,
+    /// The plural name.
+    pub resource: String,
+    /// Empty for the resource itself.
+    pub subresource: String,
+    /// Empty for all namespaces.
+    pub namespace: String,
+    /// Empty for all names.
+    pub name: String,
+    /// The verb of `check`.
+    pub verb: String,
 }
 
 /// The checks of an evaluation; `None` until decided.

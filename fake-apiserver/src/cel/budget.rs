@@ -20,7 +20,7 @@ const TIME: Duration = Duration::from_secs(3);
 
 /// The budget shared by expressions that are evaluated together.
 #[derive(Clone, Debug)]
-pub(crate) struct Budget(pub(super) Arc<State>);
+pub struct Budget(pub(super) Arc<State>);
 
 /// The value of the variable [`State::VARIABLE`], which functions read.
 #[derive(Debug)]
@@ -35,12 +35,12 @@ pub(crate) struct State {
 
 impl Budget {
     /// For all rules of a custom resource or all expressions of a policy (upstream: `RuntimeCELCostBudget`).
-    pub(crate) fn validation() -> Self {
+    pub fn validation() -> Self {
         Self::of(10_000_000)
     }
 
     /// For match conditions (upstream: `RuntimeCELCostBudgetMatchConditions`).
-    pub(crate) fn conditions() -> Self {
+    pub fn conditions() -> Self {
         Self::of(2_500_000)
     }
 
@@ -53,7 +53,8 @@ impl Budget {
         }))
     }
 
-    pub(crate) fn is_spent(&self) -> bool {
+    /// Whether it is exhausted.
+    pub fn is_spent(&self) -> bool {
         self.0.left.load(Ordering::Relaxed) < 0
     }
 

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A parsed expression.
 #[derive(Debug)]
-pub(crate) struct Expression {
+pub struct Expression {
     tree: IdedExpr,
     depth: usize,
     text: String,
@@ -25,7 +25,7 @@ pub(crate) struct Expression {
 
 impl Expression {
     /// Parses an expression. Returns the compiler's error message on failure.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let depth = depth::of(text)?;
         let parsed = with_stack(depth.max(SHALLOW + 1), || {
             catch_unwind(AssertUnwindSafe(|| Self::parse(text, depth)))
@@ -61,34 +61,35 @@ impl Expression {
     }
 
     /// Whether the expression uses this variable.
-    pub(crate) fn uses(&self, variable: &str) -> bool {
+    pub fn uses(&self, variable: &str) -> bool {
         self.variables.contains(variable)
     }
 
     /// Checks that all variables are known. Returns the compiler's error message otherwise.
-    pub(crate) fn check(&self, known: &[impl AsRef<str>]) -> Result<(), String> {
+    pub fn check(&self, known: &[impl AsRef<str>]) -> Result<(), String> {
         let mut used = self.variables.iter();
         let other = used.find(|name| !known.iter().any(|known| known.as_ref() == *name));
         other.map_or(Ok(()), |name| Err(failed(&undeclared(name))))
     }
 
     /// Checks that the static type, if known, is in `types`; an empty list allows any. Returns the static type otherwise.
-    pub(crate) fn check_type(&self, types: &[&str]) -> Result<(), &'static str> {
+    pub fn check_type(&self, types: &[&str]) -> Result<(), &'static str> {
         let wrong = self.of.filter(|of| !types.is_empty() && !types.contains(of));
         wrong.map_or(Ok(()), Err)
     }
 
     /// The member paths that the expression selects, each starting with the variable.
-    pub(crate) fn members(&self) -> impl Iterator<Item = &[String]> {
+    pub fn members(&self) -> impl Iterator<Item = &[String]> {
         self.members.iter().map(Vec::as_slice)
     }
 
-    pub(crate) fn text(&self) -> &str {
+    /// The source.
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Evaluates to JSON.
-    pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Json, Failure> {
+    pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Json, Failure> {
         self.work(scope, |value| value::to_json(&value))
     }
 
@@ -124,7 +125,7 @@ fn failed(why: &str) -> String {
 
 impl Scope<'_> {
     /// Binds `variables.NAME` to the value of an expression. An error is reported by the expressions that use it.
-    pub(crate) fn compute(&mut self, name: &str, expression: &Result<Expression, String>) {
+    pub fn compute(&mut self, name: &str, expression: &Result<Expression, String>) {
         let value = match expression {
             Ok(expression) => expression.value(self),
             Err(why) => Err(Failure::Error(why.clone())),

@@ -15,11 +15,11 @@ mod scope;
 mod urls;
 mod value;
 
-pub(crate) use authority::{Authority, Check};
-pub(crate) use budget::Budget;
-pub(crate) use expression::Expression;
+pub use authority::{Authority, Check};
+pub use budget::Budget;
+pub use expression::Expression;
 pub(crate) use functions::convert;
-pub(crate) use kube_cel::cel::Value;
-pub(crate) use rewrite::RESERVED;
-pub(crate) use scope::{Failure, Scope};
+pub use kube_cel::cel::Value;
+pub use rewrite::RESERVED;
+pub use scope::{Failure, Scope};
 pub(crate) use value::{from_json, optional};

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::mem::take;
 
 /// Reserved words of CEL; expressions escape field names equal to them as `__word__`.
-pub(crate) const RESERVED: [&str; 20] = [
+pub const RESERVED: [&str; 20] = [
     "true",
     "false",
     "null",

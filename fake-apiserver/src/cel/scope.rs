@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
+    /// The evaluation failed with this message.
     Error(String),
     /// The evaluation exceeded its own cost limit.
     TooExpensive,
@@ -20,7 +21,7 @@ pub(crate) enum Failure {
 const ERROR: usize = 512;
 
 /// Variables and budget of expressions.
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     pub(super) context: Context<'static>,
     pub(super) budget: Budget,
     authority: Option<&'a dyn Authority>,
@@ -29,7 +30,8 @@ pub(crate) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn new(budget: &Budget) -> Self {
+    /// A scope without variables.
+    pub fn new(budget: &Budget) -> Self {
         let mut context = FUNCTIONS.new_inner_scope();
         context.add_variable_from_value(State::VARIABLE, Value::Opaque(budget.0.clone()));
         Self {
@@ -40,12 +42,13 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(crate) fn bind(&mut self, name: &str, value: Value) {
+    /// Sets a variable.
+    pub fn bind(&mut self, name: &str, value: Value) {
         self.context.add_variable_from_value(name, value);
     }
 
     /// Binds `authorizer`, and `authorizer.requestResource` to the attributes of the request.
-    pub(crate) fn authorize(&mut self, authority: &'a dyn Authority, request: Check) {
+    pub fn authorize(&mut self, authority: &'a dyn Authority, request: Check) {
         self.authority = Some(authority);
         self.bind("authorizer", Value::Opaque(Arc::new(Check::default())));
         self.bind("authorizer.requestResource", Value::Opaque(Arc::new(request)));

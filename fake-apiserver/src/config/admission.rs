@@ -127,7 +127,7 @@ const PLUGINS: &[PluginEntry] = &[
 ];
 
 /// The enabled admission plugins, by their names on the command line of kube-apiserver. Plugins of other crates run only in a
-/// server that was created with them ([`crate::ApiServer::with_plugins`]).
+/// server that was created with them ([`crate::ApiServer::with_extensions`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     enabled: BTreeSet<Plugin>,

@@ -87,7 +87,7 @@ impl From<Release> for String {
 
 /// A feature gate of kube-apiserver that has an effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gate {
+pub enum Gate {
     /// `CSIStorageCapacity` (KEP-1472).
     CsiStorageCapacity,
 }
@@ -113,8 +113,9 @@ const GATES: [Stages; 1] = [Stages {
 
 /// A release with the effective values of its feature gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Profile {
-    pub(crate) release: Release,
+pub struct Profile {
+    /// The release.
+    pub release: Release,
     on: [bool; GATES.len()],
     /// Versions of earlier releases are served, too.
     removed: bool,
@@ -152,23 +153,25 @@ impl Profile {
 
 /// The releases that serve a resource version, and the gate that it requires.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Life {
+pub struct Life {
     first: u8,
     last: u8,
     gate: Option<Gate>,
 }
 
 impl Life {
-    pub(crate) const ALWAYS: Self = Self::since(0);
-    pub(crate) const NEVER: Self = Self::since(u8::MAX);
+    /// Served by all releases.
+    pub const ALWAYS: Self = Self::since(0);
+    /// Served by no release.
+    pub const NEVER: Self = Self::since(u8::MAX);
 
     /// From a minor release on.
-    pub(crate) const fn since(first: u8) -> Self {
+    pub const fn since(first: u8) -> Self {
         Self::during(first, u8::MAX)
     }
 
     /// From one minor release to another, both inclusive.
-    pub(crate) const fn during(first: u8, last: u8) -> Self {
+    pub const fn during(first: u8, last: u8) -> Self {
         Self {
             first,
             last,
@@ -177,7 +180,7 @@ impl Life {
     }
 
     /// Only while a feature gate is on.
-    pub(crate) const fn behind(self, gate: Gate) -> Self {
+    pub const fn behind(self, gate: Gate) -> Self {
         Self {
             gate: Some(gate),
             ..self

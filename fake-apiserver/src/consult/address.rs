@@ -1,6 +1,6 @@
 //! Address of a webhook: from its URL, or from its service by the server options or the service's endpoints.
 
-use crate::admission::{Client, Place, Surroundings};
+use crate::admission::{Client, Place, StateReader};
 use crate::kinds::{ENDPOINT_SLICE, ENDPOINTS, SERVICE, first_ready, port_named};
 use crate::machinery::json::{list, string};
 use crate::machinery::{ip, metadata};

@@ -2,7 +2,7 @@
 
 use super::{address, convert};
 use crate::admission::{
-    Asker, Inputs, Question, Registry, Reply, Requester, Surroundings, Webhook, read_review, review_request,
+    Asker, Inputs, Question, Registry, Reply, Requester, StateReader, Webhook, read_review, review_request,
 };
 use crate::kinds::{Kind, NAMESPACE};
 use crate::machinery::status::Status;

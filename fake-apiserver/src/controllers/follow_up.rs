@@ -1,6 +1,6 @@
 //! Controller work that results from the changes of a transaction.
 
-use super::{definitions, namespaces, policies, services};
+use super::{definitions, namespaces, services};
 use crate::store::{FollowUp, Txn};
 
 /// Runs the controllers for the changes of a transaction, under the same lock.
@@ -15,7 +15,6 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
                 services::settle(txn, old, new);
             }
             FollowUp::Definition(name) => definitions::settle(txn, &name),
-            FollowUp::Policy(name) => policies::settle(txn, &name),
             FollowUp::InstanceGone { group, plural } => {
                 definitions::settle(txn, &format!("{plural}.{group}"));
             }

@@ -11,7 +11,6 @@ mod follow_up;
 mod garbage;
 mod kubernetes_service;
 mod namespaces;
-mod policies;
 mod roles;
 mod services;
 

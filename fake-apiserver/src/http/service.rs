@@ -7,8 +7,7 @@ use crate::access::usage::UsageLog;
 use crate::config::options::ServerOptions;
 use crate::http::metrics::Metrics;
 use crate::observe::Observer;
-use crate::plugin::AdmissionPlugin;
-use crate::store::Store;
+use crate::store::{Extension, Store};
 use std::sync::Arc;
 
 /// The shared state of a server.
@@ -25,12 +24,12 @@ impl Service {
     pub(crate) fn new(
         options: ServerOptions,
         observer: Option<Arc<dyn Observer>>,
-        plugins: Vec<Arc<dyn AdmissionPlugin>>,
+        extensions: Vec<Extension>,
     ) -> Self {
         Self {
             in_flight: InFlight::new(options.limits),
             metrics: Metrics::new((options.clock)()),
-            store: Arc::new(Store::new(options, observer, plugins)),
+            store: Arc::new(Store::new(options, observer, extensions)),
             usage: UsageLog::default(),
         }
     }

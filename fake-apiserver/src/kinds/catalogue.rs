@@ -1,19 +1,49 @@
 //! All API resources, and lookup of them.
 //!
-//! Owns the order of discovery: built-in resources first, then the groups of CRDs by name. Lookup takes as long with
-//! many CRDs as with few.
+//! Owns the order of discovery: built-in resources first, with those of other crates among them, then the groups of CRDs
+//! by name. Lookup takes as long with many CRDs as with few.
 
 use super::KINDS;
 use super::kind::Kind;
+use super::row::Row;
 use crate::config::release::Profile;
 use imbl::{HashMap, OrdMap};
 use std::sync::{Arc, LazyLock};
 
-static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(Arc::default);
+static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| Arc::new(Catalogue::with_extensions(&[])));
+
+/// The API groups of built-in resources, in kube-apiserver's order of discovery.
+const GROUPS: [&str; 21] = [
+    "",
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+];
 
 /// All API resources. Clones share unchanged parts.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Catalogue {
+    /// The built-in resources in the order of discovery.
+    built_in: Arc<[Kind]>,
+    /// Those of other crates, by the numbers of their tables in the store, which follow those of `KINDS`.
+    extensions: Arc<[Kind]>,
     /// Custom resources by group and plural name; of each, the preferred version is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
     /// The same by the number of the resource's table in the store.
@@ -28,19 +58,24 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// The API of a release without any CRD.
-    pub(crate) fn built_in(profile: Profile) -> Self {
-        Self {
-            catalogue: Catalogue::built_in().clone(),
-            profile,
-        }
-    }
-
     /// The resources that are served, in the order of discovery.
     pub(crate) fn served(&self) -> impl Iterator<Item = &Kind> {
         self.catalogue
             .kinds()
             .filter(|kind| kind.life.contains(self.profile))
+    }
+
+    /// The served resource with that apiVersion and kind of its objects.
+    pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
+        let found = self.catalogue.find_kind(api_version, kind)?;
+        self.present(found).is_some().then_some(found)
+    }
+
+    /// The served versions of a resource.
+    pub(crate) fn served_versions(&self, kind: &Kind) -> Vec<Kind> {
+        let table_index = kind.table_index();
+        let is_same = |other: &&Kind| other.plural == kind.plural && other.table_index() == table_index;
+        self.served().filter(is_same).cloned().collect()
     }
 
     /// The current definition of a resource, whose CRD may have changed; None if it is no longer served.
@@ -54,14 +89,34 @@ impl Api {
 }
 
 impl Catalogue {
-    /// The catalogue without custom resources.
+    /// The catalogue without resources of other crates and without custom resources.
     pub(crate) fn built_in() -> &'static Arc<Self> {
         &BUILT_IN
     }
 
+    /// The catalogue with the resources of other crates, and without custom resources.
+    pub(crate) fn with_extensions(rows: &[&'static Row]) -> Self {
+        let numbered = rows.iter().zip(KINDS.len()..);
+        let extensions: Arc<[Kind]> = numbered
+            .map(|(row, table_index)| Kind::extension(row, table_index))
+            .collect();
+        let mut built_in = KINDS.to_vec();
+        for kind in extensions.iter() {
+            let order = place_in_discovery(kind);
+            let at = built_in.partition_point(|other| place_in_discovery(other) <= order);
+            built_in.insert(at, kind.clone());
+        }
+        Self {
+            built_in: built_in.into(),
+            extensions,
+            groups: OrdMap::new(),
+            by_table: HashMap::new(),
+        }
+    }
+
     /// The number of built-in resources.
-    pub(crate) fn built_in_count() -> usize {
-        KINDS.len()
+    pub(crate) fn built_in_count(&self) -> usize {
+        self.built_in.len()
     }
 
     /// The catalogue with all versions of a custom resource added; they replace its previous versions.
@@ -100,12 +155,12 @@ impl Catalogue {
     /// All resources, served or not.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Kind> {
         let defined = self.groups.values().flat_map(OrdMap::values);
-        KINDS.iter().chain(defined.flat_map(|kinds| kinds.iter()))
+        self.built_in.iter().chain(defined.flat_map(|kinds| kinds.iter()))
     }
 
     /// The resources of an API group, served or not.
     pub(crate) fn of_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Kind> {
-        let built_in = KINDS.iter().filter(move |kind| kind.group == group);
+        let built_in = self.built_in.iter().filter(move |kind| kind.group == group);
         let defined = self.groups.get(group).into_iter().flat_map(OrdMap::values);
         built_in.chain(defined.flat_map(|kinds| kinds.iter()))
     }
@@ -135,7 +190,7 @@ impl Catalogue {
         let is_it = |found: &&Kind| found.kind == kind && found.has_version(api_version);
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let defined = self.groups.get(group).into_iter().flat_map(OrdMap::values);
-        let mut all = KINDS.iter().chain(defined.flat_map(|kinds| kinds.iter()));
+        let mut all = self.built_in.iter().chain(defined.flat_map(|kinds| kinds.iter()));
         all.find(is_it)
     }
 
@@ -161,24 +216,30 @@ impl Catalogue {
             .get(&table_index)
             .into_iter()
             .flat_map(|kinds| kinds.iter());
-        KINDS
-            .get(table_index)
-            .or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
+        let extension = || self.extensions.get(table_index.checked_sub(KINDS.len())?);
+        let built_in = KINDS.get(table_index).or_else(extension);
+        built_in.or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
     }
 
     /// The first resource with that group and plural name that satisfies a condition.
     fn first(&self, group: &str, plural: &str, holds: impl Fn(&Kind) -> bool) -> Option<&Kind> {
-        let mut built_in = KINDS.iter();
+        let mut built_in = self.built_in.iter();
         let found = built_in.find(|kind| kind.group == group && kind.plural == plural && holds(kind));
         found.or_else(|| self.all_of(group, plural).iter().find(|kind| holds(kind)))
     }
 }
 
+/// The order of discovery: by group, then by name.
+fn place_in_discovery(kind: &Kind) -> (usize, &'static str) {
+    let group = GROUPS.iter().position(|group| *group == kind.group);
+    (group.unwrap_or(GROUPS.len()), kind.plural)
+}
+
 impl Kind {
     /// The number of the table in the store that contains the objects of the resource.
     pub(crate) fn table_index(&self) -> usize {
-        if let Some(defined) = self.defined() {
-            return defined.table_index;
+        if let Some(table_index) = self.own_table_index() {
+            return table_index;
         }
         let stored = self.stored();
         KINDS

@@ -19,18 +19,21 @@ pub(crate) enum Columns<'a> {
 }
 
 /// One column.
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
+pub struct Column {
+    /// The title.
+    pub name: &'static str,
     /// The JSON type of its cells.
-    pub(crate) of: &'static str,
-    pub(crate) format: &'static str,
+    pub of: &'static str,
+    /// The OpenAPI format of its cells; `name` for the name of the object.
+    pub format: &'static str,
     /// 1 if it is shown with `-o wide` only.
-    pub(crate) priority: u8,
-    pub(super) cell: Cell,
+    pub priority: u8,
+    /// The content of its cells.
+    pub cell: Cell,
 }
 
 /// The content of a cell. If the field is unset, a string is empty and a number is 0, unless a default is given.
-pub(crate) enum Cell {
+pub enum Cell {
     /// The string at a JSON pointer.
     Text(&'static str),
     /// The string at a JSON pointer, and the default if it is empty.
@@ -56,10 +59,13 @@ pub(crate) enum Cell {
 }
 use Cell::{At, Digits, Flag, Join, Labels, Number, Of, Plain, Text, TextOr};
 
-pub(super) const NAME: Column = name("Name", Text("/metadata/name"));
-pub(super) const AGE: Column = text("Age", At(age));
+/// The name of the object.
+pub const NAME: Column = name("Name", Text("/metadata/name"));
+/// The age of the object.
+pub const AGE: Column = text("Age", At(age));
 
-pub(crate) static NAME_AND_AGE: &[Column] = &[NAME, AGE];
+/// The columns of most kinds.
+pub static NAME_AND_AGE: &[Column] = &[NAME, AGE];
 
 /// The columns of kinds without a printer in kube-apiserver.
 pub(crate) static NAME_AND_CREATION: &[Column] = &[
@@ -78,7 +84,8 @@ pub(crate) static SCALE: &[Column] = &[
     AGE,
 ];
 
-pub(super) const fn text(name: &'static str, cell: Cell) -> Column {
+/// A string column.
+pub const fn text(name: &'static str, cell: Cell) -> Column {
     Column {
         name,
         of: "string",
@@ -104,7 +111,8 @@ pub(super) const fn wide(name: &'static str, cell: Cell) -> Column {
     }
 }
 
-pub(super) const fn integer(name: &'static str, cell: Cell) -> Column {
+/// An integer column.
+pub const fn integer(name: &'static str, cell: Cell) -> Column {
     Column {
         of: "integer",
         ..text(name, cell)

@@ -12,7 +12,7 @@ const REASON_BYTES_MAX: usize = 1024;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024;
 
 /// Validates a list of conditions at the field path `at`.
-pub(super) fn validate(conditions: &Value, at: &str, faults: &mut ErrorList) {
+pub fn validate(conditions: &Value, at: &str, faults: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, condition) in list(conditions).iter().enumerate() {
         let (at, kind) = (format!("{at}[{i}]"), string(condition, "type"));

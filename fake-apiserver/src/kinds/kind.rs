@@ -20,6 +20,8 @@ pub struct Kind(Source);
 #[derive(Clone)]
 enum Source {
     Table(&'static Row),
+    /// A built-in resource that another crate adds, and the number of its table in the store.
+    Extension(&'static Row, usize),
     /// One version of a CRD, and the storage version if that is a different one.
     Defined(Arc<Defined>, Option<Arc<Defined>>),
 }
@@ -39,6 +41,21 @@ impl Kind {
         Self(Source::Table(row))
     }
 
+    /// A built-in resource of another crate. `table_index` is the number of its table in the store.
+    pub(super) fn extension(row: &'static Row, table_index: usize) -> Self {
+        debug_assert!(row.view.is_none(), "resources of other crates have one version");
+        Self(Source::Extension(row, table_index))
+    }
+
+    /// The number of the table in the store, if the resource does not come from the table of this crate.
+    pub(super) fn own_table_index(&self) -> Option<usize> {
+        match &self.0 {
+            Source::Table(_) => None,
+            Source::Extension(_, table_index) => Some(*table_index),
+            Source::Defined(defined, _) => Some(defined.table_index),
+        }
+    }
+
     /// A resource that a CRD defines.
     pub(super) fn of(version: Arc<Defined>, storage: Option<Arc<Defined>>) -> Self {
         Self(Source::Defined(version, storage))
@@ -47,7 +64,7 @@ impl Kind {
     /// The resource as the CRD defines it; None for built-in resources.
     pub(crate) fn defined(&self) -> Option<&Defined> {
         match &self.0 {
-            Source::Table(_) => None,
+            Source::Table(_) | Source::Extension(..) => None,
             Source::Defined(defined, _) => Some(defined),
         }
     }
@@ -61,6 +78,7 @@ impl Kind {
     pub(crate) fn stored(&self) -> Self {
         let stored = match &self.0 {
             Source::Table(row) => row.view.map(|view| Self::table(view.stored)),
+            Source::Extension(..) => None,
             Source::Defined(_, storage) => storage.as_ref().map(|storage| Self::of(storage.clone(), None)),
         };
         stored.unwrap_or_else(|| self.clone())
@@ -79,6 +97,7 @@ impl Kind {
     pub(crate) fn is_stored(&self) -> bool {
         match &self.0 {
             Source::Table(row) => row.view.is_none(),
+            Source::Extension(..) => true,
             Source::Defined(_, storage) => storage.is_none(),
         }
     }
@@ -86,7 +105,7 @@ impl Kind {
     /// The structure of the objects.
     pub(crate) fn shape(&self) -> Shape<'_> {
         match &self.0 {
-            Source::Table(row) => Shape::Typed(
+            Source::Table(row) | Source::Extension(row, _) => Shape::Typed(
                 Type::find(&row.api_version(), row.kind).expect("a test checks that all kinds have types"),
             ),
             Source::Defined(defined, _) => Shape::Defined(defined),
@@ -110,7 +129,7 @@ impl Kind {
     /// The columns of `kubectl get`.
     pub(crate) fn columns(&self) -> Columns<'_> {
         match &self.0 {
-            Source::Table(row) => Columns::Table(row.columns),
+            Source::Table(row) | Source::Extension(row, _) => Columns::Table(row.columns),
             Source::Defined(defined, _) => Columns::Defined(&defined.columns),
         }
     }
@@ -118,7 +137,7 @@ impl Kind {
     /// The deprecation warning; None if the resource is not deprecated in this release.
     pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
         match &self.0 {
-            Source::Table(row) => row.advice(profile),
+            Source::Table(row) | Source::Extension(row, _) => row.advice(profile),
             Source::Defined(defined, _) => defined.deprecation.clone(),
         }
     }
@@ -126,7 +145,7 @@ impl Kind {
     /// The kind of a list of objects.
     pub(crate) fn list_kind(&self) -> String {
         match &self.0 {
-            Source::Table(row) => format!("{}List", row.kind),
+            Source::Table(row) | Source::Extension(row, _) => format!("{}List", row.kind),
             Source::Defined(defined, _) => defined.list_kind.clone(),
         }
     }
@@ -134,7 +153,7 @@ impl Kind {
     /// The field of a field label; Err with the message for an unknown label.
     pub(crate) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match &self.0 {
-            Source::Table(row) => row.select_by(label),
+            Source::Table(row) | Source::Extension(row, _) => row.select_by(label),
             Source::Defined(defined, _) => defined.select_by(label),
         }
     }
@@ -145,7 +164,7 @@ impl Deref for Kind {
 
     fn deref(&self) -> &Row {
         match &self.0 {
-            Source::Table(row) => row,
+            Source::Table(row) | Source::Extension(row, _) => row,
             Source::Defined(defined, _) => &defined.row,
         }
     }

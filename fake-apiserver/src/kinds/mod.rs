@@ -64,9 +64,10 @@ mod workload;
 mod workload_rules;
 
 pub(crate) use catalogue::{Api, Catalogue};
+pub use conditions::validate as validate_conditions;
 pub(crate) use defined::{Conversion, Defined, ScalePaths};
 pub(crate) use endpoints::{first_ready, port_named};
-pub(crate) use hooks::{PartHooks, Paths, Requester, Setting};
+pub use hooks::{Hooks, NO_HOOKS, PartHooks, Paths, Requester, Setting};
 pub use kind::Kind;
 pub(crate) use kind::Shape;
 pub use part::{Part, Subresource};
@@ -75,16 +76,17 @@ pub(crate) use pod::forbid_privileged;
 pub use pod_resources::{pod_limits, pod_requests};
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Generation, Grants, Looks, MetadataChecks, Review, StatusMetadata, Unstored};
+pub use registration::{FAILURES, MATCHES, conditions, expression, operations, variables};
+pub use row::{
+    Generation, Grants, Looks, MetadataChecks, PLAIN, Review, Row, StatusMetadata, Unstored, View,
+};
+pub use selectors::labels as label_selector;
 pub(crate) use selectors::{
     count as requirement_values, is_operator as is_label_operator, requirement as label_requirement,
 };
 
 pub(crate) use sent::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, body as sent_to};
 pub(crate) use service_families::complete as complete_service;
-
-use hooks::{Hooks, NO_HOOKS};
-use row::{PLAIN, Row, View};
 
 /// All built-in resources, in kube-apiserver's order of discovery: by group, then by name. The preferred version of a
 /// resource is first.
@@ -143,11 +145,7 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&storage_class::STORAGE_CLASS),
     Kind::table(&volume_attachment::VOLUME_ATTACHMENT),
     Kind::table(&volume_attributes_class::VOLUME_ATTRIBUTES_CLASS),
-    Kind::table(&admission::MUTATING_ADMISSION_POLICY),
-    Kind::table(&admission::MUTATING_ADMISSION_POLICY_BINDING),
     Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION),
-    Kind::table(&admission::VALIDATING_ADMISSION_POLICY),
-    Kind::table(&admission::VALIDATING_ADMISSION_POLICY_BINDING),
     Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION),
     Kind::table(&extension::CUSTOM_RESOURCE_DEFINITION),
     Kind::table(&priority_class::PRIORITY_CLASS),
@@ -185,13 +183,6 @@ pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: Kind =
     Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION);
 pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: Kind =
     Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION);
-/// Kinds that configure admission policies.
-pub(crate) static MUTATING_ADMISSION_POLICY: Kind = Kind::table(&admission::MUTATING_ADMISSION_POLICY);
-pub(crate) static MUTATING_ADMISSION_POLICY_BINDING: Kind =
-    Kind::table(&admission::MUTATING_ADMISSION_POLICY_BINDING);
-pub(crate) static VALIDATING_ADMISSION_POLICY: Kind = Kind::table(&admission::VALIDATING_ADMISSION_POLICY);
-pub(crate) static VALIDATING_ADMISSION_POLICY_BINDING: Kind =
-    Kind::table(&admission::VALIDATING_ADMISSION_POLICY_BINDING);
 /// Kinds of RBAC.
 pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
 pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);

@@ -15,85 +15,97 @@ use serde_json::Value;
 
 /// The resource definition of one API resource, in one version.
 pub struct Row {
-    pub(crate) group: &'static str,
-    pub(crate) version: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) plural: &'static str,
-    pub(crate) singular: &'static str,
-    pub(crate) short_names: &'static [&'static str],
-    pub(crate) categories: &'static [&'static str],
-    pub(crate) namespaced: bool,
+    /// The API group; empty for the core group.
+    pub group: &'static str,
+    /// The version, such as `v1`.
+    pub version: &'static str,
+    /// The kind of its objects.
+    pub kind: &'static str,
+    /// The plural name, such as `pods`.
+    pub plural: &'static str,
+    /// The singular name, such as `pod`.
+    pub singular: &'static str,
+    /// Short names that kubectl accepts.
+    pub short_names: &'static [&'static str],
+    /// Groups of resources that kubectl lists together, such as `all`.
+    pub categories: &'static [&'static str],
+    /// Whether the objects are in namespaces.
+    pub namespaced: bool,
     /// The resource has a `/status` subresource, and writes to the main path do not change the status.
-    pub(crate) status: bool,
+    pub status: bool,
     /// Subresources other than `status`.
-    pub(crate) subresources: &'static [Subresource],
-    pub(crate) name_rule: fn(&str) -> Messages,
-    pub(crate) generation: Generation,
+    pub subresources: &'static [Subresource],
+    /// Validates the name of an object.
+    pub name_rule: fn(&str) -> Messages,
+    /// How `metadata.generation` is maintained.
+    pub generation: Generation,
     /// JSON pointers to the fields whose change increments `metadata.generation`.
-    pub(crate) generation_of: &'static [&'static str],
+    pub generation_of: &'static [&'static str],
     /// A create request may set the status: nodes, which kubelets register with their status.
-    pub(crate) keeps_status: bool,
+    pub keeps_status: bool,
     /// How a write to `/status` treats `metadata`.
-    pub(crate) status_metadata: StatusMetadata,
+    pub status_metadata: StatusMetadata,
     /// The objects define resources themselves: CustomResourceDefinitions.
-    pub(crate) defines: bool,
+    pub defines: bool,
     /// Paths of the fields that a write to `/status` does not change: upstream's `GetResetFields` of the status strategy.
-    pub(crate) status_resets: Paths,
+    pub status_resets: Paths,
     /// The same for writes to the main path.
-    pub(crate) main_resets: Paths,
+    pub main_resets: Paths,
     /// PUT without a resourceVersion replaces the current object (`AllowUnconditionalUpdate`).
-    pub(crate) unconditional_update: bool,
+    pub unconditional_update: bool,
     /// PUT of an object that does not exist creates it (`AllowCreateOnUpdate`).
-    pub(crate) create_on_update: bool,
+    pub create_on_update: bool,
     /// The resource supports `deletecollection`.
-    pub(crate) deletes_collection: bool,
+    pub deletes_collection: bool,
     /// DELETE responds with the deleted object instead of a Status.
-    pub(crate) returns_deleted: bool,
+    pub returns_deleted: bool,
     /// How the kind's own validation checks an updated `metadata`.
-    pub(crate) metadata_checks: MetadataChecks,
+    pub metadata_checks: MetadataChecks,
     /// Some: the default propagation policy is Orphan. The text is the warning that kube-apiserver sends if the
     /// delete request does not set a policy, None if it sends none.
-    pub(crate) orphans: Option<Option<&'static str>>,
+    pub orphans: Option<Option<&'static str>>,
     /// The grace period of a deletion in seconds, computed from the object, the options and `gracePeriodSeconds` of
     /// the request. Returns None for kinds without graceful deletion.
-    pub(crate) grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
+    pub grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
     /// Marks an object as terminating while its content still exists: namespaces.
-    pub(crate) end: Option<fn(&mut Value)>,
+    pub end: Option<fn(&mut Value)>,
     /// Names of objects that every cluster needs and that cannot be deleted.
-    pub(crate) undeletable: &'static [&'static str],
+    pub undeletable: &'static [&'static str],
     /// Objects expire after `ServerOptions::event_ttl`.
-    pub(crate) expires: bool,
+    pub expires: bool,
     /// JSON pointer to the object with the `metadata` and `spec` of a pod template; empty for pods themselves. None for kinds without one.
-    pub(crate) template: Option<&'static str>,
+    pub template: Option<&'static str>,
     /// Objects configure admission: webhooks and policies. Requests for them are themselves exempt from admission webhooks and policies.
-    pub(crate) registers: bool,
+    pub registers: bool,
     /// The permissions that objects grant; RBAC's escalation check requires that the writer has them already.
-    pub(crate) grants: Option<Grants>,
+    pub grants: Option<Grants>,
     /// The version in which kube-apiserver stores the objects, if it is not `version`.
-    pub(crate) storage_version: Option<&'static str>,
+    pub storage_version: Option<&'static str>,
     /// The path below `/registry` at which kube-apiserver stores the objects, if it is not the plural name. Its error messages contain it.
-    pub(crate) registry: Option<&'static str>,
-    pub(crate) hooks: Hooks,
-    pub(crate) selectable: &'static [Selectable],
+    pub registry: Option<&'static str>,
+    /// Defaulting, preparation and validation.
+    pub hooks: Hooks,
+    /// The fields that field selectors support, in addition to name and namespace.
+    pub selectable: &'static [Selectable],
     /// The error message for an unknown field label in a field selector.
-    pub(crate) unknown_label: fn(&str) -> String,
+    pub unknown_label: fn(&str) -> String,
     /// The columns of `kubectl get`.
-    pub(crate) columns: &'static [Column],
+    pub columns: &'static [Column],
     /// Objects are not stored: creating one performs an action or returns a response.
-    pub(crate) unstored: Option<Unstored>,
+    pub unstored: Option<Unstored>,
     /// Another resource stores the objects of this one; this one converts them.
-    pub(crate) view: Option<View>,
+    pub view: Option<View>,
     /// A warning to clients that create an object, because this server implements less of its behaviour than a cluster.
-    pub(crate) caveat: Option<&'static str>,
+    pub caveat: Option<&'static str>,
     /// The minor release that deprecates the resource, and its replacement (empty if none).
-    pub(crate) deprecation: Option<(u8, &'static str)>,
+    pub deprecation: Option<(u8, &'static str)>,
     /// The releases that serve the resource. Several definitions may have the same group, version and plural name in different releases.
-    pub(crate) life: Life,
+    pub life: Life,
 }
 
 /// The action for an object that is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unstored {
+pub enum Unstored {
     /// Binds the pod that the object names.
     Binding,
     /// Evaluates the review and responds with its status.
@@ -102,7 +114,7 @@ pub(crate) enum Unstored {
 
 /// The review that objects of a kind request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Review {
+pub enum Review {
     /// SelfSubjectReview: the user of this request.
     SelfSubject,
     /// TokenReview: the user that a token authenticates.
@@ -119,7 +131,7 @@ pub(crate) enum Review {
 
 /// How an object of rbac.authorization.k8s.io grants permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Grants {
+pub enum Grants {
     /// The rules of a Role or ClusterRole.
     Rules,
     /// A binding: the permissions of a role, to its subjects.
@@ -128,27 +140,27 @@ pub(crate) enum Grants {
 
 /// How validation of a kind checks an updated `metadata`, in addition to the checks common to all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MetadataChecks {
+pub struct MetadataChecks {
     /// The checks are those of core/v1, which know the names of finalizers, and not those of apimachinery.
-    pub(crate) know_finalizers: bool,
+    pub know_finalizers: bool,
     /// For writes to the object itself.
-    pub(crate) main: Looks,
+    pub main: Looks,
     /// For writes to `/status` and other subresources.
-    pub(crate) status: Looks,
+    pub status: Looks,
 }
 
 /// How often `metadata` is validated: upstream repeats some checks, and with them the errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Looks {
+pub struct Looks {
     /// The number of passes.
-    pub(crate) times: u8,
+    pub times: u8,
     /// Whether the last pass also compares `metadata` with that of the old object (`ValidateObjectMetaUpdate`).
-    pub(crate) compare: bool,
+    pub compare: bool,
 }
 
 impl MetadataChecks {
     /// The checks of core/v1, with this number of passes.
-    pub(super) const fn core(times: u8) -> Self {
+    pub const fn core(times: u8) -> Self {
         Self {
             know_finalizers: true,
             main: Looks { times, compare: true },
@@ -160,7 +172,7 @@ impl MetadataChecks {
     }
 
     /// The checks of apimachinery, with this number of passes.
-    pub(super) const fn machinery(times: u8) -> Self {
+    pub const fn machinery(times: u8) -> Self {
         Self {
             know_finalizers: false,
             ..Self::core(times)
@@ -168,7 +180,7 @@ impl MetadataChecks {
     }
 
     /// The same, but writes to the main path are not compared with the old object.
-    pub(super) const fn alone(self) -> Self {
+    pub const fn alone(self) -> Self {
         Self {
             main: Looks {
                 compare: false,
@@ -179,7 +191,7 @@ impl MetadataChecks {
     }
 
     /// The same, but with different passes for `/status`.
-    pub(super) const fn status(self, times: u8, compare: bool) -> Self {
+    pub const fn status(self, times: u8, compare: bool) -> Self {
         Self {
             status: Looks { times, compare },
             ..self
@@ -189,7 +201,7 @@ impl MetadataChecks {
 
 /// How a write to `/status` treats `metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StatusMetadata {
+pub enum StatusMetadata {
     /// Written as well.
     Written,
     /// Labels, annotations, finalizers and owner references are reset to the old ones (`ResetObjectMetaForStatus`).
@@ -200,7 +212,7 @@ pub(crate) enum StatusMetadata {
 
 /// How `metadata.generation` is maintained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Generation {
+pub enum Generation {
     /// Never set.
     None,
     /// Starts at 1, incremented when the spec changes.
@@ -211,16 +223,19 @@ pub(crate) enum Generation {
 
 /// Conversion between a resource and the resource that stores its objects.
 #[derive(Clone, Copy)]
-pub(crate) struct View {
-    pub(crate) stored: &'static Row,
-    pub(crate) from_stored: fn(&Value) -> Value,
-    pub(crate) to_stored: fn(&Value) -> Value,
+pub struct View {
+    /// The resource that stores the objects.
+    pub stored: &'static Row,
+    /// Converts a stored object to this version.
+    pub from_stored: fn(&Value) -> Value,
+    /// Converts an object of this version to the stored one.
+    pub to_stored: fn(&Value) -> Value,
     /// Top-level fields with different names: the stored name, and the name in this version.
-    pub(crate) renamed: &'static [(&'static str, &'static str)],
+    pub renamed: &'static [(&'static str, &'static str)],
 }
 
 /// The base of all resource definitions: a namespaced core/v1 resource without validation.
-pub(crate) const PLAIN: Row = Row {
+pub const PLAIN: Row = Row {
     group: "",
     version: "v1",
     kind: "",
@@ -278,7 +293,7 @@ pub(super) static NAMESPACE: Selectable = selectable("metadata.namespace", &["/m
 
 impl Row {
     /// The apiVersion, such as `v1` or `storage.k8s.io/v1`.
-    pub(crate) fn api_version(&self) -> String {
+    pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.to_owned()
         } else {
@@ -303,7 +318,7 @@ impl Row {
     }
 
     /// The storage key of an object: `namespace/name`, or the name of cluster-scoped objects.
-    pub(crate) fn key(&self, namespace: Option<&str>, name: &str) -> String {
+    pub fn key(&self, namespace: Option<&str>, name: &str) -> String {
         match namespace {
             Some(namespace) if self.namespaced => format!("{namespace}/{name}"),
             _ => name.to_owned(),

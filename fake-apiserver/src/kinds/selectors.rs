@@ -19,7 +19,7 @@ pub(super) enum Values {
 }
 
 /// Validates a label selector.
-pub(super) fn labels(selector: &Value, field: &str, faults: &mut ErrorList) {
+pub fn labels(selector: &Value, field: &str, faults: &mut ErrorList) {
     metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
         let (at, operator) = (format!("{field}.matchExpressions[{i}]"), string(term, "operator"));

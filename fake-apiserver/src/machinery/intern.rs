@@ -10,7 +10,7 @@ static NAMES: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::defa
 static LISTS: LazyLock<Mutex<HashSet<&'static [&'static str]>>> = LazyLock::new(Mutex::default);
 
 /// Interns a name.
-pub(crate) fn name(text: &str) -> &'static str {
+pub fn name(text: &str) -> &'static str {
     let mut names = NAMES.lock();
     if let Some(known) = names.get(text) {
         return known;

@@ -7,7 +7,7 @@ pub(crate) mod document;
 pub(crate) mod duration;
 pub(crate) mod error_list;
 pub(crate) mod go;
-pub(crate) mod intern;
+pub mod intern;
 pub(crate) mod ip;
 pub mod json;
 pub(crate) mod json_path;

@@ -178,7 +178,8 @@ impl Status {
         Self::generic(403, "Forbidden", format!("forbidden: {why}"))
     }
 
-    pub(crate) fn not_found(subject: GroupResource<'_>, name: &str) -> Self {
+    /// 404: the object does not exist.
+    pub fn not_found(subject: GroupResource<'_>, name: &str) -> Self {
         Self {
             details: Some(subject.details(name)),
             ..Self::failure(

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// One operation. Missing fields have their default.
 #[derive(Debug, Default)]
-pub(crate) struct Operation {
+pub struct Operation {
     op: String,
     path: Option<String>,
     from: Option<String>,
@@ -18,13 +18,13 @@ pub(crate) struct Operation {
 
 /// The patch is invalid or does not fit the document. kube-apiserver reports no reason either.
 #[derive(Debug)]
-pub(crate) struct DoesNotApply;
+pub struct DoesNotApply;
 
 /// A parsed patch, with the paths of its unknown fields.
-pub(crate) type Read = (Vec<Operation>, Vec<String>);
+pub type Read = (Vec<Operation>, Vec<String>);
 
 /// Parses a patch. The error has the message of Go's decoder.
-pub(crate) fn read(patch: &Value) -> Result<Read, String> {
+pub fn read(patch: &Value) -> Result<Read, String> {
     let items = match patch {
         Value::Null => &[],
         Value::Array(items) => items.as_slice(),
@@ -74,12 +74,12 @@ fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operat
 const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// Whether a patch contains a `test` operation.
-pub(crate) fn has_test(operations: &[Operation]) -> bool {
+pub fn has_test(operations: &[Operation]) -> bool {
     operations.iter().any(|operation| operation.op == "test")
 }
 
 /// Applies all operations. After an error, the document is in an undefined state.
-pub(crate) fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
+pub fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
     let mut copied = 0;
     operations
         .iter()

@@ -2,6 +2,6 @@
 //!
 //! Works on values and types. Does not know requests or storage.
 
-pub(crate) mod json_patch;
+pub mod json_patch;
 pub(crate) mod managed;
 pub(crate) mod strategic;

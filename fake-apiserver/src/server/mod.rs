@@ -20,7 +20,7 @@ use crate::http::{self, ListenerConfig, Service};
 use crate::kinds::Catalogue;
 use crate::local::LocalClient;
 use crate::observe::Observer;
-use crate::plugin::AdmissionPlugin;
+use crate::store::Extension;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -46,16 +46,16 @@ pub struct Running {
 impl ApiServer {
     /// A server with the objects that kube-apiserver creates at startup, such as namespaces and priority classes.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        Self::with_plugins(options, observer, Vec::new())
+        Self::with_extensions(options, observer, Vec::new())
     }
 
-    /// Like [`ApiServer::new`], with admission plugins of other crates, which run after the built-in ones.
-    pub fn with_plugins(
+    /// Like [`ApiServer::new`], with resources, admission plugins and policies of other crates.
+    pub fn with_extensions(
         options: ServerOptions,
         observer: Option<Arc<dyn Observer>>,
-        plugins: Vec<Arc<dyn AdmissionPlugin>>,
+        extensions: Vec<Extension>,
     ) -> Self {
-        let service = Service::new(options, observer, plugins);
+        let service = Service::new(options, observer, extensions);
         controllers::bootstrap(&service.store);
         Self(Arc::new(service))
     }

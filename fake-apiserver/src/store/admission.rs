@@ -4,8 +4,8 @@ use super::Store;
 use super::txn::Txn;
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, Decision};
-use crate::admission::{Consultation, Registry, Sources, Surroundings};
-use crate::kinds::{Api, Kind};
+use crate::admission::{Consultation, Registry, StateReader};
+use crate::kinds::{Kind, MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION};
 use crate::object::{Object, Objects};
 use crate::outbound::Connections;
 use rand::rngs::StdRng;
@@ -21,8 +21,21 @@ impl Store {
     /// The webhooks and policies that are configured. None if there are none.
     pub(crate) fn registry(&self) -> Option<Arc<Registry>> {
         self.registrar.current(|| {
+            let api = self.api();
             let state = self.state.lock();
-            Sources::read(|kind| state.tables[kind.table_index()].objects.clone())
+            let objects = |kind: &Kind| state.tables[kind.table_index()].objects.clone();
+            let policies = self.policies.as_ref().map(|source| {
+                source.read(&|plural| {
+                    let kind = api
+                        .catalogue
+                        .find_resource("admissionregistration.k8s.io", plural);
+                    kind.map(objects).unwrap_or_default()
+                })
+            });
+            Registry::new(
+                [&MUTATING_WEBHOOK_CONFIGURATION, &VALIDATING_WEBHOOK_CONFIGURATION].map(objects),
+                policies,
+            )
         })
     }
 }
@@ -37,7 +50,7 @@ impl Txn<'_> {
     }
 }
 
-impl Surroundings for Store {
+impl StateReader for Store {
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
         self.state.lock().tables[kind.table_index()]
             .objects
@@ -49,8 +62,12 @@ impl Surroundings for Store {
         self.state.lock().tables[kind.table_index()].objects.clone()
     }
 
-    fn served(&self) -> Api {
-        self.api()
+    fn served_kind(&self, api_version: &str, kind: &str) -> Option<Kind> {
+        self.api().served_kind(api_version, kind).cloned()
+    }
+
+    fn served_versions(&self, kind: &Kind) -> Vec<Kind> {
+        self.api().served_versions(kind)
     }
 
     fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision {
@@ -58,7 +75,7 @@ impl Surroundings for Store {
     }
 }
 
-impl Surroundings for Txn<'_> {
+impl StateReader for Txn<'_> {
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
         self.get(kind, key)
     }
@@ -67,8 +84,12 @@ impl Surroundings for Txn<'_> {
         self.state.tables[kind.table_index()].objects.clone()
     }
 
-    fn served(&self) -> Api {
-        self.api()
+    fn served_kind(&self, api_version: &str, kind: &str) -> Option<Kind> {
+        self.api().served_kind(api_version, kind).cloned()
+    }
+
+    fn served_versions(&self, kind: &Kind) -> Vec<Kind> {
+        self.api().served_versions(kind)
     }
 
     fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision {

@@ -26,8 +26,6 @@ pub(crate) enum FollowUp {
     },
     /// A definition was written or deleted.
     Definition(String),
-    /// An admission policy with a status was written.
-    Policy(String),
     /// A custom resource was deleted: its terminating definition may now be removable.
     InstanceGone {
         group: &'static str,
@@ -55,9 +53,6 @@ impl FollowUp {
         }
         if kind.defines {
             work.push(Self::Definition(key()));
-        }
-        if kind.registers && kind.status {
-            work.push(Self::Policy(key()));
         }
         if kind.defined().is_some() && is_gone {
             let (group, plural) = (kind.group, kind.plural);

@@ -10,6 +10,7 @@ mod clock;
 mod compaction;
 mod definitions;
 mod expiry;
+mod extension;
 mod fault_injection;
 mod follow_up;
 mod frames;
@@ -24,6 +25,7 @@ mod watcher;
 mod watchers;
 
 use expiry::Expiry;
+pub use extension::Extension;
 pub(crate) use follow_up::FollowUp;
 pub(crate) use frames::{Delivered, FrameForm, Frames};
 pub(crate) use history::History;
@@ -40,7 +42,7 @@ use self::compaction::Compaction;
 use self::parsed::Parsed;
 use crate::access::auth::{Authenticator, User};
 use crate::access::rbac::{self, Authorizer, Decision, Sources};
-use crate::admission::Registrar;
+use crate::admission::{PolicySource, Registrar};
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
 use crate::fault_injection::Rules;
@@ -50,7 +52,7 @@ use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::outbound::Connections;
-use crate::plugin::{AdmissionPlugin, Plugins};
+use crate::plugin::Plugins;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -74,6 +76,8 @@ pub(crate) struct Store {
     authorizer: Authorizer,
     registrar: Registrar,
     plugins: Plugins,
+    /// None if the server has no admission policies.
+    policies: Option<Arc<dyn PolicySource>>,
     /// Client connections to webhooks.
     connections: Connections,
     clock: Clock,
@@ -121,11 +125,18 @@ impl Store {
     pub(crate) fn new(
         options: ServerOptions,
         observer: Option<Arc<dyn Observer>>,
-        plugins: Vec<Arc<dyn AdmissionPlugin>>,
+        extensions: Vec<Extension>,
     ) -> Self {
-        let is_on = |plugin: &Arc<dyn AdmissionPlugin>| options.admission.is_external_enabled(plugin.name());
-        let plugins = plugins.into_iter().filter(is_on).collect();
-        let built_in = Catalogue::built_in_count();
+        let Extension {
+            resources,
+            plugins,
+            policies,
+        } = Extension::joined(extensions, &options);
+        let catalogue = match resources.is_empty() {
+            true => Catalogue::built_in().clone(),
+            false => Arc::new(Catalogue::with_extensions(&resources)),
+        };
+        let built_in = catalogue.built_in_count();
         let profile = Profile::new(options.release, &options.gates).with_removed(options.removed_versions);
         let state = State {
             // No object has revision 1, so that a watch from 1 sees all changes.
@@ -151,9 +162,10 @@ impl Store {
             authenticator: Authenticator::new(&options.account_tokens),
             authorizer: Authorizer::new(options.authorization),
             registrar: Registrar::default(),
-            plugins,
+            plugins: plugins.into(),
+            policies,
             connections: Connections::default(),
-            api: RwLock::new(Api::built_in(profile)),
+            api: RwLock::new(Api { catalogue, profile }),
             clock: Clock::new(options.clock),
             options,
             committed: Notify::new(),

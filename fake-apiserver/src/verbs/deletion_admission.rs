@@ -91,7 +91,10 @@ fn all_to_validated_version(
 }
 
 fn deletion_is_matched(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> bool {
-    let has_policies = |consultation: &Consultation| !consultation.registry.validating_policies.is_empty();
+    let has_policies = |consultation: &Consultation| {
+        let policies = consultation.registry.policies.as_ref();
+        policies.is_some_and(|policies| policies.validate_any())
+    };
     txn.consultation.as_deref().is_some_and(has_policies)
         || matches_webhook(txn, &deletion(txn, kind, object))
 }

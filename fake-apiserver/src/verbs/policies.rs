@@ -1,7 +1,7 @@
-//! Evaluates admission policies for verbs, under the lock: policies call no network service.
+//! Runs admission policies for verbs, under the lock: policies call no network service.
 
 use super::convert::{for_webhook, from_webhook};
-use crate::admission::{Amended, Forms, Question, Scene, amend, examine};
+use crate::admission::{Forms, Mutated, PolicyContext, Question};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::store::Txn;
@@ -30,21 +30,20 @@ pub(super) fn mutate(
     txn: &Txn<'_>,
     question: &Question,
     only: Option<&BTreeSet<String>>,
-) -> Result<Option<Amended>, Status> {
+) -> Result<Option<Mutated>, Status> {
     let Some(consultation) = &txn.consultation else {
         return Ok(None);
     };
-    let policies = &consultation.registry.mutating_policies;
-    let Some(object) = question.object.clone().filter(|_| !policies.is_empty()) else {
+    let (Some(policies), Some(object)) = (&consultation.registry.policies, &question.object) else {
         return Ok(None);
     };
-    let scene = Scene {
+    let context = PolicyContext {
         question,
         requester: &consultation.requester,
         around: txn,
         forms: &Shapes(question),
     };
-    amend(policies, &scene, object, only).map(Some)
+    policies.mutate(&context, object, only).transpose()
 }
 
 /// Runs validating policies on a request; returns warnings.
@@ -53,15 +52,14 @@ pub(super) fn validate(txn: &Txn<'_>, question: &Question) -> (Result<(), Status
     let Some(consultation) = &txn.consultation else {
         return nothing;
     };
-    let policies = &consultation.registry.validating_policies;
-    if policies.is_empty() {
+    let Some(policies) = &consultation.registry.policies else {
         return nothing;
-    }
-    let scene = Scene {
+    };
+    let context = PolicyContext {
         question,
         requester: &consultation.requester,
         around: txn,
         forms: &Shapes(question),
     };
-    examine(policies, &scene)
+    policies.validate(&context)
 }

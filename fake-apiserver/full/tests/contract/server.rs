@@ -111,7 +111,7 @@ async fn fake() -> (kube::Config, (ApiServer, Running)) {
         parsed_bytes: 0,
         ..ServerOptions::default()
     };
-    let server = ApiServer::with_plugins(options, None, fake_apiserver_full::plugins());
+    let server = ApiServer::with_extensions(options, None, fake_apiserver_full::extensions());
     let token = server.add_user(User::new("contract").in_group("system:masters"));
     let running = server.start().await.expect("the server binds a loopback port");
     let mut config = kube::Config::new(running.url().parse().expect("the server URL is valid"));

@@ -12,7 +12,7 @@ const SERVICES: &str = "/api/v1/namespaces/default/services";
 const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
 
 async fn start(options: ServerOptions) -> Wire {
-    let server = ApiServer::with_plugins(options, None, fake_apiserver_full::plugins());
+    let server = ApiServer::with_extensions(options, None, fake_apiserver_full::extensions());
     Wire::of(server).await
 }
 

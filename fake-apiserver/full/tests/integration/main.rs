@@ -4,3 +4,4 @@ mod bounds;
 #[path = "../../../tests/integration/wire/client.rs"]
 #[expect(dead_code, reason = "the tests of the core use the rest of this client")]
 mod client;
+mod policies;

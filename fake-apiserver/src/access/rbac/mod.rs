@@ -25,20 +25,27 @@ use std::sync::Arc;
 
 /// Attributes of a request to authorize.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attributes<'a> {
-    pub(crate) verb: &'a str,
-    pub(crate) target: ResourceOrPath<'a>,
+pub struct Attributes<'a> {
+    /// The verb, such as `get`.
+    pub verb: &'a str,
+    /// The resource or path.
+    pub target: ResourceOrPath<'a>,
 }
 
 /// The resource or path of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum ResourceOrPath<'a> {
+pub enum ResourceOrPath<'a> {
     /// A resource. Empty fields are unset.
     Resource {
+        /// The API group.
         group: &'a str,
+        /// The plural name.
         resource: &'a str,
+        /// The subresource.
         subresource: &'a str,
+        /// The namespace.
         namespace: &'a str,
+        /// The name of the object.
         name: &'a str,
     },
     /// A non-resource path.
@@ -47,9 +54,11 @@ pub(crate) enum ResourceOrPath<'a> {
 
 /// The result of authorization. The reason can be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Decision {
-    pub(crate) allowed: bool,
-    pub(crate) reason: String,
+pub struct Decision {
+    /// Whether the request is allowed.
+    pub allowed: bool,
+    /// Why.
+    pub reason: String,
 }
 
 impl Decision {

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 const CONDITIONS_MAX: usize = 64;
 
 /// Validates match conditions; `known` are the variables that expressions may use.
-pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
+pub fn conditions(all: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
     let all = list(all);
     if all.len() > CONDITIONS_MAX {
         faults.too_many(at, all.len(), CONDITIONS_MAX);
@@ -40,7 +40,7 @@ pub(super) fn conditions(all: &Value, known: &[String], at: &str, faults: &mut E
 }
 
 /// Validates an expression that may use the variables `known` and must have one of `types`.
-pub(super) fn expression(text: &str, known: &[String], types: &[&str], at: &str, faults: &mut ErrorList) {
+pub fn expression(text: &str, known: &[String], types: &[&str], at: &str, faults: &mut ErrorList) {
     let checked = Expression::read(text).and_then(|expression| {
         expression.check(known)?;
         let wrong = expression.check_type(types);
@@ -55,7 +55,7 @@ pub(super) fn expression(text: &str, known: &[String], types: &[&str], at: &str,
 }
 
 /// The variables of all expressions in webhooks and policies.
-pub(super) fn variables() -> Vec<String> {
+pub fn variables() -> Vec<String> {
     let names = [
         "object",
         "oldObject",

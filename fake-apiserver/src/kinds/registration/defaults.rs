@@ -1,4 +1,4 @@
-//! Defaults of admission webhooks, policies and bindings.
+//! Defaults of admission webhooks.
 
 use crate::machinery::json::{self, default_member};
 use serde_json::{Value, json};
@@ -16,32 +16,6 @@ pub(in crate::kinds) fn webhooks(configuration: &mut Value, mutating: bool) {
             default_member(&mut hook["clientConfig"]["service"], "port", 443);
         }
         for rule in json::entries(hook, "/rules") {
-            default_member(rule, "scope", "*");
-        }
-    }
-}
-
-/// Defaults of an admission policy.
-pub(in crate::kinds) fn policy(policy: &mut Value) {
-    default_member(&mut policy["spec"], "failurePolicy", "Fail");
-    constraints(policy, "matchConstraints");
-}
-
-/// Defaults of a policy binding.
-pub(in crate::kinds) fn binding(binding: &mut Value) {
-    constraints(binding, "matchResources");
-}
-
-fn constraints(object: &mut Value, name: &str) {
-    let Some(constraints) = object.pointer_mut(&format!("/spec/{name}")) else {
-        return;
-    };
-    if !constraints.is_object() {
-        return;
-    }
-    selection(constraints);
-    for list in ["/resourceRules", "/excludeResourceRules"] {
-        for rule in json::entries(constraints, list) {
             default_member(rule, "scope", "*");
         }
     }

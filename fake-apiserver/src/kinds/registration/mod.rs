@@ -1,19 +1,15 @@
-//! Defaults and validation of objects of admissionregistration.k8s.io.
+//! Defaults and validation of webhook configurations, and of what policies have in common with them.
 //!
-//! Does not know how webhooks are called and policies evaluated.
+//! Does not know how webhooks are called.
 
-mod bindings;
 mod clients;
 mod conditions;
 mod defaults;
 mod matching;
-mod policies;
 mod webhooks;
 
-pub(super) use bindings::{mutating as mutating_binding, validating as validating_binding};
 pub(super) use clients::place as client_place;
-pub(super) use defaults::{
-    binding as default_binding, policy as default_policy, webhooks as default_webhooks,
-};
-pub(super) use policies::{mutating as mutating_policy, validating as validating_policy, validating_status};
+pub use conditions::{conditions, expression, variables};
+pub(super) use defaults::webhooks as default_webhooks;
+pub use matching::{FAILURES, MATCHES, operations};
 pub(super) use webhooks::validate as webhooks;

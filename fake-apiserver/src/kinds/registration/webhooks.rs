@@ -1,8 +1,9 @@
 //! Validation of webhook configurations.
 
 use super::super::selectors;
+use super::clients;
+use super::conditions::{conditions, variables};
 use super::matching::{self, FAILURES, MATCHES};
-use super::{clients, conditions};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string, texts};
 use crate::machinery::names;
@@ -24,7 +25,7 @@ pub(in crate::kinds) fn validate(new: &Value, old: &Value, mutating: bool, fault
         one(hook, mutating, &at, faults);
         if have_changed {
             let at = format!("{at}.matchConditions");
-            conditions::conditions(&hook["matchConditions"], &conditions::variables(), &at, faults);
+            conditions(&hook["matchConditions"], &variables(), &at, faults);
         }
         reviews(hook, &format!("{at}.admissionReviewVersions"), faults);
         let name = string(hook, "name");

@@ -5,12 +5,13 @@ use serde_json::Value;
 
 /// A field that field selectors support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Selectable {
-    pub(crate) label: &'static str,
+pub struct Selectable {
+    /// The field label.
+    pub label: &'static str,
     /// JSON pointers; the first with a value wins.
-    pub(crate) pointers: &'static [&'static str],
+    pub pointers: &'static [&'static str],
     /// The text of the field if it is unset: empty, except for some booleans.
-    pub(crate) absent: &'static str,
+    pub absent: &'static str,
 }
 
 /// A field whose text is empty if it is unset.

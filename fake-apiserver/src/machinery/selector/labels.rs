@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// A label selector; all requirements must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LabelSelector(Vec<Requirement>);
+pub struct LabelSelector(Vec<Requirement>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Requirement {
@@ -34,7 +34,7 @@ impl LabelSelector {
     }
 
     /// Reads a `LabelSelector` object of meta/v1; `None` if an operator is unknown.
-    pub(crate) fn from_object(selector: &Value) -> Option<Self> {
+    pub fn from_object(selector: &Value) -> Option<Self> {
         let mut requirements: Vec<Requirement> = json::pairs(&selector["matchLabels"])
             .map(|(key, value)| Requirement {
                 key: key.to_owned(),
@@ -61,7 +61,8 @@ impl LabelSelector {
         Some(Self(requirements))
     }
 
-    pub(crate) fn matches(&self, object: &Value) -> bool {
+    /// Whether the labels of an object match.
+    pub fn matches(&self, object: &Value) -> bool {
         if self.0.is_empty() {
             return true;
         }

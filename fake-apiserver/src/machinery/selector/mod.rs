@@ -6,8 +6,9 @@ mod fields;
 mod labels;
 mod tokens;
 
-pub(crate) use fields::{FieldSelector, Selectable, selectable};
-pub(crate) use labels::LabelSelector;
+pub use fields::Selectable;
+pub(crate) use fields::{FieldSelector, selectable};
+pub use labels::LabelSelector;
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ mod overlay;
 mod set;
 mod type_structure;
 
-pub(crate) use overlay::overlay;
+pub use overlay::overlay;
 
 use crate::kinds::{Kind, Part, Paths, Subresource};
 use crate::machinery::error_list::Cause;

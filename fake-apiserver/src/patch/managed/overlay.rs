@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Merges a configuration into an object of the same version, without field ownership. Atomic fields are an error: they
 /// would be replaced as a whole.
-pub(crate) fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Result<(), String> {
+pub fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Result<(), String> {
     let structure = TypeStructure::of_kind(kind);
     let mut named = document.clone();
     for name in ["apiVersion", "kind"] {

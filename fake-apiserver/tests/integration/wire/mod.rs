@@ -32,7 +32,6 @@ mod openapi;
 mod pages;
 mod parts;
 mod peers;
-mod policies;
 mod property;
 mod protobuf;
 mod rbac;

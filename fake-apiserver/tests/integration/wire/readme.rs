@@ -21,14 +21,19 @@ fn tests_named_in_the_readme_exist() {
             );
             continue;
         }
-        let Some((module, test)) = name.strip_prefix("wire: ").unwrap_or(name).split_once("::") else {
+        let (folder, name) = match name.split_once(": ") {
+            Some(("full", name)) => ("full/tests/integration", name),
+            Some((_, name)) => ("tests/integration/wire", name),
+            None => ("tests/integration/wire", name),
+        };
+        let Some((module, test)) = name.split_once("::") else {
             continue;
         };
         if module.chars().any(|c| !c.is_ascii_lowercase() && c != '/') {
             continue;
         }
         tests += 1;
-        let source = fs::read_to_string(root.join(format!("tests/integration/wire/{module}.rs")));
+        let source = fs::read_to_string(root.join(format!("{folder}/{module}.rs")));
         let source = source.unwrap_or_else(|_| panic!("{name} names no module of tests"));
         let is_there = test.is_empty() || source.contains(&format!("fn {test}("));
         assert!(is_there, "{name} is not among the tests of {module}");

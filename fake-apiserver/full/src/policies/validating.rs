@@ -2,12 +2,11 @@
 //!
 //! Owns the decision of a policy and the denial messages.
 
-use super::inputs::evaluate;
+use super::matching::{Context, View, variables};
 use super::policy::{Policy, Read, Validation};
-use super::scene::{Scene, View, variables};
-use crate::cel::Scope as Variables;
-use crate::machinery::error_list::Cause;
-use crate::machinery::status::Status;
+use fake_apiserver::extension::cel::Scope as Variables;
+use fake_apiserver::extension::evaluate;
+use fake_apiserver::{Cause, Status};
 use serde_json::Value;
 
 /// Limit, in bytes, of the result of a messageExpression.
@@ -32,10 +31,10 @@ impl Objection {
 }
 
 /// Runs validating policies; returns warnings.
-pub(crate) fn examine(policies: &[Policy], scene: &Scene<'_>) -> (Result<(), Status>, Vec<String>) {
+pub(super) fn validate(policies: &[Policy], context: Context<'_>) -> (Result<(), Status>, Vec<String>) {
     let (mut refusal, mut warnings) = (None, Vec::new());
     for policy in policies {
-        if let Err(status) = one(policy, scene, &mut refusal, &mut warnings) {
+        if let Err(status) = one(policy, context, &mut refusal, &mut warnings) {
             return (Err(status), warnings);
         }
     }
@@ -45,17 +44,17 @@ pub(crate) fn examine(policies: &[Policy], scene: &Scene<'_>) -> (Result<(), Sta
 /// Runs one policy; the first denial of all policies is returned.
 fn one(
     policy: &Policy,
-    scene: &Scene<'_>,
+    context: Context<'_>,
     refusal: &mut Option<Status>,
     warnings: &mut Vec<String>,
 ) -> Result<(), Status> {
-    let object = scene.question.object.as_ref();
+    let object = context.question.object.as_ref();
     let title = format!("ValidatingAdmissionPolicy '{}'", policy.name);
     let broken = |why: &str, what: &str| Objection::failure(format!("failed to configure {what}: {why}"));
     let mut refuse = |title: &str, objection: &Objection| {
-        refusal.get_or_insert_with(|| refused(scene, title, objection));
+        refusal.get_or_insert_with(|| refused(context, title, objection));
     };
-    let (kind, cases) = match scene.cases(policy, object) {
+    let (kind, cases) = match context.cases(policy, object) {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(()),
         Err(_) if policy.ignores_failures => return Ok(()),
@@ -67,7 +66,7 @@ fn one(
     if cases.is_empty() {
         return Ok(());
     }
-    let view = scene.view(&kind, object)?;
+    let view = context.view(&kind, object)?;
     for case in cases {
         let title = format!("{title} with binding '{}'", case.binding.name);
         let params = match case.params {
@@ -80,7 +79,7 @@ fn one(
         };
         for objection in params
             .iter()
-            .flat_map(|params| judge(policy, scene, &view, params))
+            .flat_map(|params| judge(policy, context, &view, params))
         {
             if case.binding.denies || objection.always {
                 refuse(&title, &objection);
@@ -94,8 +93,8 @@ fn one(
 }
 
 /// The violations and errors of one policy.
-fn judge(policy: &Policy, scene: &Scene<'_>, view: &View, params: &Value) -> Vec<Objection> {
-    let asker = scene.asker();
+fn judge(policy: &Policy, context: Context<'_>, view: &View, params: &Value) -> Vec<Objection> {
+    let asker = context.asker();
     let inputs = view.inputs(policy, params, &asker);
     let failed = |why: String| match policy.ignores_failures {
         true => None,
@@ -147,9 +146,9 @@ fn message(validation: &Validation, variables: &Variables<'_>) -> String {
     }
 }
 
-fn refused(scene: &Scene<'_>, title: &str, objection: &Objection) -> Status {
+fn refused(context: Context<'_>, title: &str, objection: &Objection) -> Status {
     let message = format!("{title} denied request: {}", objection.message);
-    let mut status = Status::forbidden(scene.question.subject.kind.resource(), scene.name(), &message);
+    let mut status = Status::forbidden(context.question.subject.kind.resource(), context.name(), &message);
     status.reason = Some(objection.reason);
     status.code = match objection.reason {
         "Forbidden" => 403,

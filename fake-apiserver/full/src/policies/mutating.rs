@@ -2,36 +2,22 @@
 //!
 //! Owns the resulting object and the denial messages.
 
-use super::inputs::evaluate;
+use super::matching::{Case, Context, variables};
 use super::policy::{Mutation, Policy, Read};
-use super::scene::{Case, Scene, variables};
-use crate::cel::Scope as Variables;
-use crate::kinds::Kind;
-use crate::machinery::error_list::Cause;
-use crate::machinery::metadata;
-use crate::machinery::status::Status;
-use crate::patch::{json_patch, managed};
+use fake_apiserver::extension::cel::Scope as Variables;
+use fake_apiserver::extension::{Kind, Mutated, evaluate, json_patch, metadata, overlay};
+use fake_apiserver::{Cause, Status};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Result of mutating policies.
-pub(crate) struct Amended {
-    pub(crate) object: Value,
-    pub(crate) changed: bool,
-    /// Policies to reinvoke because a later policy changed the object. Keys: policy, binding and parameter.
-    pub(crate) again: BTreeSet<String>,
-    /// Policies to reinvoke if a webhook or the server changes the object.
-    pub(crate) watching: BTreeSet<String>,
-}
-
 /// Runs mutating policies on an object; with `only`, just those due for reinvocation.
-pub(crate) fn amend(
+pub(super) fn mutate(
     policies: &[Policy],
-    scene: &Scene<'_>,
+    context: Context<'_>,
     object: Value,
     only: Option<&BTreeSet<String>>,
-) -> Result<Amended, Status> {
-    let mut amended = Amended {
+) -> Result<Mutated, Status> {
+    let mut mutated = Mutated {
         object,
         changed: false,
         again: BTreeSet::new(),
@@ -40,11 +26,11 @@ pub(crate) fn amend(
     let (mut objections, mut touched) = (Vec::new(), false);
     for policy in policies {
         let before = objections.len();
-        match scene.cases(policy, Some(&amended.object)) {
+        match context.cases(policy, Some(&mutated.object)) {
             Ok(None) => {}
             Ok(Some((kind, cases))) => {
                 for case in cases {
-                    touched |= bound(policy, &kind, case, scene, &mut amended, only, &mut objections)?;
+                    touched |= bound(policy, &kind, case, context, &mut mutated, only, &mut objections)?;
                 }
             }
             Err(why) => objections.push(format!(
@@ -57,12 +43,12 @@ pub(crate) fn amend(
         }
     }
     if touched {
-        amended.again.append(&mut amended.watching);
-        amended.changed = true;
+        mutated.again.append(&mut mutated.watching);
+        mutated.changed = true;
     }
-    match refused(scene, objections) {
+    match refused(context, objections) {
         Some(refusal) => Err(refusal),
-        None => Ok(amended),
+        None => Ok(mutated),
     }
 }
 
@@ -71,8 +57,8 @@ fn bound(
     policy: &Policy,
     kind: &Kind,
     case: Case<'_>,
-    scene: &Scene<'_>,
-    amended: &mut Amended,
+    context: Context<'_>,
+    mutated: &mut Mutated,
     only: Option<&BTreeSet<String>>,
     objections: &mut Vec<String>,
 ) -> Result<bool, Status> {
@@ -96,7 +82,7 @@ fn bound(
         .join("/");
         let key = format!("{}/{}/{name}", policy.name, case.binding.name);
         let is_due = only.is_none_or(|only| only.contains(&key));
-        match holds(policy, kind, scene, &amended.object, params)? {
+        match holds(policy, kind, context, &mutated.object, params)? {
             Ok(true) if is_due => {}
             Ok(_) => continue,
             Err(why) => {
@@ -104,21 +90,21 @@ fn bound(
                 continue;
             }
         }
-        let before = amended.object.clone();
+        let before = mutated.object.clone();
         for mutation in &policy.mutations {
-            match step(policy, mutation, kind, scene, &amended.object, params)? {
+            match step(policy, mutation, kind, context, &mutated.object, params)? {
                 Ok(changed) => {
-                    amended.object = changed;
+                    mutated.object = changed;
                     touched = true;
                 }
                 Err(why) => objections.push(format!("{title}: {why}")),
             }
         }
-        if amended.object != before {
-            amended.again.append(&mut amended.watching);
+        if mutated.object != before {
+            mutated.again.append(&mut mutated.watching);
         }
         if policy.again {
-            amended.watching.insert(key);
+            mutated.watching.insert(key);
         }
     }
     Ok(touched)
@@ -127,14 +113,14 @@ fn bound(
 fn holds(
     policy: &Policy,
     kind: &Kind,
-    scene: &Scene<'_>,
+    context: Context<'_>,
     object: &Value,
     params: &Value,
 ) -> Result<Result<bool, String>, Status> {
     if policy.conditions.is_empty() {
         return Ok(Ok(true));
     }
-    let (view, asker) = (scene.view(kind, Some(object))?, scene.asker());
+    let (view, asker) = (context.view(kind, Some(object))?, context.asker());
     let inputs = view.inputs(policy, params, &asker);
     Ok(policy.conditions.hold(&inputs))
 }
@@ -144,11 +130,11 @@ fn step(
     policy: &Policy,
     mutation: &Mutation,
     kind: &Kind,
-    scene: &Scene<'_>,
+    context: Context<'_>,
     object: &Value,
     params: &Value,
 ) -> Result<Result<Value, String>, Status> {
-    let (view, asker) = (scene.view(kind, Some(object))?, scene.asker());
+    let (view, asker) = (context.view(kind, Some(object))?, context.asker());
     let inputs = view.inputs(policy, params, &asker);
     let variables = variables(policy, &inputs);
     let document = view.object.clone();
@@ -156,7 +142,7 @@ fn step(
         Mutation::Apply(read) => applied(read, kind, document, &variables),
         Mutation::Patch(read) => patched(read, document, &variables),
     };
-    Ok(changed.and_then(|changed| scene.forms.received(kind, object, changed)))
+    Ok(changed.and_then(|changed| context.forms.received(kind, object, changed)))
 }
 
 fn value(read: &Read, variables: &Variables<'_>) -> Result<Value, String> {
@@ -170,7 +156,7 @@ fn applied(
     variables: &Variables<'_>,
 ) -> Result<Value, String> {
     let made = value(read, variables)?;
-    managed::overlay(kind, &mut document, &made).map_err(|why| format!("error applying patch: {why}"))?;
+    overlay(kind, &mut document, &made).map_err(|why| format!("error applying patch: {why}"))?;
     Ok(document)
 }
 
@@ -186,9 +172,9 @@ fn patched(read: &Read, mut document: Value, variables: &Variables<'_>) -> Resul
     }
 }
 
-fn refused(scene: &Scene<'_>, objections: Vec<String>) -> Option<Status> {
+fn refused(context: Context<'_>, objections: Vec<String>) -> Option<Status> {
     let first = objections.first()?.clone();
-    let mut status = Status::forbidden(scene.question.subject.kind.resource(), scene.name(), "");
+    let mut status = Status::forbidden(context.question.subject.kind.resource(), context.name(), "");
     status.message = first;
     status.reason = Some("Invalid");
     if let Some(details) = &mut status.details {

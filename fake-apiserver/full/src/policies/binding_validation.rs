@@ -1,10 +1,8 @@
 //! Validation of admission policy bindings.
 
-use super::super::selectors;
-use super::matching;
-use crate::machinery::error_list::ErrorList;
-use crate::machinery::json::{string, texts};
-use crate::machinery::names;
+use super::constraints;
+use fake_apiserver::extension::json::{string, texts};
+use fake_apiserver::extension::{ErrorList, label_selector, names};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -13,7 +11,7 @@ const MISSING: [&str; 2] = ["Deny", "Allow"];
 const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 
 /// Validates a ValidatingAdmissionPolicyBinding.
-pub(in crate::kinds) fn validating(binding: &Value, faults: &mut ErrorList) {
+pub(super) fn validating(binding: &Value, faults: &mut ErrorList) {
     mutating(binding, faults);
     actions(
         &binding["spec"]["validationActions"],
@@ -23,14 +21,14 @@ pub(in crate::kinds) fn validating(binding: &Value, faults: &mut ErrorList) {
 }
 
 /// Validates a MutatingAdmissionPolicyBinding.
-pub(in crate::kinds) fn mutating(binding: &Value, faults: &mut ErrorList) {
+pub(super) fn mutating(binding: &Value, faults: &mut ErrorList) {
     let spec = &binding["spec"];
     faults.require_valid("spec.policyName", string(spec, "policyName"), names::subdomain);
     if spec["paramRef"].is_object() {
         parameters(&spec["paramRef"], "spec.paramRef", faults);
     }
     if spec["matchResources"].is_object() {
-        matching::constraints(&spec["matchResources"], "spec.matchResources", faults);
+        constraints::validate(&spec["matchResources"], "spec.matchResources", faults);
     }
 }
 
@@ -43,7 +41,7 @@ fn parameters(of: &Value, at: &str, faults: &mut ErrorList) {
         }
     }
     if has_selector {
-        selectors::labels(&of["selector"], &format!("{at}.selector"), faults);
+        label_selector(&of["selector"], &format!("{at}.selector"), faults);
         if !name.is_empty() {
             faults.forbidden(format!("{at}.selector"), EXCLUSIVE);
         }

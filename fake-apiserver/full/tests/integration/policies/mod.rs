@@ -5,11 +5,22 @@ mod objects;
 mod parameters;
 mod validating;
 
-use super::client::Wire;
+use super::client::{Answer, Wire};
+use fake_apiserver::{ApiServer, ServerOptions};
 use serde_json::{Value, json};
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+async fn start() -> Wire {
+    let extensions = fake_apiserver_full::extensions();
+    Wire::of(ApiServer::with_extensions(
+        ServerOptions::default(),
+        None,
+        extensions,
+    ))
+    .await
+}
 
 /// The match constraints for deployments.
 fn deployments() -> Value {
@@ -51,6 +62,16 @@ async fn register_mutating(wire: &Wire, name: &str, spec: Value) {
         json!({"metadata": {"name": name}, "spec": {"policyName": name}}),
     )
     .await;
+}
+
+/// The causes of an error: field and message.
+fn causes(answer: &Answer) -> Vec<String> {
+    let all = answer.body["details"]["causes"].as_array();
+    let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
+    all.into_iter()
+        .flatten()
+        .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")))
+        .collect()
 }
 
 fn merge(under: &mut Value, over: Value) {

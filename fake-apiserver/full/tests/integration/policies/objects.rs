@@ -1,13 +1,11 @@
 //! Validation and defaulting of policies and bindings.
 
-use super::{GROUP, apply, deployments};
-use crate::wire::client::Wire;
-use crate::wire::custom::causes;
+use super::{GROUP, apply, causes, deployments, start};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn policies_are_defaulted() {
-    let wire = Wire::start().await;
+    let wire = start().await;
     let spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});
     let made = wire
         .post(
@@ -26,7 +24,7 @@ async fn policies_are_defaulted() {
 
 #[tokio::test]
 async fn validation_errors_have_the_message_of_kube_apiserver() {
-    let wire = Wire::start().await;
+    let wire = start().await;
     let policy = |own: Value| {
         let mut spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});
         super::merge(&mut spec, own);

@@ -1,13 +1,8 @@
 //! One admission policy with its bindings.
 
-use super::conditions::Conditions;
-use super::matching::Selection;
-use crate::cel::Expression;
-use crate::machinery::intern;
-use crate::machinery::json::{list, string, texts};
-use crate::machinery::metadata;
-use crate::machinery::selector::LabelSelector;
-use crate::object::Objects;
+use fake_apiserver::extension::cel::Expression;
+use fake_apiserver::extension::json::{list, string, texts};
+use fake_apiserver::extension::{Conditions, LabelSelector, Objects, Selection, intern, metadata};
 use serde_json::Value;
 
 /// A compiled expression, or the compilation error.
@@ -15,7 +10,7 @@ pub(super) type Read = Result<Expression, String>;
 
 /// One policy.
 #[derive(Debug)]
-pub(crate) struct Policy {
+pub(super) struct Policy {
     pub(super) name: String,
     pub(super) selection: Selection,
     pub(super) conditions: Conditions,
@@ -72,7 +67,7 @@ pub(super) struct Reference {
 }
 
 /// All policies with at least one binding, in the order of their names.
-pub(super) fn policies([policies, bindings]: &[Objects; 2]) -> Vec<Policy> {
+pub(super) fn policies(policies: &Objects, bindings: &Objects) -> Vec<Policy> {
     let bindings: Vec<(&str, &Value)> = bindings
         .values()
         .map(|binding| (string(&binding.value()["spec"], "policyName"), binding.value()))

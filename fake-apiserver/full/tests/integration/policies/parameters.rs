@@ -1,8 +1,7 @@
 //! Parameters of policies.
 
-use super::{DEPLOYMENTS, GROUP, deployment, register_validating};
-use crate::wire::client::{CONFIG_MAPS, Wire};
-use crate::wire::custom::{DEFINITIONS, definition, with_spec};
+use super::{DEPLOYMENTS, GROUP, deployment, register_validating, start};
+use crate::client::CONFIG_MAPS;
 use serde_json::{Value, json};
 
 fn spec(kind: &Value) -> Value {
@@ -25,7 +24,7 @@ fn limit(name: &str, most: &str) -> Value {
 
 #[tokio::test]
 async fn parameters_are_read_from_the_namespace_of_the_request() {
-    let wire = Wire::start().await;
+    let wire = start().await;
     let reference = json!({"name": "limit", "parameterNotFoundAction": "Deny"});
     register_validating(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 3)).await;
@@ -42,7 +41,7 @@ async fn parameters_are_read_from_the_namespace_of_the_request() {
 
 #[tokio::test]
 async fn all_selected_parameters_are_evaluated() {
-    let wire = Wire::start().await;
+    let wire = start().await;
     let reference = json!({
         "selector": {"matchLabels": {"limits": "yes"}}, "namespace": "default", "parameterNotFoundAction": "Allow",
     });
@@ -60,7 +59,7 @@ async fn all_selected_parameters_are_evaluated() {
 
 #[tokio::test]
 async fn parameters_may_be_custom_resources_and_must_exist() {
-    let wire = Wire::start().await;
+    let wire = start().await;
     let kind = json!({"apiVersion": "example.com/v1", "kind": "Foo"});
     let spec = json!({
         "paramKind": kind,
@@ -72,8 +71,14 @@ async fn parameters_may_be_custom_resources_and_must_exist() {
     let message = "deployments.apps \"a\" is forbidden: ValidatingAdmissionPolicy 'p.example.com' denied request: failed \
                    to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Foo'";
     assert_eq!(refused.body["message"], message);
-    let version = with_spec(json!({"most": {"type": "integer"}}));
-    wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
+    let spec = json!({"type": "object", "properties": {"most": {"type": "integer"}}});
+    let schema = json!({"type": "object", "properties": {"spec": spec}});
+    let definition = json!({"metadata": {"name": "foos.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": {"plural": "foos", "kind": "Foo"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+    }});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    wire.create(definitions, definition).await;
     let path = "/apis/example.com/v1/namespaces/default/foos";
     let object = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "limit"}, "spec": {"most": 2}});
     wire.create(path, object).await;
@@ -83,7 +88,7 @@ async fn parameters_may_be_custom_resources_and_must_exist() {
 
 #[tokio::test]
 async fn params_is_null_without_param_ref() {
-    let wire = Wire::start().await;
+    let wire = start().await;
     register_validating(&wire, spec(&config_maps()), json!({})).await;
     wire.create(DEPLOYMENTS, deployment("a", 9)).await;
     let bindings = format!("{GROUP}/validatingadmissionpolicybindings/b.example.com");

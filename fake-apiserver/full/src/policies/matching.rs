@@ -1,33 +1,26 @@
 //! Context of policies on one request: matching bindings, their parameters, and the variables of expressions.
 
-use super::authority::Asker;
-use super::inputs::Inputs;
 use super::policy::{Binding, Policy, Reference};
-use super::question::{Question, Requester};
-use super::review;
-use super::surroundings::Surroundings;
-use crate::cel::{Budget, Check, Scope as Variables};
-use crate::kinds::{Kind, NAMESPACE};
-use crate::machinery::metadata;
-use crate::machinery::status::Status;
-use crate::object::{Object, namespace_range};
+use fake_apiserver::Status;
+use fake_apiserver::extension::cel::{Budget, Check, Scope as Variables};
+use fake_apiserver::extension::{
+    Asker, GroupResource, Inputs, Kind, Object, PolicyContext, StateReader, metadata, namespace_range,
+    review_request,
+};
 use serde_json::Value;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// Conversion of objects between versions.
-pub(crate) trait Forms {
-    /// An object in the version of `kind`.
-    fn sent(&self, kind: &Kind, object: &Value) -> Value;
-    /// A changed object in the version of `kind`, converted back to the version in which writes are validated.
-    fn received(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String>;
-}
-
 /// The context of one request.
-pub(crate) struct Scene<'a> {
-    pub(crate) question: &'a Question,
-    pub(crate) requester: &'a Requester,
-    pub(crate) around: &'a dyn Surroundings,
-    pub(crate) forms: &'a dyn Forms,
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a>(pub(super) &'a PolicyContext<'a>);
+
+impl<'a> Deref for Context<'a> {
+    type Target = PolicyContext<'a>;
+
+    fn deref(&self) -> &PolicyContext<'a> {
+        self.0
+    }
 }
 
 /// A binding that matches a request, with its parameters or the error of finding them.
@@ -48,7 +41,7 @@ pub(super) struct View {
     check: Check,
 }
 
-impl Scene<'_> {
+impl Context<'_> {
     /// The matching bindings of a policy. None if the policy does not match. An invalid policy is an error.
     pub(super) fn cases<'p>(
         &self,
@@ -93,10 +86,7 @@ impl Scene<'_> {
     }
 
     fn param_kind(&self, version: &str, kind: &str) -> Result<Kind, String> {
-        let api = self.around.served();
-        let found = api.catalogue.find_kind(version, kind).cloned();
-        let found = found.filter(|kind| api.present(kind).is_some());
-        found.ok_or_else(|| {
+        self.around.served_kind(version, kind).ok_or_else(|| {
             let slash = if version.contains('/') { "" } else { "/" };
             format!("failed to find resource referenced by paramKind: '{slash}{version}, Kind={kind}'")
         })
@@ -150,17 +140,13 @@ impl Scene<'_> {
         let old = question.old.as_ref().map(|old| old.document());
         let namespace = match subject.namespace.as_str() {
             "" => Value::Null,
-            _ if subject.kind == NAMESPACE => Value::Null,
-            name => {
-                let found = self.around.object(&NAMESPACE, name);
-                let found = found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), name))?;
-                found.value().clone()
-            }
+            _ if subject.kind.is("", "namespaces") => Value::Null,
+            name => namespace(self.around, name)?,
         };
         Ok(View {
             object: object.map_or(Value::Null, |object| self.forms.sent(kind, object)),
             old: old.map_or(Value::Null, |old| self.forms.sent(kind, &old)),
-            request: review::request(question, self.requester, kind),
+            request: review_request(question, self.requester, kind),
             namespace,
             check: subject.check(),
         })
@@ -183,6 +169,18 @@ impl Scene<'_> {
             .find(|name| !name.is_empty())
             .unwrap_or_default()
     }
+}
+
+/// The Namespace of that name.
+fn namespace(reader: &dyn StateReader, name: &str) -> Result<Value, Status> {
+    let kind = reader.served_kind("v1", "Namespace");
+    let found = kind.as_ref().and_then(|kind| reader.object(kind, name));
+    let resource = GroupResource {
+        group: "",
+        kind: "namespaces",
+    };
+    let found = found.ok_or_else(|| Status::not_found(resource, name))?;
+    Ok(found.value().clone())
 }
 
 impl View {

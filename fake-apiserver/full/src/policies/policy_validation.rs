@@ -1,12 +1,10 @@
 //! Validation of admission policies.
 
-use super::super::conditions::validate as judge_conditions;
-use super::conditions::{self, conditions, expression};
-use super::matching::{self, FAILURES};
-use crate::cel::RESERVED;
-use crate::machinery::error_list::ErrorList;
-use crate::machinery::json::{list, string, texts};
-use crate::machinery::{metadata, names};
+use super::constraints::{self, choice};
+use fake_apiserver::extension::cel::RESERVED;
+use fake_apiserver::extension::json::{list, string, texts};
+use fake_apiserver::extension::registration::{FAILURES, conditions, expression, variables};
+use fake_apiserver::extension::{ErrorList, metadata, names, validate_conditions};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -21,7 +19,7 @@ const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
 
 /// Validates the type checking result in the status.
-pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mut ErrorList) {
+pub(super) fn validating_status(policy: &Value, _: &Value, faults: &mut ErrorList) {
     let status = &policy["status"];
     for (i, one) in list(&status["typeChecking"]["expressionWarnings"])
         .iter()
@@ -33,11 +31,11 @@ pub(in crate::kinds) fn validating_status(policy: &Value, _: &Value, faults: &mu
             }
         }
     }
-    judge_conditions(&status["conditions"], "status.conditions", faults);
+    validate_conditions(&status["conditions"], "status.conditions", faults);
 }
 
 /// Validates a ValidatingAdmissionPolicy.
-pub(in crate::kinds) fn validating(policy: &Value, faults: &mut ErrorList) {
+pub(super) fn validating(policy: &Value, faults: &mut ErrorList) {
     let known = common(policy, faults);
     let spec = &policy["spec"];
     let (validations, notes) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
@@ -63,7 +61,7 @@ pub(in crate::kinds) fn validating(policy: &Value, faults: &mut ErrorList) {
 }
 
 /// Validates a MutatingAdmissionPolicy.
-pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut ErrorList) {
+pub(super) fn mutating(policy: &Value, faults: &mut ErrorList) {
     let mut known = common(policy, faults);
     let spec = &policy["spec"];
     let rules = list(&spec["matchConstraints"]["resourceRules"]).iter();
@@ -80,22 +78,22 @@ pub(in crate::kinds) fn mutating(policy: &Value, faults: &mut ErrorList) {
     for (i, one) in mutations.iter().enumerate() {
         mutation(one, &known, &format!("spec.mutations[{i}]"), faults);
     }
-    matching::choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, faults);
+    choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, faults);
 }
 
 /// Validates the fields of both kinds of policies; returns the variables that expressions may use.
 fn common(policy: &Value, faults: &mut ErrorList) -> Vec<String> {
-    let mut known = conditions::variables();
+    let mut known = variables();
     let spec = &policy["spec"];
-    matching::choice(spec, "failurePolicy", "spec", &FAILURES, faults);
+    choice(spec, "failurePolicy", "spec", &FAILURES, faults);
     if spec["paramKind"].is_object() {
-        matching::param_kind(&spec["paramKind"], "spec.paramKind", faults);
+        constraints::param_kind(&spec["paramKind"], "spec.paramKind", faults);
         known.push("params".to_owned());
     }
-    let constraints = &spec["matchConstraints"];
-    if constraints.is_object() {
-        matching::constraints(constraints, "spec.matchConstraints", faults);
-        if list(&constraints["resourceRules"]).is_empty() {
+    let matched = &spec["matchConstraints"];
+    if matched.is_object() {
+        constraints::validate(matched, "spec.matchConstraints", faults);
+        if list(&matched["resourceRules"]).is_empty() {
             faults.required("spec.matchConstraints.resourceRules", "");
         }
     } else {

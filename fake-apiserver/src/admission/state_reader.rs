@@ -2,18 +2,20 @@
 
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, Decision};
-use crate::kinds::{Api, Kind};
+use crate::kinds::Kind;
 use crate::object::{Object, Objects};
 use std::sync::Arc;
 
 /// Read access to the state, implemented with and without its lock held.
-pub(crate) trait Surroundings {
+pub trait StateReader {
     /// An object by its key.
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>>;
     /// All objects of a resource.
     fn objects(&self, kind: &Kind) -> Objects;
-    /// The served resources and release.
-    fn served(&self) -> Api;
+    /// The served resource with that apiVersion and kind of its objects.
+    fn served_kind(&self, api_version: &str, kind: &str) -> Option<Kind>;
+    /// The served versions of a resource.
+    fn served_versions(&self, kind: &Kind) -> Vec<Kind>;
     /// Authorizes a user.
     fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision;
 }

@@ -1,0 +1,55 @@
+//! Validation of the requests that a policy matches: operations, resources, selectors and parameters.
+
+use fake_apiserver::extension::json::{list, string, texts};
+use fake_apiserver::extension::registration::{MATCHES, operations};
+use fake_apiserver::extension::{ErrorList, label_selector, names};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Validates `matchConstraints` of policies and `matchResources` of bindings.
+pub(super) fn validate(of: &Value, at: &str, faults: &mut ErrorList) {
+    choice(of, "matchPolicy", at, &MATCHES, faults);
+    for name in ["namespaceSelector", "objectSelector"] {
+        if of[name].is_null() {
+            faults.required(format!("{at}.{name}"), "");
+        } else {
+            label_selector(&of[name], &format!("{at}.{name}"), faults);
+        }
+    }
+    for name in ["resourceRules", "excludeResourceRules"] {
+        for (i, rule) in list(&of[name]).iter().enumerate() {
+            let at = format!("{at}.{name}[{i}]");
+            resource_names(rule, &at, faults);
+            operations(rule, &at, faults);
+        }
+    }
+}
+
+/// Validates an enum field.
+pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], faults: &mut ErrorList) {
+    let field = format!("{at}.{name}");
+    match of[name].as_str() {
+        None => faults.required(field, ""),
+        Some(chosen) => faults.one_of(&field, chosen, known),
+    }
+}
+
+fn resource_names(rule: &Value, at: &str, faults: &mut ErrorList) {
+    let mut known = HashSet::new();
+    for (i, name) in texts(&rule["resourceNames"]).into_iter().enumerate() {
+        let field = format!("{at}.resourceNames[{i}]");
+        faults.invalid_all(&field, name, names::path_segment(name));
+        if !known.insert(name) {
+            faults.duplicate(field, name);
+        }
+    }
+}
+
+/// Validates `paramKind`.
+pub(super) fn param_kind(of: &Value, at: &str, faults: &mut ErrorList) {
+    for name in ["apiVersion", "kind"] {
+        if string(of, name).is_empty() {
+            faults.required(format!("{at}.{name}"), "");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Admission policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings.
+//!
+//! Owns the resources, their validation, and the evaluation for a request. Does not know when requests are admitted.
+
+mod binding_validation;
+mod constraints;
+mod defaults;
+mod matching;
+mod mutating;
+mod policy;
+mod policy_validation;
+mod resources;
+mod status;
+mod validating;
+
+use fake_apiserver::Status;
+use fake_apiserver::extension::{
+    Extension, Kind, Mutated, Objects, Part, Policies, PolicyContext, PolicySource,
+};
+use matching::Context;
+use policy::{Policy, policies};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The extension of a server with admission policies.
+pub(crate) fn extension() -> Extension {
+    Extension {
+        resources: vec![
+            &resources::MUTATING_ADMISSION_POLICY,
+            &resources::MUTATING_ADMISSION_POLICY_BINDING,
+            &resources::VALIDATING_ADMISSION_POLICY,
+            &resources::VALIDATING_ADMISSION_POLICY_BINDING,
+        ],
+        plugins: vec![Arc::new(status::PolicyStatus)],
+        policies: Some(Arc::new(Source)),
+    }
+}
+
+/// Reads policies and bindings from their objects.
+struct Source;
+
+/// All policies with at least one binding, in the order of their names.
+#[derive(Debug)]
+struct AllPolicies {
+    mutating: Vec<Policy>,
+    validating: Vec<Policy>,
+}
+
+impl PolicySource for Source {
+    fn read(&self, objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies> {
+        let read = |plural: &str, bindings: &str| policies(&objects(plural), &objects(bindings));
+        Arc::new(AllPolicies {
+            mutating: read("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+            validating: read("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+        })
+    }
+}
+
+impl Policies for AllPolicies {
+    fn is_empty(&self) -> bool {
+        self.mutating.is_empty() && self.validating.is_empty()
+    }
+
+    fn validate_any(&self) -> bool {
+        !self.validating.is_empty()
+    }
+
+    fn may_name(&self, kind: &Kind, part: Part) -> bool {
+        let mut all = self.mutating.iter().chain(&self.validating);
+        all.any(|policy| policy.selection.may_name(kind, part))
+    }
+
+    fn mutate(
+        &self,
+        context: &PolicyContext<'_>,
+        object: &Value,
+        only: Option<&BTreeSet<String>>,
+    ) -> Option<Result<Mutated, Status>> {
+        if self.mutating.is_empty() {
+            return None;
+        }
+        Some(mutating::mutate(
+            &self.mutating,
+            Context(context),
+            object.clone(),
+            only,
+        ))
+    }
+
+    fn validate(&self, context: &PolicyContext<'_>) -> (Result<(), Status>, Vec<String>) {
+        validating::validate(&self.validating, Context(context))
+    }
+}

@@ -1,0 +1,121 @@
+//! Resource definitions of admission policies and their bindings.
+
+use super::{binding_validation, defaults, policy_validation};
+use fake_apiserver::extension::json;
+use fake_apiserver::extension::resource::Cell::{self, Of, Text};
+use fake_apiserver::extension::resource::{
+    AGE, Column, Generation, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, PLAIN, Row, integer, text,
+};
+use serde_json::Value;
+
+const REGISTRATION: Row = Row {
+    group: "admissionregistration.k8s.io",
+    categories: &["api-extensions"],
+    namespaced: false,
+    generation: Generation::FromCreation,
+    unconditional_update: false,
+    registers: true,
+    ..PLAIN
+};
+
+pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
+    // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
+    storage_version: Some("v1beta1"),
+    kind: "MutatingAdmissionPolicy",
+    metadata_checks: MetadataChecks::machinery(1),
+    plural: "mutatingadmissionpolicies",
+    singular: "mutatingadmissionpolicy",
+    columns: &[
+        NAME,
+        integer("Mutations", Cell::Count("/spec/mutations")),
+        text("ParamKind", Of(parameters)),
+        AGE,
+    ],
+    life: Life::since(36),
+    hooks: Hooks {
+        default: defaults::policy,
+        validate: policy_validation::mutating,
+        ..NO_HOOKS
+    },
+    ..REGISTRATION
+};
+
+pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
+    // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
+    storage_version: Some("v1beta1"),
+    kind: "MutatingAdmissionPolicyBinding",
+    metadata_checks: MetadataChecks::machinery(1),
+    plural: "mutatingadmissionpolicybindings",
+    singular: "mutatingadmissionpolicybinding",
+    columns: POLICY_BINDING,
+    life: Life::since(36),
+    hooks: Hooks {
+        default: defaults::binding,
+        validate: binding_validation::mutating,
+        ..NO_HOOKS
+    },
+    ..REGISTRATION
+};
+
+pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
+    kind: "ValidatingAdmissionPolicy",
+    metadata_checks: MetadataChecks::machinery(1),
+    plural: "validatingadmissionpolicies",
+    singular: "validatingadmissionpolicy",
+    status: true,
+    columns: &[
+        NAME,
+        integer("Validations", Cell::Count("/spec/validations")),
+        text("ParamKind", Of(parameters)),
+        AGE,
+    ],
+    life: Life::since(30),
+    hooks: Hooks {
+        default: defaults::policy,
+        validate: policy_validation::validating,
+        validate_status: policy_validation::validating_status,
+        ..NO_HOOKS
+    },
+    ..REGISTRATION
+};
+
+pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata_checks: MetadataChecks::machinery(1),
+    plural: "validatingadmissionpolicybindings",
+    singular: "validatingadmissionpolicybinding",
+    columns: POLICY_BINDING,
+    life: Life::since(30),
+    hooks: Hooks {
+        default: defaults::binding,
+        validate: binding_validation::validating,
+        ..NO_HOOKS
+    },
+    ..REGISTRATION
+};
+
+/// The kind of a policy's parameters.
+fn parameters(policy: &Value) -> Value {
+    let of = &policy["spec"]["paramKind"];
+    if !of.is_object() {
+        return "<unset>".into();
+    }
+    format!("{}/{}", json::string(of, "apiVersion"), json::string(of, "kind")).into()
+}
+
+static POLICY_BINDING: &[Column] = &[
+    NAME,
+    text("PolicyName", Text("/spec/policyName")),
+    text("ParamRef", Of(parameter_reference)),
+    AGE,
+];
+
+fn parameter_reference(binding: &Value) -> Value {
+    let reference = &binding["spec"]["paramRef"];
+    let word = |field: &str| reference[field].as_str().filter(|word| !word.is_empty());
+    match (word("namespace"), word("name")) {
+        (Some(namespace), name) => format!("{namespace}/{}", name.unwrap_or("*")).into(),
+        (None, name) if reference.is_object() => name.unwrap_or("*").into(),
+        (None, _) => "<unset>".into(),
+    }
+}

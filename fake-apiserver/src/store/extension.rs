@@ -1,0 +1,34 @@
+//! What other crates add to a server.
+
+use crate::admission::PolicySource;
+use crate::config::options::ServerOptions;
+use crate::kinds::Row;
+use crate::plugin::AdmissionPlugin;
+use std::sync::Arc;
+
+/// What another crate adds to a server ([`crate::ApiServer::with_extensions`]).
+#[derive(Default)]
+pub struct Extension {
+    /// Built-in resources.
+    pub resources: Vec<&'static Row>,
+    /// Admission plugins, which run after those of the core.
+    pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
+    /// Admission policies.
+    pub policies: Option<Arc<dyn PolicySource>>,
+}
+
+impl Extension {
+    /// All extensions as one, without the plugins that are disabled. Of several sources of policies, the last one is used.
+    pub(super) fn joined(all: Vec<Self>, options: &ServerOptions) -> Self {
+        let mut joined = Self::default();
+        for extension in all {
+            joined.resources.extend(extension.resources);
+            joined.plugins.extend(extension.plugins);
+            joined.policies = extension.policies.or(joined.policies);
+        }
+        joined
+            .plugins
+            .retain(|plugin| options.admission.is_external_enabled(plugin.name()));
+        joined
+    }
+}
