@@ -33,10 +33,9 @@
 //! - `protobuf`: conversion between JSON and protobuf bodies, driven by that table.
 //! - `schema`: types of the built-in kinds and their merge strategies.
 //! - `cel`: CEL expressions of custom resources, policies and webhooks.
-//! - `structural`: structural schemas of custom resources: pruning, defaulting, validation.
 //! - `kinds`: resource definitions, built-in and from CRDs. Everything that differs between kinds is here.
 //! - `object`: a stored object with its serialized form, shared by all readers.
-//! - `plugin`: the interface of admission plugins, which other crates implement.
+//! - `plugin`: the interface of admission plugins and controllers, which other crates implement.
 //! - `access`: authentication, authorization, and a log of used permissions.
 //! - `patch`: patches, field managers, server-side apply.
 //! - `admission`: admission webhooks and policies: which ones match a request. Another crate evaluates policies.
@@ -74,11 +73,10 @@ mod request;
 mod schema;
 mod server;
 mod store;
-mod structural;
 mod types;
 mod verbs;
 
-/// What other crates need to extend the server: resources, admission plugins and policies.
+/// What other crates need to extend the server: resources, admission plugins, policies and controllers.
 pub mod extension {
     pub use crate::access::rbac::{Attributes as AuthorizationAttributes, Decision, ResourceOrPath};
     pub use crate::admission::{
@@ -86,38 +84,48 @@ pub mod extension {
         Question, Requester, Selection, Stage, StateReader, Subject, evaluate, review_request,
     };
     pub use crate::kinds::{
-        Kind, Part, Subresource, label_selector, pod_limits, pod_requests, validate_conditions,
+        Conversion, CustomResourceStrategy, Defined, Kind, Misfit, Nulls, Part, PrinterColumn, ScalePaths,
+        Subresource, Unfit, label_selector, pod_limits, pod_requests, validate_conditions,
     };
     pub use crate::machinery::amounts::Amounts;
     pub use crate::machinery::error_list::ErrorList;
     pub use crate::machinery::selector::LabelSelector;
     pub use crate::machinery::status::GroupResource;
-    pub use crate::machinery::{intern, json, metadata, names};
+    pub use crate::machinery::{intern, ip, json, json_path, metadata, names, pattern, versions};
     pub use crate::object::{Object, Objects, namespace_range};
     pub use crate::patch::json_patch;
     pub use crate::patch::managed::overlay;
-    pub use crate::plugin::{AdmissionPlugin, Attributes, Transaction};
+    pub use crate::plugin::{AdmissionPlugin, Attributes, Controller, ControllerTransaction, Transaction};
+    pub use crate::schema::structural as schema;
+    pub use crate::schema::{FormError, conform_metadata};
     pub use crate::store::Extension;
 
     /// CEL expressions.
     pub mod cel {
-        pub use crate::cel::{Authority, Budget, Check, Expression, Failure, RESERVED, Scope, Value};
+        pub use crate::cel::{
+            Authority, Budget, Check, Expression, Failure, RESERVED, Scope, Value, convert, from_json,
+            optional,
+        };
     }
 
     /// Validation that objects of admissionregistration.k8s.io have in common.
     pub mod registration {
-        pub use crate::kinds::{FAILURES, MATCHES, conditions, expression, operations, variables};
+        pub use crate::kinds::{
+            FAILURES, MATCHES, client_place, conditions, expression, operations, variables,
+        };
     }
 
     /// Resource definitions.
     pub mod resource {
         pub use crate::config::release::{Gate, Life, Profile};
-        pub use crate::kinds::columns::{AGE, Cell, Column, NAME, NAME_AND_AGE, integer, text};
+        pub use crate::kinds::columns::{
+            AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, integer, text,
+        };
         pub use crate::kinds::{
             Generation, Grants, Hooks, Looks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Paths, Requester,
-            Review, Row, Setting, StatusMetadata, Unstored, View,
+            Review, Row, Setting, StatusMetadata, Unstored, View, not_supported,
         };
-        pub use crate::machinery::selector::Selectable;
+        pub use crate::machinery::selector::{Selectable, selectable};
     }
 }
 

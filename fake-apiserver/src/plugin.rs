@@ -1,6 +1,6 @@
-//! The interface of admission plugins in other crates: calls by the core, and access to objects.
+//! The interface of admission plugins and controllers in other crates: calls by the core, and access to objects.
 //!
-//! Does not know individual plugins, nor how objects are stored.
+//! Does not know individual ones, nor how objects are stored.
 
 use crate::kinds::{Kind, Part};
 use crate::machinery::status::Status;
@@ -83,6 +83,40 @@ pub trait Transaction {
 
     /// Adds a `Warning` header to the response.
     fn warn(&mut self, text: String);
+}
+
+/// A controller of another crate, which reacts to changes in the transaction of the request that made them.
+pub trait Controller: Send + Sync + 'static {
+    /// Whether the controller reacts to changes of a resource.
+    fn watches(&self, kind: &Kind) -> bool;
+
+    /// Reconciles an object that was written or deleted, before the response to the request.
+    fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool);
+}
+
+/// What controllers can read and write.
+pub trait ControllerTransaction: Transaction {
+    /// The time of the request, in the format of `metadata` timestamps.
+    fn now(&self) -> Arc<str>;
+
+    /// All versions of a custom resource.
+    fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind>;
+
+    /// The number of the table of a custom resource in the store, allocated if it is new.
+    fn resource_number(&mut self, group: &str, plural: &str) -> usize;
+
+    /// Starts serving all versions of a custom resource in place of its previous versions. `reform`: rewrites the stored objects
+    /// by the new schema.
+    fn define(&mut self, kinds: Vec<Kind>, reform: bool);
+
+    /// Stops serving a custom resource.
+    fn undefine(&mut self, group: &str, plural: &str);
+
+    /// Deletes all objects of a resource. Returns whether none is left: finalizers delay deletions.
+    fn delete_all(&mut self, kind: &Kind) -> bool;
+
+    /// Writes a changed object as a field manager of its status, or deletes it if its last finalizer was removed.
+    fn update_status(&mut self, kind: &Kind, key: &str, old: &Object, new: Value, manager: &str);
 }
 
 /// The plugins of a server.

@@ -1,6 +1,6 @@
 //! The API server and the driver without a scenario.
 //!
-//! Only re-exports their crates, for the command line.
+//! Re-exports their crates, for the command line. Owns the extensions of the API server.
 
 pub use fake_apiserver::{
     ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver, Release,
@@ -10,3 +10,10 @@ pub use fake_csi::{
     Code as CsiCode, CutText as CsiCut, DriverSpec, Effect as CsiEffect, Event as CsiEvent, FakeDriver,
     Method as CsiMethod, Observer as CsiObserver, Rule as CsiRule, RuleText as CsiRuleText,
 };
+
+use std::sync::Arc;
+
+/// An API server with the extensions that clusters of cases have: custom resources.
+pub fn api_server(options: ServerOptions, observer: Option<Arc<dyn ApiObserver>>) -> ApiServer {
+    ApiServer::with_extensions(options, observer, vec![fake_apiserver_apiextensions::extension()])
+}

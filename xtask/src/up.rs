@@ -10,7 +10,7 @@ use clap::Args;
 use suites::harness::invocation::program;
 use suites::harness::plan::{Plan, resolve_cluster};
 use suites::harness::scenario::{self, ScenarioError};
-use suites::harness::standalone::{ApiServer, Authorization, ServerOptions};
+use suites::harness::standalone::{ApiServer, Authorization, ServerOptions, api_server};
 use suites::harness::{LiveCluster, StartError};
 
 use crate::Exit;
@@ -155,7 +155,7 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
             remote_webhooks: args.allow_remote_webhooks,
             ..ServerOptions::default()
         };
-        return Ok((ApiServer::new(options, None), None));
+        return Ok((api_server(options, None), None));
     };
     let cluster = LiveCluster::start(plan, &built_in(None), args.refresh).await;
     let cluster = cluster.map_err(|error| {

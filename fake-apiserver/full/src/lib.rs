@@ -20,7 +20,7 @@ use fake_apiserver::Status;
 use fake_apiserver::extension::{Extension, Kind, metadata};
 use serde_json::Value;
 
-/// The extensions of this crate. Plugins are in the order of kube-apiserver.
+/// The extensions of this crate, and custom resources. Plugins are in the order of kube-apiserver.
 pub fn extensions() -> Vec<Extension> {
     let plugins = Extension {
         plugins: vec![
@@ -34,7 +34,11 @@ pub fn extensions() -> Vec<Extension> {
         ],
         ..Extension::default()
     };
-    vec![plugins, policies::extension()]
+    vec![
+        plugins,
+        policies::extension(),
+        fake_apiserver_apiextensions::extension(),
+    ]
 }
 
 /// The rejection of an object, named by its name or `generateName`.

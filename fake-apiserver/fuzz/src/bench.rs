@@ -60,7 +60,8 @@ impl Bench {
             history: 1000,
             ..ServerOptions::default()
         };
-        let server = ApiServer::new(options, None);
+        let server =
+            ApiServer::with_extensions(options, None, vec![fake_apiserver_apiextensions::extension()]);
         let running = runtime.block_on(server.start()).expect("a free port");
         let mut bench = Self {
             address: running.address(),

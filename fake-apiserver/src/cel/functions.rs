@@ -76,7 +76,7 @@ pub(super) fn exists(name: &str) -> bool {
 }
 
 /// The result of `timestamp()` or `duration()` for a string; none on error.
-pub(crate) fn convert(name: &str, text: &str) -> Option<Value> {
+pub fn convert(name: &str, text: &str) -> Option<Value> {
     Value::resolve(&call(name, None, vec![text_literal(text)]), &FUNCTIONS).ok()
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The CEL value of JSON without a schema.
-pub(crate) fn from_json(json: &Json) -> Value {
+pub fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
         Json::Bool(value) => (*value).into(),
@@ -29,7 +29,7 @@ pub(crate) fn from_json(json: &Json) -> Value {
 }
 
 /// An optional.
-pub(crate) fn optional(value: Option<Value>) -> Value {
+pub fn optional(value: Option<Value>) -> Value {
     Value::Opaque(Arc::new(
         value.map_or_else(OptionalValue::none, OptionalValue::of),
     ))

@@ -1,6 +1,6 @@
 //! Controller work that results from the changes of a transaction.
 
-use super::{definitions, namespaces, services};
+use super::{namespaces, services};
 use crate::store::{FollowUp, Txn};
 
 /// Runs the controllers for the changes of a transaction, under the same lock.
@@ -14,10 +14,12 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
                 let [old, new] = [&old, &new].map(|object| object.as_ref().map(|object| object.value()));
                 services::settle(txn, old, new);
             }
-            FollowUp::Definition(name) => definitions::settle(txn, &name),
-            FollowUp::InstanceGone { group, plural } => {
-                definitions::settle(txn, &format!("{plural}.{group}"));
-            }
+            FollowUp::Reconcile {
+                controller,
+                kind,
+                key,
+                is_deleted,
+            } => controller.reconcile(txn, &kind, &key, is_deleted),
         }
     }
 }

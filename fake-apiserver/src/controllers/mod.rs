@@ -1,12 +1,12 @@
-//! Controllers: initial objects, termination of namespaces, expiry of events, garbage collection, aggregated cluster
-//! roles, and naming and establishing of definitions.
+//! Controllers: initial objects, termination of namespaces, expiry of events, garbage collection, and aggregated
+//! cluster roles. Other crates add controllers.
 //!
 //! Implements those controllers of kube-controller-manager without which deletions would never complete. Writes through
 //! `verbs`; does not know requests.
 
 mod bootstrap;
-mod definitions;
 mod expiry;
+mod external;
 mod follow_up;
 mod garbage;
 mod kubernetes_service;

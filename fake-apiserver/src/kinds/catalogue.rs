@@ -4,6 +4,7 @@
 //! by name. Lookup takes as long with many CRDs as with few.
 
 use super::KINDS;
+use super::elsewhere::ELSEWHERE;
 use super::kind::Kind;
 use super::row::Row;
 use crate::config::release::Profile;
@@ -11,6 +12,11 @@ use imbl::{HashMap, OrdMap};
 use std::sync::{Arc, LazyLock};
 
 static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| Arc::new(Catalogue::with_extensions(&[])));
+
+static KNOWN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
+    let rows: Vec<&'static Row> = ELSEWHERE.iter().collect();
+    Arc::new(Catalogue::with_extensions(&rows))
+});
 
 /// The API groups of built-in resources, in kube-apiserver's order of discovery.
 const GROUPS: [&str; 21] = [
@@ -92,6 +98,11 @@ impl Catalogue {
     /// The catalogue without resources of other crates and without custom resources.
     pub(crate) fn built_in() -> &'static Arc<Self> {
         &BUILT_IN
+    }
+
+    /// The names of all built-in resources, with those that other crates serve.
+    pub(crate) fn known() -> &'static Arc<Self> {
+        &KNOWN
     }
 
     /// The catalogue with the resources of other crates, and without custom resources.

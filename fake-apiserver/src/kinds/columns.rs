@@ -68,7 +68,7 @@ pub const AGE: Column = text("Age", At(age));
 pub static NAME_AND_AGE: &[Column] = &[NAME, AGE];
 
 /// The columns of kinds without a printer in kube-apiserver.
-pub(crate) static NAME_AND_CREATION: &[Column] = &[
+pub static NAME_AND_CREATION: &[Column] = &[
     NAME,
     Column {
         of: "date",

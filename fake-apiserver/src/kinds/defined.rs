@@ -1,69 +1,133 @@
 //! One version of a custom resource.
 //!
-//! Owns properties that only custom resources have: schema, printer columns, and the paths of the scale subresource.
-//! Does not know how a CRD is parsed.
+//! Owns properties that only custom resources have: schema, printer columns, and the paths of the scale subresource. Another
+//! crate builds them from a CRD, and decodes and validates the objects (`CustomResourceStrategy`).
 
-use super::definition::is_true;
+use super::part::Part;
 use super::printer::PrinterColumn;
 use super::row::{NAME, NAMESPACE, Row, not_supported};
+use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use crate::machinery::selector::Selectable;
-use crate::structural::Rules;
-use crate::structural::Schema;
+use crate::schema::FormError;
+use crate::schema::structural::Schema;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One version of a custom resource.
-pub(crate) struct Defined {
-    pub(super) row: Row,
+pub struct Defined {
+    /// Names and properties in common with built-in resources.
+    pub row: Row,
     /// The number of the resource's table in the store, the same for all versions.
-    pub(crate) table_index: usize,
+    pub table_index: usize,
     /// All versions of the CRD, served or not.
-    pub(crate) versions: Arc<[&'static str]>,
-    pub(crate) list_kind: String,
+    pub versions: Arc<[&'static str]>,
+    /// The kind of a list of objects.
+    pub list_kind: String,
     /// The structural schema of the objects.
-    pub(crate) schema: Schema,
-    /// Validation beyond the structural schema.
-    pub(crate) rules: Rules,
+    pub schema: Schema,
+    /// Decoding and validation.
+    pub strategy: Arc<dyn CustomResourceStrategy>,
     /// The OpenAPI schema as the CRD contains it.
-    pub(crate) text: Arc<Value>,
-    pub(super) columns: Vec<PrinterColumn>,
-    pub(crate) selectable: Vec<Selectable>,
-    pub(crate) scale: Option<ScalePaths>,
+    pub text: Arc<Value>,
+    /// The columns of `kubectl get`, after the name.
+    pub columns: Vec<PrinterColumn>,
+    /// The fields that field selectors support.
+    pub selectable: Vec<Selectable>,
+    /// None without a scale subresource.
+    pub scale: Option<ScalePaths>,
     /// The deprecation warning; None if the version is not deprecated.
-    pub(crate) deprecation: Option<String>,
-    /// The parts of the CRD that the resource was built from.
-    pub(super) origin: Arc<Origin>,
+    pub deprecation: Option<String>,
+    /// The parts of the CRD that the resource was built from, to detect changes.
+    pub origin: Arc<Value>,
     /// The conversion webhook; None if the strategy is `None`, where only the apiVersion changes.
-    pub(crate) conversion: Option<Arc<Conversion>>,
+    pub conversion: Option<Arc<Conversion>>,
     /// The CRD is being deleted: creating objects is rejected.
-    pub(crate) is_ending: bool,
+    pub is_ending: bool,
+}
+
+/// Decoding and validation of custom resources by their schema (`rest.RESTCreateUpdateStrategy`).
+pub trait CustomResourceStrategy: Send + Sync {
+    /// Prunes and coerces an object. Returns the paths of pruned fields.
+    fn prune_and_coerce(
+        &self,
+        defined: &Defined,
+        object: &mut Value,
+        nulls: Nulls,
+    ) -> Result<Vec<String>, Misfit>;
+
+    /// Sets the defaults of an object.
+    fn default(&self, defined: &Defined, object: &mut Value);
+
+    /// Validates a new object and returns warnings.
+    fn validate(&self, defined: &Defined, object: &Value, faults: &mut ErrorList) -> Vec<String>;
+
+    /// Validates an update of an object (new, old) or of its status, and returns warnings.
+    fn validate_update(
+        &self,
+        defined: &Defined,
+        part: Part,
+        objects: (&Value, &Value),
+        faults: &mut ErrorList,
+    ) -> Vec<String>;
+}
+
+/// Handling of `null` where the schema neither allows it nor has a default.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Nulls {
+    /// Removed.
+    Dropped,
+    /// Retained, so that validation rejects it: an apply states an intent for each of its fields.
+    Retained,
+}
+
+/// Why an object does not match the schema of its resource.
+pub enum Misfit {
+    /// Its metadata has invalid fields.
+    Form(FormError),
+    /// An embedded object has invalid metadata.
+    EmbeddedObject(Box<Unfit>),
+}
+
+/// The error for an invalid embedded object.
+#[derive(Debug)]
+pub struct Unfit {
+    /// The path of the invalid field.
+    pub path: String,
+    /// The invalid value.
+    pub value: Value,
+    /// The error message.
+    pub why: String,
 }
 
 /// Paths of the fields of a `Scale` in an object, as lists of member names.
 #[derive(Debug)]
-pub(crate) struct ScalePaths {
-    pub(crate) replicas: Vec<String>,
-    pub(crate) observed: Vec<String>,
-    pub(crate) selector: Option<Vec<String>>,
+pub struct ScalePaths {
+    /// `specReplicasPath`.
+    pub replicas: Vec<String>,
+    /// `statusReplicasPath`.
+    pub observed: Vec<String>,
+    /// `labelSelectorPath`.
+    pub selector: Option<Vec<String>>,
 }
 
 /// A conversion webhook.
 #[derive(Debug)]
-pub(crate) struct Conversion {
+pub struct Conversion {
     /// Unique to this webhook, also among earlier versions of the same CRD.
-    pub(crate) number: u64,
+    pub number: u64,
     /// The `clientConfig` of the CRD.
-    pub(crate) client: Value,
+    pub client: Value,
     /// The ConversionReview version to send; None if the server knows none of `conversionReviewVersions`.
-    pub(crate) version: Option<&'static str>,
+    pub version: Option<&'static str>,
 }
 
 static CONVERSIONS: AtomicU64 = AtomicU64::new(0);
 
 impl Conversion {
-    pub(super) fn read(conversion: &Value) -> Option<Arc<Self>> {
+    /// Parses `spec.conversion`. None unless the strategy is `Webhook`.
+    pub fn read(conversion: &Value) -> Option<Arc<Self>> {
         if conversion["strategy"] != "Webhook" {
             return None;
         }
@@ -79,39 +143,7 @@ impl Conversion {
     }
 }
 
-/// The parts of a CRD that its resources are built from.
-pub(super) struct Origin {
-    uid: Value,
-    spec: Value,
-    names: Value,
-    is_ending: bool,
-}
-
-impl Origin {
-    pub(super) fn of(definition: &Value) -> Self {
-        Self {
-            uid: definition["metadata"]["uid"].clone(),
-            spec: definition["spec"].clone(),
-            names: definition["status"]["acceptedNames"].clone(),
-            is_ending: is_true(definition, "Terminating"),
-        }
-    }
-}
-
 impl Defined {
-    /// Whether the CRD still defines the same resource, so that it need not be rebuilt.
-    pub(crate) fn is_made_of(&self, definition: &Value) -> bool {
-        let origin = &self.origin;
-        self.forms_as(definition)
-            && origin.names == definition["status"]["acceptedNames"]
-            && origin.is_ending == is_true(definition, "Terminating")
-    }
-
-    /// Whether the CRD still has the same uid and spec, and with them the same structure of objects.
-    pub(crate) fn forms_as(&self, definition: &Value) -> bool {
-        self.origin.uid == definition["metadata"]["uid"] && self.origin.spec == definition["spec"]
-    }
-
     /// The field of a field label; Err with the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match label {

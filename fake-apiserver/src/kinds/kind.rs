@@ -56,13 +56,13 @@ impl Kind {
         }
     }
 
-    /// A resource that a CRD defines.
-    pub(super) fn of(version: Arc<Defined>, storage: Option<Arc<Defined>>) -> Self {
+    /// A resource that a CRD defines. `storage` is the storage version, if that is a different one.
+    pub fn of(version: Arc<Defined>, storage: Option<Arc<Defined>>) -> Self {
         Self(Source::Defined(version, storage))
     }
 
     /// The resource as the CRD defines it; None for built-in resources.
-    pub(crate) fn defined(&self) -> Option<&Defined> {
+    pub fn defined(&self) -> Option<&Defined> {
         match &self.0 {
             Source::Table(_) | Source::Extension(..) => None,
             Source::Defined(defined, _) => Some(defined),
@@ -75,7 +75,7 @@ impl Kind {
     }
 
     /// The resource in the version that stores the objects: this one, or the one that it converts from.
-    pub(crate) fn stored(&self) -> Self {
+    pub fn stored(&self) -> Self {
         let stored = match &self.0 {
             Source::Table(row) => row.view.map(|view| Self::table(view.stored)),
             Source::Extension(..) => None,

@@ -5,6 +5,7 @@
 
 mod admission;
 mod ages;
+mod api_service;
 mod autoscaler;
 mod catalogue;
 mod certificates;
@@ -15,12 +16,11 @@ mod csi_driver;
 mod csi_node;
 mod csi_storage_capacity;
 mod defined;
-pub(crate) mod definition;
 mod device;
+mod elsewhere;
 mod endpoint_slice;
 mod endpoints;
 mod event;
-mod extension;
 mod flow;
 mod hooks;
 mod ingress;
@@ -65,7 +65,7 @@ mod workload_rules;
 
 pub(crate) use catalogue::{Api, Catalogue};
 pub use conditions::validate as validate_conditions;
-pub(crate) use defined::{Conversion, Defined, ScalePaths};
+pub use defined::{Conversion, CustomResourceStrategy, Defined, Misfit, Nulls, ScalePaths, Unfit};
 pub(crate) use endpoints::{first_ready, port_named};
 pub use hooks::{Hooks, NO_HOOKS, PartHooks, Paths, Requester, Setting};
 pub use kind::Kind;
@@ -74,11 +74,13 @@ pub use part::{Part, Subresource};
 pub(crate) use pod::containers::LISTS as CONTAINER_LISTS;
 pub(crate) use pod::forbid_privileged;
 pub use pod_resources::{pod_limits, pod_requests};
+pub use printer::PrinterColumn;
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub use registration::{FAILURES, MATCHES, conditions, expression, operations, variables};
+pub use registration::{FAILURES, MATCHES, client_place, conditions, expression, operations, variables};
 pub use row::{
     Generation, Grants, Looks, MetadataChecks, PLAIN, Review, Row, StatusMetadata, Unstored, View,
+    not_supported,
 };
 pub use selectors::labels as label_selector;
 pub(crate) use selectors::{
@@ -107,7 +109,7 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&secret::SECRET),
     Kind::table(&service_account::SERVICE_ACCOUNT),
     Kind::table(&service::SERVICE),
-    Kind::table(&extension::API_SERVICE),
+    Kind::table(&api_service::API_SERVICE),
     Kind::table(&workload::CONTROLLER_REVISION),
     Kind::table(&workload::DAEMON_SET),
     Kind::table(&workload::DEPLOYMENT),
@@ -147,7 +149,6 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&volume_attributes_class::VOLUME_ATTRIBUTES_CLASS),
     Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION),
     Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION),
-    Kind::table(&extension::CUSTOM_RESOURCE_DEFINITION),
     Kind::table(&priority_class::PRIORITY_CLASS),
     Kind::table(&lease::LEASE),
     Kind::table(&runtime_class::RUNTIME_CLASS),
@@ -163,7 +164,6 @@ pub(crate) static KINDS: &[Kind] = &[
 /// Kinds whose objects the server itself creates.
 pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
-pub(crate) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind::table(&extension::CUSTOM_RESOURCE_DEFINITION);
 /// Kinds of the `kubernetes` service, and of the cluster IPs of services.
 pub(crate) static ENDPOINTS: Kind = Kind::table(&endpoints::ENDPOINTS);
 pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_SLICE);

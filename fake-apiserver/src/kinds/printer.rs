@@ -9,15 +9,19 @@ use serde_json::{Value, json};
 
 /// A column of a CRD.
 #[derive(Debug)]
-pub(crate) struct PrinterColumn {
-    pub(crate) name: String,
+pub struct PrinterColumn {
+    /// The title.
+    pub name: String,
     /// The type of its cells.
-    pub(crate) of: String,
-    pub(crate) format: String,
-    pub(crate) description: String,
+    pub of: String,
+    /// The OpenAPI format of its cells.
+    pub format: String,
+    /// The description.
+    pub description: String,
     /// Greater than 0 if it is shown with `-o wide` only.
-    pub(crate) priority: i64,
-    pub(crate) path: JsonPath,
+    pub priority: i64,
+    /// The field.
+    pub path: JsonPath,
 }
 
 impl PrinterColumn {

@@ -45,8 +45,9 @@ pub struct Row {
     pub keeps_status: bool,
     /// How a write to `/status` treats `metadata`.
     pub status_metadata: StatusMetadata,
-    /// The objects define resources themselves: CustomResourceDefinitions.
-    pub defines: bool,
+    /// Some: the objects define resources themselves. The function marks one as being deleted at a time; a controller deletes it
+    /// after the objects of its resource.
+    pub defines: Option<fn(&mut Value, &str)>,
     /// Paths of the fields that a write to `/status` does not change: upstream's `GetResetFields` of the status strategy.
     pub status_resets: Paths,
     /// The same for writes to the main path.
@@ -251,7 +252,7 @@ pub const PLAIN: Row = Row {
     generation_of: &["/spec"],
     keeps_status: false,
     status_metadata: StatusMetadata::Written,
-    defines: false,
+    defines: None,
     main_resets: &[&["status"]],
     status_resets: &[&["spec"]],
     unconditional_update: true,
@@ -283,7 +284,7 @@ pub const PLAIN: Row = Row {
 };
 
 /// The error message for an unknown field label, for kinds that have their own field label conversion.
-pub(super) fn not_supported(label: &str) -> String {
+pub fn not_supported(label: &str) -> String {
     format!("field label not supported: {label}")
 }
 

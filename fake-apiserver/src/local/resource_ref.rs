@@ -37,21 +37,21 @@ impl ResourceRef {
     /// A built-in resource by its plural name, in the group that discovery lists first, and whether it is namespaced. None:
     /// no release has such a resource.
     pub fn by_plural(resource: &str) -> Option<(Self, bool)> {
-        let kind = Catalogue::built_in().find_plural(resource)?;
+        let kind = Catalogue::known().find_plural(resource)?;
         Some((Self::new(kind.group, resource), kind.namespaced))
     }
 
     /// The plural resource name of an object, by its `apiVersion` and `kind`. None: no release has such a kind.
     pub fn plural_of(object: &Value) -> Option<&'static str> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
-        let kind = Catalogue::built_in().find_kind(text("apiVersion"), text("kind"));
+        let kind = Catalogue::known().find_kind(text("apiVersion"), text("kind"));
         kind.map(|kind| kind.plural)
     }
 
     /// Paths of the fields in a part of a built-in object that its type does not have. Errors if a value has the wrong JSON type
     /// for its field.
     pub fn unknown_fields(resource: &str, part: &Value) -> Result<Vec<String>, String> {
-        let kind = Catalogue::built_in().find_plural(resource);
+        let kind = Catalogue::known().find_plural(resource);
         let Some(of) = kind.and_then(Kind::object_type) else {
             return Ok(Vec::new());
         };
@@ -62,7 +62,7 @@ impl ResourceRef {
     /// A reference to an object, by its `apiVersion`, `kind` and `metadata`. None: no release has such a kind.
     pub fn of(object: &Value) -> Option<Self> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
-        let kind = Catalogue::built_in().find_kind(text("apiVersion"), text("kind"))?;
+        let kind = Catalogue::known().find_kind(text("apiVersion"), text("kind"))?;
         let (namespace, name) = (
             metadata::text(object, "namespace"),
             metadata::text(object, "name"),
@@ -85,7 +85,7 @@ impl ResourceRef {
     /// None: that release does not serve the resource.
     pub fn path(&self) -> Option<String> {
         let newest = Profile::new(Release::NEWEST, &BTreeMap::new());
-        let kind = Catalogue::built_in().find_served(&self.group, &self.resource, newest)?;
+        let kind = Catalogue::known().find_served(&self.group, &self.resource, newest)?;
         self.path_in(kind.version)
     }
 

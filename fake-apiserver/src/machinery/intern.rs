@@ -21,7 +21,7 @@ pub fn name(text: &str) -> &'static str {
 }
 
 /// Interns a list of names.
-pub(crate) fn names(texts: &[&str]) -> &'static [&'static str] {
+pub fn names(texts: &[&str]) -> &'static [&'static str] {
     let wanted: Vec<&'static str> = texts.iter().map(|text| name(text)).collect();
     let mut lists = LISTS.lock();
     if let Some(known) = lists.get(wanted.as_slice()) {

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const NO_IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 /// Parses an address whose numbers may have leading zeros.
-pub(crate) fn parse(text: &str) -> Option<IpAddr> {
+pub fn parse(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| without_zeros(text).parse().ok())
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
 }
 
 /// Validates an address in a field that accepts any notation.
-pub(crate) fn any_form(text: &str) -> Messages {
+pub fn any_form(text: &str) -> Messages {
     if parse(text).is_none() {
         return vec![NO_IP.to_owned()];
     }
@@ -88,7 +88,7 @@ pub(crate) fn any_form(text: &str) -> Messages {
 }
 
 /// Validates an address in a field that requires the canonical notation.
-pub(crate) fn canonical(text: &str) -> Messages {
+pub fn canonical(text: &str) -> Messages {
     let messages = any_form(text);
     match parse(text) {
         Some(address) if messages.is_empty() => other_form(text, &address.to_string()),
@@ -106,7 +106,7 @@ fn other_form(text: &str, form: &str) -> Messages {
 }
 
 /// Whether a text is a valid CIDR: an address and a prefix length of its family.
-pub(crate) fn is_range(text: &str) -> bool {
+pub fn is_range(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
     };

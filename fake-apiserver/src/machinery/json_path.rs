@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A JSONPath.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct JsonPath(Vec<Step>);
+pub struct JsonPath(Vec<Step>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
@@ -41,14 +41,14 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 ];
 
 /// The value at a path of member names; `None` if it is missing or `null`.
-pub(crate) fn member_at<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
+pub fn member_at<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
     let found = path.iter().try_fold(object, |value, name| value.get(name));
     found.filter(|found| !found.is_null())
 }
 
 impl JsonPath {
     /// Parses a path; `None` if the syntax is not supported.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
         let mut rest = text.trim();
         while !rest.is_empty() {

@@ -19,7 +19,7 @@ const REPEATED_MAX: u32 = 1000;
 const BRACES_MAX: usize = 100;
 
 /// Compiles a pattern, or returns Go's error.
-pub(crate) fn read(text: &str) -> Result<Regex, String> {
+pub fn read(text: &str) -> Result<Regex, String> {
     // The parser itself limits the nesting of groups and classes, and so the recursion depth.
     let depth = text.bytes().filter(|byte| matches!(byte, b'(' | b'[')).count();
     with_stack(depth, || compile(text))

@@ -11,7 +11,7 @@ enum Stage {
 }
 
 /// Compares two versions in discovery order. Names that are not versions come last.
-pub(crate) fn compare(one: &str, other: &str) -> Ordering {
+pub fn compare(one: &str, other: &str) -> Ordering {
     match (parse(one), parse(other)) {
         (Some(one), Some(other)) => other.cmp(&one),
         (Some(_), None) => Ordering::Less,

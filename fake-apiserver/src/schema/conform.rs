@@ -107,9 +107,19 @@ pub(crate) fn conform(
     found.outcome(body)
 }
 
+/// Conforms the metadata of an object to its type. Returns the paths of unknown fields, which are dropped.
+pub fn conform_metadata(object: &mut Value) -> Result<Vec<String>, FormError> {
+    let Some(metadata) = object.get_mut("metadata") else {
+        return Ok(Vec::new());
+    };
+    let unknown = conform_part(Type::object_meta(), metadata)?;
+    let unknown = unknown.into_iter();
+    Ok(unknown.map(|path| format!("metadata.{path}")).collect())
+}
+
 /// The same for a part of an object, without `apiVersion` and `kind`. Returns the paths of unknown fields that were
 /// dropped.
-pub(crate) fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
+fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
     let mut found = Found::default();
     let root = FieldPath {
         parent: None,

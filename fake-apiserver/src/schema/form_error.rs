@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 
 /// Why an object does not have the form of its type.
 #[derive(Debug)]
-pub(crate) enum FormError {
+pub enum FormError {
     /// The JSON type of a value does not match its field.
     Mismatch(Mismatch),
     /// A string or number cannot be parsed; contains Go's error message.
@@ -19,7 +19,7 @@ pub(crate) enum FormError {
 
 /// A value whose JSON type does not match its field.
 #[derive(Debug)]
-pub(crate) struct Mismatch {
+pub struct Mismatch {
     /// The JSON type of the value, as Go's decoder names it.
     found: &'static str,
     /// The value, if it is a number.

@@ -8,12 +8,14 @@ mod empties;
 mod field_path;
 mod form_error;
 mod scalar;
+pub mod structural;
 mod table;
 mod types;
 
-pub(crate) use conform::{Conformed, conform, conform_part, zero};
+pub use conform::conform_metadata;
+pub(crate) use conform::{Conformed, conform, zero};
 pub(crate) use empties::{Empty, nullify_empties, put_back};
-pub(crate) use form_error::FormError;
+pub use form_error::FormError;
 pub(crate) use scalar::check_time;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 

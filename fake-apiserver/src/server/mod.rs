@@ -216,7 +216,7 @@ impl ApiServer {
     /// server count as served.
     pub fn serves(release: Release, group: &str, version: &str, plural: &str) -> bool {
         let profile = Profile::new(release, &BTreeMap::new());
-        let catalogue = Catalogue::built_in();
+        let catalogue = Catalogue::known();
         let found = catalogue.find(group, version, plural);
         found.is_none_or(|kind| catalogue.served(kind, profile).is_some())
     }

@@ -2,7 +2,6 @@
 //!
 //! Objects keep names, UIDs and timestamps; revisions are new. Reviews, event expiry and history are not included.
 
-use crate::kinds::CUSTOM_RESOURCE_DEFINITION;
 use crate::kinds::{Catalogue, Kind};
 use crate::machinery::metadata;
 use crate::patch::managed;
@@ -56,8 +55,11 @@ pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotE
     let Some(items) = list["items"].as_array().filter(|_| list["kind"] == "List") else {
         return Err(wrong("its kind is not List, or it has no items".to_owned()));
     };
+    let catalogue = store.api().catalogue;
     let is_definition = |item: &&Value| {
-        item["kind"] == CUSTOM_RESOURCE_DEFINITION.kind && item["spec"]["versions"].is_array()
+        let text = |name: &str| item[name].as_str().unwrap_or_default();
+        let kind = find(&catalogue, text("apiVersion"), text("kind"));
+        kind.is_some_and(|kind| kind.defines.is_some()) && item["spec"]["versions"].is_array()
     };
     // Custom resources need their CRDs first.
     let (definitions, others): (Vec<&Value>, Vec<&Value>) = items.iter().partition(is_definition);

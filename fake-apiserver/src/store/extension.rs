@@ -3,7 +3,7 @@
 use crate::admission::PolicySource;
 use crate::config::options::ServerOptions;
 use crate::kinds::Row;
-use crate::plugin::AdmissionPlugin;
+use crate::plugin::{AdmissionPlugin, Controller};
 use std::sync::Arc;
 
 /// What another crate adds to a server ([`crate::ApiServer::with_extensions`]).
@@ -15,6 +15,8 @@ pub struct Extension {
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
     /// Admission policies.
     pub policies: Option<Arc<dyn PolicySource>>,
+    /// Controllers, which run after those of the core.
+    pub controllers: Vec<Arc<dyn Controller>>,
 }
 
 impl Extension {
@@ -24,6 +26,7 @@ impl Extension {
         for extension in all {
             joined.resources.extend(extension.resources);
             joined.plugins.extend(extension.plugins);
+            joined.controllers.extend(extension.controllers);
             joined.policies = extension.policies.or(joined.policies);
         }
         joined

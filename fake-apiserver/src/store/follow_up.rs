@@ -7,11 +7,11 @@ use crate::kinds::{Kind, SERVICE};
 use crate::machinery::metadata;
 use crate::object::Object;
 use crate::observe::Change;
+use crate::plugin::Controller;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Work for a controller.
-#[derive(Debug)]
 pub(crate) enum FollowUp {
     /// A namespace was created: add its default objects.
     NamespaceCreated(String),
@@ -24,12 +24,12 @@ pub(crate) enum FollowUp {
         old: Option<Arc<Object>>,
         new: Option<Arc<Object>>,
     },
-    /// A definition was written or deleted.
-    Definition(String),
-    /// A custom resource was deleted: its terminating definition may now be removable.
-    InstanceGone {
-        group: &'static str,
-        plural: &'static str,
+    /// An object was written or deleted whose resource a controller of another crate watches.
+    Reconcile {
+        controller: Arc<dyn Controller>,
+        kind: Kind,
+        key: Arc<str>,
+        is_deleted: bool,
     },
 }
 
@@ -42,22 +42,21 @@ impl FollowUp {
     }
 
     /// The work that results from a change.
-    pub(super) fn of(kind: &Kind, logged: &Logged) -> Vec<Self> {
+    pub(super) fn of(kind: &Kind, logged: &Logged, controllers: &[Arc<dyn Controller>]) -> Vec<Self> {
         let is_gone = logged.change == Change::Deleted;
-        let key = || (*logged.key).to_owned();
         let now = || Some(logged.object()).filter(|_| !is_gone);
         let mut work = Vec::new();
         if *kind == SERVICE {
             let (old, new) = (logged.old(), now());
             work.push(Self::Service { old, new });
         }
-        if kind.defines {
-            work.push(Self::Definition(key()));
-        }
-        if kind.defined().is_some() && is_gone {
-            let (group, plural) = (kind.group, kind.plural);
-            work.push(Self::InstanceGone { group, plural });
-        }
+        let watching = controllers.iter().filter(|controller| controller.watches(kind));
+        work.extend(watching.map(|controller| Self::Reconcile {
+            controller: controller.clone(),
+            kind: kind.clone(),
+            key: logged.key.clone(),
+            is_deleted: is_gone,
+        }));
         work
     }
 }

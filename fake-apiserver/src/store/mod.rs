@@ -8,7 +8,7 @@ mod admission;
 mod bootstrap_cache;
 mod clock;
 mod compaction;
-mod definitions;
+mod custom_resources;
 mod expiry;
 mod extension;
 mod fault_injection;
@@ -46,13 +46,12 @@ use crate::admission::{PolicySource, Registrar};
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
 use crate::fault_injection::Rules;
-use crate::kinds::definition::TakenNames;
 use crate::kinds::{Api, Catalogue, Kind};
 use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::outbound::Connections;
-use crate::plugin::Plugins;
+use crate::plugin::{Controller, Plugins};
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -76,6 +75,7 @@ pub(crate) struct Store {
     authorizer: Authorizer,
     registrar: Registrar,
     plugins: Plugins,
+    controllers: Vec<Arc<dyn Controller>>,
     /// None if the server has no admission policies.
     policies: Option<Arc<dyn PolicySource>>,
     /// Client connections to webhooks.
@@ -95,8 +95,6 @@ struct State {
     tables: Vec<ResourceTable>,
     /// Table indexes of custom resources, by group and plural name. A recreated definition gets its old index.
     numbers: HashMap<(&'static str, &'static str), usize>,
-    /// The names in use by definitions.
-    names: TakenNames,
     history: History,
     owners: Owners,
     parsed: Parsed,
@@ -131,6 +129,7 @@ impl Store {
             resources,
             plugins,
             policies,
+            controllers,
         } = Extension::joined(extensions, &options);
         let catalogue = match resources.is_empty() {
             true => Catalogue::built_in().clone(),
@@ -145,7 +144,6 @@ impl Store {
                 .take(built_in)
                 .collect(),
             numbers: HashMap::new(),
-            names: TakenNames::default(),
             history: History::new(built_in, options.history),
             owners: Owners::default(),
             parsed: Parsed::new(options.parsed_bytes),
@@ -163,6 +161,7 @@ impl Store {
             authorizer: Authorizer::new(options.authorization),
             registrar: Registrar::default(),
             plugins: plugins.into(),
+            controllers,
             policies,
             connections: Connections::default(),
             api: RwLock::new(Api { catalogue, profile }),

@@ -268,10 +268,6 @@ impl Txn<'_> {
                 None => state.expiry.removed(&object_id),
             }
         }
-        if kind.defines {
-            let before = old.as_deref().map(|old| old.value());
-            state.names.change(before, after.map(|new| new.value()));
-        }
         let catalogue = &self.store.api.read().catalogue;
         state
             .owners
@@ -285,7 +281,8 @@ impl Txn<'_> {
             old.clone(),
         ));
         state.history.push(table_index, logged.clone());
-        self.work_queue.extend(FollowUp::of(kind, &logged));
+        self.work_queue
+            .extend(FollowUp::of(kind, &logged, &self.store.controllers));
         if kind.registers {
             self.store.registrar.invalidate();
         }

@@ -3,10 +3,9 @@
 //! Does not know how bodies are decoded.
 
 use super::call::Answer;
-use super::custom;
 use super::decode::decode;
 use crate::admission::Consultation;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Nulls};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
@@ -170,11 +169,11 @@ fn to_version(kind: &Kind, object: &Value) -> Value {
         // Here managedFields is serialized text, which the schema must not prune.
         let managed = metadata::take(&mut changed, "managedFields");
         // Stored objects were valid when written. One that no longer fits the schema is shown as far as it was converted.
-        drop(custom::prune_and_coerce(
-            &mut changed,
-            defined,
-            custom::Nulls::Dropped,
-        ));
+        drop(
+            defined
+                .strategy
+                .prune_and_coerce(defined, &mut changed, Nulls::Dropped),
+        );
         metadata::set(&mut changed, "managedFields", managed);
     }
     changed

@@ -147,7 +147,7 @@ fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
 fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
     let mut errors = ErrorList::default();
     let warnings = match kind.defined() {
-        Some(defined) => custom::validate(kind, defined, object, &mut errors),
+        Some(defined) => defined.strategy.validate(defined, object, &mut errors),
         None => {
             metadata::validate_generated(object, kind.name_rule, &mut errors);
             metadata::validate_name(object, kind.name_rule, &mut errors);

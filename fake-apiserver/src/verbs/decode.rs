@@ -2,9 +2,9 @@
 //!
 //! Owns the order of decoding and the check of kind and apiVersion. The fields of a kind are in the schema.
 
-use super::custom::{self, Nulls};
+use super::custom;
 use super::decoded::{DecodeError, Decoded, strict_errors_for};
-use crate::kinds::{Catalogue, Kind};
+use crate::kinds::{Catalogue, Kind, Nulls};
 use crate::machinery::document::{Document, misfit};
 use crate::machinery::member_order::{self, Occurrence};
 use crate::machinery::metadata;
@@ -133,7 +133,7 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), DecodeError> {
         Some((_, short)) => short,
         None => version.as_str(),
     };
-    let why = match Catalogue::built_in().find_kind(&version, &sent) {
+    let why = match Catalogue::known().find_kind(&version, &sent) {
         Some(other) if other.kind == kind.kind && other.stored() == kind.stored() => {
             return Err(DecodeError::Version(Status::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({expected})"

@@ -3,12 +3,11 @@
 //! Owns the messages of both. Does not decode.
 
 use super::call::Patch;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Unfit};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::{GroupResource, Status};
 use crate::schema::Empty;
 use crate::schema::FormError;
-use crate::structural::Unfit;
 use serde_json::Value;
 
 /// A decoded object in the version in which it is stored.

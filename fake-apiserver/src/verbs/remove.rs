@@ -5,7 +5,7 @@
 use super::call::{Answer, Target};
 use super::convert::to_requested_version;
 use super::delete_options::DeleteOptions;
-use crate::kinds::{Kind, definition};
+use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -26,9 +26,9 @@ pub(super) fn remove(
 ) -> Result<Answer, Status> {
     let kind = &target.kind;
     options.check(kind, target.name(), old.value())?;
-    if kind.defines && !metadata::is_deleting(old.value()) {
+    if let Some(mark) = kind.defines.filter(|_| !metadata::is_deleting(old.value())) {
         let mut object = old.value().clone();
-        definition::end(&mut object, &txn.now);
+        mark(&mut object, &txn.now);
         let marked = txn.put(kind, &target.key(), object);
         return Ok(Answer::Object {
             code: 200,

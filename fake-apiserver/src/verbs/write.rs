@@ -336,7 +336,9 @@ fn validate(
         check(1, &mut errors);
     }
     if let Some(defined) = kind.defined() {
-        warnings = custom::validate_update(kind, defined, target.part, (new, old), &mut errors);
+        warnings = defined
+            .strategy
+            .validate_update(defined, target.part, (new, old), &mut errors);
     }
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut errors);

@@ -11,7 +11,6 @@ const LAYERS: &[&[&str]] = &[
     &["fault_injection", "protobuf"],
     &["schema", "object", "observe"],
     &["cel"],
-    &["structural"],
     &["kinds"],
     &["plugin"],
     &["access"],

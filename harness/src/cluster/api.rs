@@ -22,6 +22,7 @@ use crate::machine;
 use crate::network::Network;
 use crate::plan::{Plan, WORKLOADS, group_of};
 use crate::scenario::{ApplySpec, Role};
+use crate::standalone::api_server;
 use crate::start_error::StartError;
 use crate::system::Systems;
 
@@ -151,7 +152,7 @@ impl Api {
             ..ServerOptions::default()
         };
         let observer = ApiObserver(sink.clone());
-        let api = ApiServer::new(options, Some(Arc::new(observer)));
+        let api = api_server(options, Some(Arc::new(observer)));
         let plain = Plain::open(&api, network)
             .await
             .map_err(io("start the API server"))?;

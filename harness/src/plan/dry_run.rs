@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use fake_apiserver::{ApiServer, LocalClient, Release, ResourceRef, ServerOptions, Status};
+use fake_apiserver::{LocalClient, Release, ResourceRef, ServerOptions, Status};
 use parking_lot::Mutex;
 use serde_json::Value;
+
+use crate::standalone::api_server;
 
 /// Explicitly set feature gates.
 type Gates = BTreeMap<String, bool>;
@@ -55,7 +57,7 @@ impl DryRun {
                 gates: gates.clone(),
                 ..ServerOptions::default()
             };
-            ApiServer::new(options, None).client("trial")
+            api_server(options, None).client("trial")
         };
         if self.definitions.is_empty() {
             let mut servers = SERVERS.lock();

@@ -23,7 +23,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("capacity-scheduler", &["capacity-client", "capacity-types"]),
     (
         "harness",
-        &["capacity-spec", "capacity-types", "fake-apiserver", "fake-csi"],
+        &[
+            "capacity-spec",
+            "capacity-types",
+            "fake-apiserver",
+            "fake-apiserver-apiextensions",
+            "fake-csi",
+        ],
     ),
     // The specification shares types with the references, but no logic.
     ("capacity-spec", &["capacity-types"]),
@@ -64,7 +70,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("suites", &["capacity-types", "harness"]),
     ("example-cleaner", &["capacity-publisher"]),
     ("example-driver", &["fake-csi"]),
-    ("fake-apiserver-full", &["fake-apiserver"]),
+    ("fake-apiserver-apiextensions", &["fake-apiserver"]),
+    (
+        "fake-apiserver-full",
+        &["fake-apiserver", "fake-apiserver-apiextensions"],
+    ),
     (
         "xtask",
         &[
@@ -85,6 +95,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("example-cleaner", &["built-in-files", "suites"]),
     ("example-driver", &["references", "suites"]),
+    ("fake-apiserver", &["fake-apiserver-apiextensions"]),
     ("mutants", &["labs"]),
     (
         "suites",
@@ -115,6 +126,7 @@ const MEMBERS: &[&str] = &[
     "example-cleaner",
     "example-driver",
     "fake-apiserver",
+    "fake-apiserver-apiextensions",
     "fake-apiserver-full",
     "fake-csi",
     "harness",

@@ -34,6 +34,7 @@ pub(crate) fn extension() -> Extension {
         ],
         plugins: vec![Arc::new(status::PolicyStatus)],
         policies: Some(Arc::new(Source)),
+        ..Extension::default()
     }
 }
 

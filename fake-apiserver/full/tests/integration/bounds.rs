@@ -1,7 +1,7 @@
 //! Admission plugins: LimitRanger, ResourceQuota, RuntimeClass, DefaultIngressClass, and enabling plugins.
 
 use super::client::{CONFIG_MAPS, PODS, Wire, pod};
-use fake_apiserver::{Admission, ApiServer, PluginError, ServerOptions};
+use fake_apiserver::{Admission, PluginError, ServerOptions};
 use serde_json::{Value, json};
 
 const RANGES: &str = "/api/v1/namespaces/default/limitranges";
@@ -12,8 +12,7 @@ const SERVICES: &str = "/api/v1/namespaces/default/services";
 const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
 
 async fn start(options: ServerOptions) -> Wire {
-    let server = ApiServer::with_extensions(options, None, fake_apiserver_full::extensions());
-    Wire::of(server).await
+    Wire::with(options, None).await
 }
 
 /// Creates the definition of `foos.example.com`.

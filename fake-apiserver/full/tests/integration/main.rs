@@ -5,3 +5,10 @@ mod bounds;
 #[expect(dead_code, reason = "the tests of the core use the rest of this client")]
 mod client;
 mod policies;
+
+use fake_apiserver::extension::Extension;
+
+/// The extensions of the servers in these tests.
+fn extensions() -> Vec<Extension> {
+    fake_apiserver_full::extensions()
+}

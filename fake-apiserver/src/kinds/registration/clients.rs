@@ -8,7 +8,7 @@ use serde_json::Value;
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// Validates the URL or the service of a client.
-pub(in crate::kinds) fn place(client: &Value, at: &str, faults: &mut ErrorList) {
+pub fn place(client: &Value, at: &str, faults: &mut ErrorList) {
     match client["url"].as_str() {
         Some(address) => url(address, &format!("{at}.url"), faults),
         None => service(&client["service"], &format!("{at}.service"), faults),

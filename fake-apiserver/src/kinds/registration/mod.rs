@@ -8,7 +8,7 @@ mod defaults;
 mod matching;
 mod webhooks;
 
-pub(super) use clients::place as client_place;
+pub use clients::place as client_place;
 pub use conditions::{conditions, expression, variables};
 pub(super) use defaults::webhooks as default_webhooks;
 pub use matching::{FAILURES, MATCHES, operations};

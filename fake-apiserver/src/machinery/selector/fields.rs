@@ -15,7 +15,7 @@ pub struct Selectable {
 }
 
 /// A field whose text is empty if it is unset.
-pub(crate) const fn selectable(label: &'static str, pointers: &'static [&'static str]) -> Selectable {
+pub const fn selectable(label: &'static str, pointers: &'static [&'static str]) -> Selectable {
     Selectable {
         label,
         pointers,

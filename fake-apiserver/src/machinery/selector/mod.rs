@@ -6,8 +6,8 @@ mod fields;
 mod labels;
 mod tokens;
 
-pub use fields::Selectable;
-pub(crate) use fields::{FieldSelector, selectable};
+pub(crate) use fields::FieldSelector;
+pub use fields::{Selectable, selectable};
 pub use labels::LabelSelector;
 
 #[cfg(test)]

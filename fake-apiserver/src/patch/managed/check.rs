@@ -4,8 +4,8 @@
 
 use super::type_structure::TypeStructure;
 use crate::machinery::go;
+use crate::schema::structural::Schema;
 use crate::schema::{Field, Ownership, Type, ValueType};
-use crate::structural::Schema;
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -5,8 +5,8 @@
 
 use super::set::Element;
 use crate::kinds::{Kind, Shape};
+use crate::schema::structural::{Additional, ListType, Schema};
 use crate::schema::{Ownership, Presence, Type, ValueType, zero};
-use crate::structural::{Additional, ListType, Schema};
 use serde_json::{Map, Value};
 
 /// How a value is divided into fields.

@@ -1,5 +1,6 @@
 //! A raw HTTP client: requests in; status, headers and JSON out; watches line by line.
 
+use super::extensions;
 use fake_apiserver::{ApiServer, Observer, Running, ServerOptions};
 use http_body_util::BodyExt;
 use hyper::{HeaderMap, Request, Response};
@@ -36,7 +37,7 @@ impl Wire {
     }
 
     pub(crate) async fn with(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        Self::of(ApiServer::new(options, observer)).await
+        Self::of(ApiServer::with_extensions(options, observer, extensions())).await
     }
 
     /// A client of that server.

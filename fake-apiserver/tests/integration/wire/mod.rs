@@ -7,6 +7,8 @@ mod apply;
 mod capacities;
 mod client;
 mod crud;
+#[path = "../../../apiextensions/tests/integration/custom/fixtures.rs"]
+#[expect(dead_code, reason = "the tests of custom resources use the rest of it")]
 mod custom;
 mod deadline;
 mod deep;
@@ -51,3 +53,10 @@ mod webhook_server;
 mod webhooks;
 mod workloads;
 mod yaml;
+
+use fake_apiserver::extension::Extension;
+
+/// The extensions of the servers in these tests.
+fn extensions() -> Vec<Extension> {
+    vec![fake_apiserver_apiextensions::extension()]
+}

@@ -6,21 +6,10 @@ mod parameters;
 mod validating;
 
 use super::client::{Answer, Wire};
-use fake_apiserver::{ApiServer, ServerOptions};
 use serde_json::{Value, json};
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
-
-async fn start() -> Wire {
-    let extensions = fake_apiserver_full::extensions();
-    Wire::of(ApiServer::with_extensions(
-        ServerOptions::default(),
-        None,
-        extensions,
-    ))
-    .await
-}
 
 /// The match constraints for deployments.
 fn deployments() -> Value {

@@ -1,11 +1,12 @@
 //! MutatingAdmissionPolicies.
 
-use super::{DEPLOYMENTS, apply, deployment, operations, register_mutating, start};
+use super::{DEPLOYMENTS, apply, deployment, operations, register_mutating};
+use crate::client::Wire;
 use serde_json::json;
 
 #[tokio::test]
 async fn apply_configurations_are_merged_into_the_object() {
-    let wire = start().await;
+    let wire = Wire::start().await;
     let annotate = "Object{metadata: Object.metadata{annotations: {\"mutated-by\": \"admission-policy\"}}}";
     let container = "Object{spec: Object.spec{replicas: 1337, template: Object.spec.template{spec: \
                      Object.spec.template.spec{initContainers: [Object.spec.template.spec.initContainers{name: 'i', \
@@ -36,7 +37,7 @@ async fn apply_configurations_are_merged_into_the_object() {
 
 #[tokio::test]
 async fn json_patches_are_applied_unless_one_of_their_tests_fails() {
-    let wire = start().await;
+    let wire = Wire::start().await;
     let patch = "[JSONPatch{op: 'test', path: '/spec/replicas', value: 1}, \
                  JSONPatch{op: 'replace', path: '/spec/replicas', value: variables.wanted}, \
                  JSONPatch{op: 'add', path: '/metadata/labels', value: {}}, \
@@ -64,7 +65,7 @@ async fn json_patches_are_applied_unless_one_of_their_tests_fails() {
 
 #[tokio::test]
 async fn policies_run_in_name_order_and_can_be_reinvoked() {
-    let wire = start().await;
+    let wire = Wire::start().await;
     let add = |by: u32| {
         operations(&format!(
             "[JSONPatch{{op: 'replace', path: '/spec/replicas', value: object.spec.replicas + {by}}}]"
@@ -85,7 +86,7 @@ async fn policies_run_in_name_order_and_can_be_reinvoked() {
 
 #[tokio::test]
 async fn denials_have_the_message_of_kube_apiserver() {
-    let wire = start().await;
+    let wire = Wire::start().await;
     let atomic = "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'a': 'b'}}}}";
     register_mutating(&wire, "a", json!({"mutations": [apply(atomic)]})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;

@@ -1,11 +1,12 @@
 //! Validation and defaulting of policies and bindings.
 
-use super::{GROUP, apply, causes, deployments, start};
+use super::{GROUP, apply, causes, deployments};
+use crate::client::Wire;
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn policies_are_defaulted() {
-    let wire = start().await;
+    let wire = Wire::start().await;
     let spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});
     let made = wire
         .post(
@@ -24,7 +25,7 @@ async fn policies_are_defaulted() {
 
 #[tokio::test]
 async fn validation_errors_have_the_message_of_kube_apiserver() {
-    let wire = start().await;
+    let wire = Wire::start().await;
     let policy = |own: Value| {
         let mut spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});
         super::merge(&mut spec, own);

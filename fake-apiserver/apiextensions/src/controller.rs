@@ -1,0 +1,216 @@
+//! CustomResourceDefinitions: acceptance of names, establishing, and deletion with all their objects.
+//!
+//! Implements controllers of apiextensions-apiserver: naming, establishing and finalizing. As upstream, each step is a
+//! separate write; all are complete before the response.
+
+use crate::definition::{
+    CLEANUP, TakenNames, accepted, condition, conflicts, forms_as, is_made_of, is_true, kinds, set_condition,
+};
+use crate::resource::is_definition;
+use fake_apiserver::extension::{
+    AdmissionPlugin, Controller, ControllerTransaction, Kind, Object, Transaction, json, metadata,
+};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The field manager of the status of definitions.
+const SERVER: &str = "kube-apiserver";
+
+/// The controller, with the names in use by definitions.
+#[derive(Default)]
+pub(crate) struct Definitions {
+    names: Mutex<TakenNames>,
+}
+
+/// Records the names of definitions with each write.
+pub(crate) struct NameRecorder(pub(crate) Arc<Definitions>);
+
+impl AdmissionPlugin for NameRecorder {
+    fn name(&self) -> &'static str {
+        "customresourcedefinition-names"
+    }
+
+    fn committed(&self, _: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+        if is_definition(kind) {
+            self.0.names.lock().change(old, new);
+        }
+    }
+}
+
+/// The transaction of a request, with the kind of definitions.
+struct Session<'t> {
+    txn: &'t mut dyn ControllerTransaction,
+    names: &'t Mutex<TakenNames>,
+    kind: Kind,
+}
+
+impl Controller for Definitions {
+    fn watches(&self, kind: &Kind) -> bool {
+        is_definition(kind) || kind.defined().is_some()
+    }
+
+    fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool) {
+        let name = match is_definition(kind) {
+            true => key.to_owned(),
+            // A terminating definition may now be removable.
+            false if is_deleted => format!("{}.{}", kind.plural(), kind.group()),
+            false => return,
+        };
+        let Some(kind) = txn.kind("apiextensions.k8s.io", "customresourcedefinitions") else {
+            return;
+        };
+        let names = &self.names;
+        Session { txn, names, kind }.settle(&name);
+    }
+}
+
+impl Session<'_> {
+    /// Reconciles a definition that was written or deleted, or one of whose objects was deleted.
+    fn settle(&mut self, name: &str) {
+        let Some(found) = self.txn.object(&self.kind, None, name) else {
+            return self.retire(name);
+        };
+        if metadata::is_deleting(found.value()) {
+            return self.finish(name, &found);
+        }
+        let named = self.give_names(found.value());
+        let Some(named) = named else {
+            return self.serve(found.value());
+        };
+        // The next steps follow when this write is reconciled.
+        self.write(name, &found, named);
+    }
+
+    /// Starts, updates or stops serving the resource of a definition.
+    fn serve(&mut self, definition: &Value) {
+        let spec = &definition["spec"];
+        let (group, plural) = (
+            json::string(spec, "group"),
+            json::string(&spec["names"], "plural"),
+        );
+        if !accepted(definition) {
+            return self.txn.undefine(group, plural);
+        }
+        let present = self.txn.custom_resource(group, plural);
+        let defined = present.first().and_then(Kind::defined);
+        if defined.is_some_and(|defined| is_made_of(defined, definition)) {
+            return;
+        }
+        let is_formed = defined.is_some_and(|defined| forms_as(defined, definition));
+        let number = self.txn.resource_number(group, plural);
+        self.txn.define(kinds(definition, number), !is_formed);
+    }
+
+    /// The definition with new conditions for names and establishing. None if they are up to date.
+    fn give_names(&self, definition: &Value) -> Option<Value> {
+        let mut changed = definition.clone();
+        let now = self.txn.now();
+        let refused = conflicts(&mut changed, &self.names.lock().of_others(definition));
+        let before = is_true(definition, "Established");
+        let accepted = match &refused {
+            None => condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+            Some((reason, message)) => condition("NamesAccepted", false, reason, message),
+        };
+        set_condition(&mut changed, accepted, &now);
+        if !before {
+            let was_installing = json::list(&definition["status"]["conditions"])
+                .iter()
+                .any(|known| known["type"] == "Established" && known["reason"] == "Installing");
+            let established = match (&refused, was_installing) {
+                (Some(_), _) => condition("Established", false, "NotAccepted", "not all names are accepted"),
+                (None, false) => condition(
+                    "Established",
+                    false,
+                    "Installing",
+                    "the initial names have been accepted",
+                ),
+                (None, true) => {
+                    let text = "the initial names have been accepted";
+                    condition("Established", true, "InitialNamesAccepted", text)
+                }
+            };
+            set_condition(&mut changed, established, &now);
+        }
+        (changed != *definition).then_some(changed)
+    }
+
+    /// After the deletion of a definition: stops serving its resource and reconsiders definitions that wait for its names.
+    fn retire(&mut self, name: &str) {
+        let Some((plural, group)) = name.split_once('.') else {
+            return;
+        };
+        self.txn.undefine(group, plural);
+        self.reconsider(name, group);
+    }
+
+    /// Reconciles definitions of a group whose names were in use.
+    fn reconsider(&mut self, name: &str, group: &str) {
+        let waiting = self.names.lock().waiting(group);
+        for other in waiting.iter().filter(|other| *other != name) {
+            self.settle(other);
+        }
+    }
+
+    /// Deletes the objects of a terminating definition, and then the definition.
+    fn finish(&mut self, name: &str, found: &Arc<Object>) {
+        let definition = found.value();
+        if !metadata::finalizers(definition).contains(&CLEANUP) {
+            return;
+        }
+        let spec = &definition["spec"];
+        let (group, plural) = (
+            json::string(spec, "group"),
+            json::string(&spec["names"], "plural"),
+        );
+        let mut changed = Value::clone(definition);
+        let now = self.txn.now();
+        let is_begun = json::list(&definition["status"]["conditions"])
+            .iter()
+            .any(|known| known["type"] == "Terminating" && known["reason"] == "InstanceDeletionInProgress");
+        if !is_begun {
+            let text = "CustomResource deletion is in progress";
+            let begun = condition("Terminating", true, "InstanceDeletionInProgress", text);
+            set_condition(&mut changed, begun, &now);
+            return self.write(name, found, changed);
+        }
+        self.serve(definition);
+        let kind = self.txn.custom_resource(group, plural);
+        let kind = kind.first().map(Kind::stored);
+        let was_established = is_true(definition, "Established");
+        if let Some(kind) = kind.filter(|_| was_established) {
+            if !self.txn.delete_all(&kind) {
+                // Objects with finalizers delay the deletion of the definition.
+                return;
+            }
+        }
+        let done = match was_established {
+            true => condition(
+                "Terminating",
+                false,
+                "InstanceDeletionCompleted",
+                "removed all instances",
+            ),
+            false => condition(
+                "Terminating",
+                false,
+                "NeverEstablished",
+                "resource was never established",
+            ),
+        };
+        set_condition(&mut changed, done, &now);
+        let mut left = metadata::finalizers(&changed)
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        left.retain(|finalizer| finalizer != CLEANUP);
+        let left = Some(json!(left)).filter(|left| left != &json!([]));
+        metadata::set(&mut changed, "finalizers", left);
+        self.write(name, found, changed);
+    }
+
+    /// Writes a definition, or deletes it if no finalizer is left.
+    fn write(&mut self, name: &str, old: &Arc<Object>, new: Value) {
+        self.txn.update_status(&self.kind, name, old, new, SERVER);
+    }
+}

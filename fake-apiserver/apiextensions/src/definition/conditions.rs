@@ -1,0 +1,36 @@
+//! Conditions of CRDs: reading and setting them. Does not know which conditions exist, nor when they change.
+
+use fake_apiserver::extension::json;
+use serde_json::{Value, json};
+
+/// Whether the condition of that type is true.
+pub(crate) fn is_true(definition: &Value, of: &str) -> bool {
+    let mut conditions = json::list(&definition["status"]["conditions"]).iter();
+    conditions.any(|condition| condition["type"] == of && condition["status"] == "True")
+}
+
+/// A condition, without `lastTransitionTime`.
+pub(crate) fn condition(of: &str, is_so: bool, reason: &str, message: &str) -> Value {
+    let status = if is_so { "True" } else { "False" };
+    json!({"type": of, "status": status, "reason": reason, "message": message})
+}
+
+/// Sets a condition. `lastTransitionTime` changes only with the status.
+pub(crate) fn set_condition(definition: &mut Value, mut condition: Value, now: &str) {
+    let status = json::member(definition, "status");
+    let list = status.entry("conditions").or_insert(Value::Null);
+    if !list.is_array() {
+        *list = json!([]);
+    }
+    let Some(list) = list.as_array_mut() else { return };
+    let known = list.iter_mut().find(|known| known["type"] == condition["type"]);
+    let since = known
+        .as_ref()
+        .filter(|known| known["status"] == condition["status"]);
+    condition["lastTransitionTime"] =
+        since.map_or_else(|| now.into(), |known| known["lastTransitionTime"].clone());
+    match known {
+        Some(known) => *known = condition,
+        None => list.push(condition),
+    }
+}

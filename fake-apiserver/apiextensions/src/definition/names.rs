@@ -1,0 +1,113 @@
+//! Accepted names of CRDs, by group.
+//!
+//! Owns which CRD has which name, so that a new CRD need not be compared with all others. Does not know how name
+//! conflicts are resolved.
+
+use super::conditions::is_true;
+use fake_apiserver::extension::{json, metadata};
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+
+/// Accepted names, by group.
+#[derive(Debug, Default)]
+pub(crate) struct TakenNames(HashMap<String, Group>);
+
+/// The number of CRDs of a group that have a name.
+#[derive(Debug, Default)]
+struct Group {
+    resources: HashMap<String, usize>,
+    kinds: HashMap<String, usize>,
+    /// CRDs whose names are not all accepted.
+    waiting: BTreeSet<String>,
+}
+
+/// The accepted names of one CRD.
+#[derive(Debug, Default)]
+struct Names {
+    resources: BTreeSet<String>,
+    kinds: BTreeSet<String>,
+}
+
+/// The accepted names of all CRDs of a group except one.
+pub(crate) struct Others<'a> {
+    group: Option<&'a Group>,
+    own: Names,
+}
+
+impl TakenNames {
+    /// Records that a CRD was created, updated or deleted.
+    pub(crate) fn change(&mut self, old: Option<&Value>, new: Option<&Value>) {
+        for (definition, is_new) in [(old, false), (new, true)] {
+            let Some(definition) = definition else { continue };
+            let group = json::string(&definition["spec"], "group");
+            let names = Names::of(definition);
+            let known = self.0.entry(group.to_owned()).or_default();
+            count(&mut known.resources, names.resources, is_new);
+            count(&mut known.kinds, names.kinds, is_new);
+            let own = metadata::text(definition, "name");
+            if is_new && !is_true(definition, "NamesAccepted") {
+                known.waiting.insert(own.to_owned());
+            } else {
+                known.waiting.remove(own);
+            }
+            if known.resources.is_empty() && known.kinds.is_empty() && known.waiting.is_empty() {
+                self.0.remove(group);
+            }
+        }
+    }
+
+    /// The CRDs of a group whose names are not all accepted.
+    pub(crate) fn waiting(&self, group: &str) -> Vec<String> {
+        let known = self.0.get(group).into_iter();
+        known.flat_map(|group| group.waiting.iter().cloned()).collect()
+    }
+
+    /// The accepted names of other CRDs; `definition` is the stored CRD to leave out.
+    pub(crate) fn of_others(&self, definition: &Value) -> Others<'_> {
+        Others {
+            group: self.0.get(json::string(&definition["spec"], "group")),
+            own: Names::of(definition),
+        }
+    }
+}
+
+fn count(known: &mut HashMap<String, usize>, names: BTreeSet<String>, is_new: bool) {
+    for name in names {
+        let times = known.entry(name.clone()).or_default();
+        *times = if is_new {
+            *times + 1
+        } else {
+            times.saturating_sub(1)
+        };
+        if *times == 0 {
+            known.remove(&name);
+        }
+    }
+}
+
+impl Names {
+    fn of(definition: &Value) -> Self {
+        let given = &definition["status"]["acceptedNames"];
+        let resources = ["plural", "singular"].map(|field| json::string(given, field));
+        let resources = resources.into_iter().chain(json::texts(&given["shortNames"]));
+        let kinds = ["kind", "listKind"].map(|field| json::string(given, field).to_owned());
+        Self {
+            resources: resources.map(str::to_owned).collect(),
+            kinds: kinds.into(),
+        }
+    }
+}
+
+impl Others<'_> {
+    /// Whether another resource has that name (plural, singular or short).
+    pub(super) fn have_resource(&self, name: &str) -> bool {
+        let times = self.group.and_then(|group| group.resources.get(name));
+        times.is_some_and(|times| *times > usize::from(self.own.resources.contains(name)))
+    }
+
+    /// Whether another kind or list kind has that name.
+    pub(super) fn have_kind(&self, name: &str) -> bool {
+        let times = self.group.and_then(|group| group.kinds.get(name));
+        times.is_some_and(|times| *times > usize::from(self.own.kinds.contains(name)))
+    }
+}

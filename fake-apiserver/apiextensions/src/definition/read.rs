@@ -1,0 +1,209 @@
+//! Builds the resources that a CRD defines, one for each version.
+//!
+//! The CRD was validated when it was written; a missing field counts as empty.
+
+use super::conditions::is_true;
+use crate::strategy::SchemaStrategy;
+use crate::structural;
+use fake_apiserver::extension::json_path::JsonPath;
+use fake_apiserver::extension::resource::{
+    Generation, Life, MetadataChecks, NAME_AND_AGE, NO_HOOKS, PLAIN, Row, Selectable, StatusMetadata,
+    not_supported, selectable,
+};
+use fake_apiserver::extension::{Conversion, Defined, Kind, PrinterColumn, ScalePaths, Subresource};
+use fake_apiserver::extension::{intern, json, versions};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The resources that a CRD defines, the preferred version first. `table_index` is the number of their table in the store.
+pub(crate) fn kinds(definition: &Value, table_index: usize) -> Vec<Kind> {
+    let spec = &definition["spec"];
+    let mut all: Vec<&Value> = json::list(&spec["versions"]).iter().collect();
+    all.sort_by(|a, b| versions::compare(json::string(a, "name"), json::string(b, "name")));
+    let names = all
+        .iter()
+        .map(|version| intern::name(json::string(version, "name")));
+    let names: Arc<[&'static str]> = names.collect();
+    let Some(storage) = all.iter().find(|version| version["storage"] == true) else {
+        return Vec::new();
+    };
+    let origin = Arc::new(origin(definition));
+    let conversion = Conversion::read(&spec["conversion"]);
+    let make = |version: &Value| {
+        let mut made = defined(definition, version, table_index, names.clone(), origin.clone());
+        made.conversion.clone_from(&conversion);
+        Arc::new(made)
+    };
+    let stored = make(storage);
+    let kinds = all.iter().map(|version| match std::ptr::eq(version, storage) {
+        true => Kind::of(stored.clone(), None),
+        false => Kind::of(make(version), Some(stored.clone())),
+    });
+    kinds.collect()
+}
+
+/// The parts of a CRD that its resources are built from.
+fn origin(definition: &Value) -> Value {
+    json!({
+        "uid": definition["metadata"]["uid"],
+        "spec": definition["spec"],
+        "names": definition["status"]["acceptedNames"],
+        "isEnding": is_true(definition, "Terminating"),
+    })
+}
+
+/// Whether the CRD still defines the same resource, so that it need not be rebuilt.
+pub(crate) fn is_made_of(defined: &Defined, definition: &Value) -> bool {
+    forms_as(defined, definition)
+        && defined.origin["names"] == definition["status"]["acceptedNames"]
+        && defined.origin["isEnding"] == is_true(definition, "Terminating")
+}
+
+/// Whether the CRD still has the same uid and spec, and with them the same structure of objects.
+pub(crate) fn forms_as(defined: &Defined, definition: &Value) -> bool {
+    defined.origin["uid"] == definition["metadata"]["uid"] && defined.origin["spec"] == definition["spec"]
+}
+
+fn defined(
+    definition: &Value,
+    version: &Value,
+    table_index: usize,
+    versions: Arc<[&'static str]>,
+    origin: Arc<Value>,
+) -> Defined {
+    let text = &version["schema"]["openAPIV3Schema"];
+    let mut schema = structural::read(text);
+    schema.preserve |= definition["spec"]["preserveUnknownFields"] == true;
+    Defined {
+        row: row(definition, version),
+        table_index,
+        versions,
+        list_kind: json::string(&definition["status"]["acceptedNames"], "listKind").to_owned(),
+        schema,
+        strategy: Arc::new(SchemaStrategy::read(text)),
+        text: Arc::new(text.clone()),
+        columns: columns(version),
+        selectable: json::list(&version["selectableFields"])
+            .iter()
+            .map(selected)
+            .collect(),
+        scale: scale(&version["subresources"]["scale"]),
+        deprecation: deprecation(definition, version),
+        origin,
+        conversion: None,
+        is_ending: is_true(definition, "Terminating"),
+    }
+}
+
+fn row(definition: &Value, version: &Value) -> Row {
+    let names = &definition["status"]["acceptedNames"];
+    let name = |field: &str| intern::name(json::string(names, field));
+    let is_served = version["served"] == true;
+    Row {
+        group: intern::name(json::string(&definition["spec"], "group")),
+        version: intern::name(json::string(version, "name")),
+        kind: name("kind"),
+        plural: name("plural"),
+        singular: name("singular"),
+        short_names: intern::names(&json::texts(&names["shortNames"])),
+        categories: intern::names(&json::texts(&names["categories"])),
+        namespaced: definition["spec"]["scope"] == "Namespaced",
+        status: version["subresources"]["status"].is_object(),
+        subresources: match version["subresources"]["scale"].is_object() {
+            true => &[Subresource::Scale],
+            false => &[],
+        },
+        generation: Generation::FromCreation,
+        status_metadata: StatusMetadata::Kept,
+        status_resets: &[&["metadata"], &["spec"]],
+        unconditional_update: false,
+        hooks: NO_HOOKS,
+        unknown_label: not_supported,
+        columns: NAME_AND_AGE,
+        life: if is_served { Life::ALWAYS } else { Life::NEVER },
+        metadata_checks: MetadataChecks::machinery(1),
+        ..PLAIN
+    }
+}
+
+/// The `additionalPrinterColumns`, or the age if there are none. If one JSONPath is invalid, there are none.
+fn columns(version: &Value) -> Vec<PrinterColumn> {
+    let wanted = json::list(&version["additionalPrinterColumns"]);
+    let age = json!([{
+        "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
+        "description": "How long ago the object was made.",
+    }]);
+    let wanted = if wanted.is_empty() {
+        json::list(&age)
+    } else {
+        wanted
+    };
+    let columns = wanted.iter().map(|column| {
+        let text = |field: &str| json::string(column, field).to_owned();
+        let description = match json::string(column, "description") {
+            "" => format!(
+                "Custom resource definition column (in JSONPath format): {}",
+                text("jsonPath")
+            ),
+            description => description.to_owned(),
+        };
+        Some(PrinterColumn {
+            name: text("name"),
+            of: text("type"),
+            format: text("format"),
+            description,
+            priority: column["priority"].as_i64().unwrap_or_default(),
+            path: JsonPath::parse(json::string(column, "jsonPath"))?,
+        })
+    });
+    columns.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The member names of a path such as `.spec.replicas`.
+fn members(path: &str) -> Vec<String> {
+    path.trim_start_matches('.')
+        .split('.')
+        .map(str::to_owned)
+        .collect()
+}
+
+fn selected(field: &Value) -> Selectable {
+    let path = json::string(field, "jsonPath");
+    let pointer = intern::name(&format!("/{}", members(path).join("/")));
+    selectable(
+        intern::name(path.trim_start_matches('.')),
+        intern::names(&[pointer]),
+    )
+}
+
+fn scale(scale: &Value) -> Option<ScalePaths> {
+    let path = |field: &str| Some(json::string(scale, field)).filter(|path| !path.is_empty());
+    Some(ScalePaths {
+        replicas: members(path("specReplicasPath")?),
+        observed: members(path("statusReplicasPath")?),
+        selector: path("labelSelectorPath").map(members),
+    })
+}
+
+/// The deprecation warning; None if the version is not deprecated.
+fn deprecation(definition: &Value, version: &Value) -> Option<String> {
+    if version["deprecated"] != true {
+        return None;
+    }
+    if let Some(text) = version["deprecationWarning"].as_str() {
+        return Some(text.to_owned());
+    }
+    let (group, kind) = (
+        json::string(&definition["spec"], "group"),
+        json::string(&definition["spec"]["names"], "kind"),
+    );
+    let name = json::string(version, "name");
+    let text = format!("{group}/{name} {kind} is deprecated");
+    let all = json::list(&definition["spec"]["versions"]).iter();
+    let better = all
+        .filter(|other| other["served"] == true && other["deprecated"] != true)
+        .map(|other| json::string(other, "name"))
+        .filter(|other| versions::compare(other, name).is_lt());
+    let best = better.min_by(|a, b| versions::compare(a, b));
+    Some(best.map_or(text.clone(), |best| format!("{text}; use {group}/{best} {kind}")))
+}

@@ -1,0 +1,165 @@
+//! Validation that a schema is structural: every value has a type, given outside of `allOf`, `anyOf`, `oneOf` and `not`.
+
+use fake_apiserver::extension::ErrorList;
+use fake_apiserver::extension::json::{list, string};
+use fake_apiserver::extension::pattern;
+use serde_json::{Value, json};
+
+/// The position of a schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    Entry,
+    Member,
+}
+
+/// Keywords that schemas within `allOf`, `anyOf`, `oneOf` and `not` must not have, with the error message.
+const NOT_NESTED: [(&str, &str); 12] = [
+    ("type", "must be empty to be structural"),
+    ("additionalProperties", "must be undefined to be structural"),
+    ("default", "must be undefined to be structural"),
+    ("title", "must be empty to be structural"),
+    ("description", "must be empty to be structural"),
+    ("nullable", "must be false to be structural"),
+    (
+        "x-kubernetes-preserve-unknown-fields",
+        "must be false to be structural",
+    ),
+    ("x-kubernetes-embedded-resource", "must be false to be structural"),
+    ("x-kubernetes-int-or-string", "must be false to be structural"),
+    ("x-kubernetes-list-map-keys", "must be empty to be structural"),
+    ("x-kubernetes-list-type", "must be undefined to be structural"),
+    ("x-kubernetes-validations", "must be empty to be structural"),
+];
+
+/// Validates that a schema is structural. Errors are sorted by their text.
+pub(super) fn validate(schema: &Value, at: &str, faults: &mut ErrorList) {
+    let mut found = ErrorList::default();
+    visit(schema, at, Level::Root, &mut found);
+    faults.extend_sorted(found);
+}
+
+fn visit(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
+    let of = string(schema, "type");
+    if of == "array" && schema["items"].is_null() {
+        faults.required(format!("{at}.items"), "must be specified");
+    }
+    if schema["items"].is_object() {
+        visit(&schema["items"], &format!("{at}.items"), Level::Entry, faults);
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        visit(
+            property,
+            &format!("{at}.properties[{name}]"),
+            Level::Member,
+            faults,
+        );
+    }
+    let additional = &schema["additionalProperties"];
+    if !additional.is_null() && level == Level::Root {
+        faults.forbidden(
+            format!("{at}.additionalProperties"),
+            "must not be used at the root",
+        );
+    }
+    if additional.is_object() {
+        visit(
+            additional,
+            &format!("{at}.additionalProperties"),
+            Level::Member,
+            faults,
+        );
+    }
+    combined(schema, at, is_int_or_string(schema), faults);
+    types(schema, at, level, faults);
+}
+
+fn types(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
+    let of = string(schema, "type");
+    let is_embedded = schema["x-kubernetes-embedded-resource"] == true;
+    let is_free = schema["x-kubernetes-int-or-string"] == true
+        || schema["x-kubernetes-preserve-unknown-fields"] == true;
+    if is_embedded && of != "object" {
+        let text = "must be object if x-kubernetes-embedded-resource is true";
+        match of {
+            "" => faults.required(format!("{at}.type"), text),
+            of => faults.invalid(format!("{at}.type"), of, text),
+        }
+    } else if of.is_empty() && !is_free {
+        let text = match level {
+            Level::Root => "must not be empty at the root",
+            Level::Entry => "must not be empty for specified array items",
+            Level::Member => "must not be empty for specified object fields",
+        };
+        faults.required(format!("{at}.type"), text);
+    }
+    if is_embedded && !schema["additionalProperties"].is_null() {
+        let text = "must not be used if x-kubernetes-embedded-resource is set";
+        faults.forbidden(format!("{at}.additionalProperties"), text);
+    }
+    if level == Level::Root && !of.is_empty() && of != "object" {
+        faults.invalid(format!("{at}.type"), of, "must be object at the root");
+    }
+}
+
+/// The `anyOf` that an int-or-string value may have.
+fn int_or_string() -> Value {
+    json!([{"type": "integer"}, {"type": "string"}])
+}
+
+fn is_int_or_string(schema: &Value) -> bool {
+    schema["x-kubernetes-int-or-string"] == true
+}
+
+/// Validates the schemas within `allOf`, `anyOf`, `oneOf` and `not`.
+fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut ErrorList) {
+    let is_either = |inner: &Value| may_be_either && *inner == int_or_string();
+    if !is_either(&schema["anyOf"]) {
+        each(schema, "anyOf", at, faults);
+    }
+    for (index, inner) in list(&schema["allOf"]).iter().enumerate() {
+        let place = format!("{at}.allOf[{index}]");
+        let mut inner = inner.clone();
+        if index == 0 && is_either(&inner["anyOf"]) {
+            inner["anyOf"] = Value::Null;
+        }
+        nested(&inner, &place, faults);
+    }
+    each(schema, "oneOf", at, faults);
+    if schema["not"].is_object() {
+        nested(&schema["not"], &format!("{at}.not"), faults);
+    }
+    let pattern = string(schema, "pattern");
+    if let Err(error) = pattern::read(pattern) {
+        let text = format!("must be a valid regular expression, but isn't: {error}");
+        faults.invalid(format!("{at}.pattern"), pattern, &text);
+    }
+}
+
+fn each(schema: &Value, word: &str, at: &str, faults: &mut ErrorList) {
+    for (index, inner) in list(&schema[word]).iter().enumerate() {
+        nested(inner, &format!("{at}.{word}[{index}]"), faults);
+    }
+}
+
+fn nested(schema: &Value, at: &str, faults: &mut ErrorList) {
+    combined(schema, at, false, faults);
+    if schema["items"].is_object() {
+        nested(&schema["items"], &format!("{at}.items"), faults);
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        nested(property, &format!("{at}.properties[{name}]"), faults);
+    }
+    for (word, text) in NOT_NESTED {
+        let is_set = schema
+            .get(word)
+            .is_some_and(|value| !value.is_null() && *value != false);
+        if is_set {
+            faults.forbidden(format!("{at}.{word}"), text);
+        }
+    }
+    if schema["properties"].get("metadata").is_some() {
+        let place = format!("{at}.properties[metadata]");
+        faults.forbidden(place, "must not be specified in a nested context");
+    }
+}

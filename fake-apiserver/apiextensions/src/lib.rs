@@ -1,0 +1,31 @@
+//! Custom resources for `fake-apiserver`: the resource CustomResourceDefinition, and decoding, validation and conversion of the
+//! objects of the resources that it defines.
+//!
+//! ```
+//! use fake_apiserver::{ApiServer, ServerOptions};
+//!
+//! let extensions = vec![fake_apiserver_apiextensions::extension()];
+//! let server = ApiServer::with_extensions(ServerOptions::default(), None, extensions);
+//! # drop(server);
+//! ```
+
+mod controller;
+mod definition;
+mod resource;
+mod strategy;
+mod structural;
+
+use controller::{Definitions, NameRecorder};
+use fake_apiserver::extension::Extension;
+use std::sync::Arc;
+
+/// Custom resources, for one server.
+pub fn extension() -> Extension {
+    let controller = Arc::new(Definitions::default());
+    Extension {
+        resources: vec![&resource::CUSTOM_RESOURCE_DEFINITION],
+        plugins: vec![Arc::new(NameRecorder(controller.clone()))],
+        controllers: vec![controller],
+        ..Extension::default()
+    }
+}

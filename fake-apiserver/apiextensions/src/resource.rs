@@ -1,0 +1,50 @@
+//! The resource definition of CustomResourceDefinitions.
+
+use crate::definition;
+use fake_apiserver::extension::Kind;
+use fake_apiserver::extension::resource::{
+    Generation, Hooks, MetadataChecks, NAME_AND_CREATION, NO_HOOKS, PLAIN, Row,
+};
+
+pub(crate) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
+    kind: "CustomResourceDefinition",
+    metadata_checks: MetadataChecks::machinery(1),
+    plural: "customresourcedefinitions",
+    registry: Some("apiextensions.k8s.io/customresourcedefinitions"),
+    singular: "customresourcedefinition",
+    group: "apiextensions.k8s.io",
+    short_names: &["crd", "crds"],
+    categories: &["api-extensions"],
+    namespaced: false,
+    status: true,
+    unconditional_update: false,
+    generation: Generation::FromCreation,
+    defines: Some(definition::end),
+    columns: NAME_AND_CREATION,
+    hooks: Hooks {
+        default: definition::default,
+        create: |definition, _| definition::store(definition),
+        update: |definition, old, _| {
+            // A write to the status sets `storedVersions` itself.
+            if definition["status"] == old["status"] {
+                definition::store(definition);
+            }
+        },
+        validate_name: definition::validate_name,
+        validate: definition::validate,
+        validate_create: definition::validate_create,
+        validate_update: definition::validate_update,
+        validate_status: definition::validate_status,
+        warn: definition::warn,
+        ..NO_HOOKS
+    },
+    ..PLAIN
+};
+
+/// Whether it is the kind of definitions.
+pub(crate) fn is_definition(kind: &Kind) -> bool {
+    kind.is(
+        CUSTOM_RESOURCE_DEFINITION.group,
+        CUSTOM_RESOURCE_DEFINITION.plural,
+    )
+}

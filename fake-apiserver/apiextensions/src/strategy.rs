@@ -1,0 +1,224 @@
+//! Decoding and validation of custom resources.
+//!
+//! Owns the order of steps and their messages. Schema semantics are in `structural`.
+
+use crate::structural::{self, Before, Rules};
+use fake_apiserver::extension::json_path::member_at;
+use fake_apiserver::extension::resource::Row;
+use fake_apiserver::extension::{
+    CustomResourceStrategy, Defined, ErrorList, Misfit, Nulls, Part, ScalePaths, conform_metadata, json,
+    metadata, names,
+};
+use serde_json::Value;
+
+/// Error types after which CEL rules are not evaluated: they would fail or cost too much.
+const FORM: [&str; 5] = [
+    "FieldValueRequired",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+    "FieldValueNotSupported",
+];
+
+/// Decodes and validates by a structural schema and its CEL rules.
+pub(crate) struct SchemaStrategy {
+    rules: Rules,
+}
+
+impl SchemaStrategy {
+    /// Parses the CEL rules of a schema.
+    pub(crate) fn read(schema: &Value) -> Self {
+        Self {
+            rules: Rules::read(schema),
+        }
+    }
+
+    /// Evaluates the CEL rules of the schema unless structural errors prevent it. Returns warnings.
+    fn expressions(
+        &self,
+        defined: &Defined,
+        new: &Value,
+        old: Before<'_>,
+        faults: &mut ErrorList,
+    ) -> Vec<String> {
+        if self.rules.is_empty() {
+            return Vec::new();
+        }
+        if faults.has_reason(&FORM) {
+            let why = "some validation rules were not checked because the object was invalid; correct the existing errors to \
+                   complete validation";
+            faults.invalid("<nil>", Value::Null, why);
+            return Vec::new();
+        }
+        self.rules.validate(new, &defined.schema, old, faults)
+    }
+}
+
+impl CustomResourceStrategy for SchemaStrategy {
+    fn prune_and_coerce(
+        &self,
+        defined: &Defined,
+        object: &mut Value,
+        nulls: Nulls,
+    ) -> Result<Vec<String>, Misfit> {
+        whole_numbers(object);
+        let mut unknown = conform_metadata(object).map_err(Misfit::Form)?;
+        metadata::set(object, "selfLink", None);
+        unknown.extend(structural::prune(object, &defined.schema, true));
+        if nulls == Nulls::Dropped {
+            structural::drop_nulls(object, &defined.schema);
+        }
+        let inside = structural::coerce(object, &defined.schema);
+        unknown.extend(inside.map_err(|unfit| Misfit::EmbeddedObject(Box::new(unfit)))?);
+        Ok(unknown)
+    }
+
+    fn default(&self, defined: &Defined, object: &mut Value) {
+        structural::default(object, &defined.schema);
+    }
+
+    fn validate(&self, defined: &Defined, object: &Value, faults: &mut ErrorList) -> Vec<String> {
+        if is_misnamed(&defined.row, object, faults) {
+            return Vec::new();
+        }
+        metadata::validate_common(object, names::subdomain, faults);
+        for failure in structural::validate(object, &defined.schema, None) {
+            failure.report(None, faults);
+        }
+        if let Some(scale) = &defined.scale {
+            replicas(object, scale, &scale.replicas, faults);
+            replicas(object, scale, &scale.observed, faults);
+        }
+        structural::validate_embedded(object, &defined.schema, faults);
+        structural::validate_lists(object, &defined.schema, faults);
+        self.expressions(defined, object, None, faults)
+    }
+
+    fn validate_update(
+        &self,
+        defined: &Defined,
+        part: Part,
+        (new, old): (&Value, &Value),
+        faults: &mut ErrorList,
+    ) -> Vec<String> {
+        if is_misnamed(&defined.row, new, faults) {
+            return Vec::new();
+        }
+        let is_status = part == Part::Status;
+        if is_status {
+            status(defined, new, old, faults);
+        } else {
+            for failure in structural::validate(new, &defined.schema, Some(old)) {
+                failure.report(None, faults);
+            }
+        }
+        if let Some(scale) = &defined.scale {
+            if !is_status {
+                replicas(new, scale, &scale.replicas, faults);
+            }
+            replicas(new, scale, &scale.observed, faults);
+        }
+        if !is_status {
+            structural::validate_embedded(new, &defined.schema, faults);
+        }
+        // Duplicates in the old object allow duplicates in the new one (ratcheting).
+        let mut before = ErrorList::default();
+        structural::validate_lists(old, &defined.schema, &mut before);
+        if before.is_empty() {
+            structural::validate_lists(new, &defined.schema, faults);
+        }
+        self.expressions(defined, new, Some(old), faults)
+    }
+}
+
+/// Converts integral floats to integers, as Go serializes them.
+fn whole_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap_or_default();
+            if float.fract() == 0.0 && float.abs() < EXACT {
+                *value = (float as i64).into();
+            }
+        }
+        // Go decodes an integer beyond int64 as a float.
+        Value::Number(number) if number.as_i64().is_none() => {
+            *value = number.as_f64().into();
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(members) => members.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}
+
+/// Validates a status by the schema of the status alone.
+fn status(defined: &Defined, new: &Value, old: &Value, faults: &mut ErrorList) {
+    let schema = defined.schema.properties.get("status");
+    let status = new.get("status").zip(schema);
+    let before: Before<'_> = old.get("status");
+    let failures = status.map(|(status, schema)| structural::validate(status, schema, before));
+    for failure in failures.into_iter().flatten() {
+        failure.report(Some("status"), faults);
+    }
+}
+
+/// Whether kind or apiVersion differ from those of the resource; reports errors.
+fn is_misnamed(row: &Row, object: &Value, faults: &mut ErrorList) -> bool {
+    let before = faults.len();
+    for (field, expected) in [("kind", row.kind.to_owned()), ("apiVersion", row.api_version())] {
+        let found = json::string(object, field);
+        if found != expected {
+            faults.invalid(field, found, &format!("must be {expected}"));
+        }
+    }
+    faults.len() > before
+}
+
+/// Validates a replica count of `scale`, and with the observed count the selector.
+fn replicas(object: &Value, scale: &ScalePaths, path: &[String], faults: &mut ErrorList) {
+    let shown = |path: &[String]| format!(".{}", path.join("."));
+    match member_at(object, path) {
+        None => {}
+        Some(found) => match found.as_i64() {
+            None => {
+                let why = format!(
+                    "{} accessor error: {found} is of the type {}, expected int64",
+                    shown(path),
+                    go_type(found)
+                );
+                faults.invalid(shown(path), 0, &why);
+            }
+            Some(count) if count < 0 => {
+                faults.invalid(shown(path), count, "should be a non-negative integer");
+            }
+            Some(count) if count > i64::from(i32::MAX) => {
+                let why = format!("should be less than or equal to {}", i32::MAX);
+                faults.invalid(shown(path), count, &why);
+            }
+            Some(_) => {}
+        },
+    }
+    if path == scale.observed
+        && let Some(path) = &scale.selector
+        && let Some(found) = member_at(object, path).filter(|found| !found.is_string())
+    {
+        let why = format!(
+            "{} accessor error: {found} is of the type {}, expected string",
+            shown(path),
+            go_type(found)
+        );
+        faults.invalid(shown(path), "", &why);
+    }
+}
+
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

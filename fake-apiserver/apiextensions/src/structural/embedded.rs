@@ -1,0 +1,142 @@
+//! Embedded resources (`x-kubernetes-embedded-resource`): their type and metadata are decoded and validated like those of any object.
+//!
+//! Owns which values are embedded resources. The type and validation of metadata come from the core.
+
+use super::trail::Trail;
+use fake_apiserver::extension::ErrorList;
+use fake_apiserver::extension::schema::Schema;
+use fake_apiserver::extension::{Unfit, conform_metadata, json, metadata, names};
+use serde_json::{Map, Value};
+
+/// Decodes the type and metadata of all embedded resources; returns the sorted paths of unknown fields that were
+/// dropped.
+pub(crate) fn coerce(value: &mut Value, schema: &Schema) -> Result<Vec<String>, Unfit> {
+    let mut unknown = Vec::new();
+    visit(value, schema, &mut Trail::default(), &mut unknown)?;
+    unknown.sort();
+    Ok(unknown)
+}
+
+fn visit(
+    value: &mut Value,
+    schema: &Schema,
+    trail: &mut Trail,
+    unknown: &mut Vec<String>,
+) -> Result<(), Unfit> {
+    if schema.embedded {
+        fit(value, trail, unknown)?;
+    }
+    match value {
+        Value::Object(members) => members.iter_mut().try_for_each(|(name, member)| {
+            if let Some(inner) = schema.properties.get(name) {
+                return trail.member(name, |trail| visit(member, inner, trail, unknown));
+            }
+            schema.additional_schema().map_or(Ok(()), |inner| {
+                trail.key(name, |trail| visit(member, inner, trail, unknown))
+            })
+        }),
+        Value::Array(items) => schema.items.as_deref().map_or(Ok(()), |inner| {
+            items
+                .iter_mut()
+                .enumerate()
+                .try_for_each(|(index, item)| trail.entry(index, |trail| visit(item, inner, trail, unknown)))
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Decodes the type and metadata of one object.
+fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<(), Unfit> {
+    let unfit = |name: &str, value: &Value, why: String| Unfit {
+        path: trail.to(name),
+        value: value.clone(),
+        why,
+    };
+    if !value.is_object() {
+        return Ok(());
+    }
+    for name in ["apiVersion", "kind"] {
+        if let Some(wrong) = value.get(name).filter(|value| !value.is_string()) {
+            return Err(unfit(name, wrong, "must be a string".to_owned()));
+        }
+    }
+    let dropped =
+        conform_metadata(value).map_err(|why| unfit("metadata", &value["metadata"], why.to_string()))?;
+    unknown.extend(dropped.iter().map(|path| trail.to(path)));
+    if let Some(metadata) = value.get_mut("metadata")
+        && metadata["creationTimestamp"].is_null()
+    {
+        json::assign(metadata, "creationTimestamp", Value::Null);
+    }
+    Ok(())
+}
+
+/// Validates the type and metadata of all embedded resources.
+pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut ErrorList) {
+    judge(value, schema, &mut Trail::default(), faults);
+}
+
+fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut ErrorList) {
+    match value {
+        Value::Object(members) => {
+            if schema.embedded {
+                object(members, value, trail, faults);
+            }
+            for (name, member) in members {
+                if let Some(inner) = schema.properties.get(name) {
+                    trail.member(name, |trail| judge(member, inner, trail, faults));
+                } else if let Some(inner) = schema.additional_schema() {
+                    trail.key(name, |trail| judge(member, inner, trail, faults));
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if let Some(inner) = schema.items.as_deref() {
+                    trail.entry(index, |trail| judge(item, inner, trail, faults));
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Validates the type and metadata of one embedded resource.
+fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &mut ErrorList) {
+    for name in ["apiVersion", "kind"] {
+        match members.get(name) {
+            None => faults.required(trail.to(name), ""),
+            Some(Value::String(text)) if text.is_empty() => {
+                faults.invalid(trail.to(name), "", "must not be empty");
+            }
+            Some(Value::String(text)) if name == "kind" => kind(text, trail, faults),
+            Some(Value::String(text)) if text.matches('/').count() > 1 => {
+                let why = format!("unexpected GroupVersion string: {text}");
+                faults.invalid(trail.to(name), text.as_str(), &why);
+            }
+            Some(Value::String(_)) => {}
+            Some(other) => faults.invalid(trail.to(name), other.clone(), "must be a string"),
+        }
+    }
+    if members.contains_key("metadata") {
+        let mut named = value.clone();
+        if metadata::text(value, "name").is_empty() {
+            // An embedded resource needs no name, unlike any other object.
+            metadata::set(&mut named, "name", Some("fakename".into()));
+        }
+        let mut found = ErrorList::default();
+        metadata::validate_common(&named, names::path_segment, &mut found);
+        faults.extend_with_prefix(trail.as_str(), found);
+    }
+}
+
+fn kind(text: &str, trail: &Trail, faults: &mut ErrorList) {
+    let complaints = names::label_1035(&text.to_lowercase());
+    if !complaints.is_empty() {
+        let why = format!(
+            "may have mixed case, but should otherwise match: {}",
+            complaints.join(",")
+        );
+        faults.invalid(trail.to("kind"), text, &why);
+    }
+}

@@ -1,0 +1,109 @@
+//! Validation of numbers: bounds, multiples and formats.
+
+use super::failure::{Failure, What};
+use super::trail::Trail;
+use fake_apiserver::extension::schema::{Checks, Schema};
+use serde_json::{Number, Value};
+
+/// The errors of a number, except those of its type.
+pub(super) fn validate(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail) -> Vec<Failure> {
+    let mut found: Vec<Failure> = out_of_range(number, schema, checks, trail).into_iter().collect();
+    let mut fail = |text: String| {
+        let text = format!("{} in body should be {text}", trail.as_str());
+        found.push(Failure::at(
+            trail.as_str(),
+            What::Rule(number.clone().into(), text),
+        ));
+    };
+    if let Some(factor) = checks.multiple_of.filter(|factor| !is_multiple(number, *factor)) {
+        fail(format!("a multiple of {}", go(number, factor)));
+    }
+    if let Some(most) = checks.maximum {
+        match (compare(number, most), checks.exclusive_maximum) {
+            (1.., false) => fail(format!("less than or equal to {}", go(number, most))),
+            (0.., true) => fail(format!("less than {}", go(number, most))),
+            _ => {}
+        }
+    }
+    if let Some(least) = checks.minimum {
+        match (compare(number, least), checks.exclusive_minimum) {
+            (..=-1, false) => fail(format!("greater than or equal to {}", go(number, least))),
+            (..=0, true) => fail(format!("greater than {}", go(number, least))),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The error if the number does not fit its integer or float format.
+fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail) -> Option<Failure> {
+    if schema.int_or_string {
+        return None;
+    }
+    let fits = match (schema.of, checks.format) {
+        ("integer", "int32") => whole(number).is_some_and(|whole| i32::try_from(whole).is_ok()),
+        ("integer", _) => whole(number).is_some(),
+        ("number", "float") => number
+            .as_f64()
+            .is_none_or(|number| number.abs() <= f64::from(f32::MAX)),
+        _ => true,
+    };
+    if fits {
+        return None;
+    }
+    let format = match checks.format {
+        "" => " (default format)".to_owned(),
+        format => format!(" with format {format}"),
+    };
+    Some(Failure::bare(format!(
+        "Checked value must be of type {}{format} in {}",
+        schema.of,
+        trail.as_str()
+    )))
+}
+
+/// The value as an integer, also if written as `1.0`.
+pub(super) fn whole(number: &Number) -> Option<i64> {
+    number.as_i64().or_else(|| {
+        let float = number.as_f64()?;
+        is_whole(float).then_some(float as i64)
+    })
+}
+
+/// Whether a float is integral, within the range in which floats are exact.
+fn is_whole(float: f64) -> bool {
+    const MOST: f64 = 9_007_199_254_740_991.0;
+    float.fract() == 0.0 && float.abs() <= MOST
+}
+
+/// Compares a number with a bound; an integer is compared with the integer part of the bound.
+fn compare(number: &Number, bound: f64) -> i32 {
+    let ordering = match number.as_i64() {
+        Some(whole) => whole.cmp(&(bound as i64)),
+        None => number.as_f64().unwrap_or_default().total_cmp(&bound),
+    };
+    ordering as i32
+}
+
+fn is_multiple(number: &Number, factor: f64) -> bool {
+    match (number.as_i64(), factor as i64) {
+        (Some(whole), factor) if factor != 0 => whole % factor == 0,
+        _ => {
+            let number = number.as_f64().unwrap_or_default();
+            let times = if factor < 1.0 {
+                1.0 / factor * number
+            } else {
+                number / factor
+            };
+            (times - times.round()).abs() < 1e-9 && is_whole(times.round())
+        }
+    }
+}
+
+/// The bound in error messages: an integer if the number is one.
+fn go(number: &Number, bound: f64) -> String {
+    match number.as_i64() {
+        Some(_) => (bound as i64).to_string(),
+        None => Value::from(bound).to_string().trim_end_matches(".0").to_owned(),
+    }
+}

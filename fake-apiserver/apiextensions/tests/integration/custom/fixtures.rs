@@ -1,0 +1,67 @@
+//! CustomResourceDefinitions and objects for tests.
+
+use super::client::{Answer, Wire};
+use serde_json::{Value, json};
+
+/// The collection of CustomResourceDefinitions.
+pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// The collection of the custom resource that most of these tests use.
+pub(crate) const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
+
+/// The definition of a namespaced resource with one version.
+pub(crate) fn definition(plural: &str, kind: &str, version: Value) -> Value {
+    let mut definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.example.com")},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": plural, "kind": kind}},
+    });
+    definition["spec"]["versions"] = vec![version].into();
+    definition
+}
+
+/// A version with this schema.
+pub(crate) fn version(schema: Value) -> Value {
+    let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {}});
+    version["schema"]["openAPIV3Schema"] = schema;
+    version
+}
+
+/// A version whose schema has a spec with these properties, and an open status.
+pub(crate) fn with_spec(properties: Value) -> Value {
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let mut schema = json!({"type": "object", "properties": {"spec": {"type": "object"}, "status": open}});
+    schema["properties"]["spec"]["properties"] = properties;
+    version(schema)
+}
+
+/// Creates the definition of `foos` with this version.
+pub(crate) async fn foos(wire: &Wire, version: Value) {
+    wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
+}
+
+pub(crate) fn foo(name: &str, spec: Value) -> Value {
+    let mut object = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
+    object["spec"] = spec;
+    object
+}
+
+/// Status and reason of a condition of a definition.
+pub(crate) fn condition<'a>(definition: &'a Value, of: &str) -> (&'a str, &'a str) {
+    let all = definition["status"]["conditions"].as_array();
+    let found = all
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == of);
+    let text = |name: &str| found.and_then(|found| found[name].as_str()).unwrap_or_default();
+    (text("status"), text("reason"))
+}
+
+/// The causes of an error: field and message.
+pub(crate) fn causes(answer: &Answer) -> Vec<String> {
+    let all = answer.body["details"]["causes"].as_array();
+    let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
+    all.into_iter()
+        .flatten()
+        .map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")))
+        .collect()
+}

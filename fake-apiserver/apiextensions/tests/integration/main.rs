@@ -1,0 +1,21 @@
+//! Tests of custom resources through the API of a server.
+
+#![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]
+
+#[path = "../../../tests/integration/wire/client.rs"]
+#[expect(dead_code, reason = "the tests of the core use the rest of this client")]
+mod client;
+mod custom;
+#[path = "../../../tests/integration/wire/envelope.rs"]
+#[expect(dead_code, reason = "the tests of the core use the rest of it")]
+mod envelope;
+#[path = "../../../tests/integration/wire/webhook_server.rs"]
+#[expect(dead_code, reason = "the tests of the core use the rest of it")]
+mod webhook_server;
+
+use fake_apiserver::extension::Extension;
+
+/// The extensions of the servers in these tests.
+fn extensions() -> Vec<Extension> {
+    vec![fake_apiserver_apiextensions::extension()]
+}

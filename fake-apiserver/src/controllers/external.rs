@@ -1,0 +1,54 @@
+//! What controllers of other crates can read and write.
+
+use crate::kinds::{Kind, Part};
+use crate::object::Object;
+use crate::patch::managed::FieldManager;
+use crate::plugin::ControllerTransaction;
+use crate::store::Txn;
+use crate::verbs::remove::{is_finished, remove_in_all_namespaces};
+use crate::verbs::rewrite_stored;
+use serde_json::Value;
+use std::sync::Arc;
+
+impl ControllerTransaction for Txn<'_> {
+    fn now(&self) -> Arc<str> {
+        self.now.clone()
+    }
+
+    fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind> {
+        self.api().catalogue.all_of(group, plural).to_vec()
+    }
+
+    fn resource_number(&mut self, group: &str, plural: &str) -> usize {
+        self.allocate_table(group, plural)
+    }
+
+    fn define(&mut self, kinds: Vec<Kind>, reform: bool) {
+        if let Some(first) = kinds.first().filter(|_| reform) {
+            self.rewrite_objects(first.table_index(), |object| rewrite_stored(&kinds, object));
+        }
+        self.serve(kinds);
+    }
+
+    fn undefine(&mut self, group: &str, plural: &str) {
+        self.stop_serving(group, plural);
+    }
+
+    fn delete_all(&mut self, kind: &Kind) -> bool {
+        remove_in_all_namespaces(self, kind);
+        self.snapshot(kind).objects.is_empty()
+    }
+
+    fn update_status(&mut self, kind: &Kind, key: &str, old: &Object, mut new: Value, manager: &str) {
+        if is_finished(kind, &new) {
+            return self.remove(kind, key);
+        }
+        let writer = FieldManager {
+            kind,
+            manager,
+            part: Part::Status,
+        };
+        writer.track(&self.now, Some(old), &mut new);
+        self.put(kind, key, new);
+    }
+}

@@ -1,0 +1,73 @@
+//! apiregistration.k8s.io. APIServices of aggregated API servers are stored and printed, but
+//! not served.
+
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};
+use crate::kinds::columns::Cell::Of;
+use crate::kinds::columns::{AGE, NAME, condition, or, text};
+use crate::machinery::json;
+use crate::machinery::names::Messages;
+use serde_json::Value;
+
+/// Accepts any name: APIService names such as `v1.apps` have a format of their own. Invalid path segments are rejected before.
+fn any_name(_: &str) -> Messages {
+    Messages::new()
+}
+
+pub(super) static API_SERVICE: Row = Row {
+    kind: "APIService",
+    metadata_checks: MetadataChecks::machinery(2),
+    plural: "apiservices",
+    registry: Some("apiregistration.k8s.io/apiservices"),
+    singular: "apiservice",
+    group: "apiregistration.k8s.io",
+    name_rule: any_name,
+    status_metadata: StatusMetadata::Kept,
+    status_resets: &[&["spec"], &["metadata"]],
+    hooks: Hooks {
+        default: |api| {
+            if let Some(service) = api
+                .pointer_mut("/spec/service")
+                .filter(|service| service.is_object())
+            {
+                json::default_member(service, "port", 443);
+            }
+        },
+        ..NO_HOOKS
+    },
+    columns: &[
+        NAME,
+        text("Service", Of(served_by)),
+        text("Available", Of(availability)),
+        AGE,
+    ],
+    caveat: Some("aggregated APIs are not served here: the object is stored, and will not be available"),
+    categories: &["api-extensions"],
+    namespaced: false,
+    status: true,
+    unconditional_update: false,
+    ..PLAIN
+};
+
+fn served_by(api: &Value) -> Value {
+    let service = &api["spec"]["service"];
+    match service.is_object() {
+        true => format!(
+            "{}/{}",
+            json::string(service, "namespace"),
+            json::string(service, "name")
+        )
+        .into(),
+        false => "Local".into(),
+    }
+}
+
+fn availability(api: &Value) -> Value {
+    let Some(condition) = condition(api, "Available") else {
+        return "Unknown".into();
+    };
+    let status = json::string(condition, "status");
+    match condition["reason"].as_str() {
+        Some(reason) if status != "True" => format!("{status} ({reason})").into(),
+        _ => or(status, "Unknown"),
+    }
+}

@@ -1,0 +1,44 @@
+//! Names of the built-in kinds that other crates serve, for references to their objects without a server.
+
+use super::row::{PLAIN, Row};
+
+const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'static str) -> Row {
+    Row {
+        group,
+        kind,
+        plural,
+        namespaced: false,
+        ..PLAIN
+    }
+}
+
+const REGISTRATION: &str = "admissionregistration.k8s.io";
+
+/// Names only: a server has them from its extensions.
+pub(super) static ELSEWHERE: [Row; 5] = [
+    cluster_scoped(
+        "apiextensions.k8s.io",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+    ),
+    cluster_scoped(
+        REGISTRATION,
+        "MutatingAdmissionPolicy",
+        "mutatingadmissionpolicies",
+    ),
+    cluster_scoped(
+        REGISTRATION,
+        "MutatingAdmissionPolicyBinding",
+        "mutatingadmissionpolicybindings",
+    ),
+    cluster_scoped(
+        REGISTRATION,
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+    ),
+    cluster_scoped(
+        REGISTRATION,
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+    ),
+];

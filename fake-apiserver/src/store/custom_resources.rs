@@ -1,0 +1,77 @@
+//! Changes of the state by custom resources that are added and removed.
+//!
+//! Owns the table indexes of custom resources, and ends watches and converts objects when a definition changes. Does not read definitions.
+
+use super::txn::Txn;
+use super::{ResourceTable, State};
+use crate::kinds::Kind;
+use crate::machinery::intern;
+use crate::observe::WatchEnd;
+use serde_json::Value;
+use std::sync::Arc;
+
+impl State {
+    /// The table index of a custom resource, allocated if it is new.
+    fn table_index(&mut self, group: &str, plural: &str) -> usize {
+        let resource = (intern::name(group), intern::name(plural));
+        let next = self.tables.len();
+        let index = *self.numbers.entry(resource).or_insert(next);
+        if index == next {
+            self.tables.push(ResourceTable::default());
+            self.history.grow();
+        }
+        index
+    }
+}
+
+impl Txn<'_> {
+    /// The table index of a resource, allocated if it is new.
+    pub(crate) fn allocate_table(&mut self, group: &str, plural: &str) -> usize {
+        self.state.table_index(group, plural)
+    }
+
+    /// Starts serving all versions of a custom resource. Ends watches of its previous versions.
+    pub(crate) fn serve(&mut self, kinds: Vec<Kind>) {
+        let Some(table_index) = kinds.first().map(Kind::table_index) else {
+            return;
+        };
+        self.change(table_index, |api| {
+            api.catalogue = Arc::new(api.catalogue.with(kinds));
+        });
+    }
+
+    /// Stops serving a custom resource and ends its watches.
+    pub(crate) fn stop_serving(&mut self, group: &str, plural: &str) {
+        let table_index = self
+            .api()
+            .catalogue
+            .find_resource(group, plural)
+            .map(Kind::table_index);
+        if let Some(table_index) = table_index {
+            self.change(table_index, |api| {
+                api.catalogue = Arc::new(api.catalogue.without(group, plural));
+            });
+        }
+    }
+
+    /// Rewrites the stored objects of a resource in another form. Watches see no event, and revisions do not change.
+    pub(crate) fn rewrite_objects(&mut self, table_index: usize, form: impl Fn(&Value) -> Option<Value>) {
+        let objects = &mut self.state.tables[table_index].objects;
+        let formed = objects.iter().filter_map(|(key, object)| {
+            let value = object.look(&form)?;
+            Some((key.clone(), object.like(value, object.revision).unparsed()))
+        });
+        for (key, object) in formed.collect::<Vec<_>>() {
+            objects.insert(key, object);
+        }
+    }
+
+    fn change(&mut self, table_index: usize, change: impl FnOnce(&mut crate::kinds::Api)) {
+        change(&mut self.store.api.write());
+        let state = &mut *self.state;
+        state.owners.unpark();
+        for watcher in state.tables[table_index].watchers.all() {
+            watcher.end(WatchEnd::Unserved, &self.store.activity);
+        }
+    }
+}
