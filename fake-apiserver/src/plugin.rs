@@ -103,11 +103,11 @@ pub trait ControllerTransaction: Transaction {
     fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind>;
 
     /// The number of the table of a custom resource in the store, allocated if it is new.
-    fn resource_number(&mut self, group: &str, plural: &str) -> usize;
+    fn table_index(&mut self, group: &str, plural: &str) -> usize;
 
-    /// Starts serving all versions of a custom resource in place of its previous versions. `reform`: rewrites the stored objects
+    /// Starts serving all versions of a custom resource in place of its previous versions. `rewrite`: rewrites the stored objects
     /// by the new schema.
-    fn define(&mut self, kinds: Vec<Kind>, reform: bool);
+    fn define(&mut self, kinds: Vec<Kind>, rewrite: bool);
 
     /// Stops serving a custom resource.
     fn undefine(&mut self, group: &str, plural: &str);

@@ -98,8 +98,8 @@ impl Session<'_> {
             return;
         }
         let is_formed = defined.is_some_and(|defined| forms_as(defined, definition));
-        let number = self.txn.resource_number(group, plural);
-        self.txn.define(kinds(definition, number), !is_formed);
+        let table_index = self.txn.table_index(group, plural);
+        self.txn.define(kinds(definition, table_index), !is_formed);
     }
 
     /// The definition with new conditions for names and establishing. None if they are up to date.
@@ -178,11 +178,11 @@ impl Session<'_> {
         let kind = self.txn.custom_resource(group, plural);
         let kind = kind.first().map(Kind::stored);
         let was_established = is_true(definition, "Established");
-        if let Some(kind) = kind.filter(|_| was_established) {
-            if !self.txn.delete_all(&kind) {
-                // Objects with finalizers delay the deletion of the definition.
-                return;
-            }
+        if let Some(kind) = kind.filter(|_| was_established)
+            && !self.txn.delete_all(&kind)
+        {
+            // Objects with finalizers delay the deletion of the definition.
+            return;
         }
         let done = match was_established {
             true => condition(

@@ -39,18 +39,18 @@ impl SchemaStrategy {
         defined: &Defined,
         new: &Value,
         old: Before<'_>,
-        faults: &mut ErrorList,
+        errors: &mut ErrorList,
     ) -> Vec<String> {
         if self.rules.is_empty() {
             return Vec::new();
         }
-        if faults.has_reason(&FORM) {
+        if errors.has_reason(&FORM) {
             let why = "some validation rules were not checked because the object was invalid; correct the existing errors to \
                    complete validation";
-            faults.invalid("<nil>", Value::Null, why);
+            errors.invalid("<nil>", Value::Null, why);
             return Vec::new();
         }
-        self.rules.validate(new, &defined.schema, old, faults)
+        self.rules.validate(new, &defined.schema, old, errors)
     }
 }
 
@@ -77,21 +77,21 @@ impl CustomResourceStrategy for SchemaStrategy {
         structural::default(object, &defined.schema);
     }
 
-    fn validate(&self, defined: &Defined, object: &Value, faults: &mut ErrorList) -> Vec<String> {
-        if is_misnamed(&defined.row, object, faults) {
+    fn validate(&self, defined: &Defined, object: &Value, errors: &mut ErrorList) -> Vec<String> {
+        if has_wrong_type(&defined.row, object, errors) {
             return Vec::new();
         }
-        metadata::validate_common(object, names::subdomain, faults);
+        metadata::validate_common(object, names::subdomain, errors);
         for failure in structural::validate(object, &defined.schema, None) {
-            failure.report(None, faults);
+            failure.report(None, errors);
         }
         if let Some(scale) = &defined.scale {
-            replicas(object, scale, &scale.replicas, faults);
-            replicas(object, scale, &scale.observed, faults);
+            replicas(object, scale, &scale.replicas, errors);
+            replicas(object, scale, &scale.observed, errors);
         }
-        structural::validate_embedded(object, &defined.schema, faults);
-        structural::validate_lists(object, &defined.schema, faults);
-        self.expressions(defined, object, None, faults)
+        structural::validate_embedded(object, &defined.schema, errors);
+        structural::validate_lists(object, &defined.schema, errors);
+        self.expressions(defined, object, None, errors)
     }
 
     fn validate_update(
@@ -99,35 +99,35 @@ impl CustomResourceStrategy for SchemaStrategy {
         defined: &Defined,
         part: Part,
         (new, old): (&Value, &Value),
-        faults: &mut ErrorList,
+        errors: &mut ErrorList,
     ) -> Vec<String> {
-        if is_misnamed(&defined.row, new, faults) {
+        if has_wrong_type(&defined.row, new, errors) {
             return Vec::new();
         }
         let is_status = part == Part::Status;
         if is_status {
-            status(defined, new, old, faults);
+            status(defined, new, old, errors);
         } else {
             for failure in structural::validate(new, &defined.schema, Some(old)) {
-                failure.report(None, faults);
+                failure.report(None, errors);
             }
         }
         if let Some(scale) = &defined.scale {
             if !is_status {
-                replicas(new, scale, &scale.replicas, faults);
+                replicas(new, scale, &scale.replicas, errors);
             }
-            replicas(new, scale, &scale.observed, faults);
+            replicas(new, scale, &scale.observed, errors);
         }
         if !is_status {
-            structural::validate_embedded(new, &defined.schema, faults);
+            structural::validate_embedded(new, &defined.schema, errors);
         }
         // Duplicates in the old object allow duplicates in the new one (ratcheting).
         let mut before = ErrorList::default();
         structural::validate_lists(old, &defined.schema, &mut before);
         if before.is_empty() {
-            structural::validate_lists(new, &defined.schema, faults);
+            structural::validate_lists(new, &defined.schema, errors);
         }
-        self.expressions(defined, new, Some(old), faults)
+        self.expressions(defined, new, Some(old), errors)
     }
 }
 
@@ -152,30 +152,30 @@ fn whole_numbers(value: &mut Value) {
 }
 
 /// Validates a status by the schema of the status alone.
-fn status(defined: &Defined, new: &Value, old: &Value, faults: &mut ErrorList) {
+fn status(defined: &Defined, new: &Value, old: &Value, errors: &mut ErrorList) {
     let schema = defined.schema.properties.get("status");
     let status = new.get("status").zip(schema);
     let before: Before<'_> = old.get("status");
     let failures = status.map(|(status, schema)| structural::validate(status, schema, before));
     for failure in failures.into_iter().flatten() {
-        failure.report(Some("status"), faults);
+        failure.report(Some("status"), errors);
     }
 }
 
 /// Whether kind or apiVersion differ from those of the resource; reports errors.
-fn is_misnamed(row: &Row, object: &Value, faults: &mut ErrorList) -> bool {
-    let before = faults.len();
+fn has_wrong_type(row: &Row, object: &Value, errors: &mut ErrorList) -> bool {
+    let before = errors.len();
     for (field, expected) in [("kind", row.kind.to_owned()), ("apiVersion", row.api_version())] {
         let found = json::string(object, field);
         if found != expected {
-            faults.invalid(field, found, &format!("must be {expected}"));
+            errors.invalid(field, found, &format!("must be {expected}"));
         }
     }
-    faults.len() > before
+    errors.len() > before
 }
 
 /// Validates a replica count of `scale`, and with the observed count the selector.
-fn replicas(object: &Value, scale: &ScalePaths, path: &[String], faults: &mut ErrorList) {
+fn replicas(object: &Value, scale: &ScalePaths, path: &[String], errors: &mut ErrorList) {
     let shown = |path: &[String]| format!(".{}", path.join("."));
     match member_at(object, path) {
         None => {}
@@ -186,14 +186,14 @@ fn replicas(object: &Value, scale: &ScalePaths, path: &[String], faults: &mut Er
                     shown(path),
                     go_type(found)
                 );
-                faults.invalid(shown(path), 0, &why);
+                errors.invalid(shown(path), 0, &why);
             }
             Some(count) if count < 0 => {
-                faults.invalid(shown(path), count, "should be a non-negative integer");
+                errors.invalid(shown(path), count, "should be a non-negative integer");
             }
             Some(count) if count > i64::from(i32::MAX) => {
                 let why = format!("should be less than or equal to {}", i32::MAX);
-                faults.invalid(shown(path), count, &why);
+                errors.invalid(shown(path), count, &why);
             }
             Some(_) => {}
         },
@@ -207,7 +207,7 @@ fn replicas(object: &Value, scale: &ScalePaths, path: &[String], faults: &mut Er
             shown(path),
             go_type(found)
         );
-        faults.invalid(shown(path), "", &why);
+        errors.invalid(shown(path), "", &why);
     }
 }
 

@@ -19,12 +19,12 @@ impl ControllerTransaction for Txn<'_> {
         self.api().catalogue.all_of(group, plural).to_vec()
     }
 
-    fn resource_number(&mut self, group: &str, plural: &str) -> usize {
+    fn table_index(&mut self, group: &str, plural: &str) -> usize {
         self.allocate_table(group, plural)
     }
 
-    fn define(&mut self, kinds: Vec<Kind>, reform: bool) {
-        if let Some(first) = kinds.first().filter(|_| reform) {
+    fn define(&mut self, kinds: Vec<Kind>, rewrite: bool) {
+        if let Some(first) = kinds.first().filter(|_| rewrite) {
             self.rewrite_objects(first.table_index(), |object| rewrite_stored(&kinds, object));
         }
         self.serve(kinds);

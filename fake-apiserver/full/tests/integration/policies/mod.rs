@@ -64,10 +64,10 @@ fn causes(answer: &Answer) -> Vec<String> {
 }
 
 fn merge(under: &mut Value, over: Value) {
-    let Value::Object(over) = over else {
+    let (Value::Object(under), Value::Object(over)) = (under, over) else {
         panic!("members are in an object");
     };
-    under.as_object_mut().unwrap().extend(over);
+    under.extend(over);
 }
 
 /// A mutation of type ApplyConfiguration.
