@@ -264,7 +264,7 @@ fn clones_are_captured_with_their_sources() {
         "",
     );
     assert!(snapshot.why().contains(
-        "the volume of claim shop/data is created from VolumeSnapshot snap, once that exists and is ready"
+        "the volume of claim shop/data is created from VolumeSnapshot snap once that exists and is ready"
     ));
     let text = snapshot.reproduces(&[]);
     assert!(

@@ -194,7 +194,7 @@ fn invalid_arguments_exit_with_2_and_a_remedy() {
         ),
         (
             vec!["--file", &dump, "--driver", "nobody"],
-            "name another --driver",
+            "use another --driver",
         ),
         (
             vec!["--file", &two],
@@ -334,7 +334,7 @@ fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
     for (pod, printed, expected) in [
         (
             "immediate",
-            "volumeBindingMode is Immediate, so d.example.com provisions its volume",
+            "volumeBindingMode is Immediate, so d.example.com must create its volume",
             "placement: {immediate: any}",
         ),
         (
@@ -344,7 +344,7 @@ fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
         ),
         (
             "others",
-            "is for the scheduler corp-scheduler",
+            "has spec.schedulerName corp-scheduler",
             "fields: {spec: {nodeName: null}}",
         ),
     ] {

@@ -90,7 +90,7 @@ fn an_invalid_case_file_is_reported_with_its_position_and_exits_with_2() {
                 "{placement: {p: n1}, why: w}",
             ),
             "publisher/a.yaml:6:",
-            "class `fats` is not defined; correct the name, or put it into `missingClasses`",
+            "class `fats` is not defined; correct the name, or add it to `missingClasses`",
         ),
         (
             "unknown pod",

@@ -352,13 +352,17 @@ fn failures_with_the_same_first_missing_link_form_one_group() {
     let cases = folder.path().join("cases");
     let (cases, output) = (cases.to_str().unwrap(), output.to_str().unwrap());
     let (out, _) = ended(1, &["e2e", "--simulate=1", "--folder", cases, "--output", output]);
-    let group = "2 failures have the same first missing link: n2 is chosen for pod app";
-    assert!(out.contains(group), "{out}");
+    let link = "n2 is chosen for pod app";
+    let group = format!("2 failures have the same first missing link: {link}");
+    assert!(out.contains(&group), "{out}");
     assert_eq!(out.matches("<-- first missing link").count(), 1, "{out}");
     let lines = out.lines().filter(|line| line.contains("  as mine/words/"));
     assert_eq!(lines.count(), 1, "{out}");
-    for page in ["report.html", "report.md"] {
+    for (page, cause) in [
+        ("report.html", format!("<strong>{link}</strong>")),
+        ("report.md", group),
+    ] {
         let text = std::fs::read_to_string(std::path::Path::new(output).join(page)).unwrap();
-        assert!(text.contains(group), "{page}");
+        assert!(text.contains(&cause), "{page}");
     }
 }
