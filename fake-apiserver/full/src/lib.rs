@@ -41,7 +41,7 @@ pub fn extensions() -> Vec<Extension> {
     ]
 }
 
-/// The rejection of an object, named by its name or `generateName`.
+/// A rejection whose message contains the name of the object, or else its `generateName`.
 fn forbidden(kind: &Kind, object: &Value, reason: &str) -> Status {
     let name = match metadata::text(object, "name") {
         "" => metadata::text(object, "generateName"),

@@ -1,6 +1,6 @@
 //! Fuzzing of all client input, through HTTP requests to a running server.
 //!
-//! Owns the table of targets: which request the bytes become, and which property must hold for every response.
+//! Owns the table of fuzz targets: how input bytes become a request, and which property every response must have.
 //! The same functions are run by `cargo fuzz` and, on seeds and mutated seeds, by the ordinary test `fuzzed`. Does not
 //! know the server's internals.
 

@@ -33,7 +33,7 @@ type Revisions = BTreeMap<Arc<str>, u64>;
 pub(super) struct ObservedRevisions {
     /// The last committed revision of each resource.
     committed: Revisions,
-    /// Whether each publisher publishes for its own node only. If not, the suffix of its client name is the replica number.
+    /// Whether each publisher publishes for its own node only. Otherwise client names end in the replica number.
     is_distributed: bool,
     /// By client. Contains only resources that the client has listed, or received events of, since its start.
     observed: BTreeMap<Arc<str>, Revisions>,

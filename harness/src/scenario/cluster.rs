@@ -19,7 +19,7 @@ use super::{
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterSpec {
-    /// The API server's release, such as `"1.20"`. Unset: the newest supported one.
+    /// The API server's release, such as `"1.20"`. Unset: 1.36.
     #[serde(default)]
     pub release: Release,
     /// Feature gates of the API server; omitted gates have the default of the release: CSIStorageCapacity is off before 1.21.

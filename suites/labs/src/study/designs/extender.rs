@@ -16,7 +16,7 @@ use crate::study::result::{Bound, Finding, Setup, Size, Table};
 const DRIVER: &str = "disk.example.com";
 const CLASS: &str = "fast";
 
-/// Cost of one alternative.
+/// Cost of one of the compared designs.
 #[derive(Debug, Default)]
 struct Alternative {
     requests: usize,

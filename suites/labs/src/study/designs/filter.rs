@@ -1,4 +1,4 @@
-//! Flat objects evaluated by the scheduler's own filter. Does not know other designs.
+//! The design with one object per class and segment, evaluated by the scheduler's own filter. Does not know other designs.
 
 use std::sync::Arc;
 

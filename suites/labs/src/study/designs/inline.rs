@@ -90,7 +90,7 @@ fn wrong_contexts(rules: &DesignRules) -> usize {
     cases.iter().filter(is_wrong).count()
 }
 
-/// An existing driver that rejects unknown keys.
+/// The number of volumes that a driver rejects if it accepts no unknown keys in the publish context.
 fn rejected_by_strict(rules: &DesignRules) -> usize {
     let volumes = [volume(None), volume(Some("1Gi"))];
     let contexts = volumes.map(|volume| publish_context(rules, false, &volume));

@@ -10,7 +10,7 @@ use super::selector::{NodeSelector, Term};
 use super::shape::Objects;
 use super::world::{Class, Node, VolumeKind, VolumeRequest, World};
 
-/// A capacity from an object.
+/// The capacity in an object of the design.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     /// Entries of the same pool or object have the same group.
@@ -31,7 +31,7 @@ enum Access {
     Terms(NodeSelector),
 }
 
-/// The nodes that the objects accept for the volume. Uses nodes, classes and drivers of the cluster, but not its true storage.
+/// The nodes on which the volume fits according to the capacity objects. Uses nodes, classes and drivers of the cluster, but not its true storage.
 pub(super) fn feasible_nodes<'w>(
     rules: &DesignRules,
     world: &'w World,

@@ -73,7 +73,7 @@ pub(super) struct ByClass {
     pub(super) expiry_time: Option<String>,
 }
 
-/// CSIStoragePool in the 2019 design: nodes in its spec.
+/// CSIStoragePool in the 2019 design, whose spec lists the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PoolOf2019 {
