@@ -80,8 +80,8 @@ mod verbs;
 pub mod extension {
     pub use crate::access::rbac::{Attributes as AuthorizationAttributes, Decision, ResourceOrPath};
     pub use crate::admission::{
-        Asker, Conditions, Forms, Inputs, Mutated, Operation, Policies, PolicyContext, PolicySource,
-        Question, Requester, Selection, Stage, StateReader, Subject, evaluate, review_request,
+        Asker, Conditions, Inputs, Mutated, Operation, Policies, PolicyContext, PolicySource, Question,
+        Requester, Selection, Stage, StateReader, Subject, VersionConversion, evaluate, review_request,
     };
     pub use crate::kinds::{
         Conversion, CustomResourceStrategy, Defined, Kind, Misfit, Nulls, Part, PrinterColumn, ScalePaths,
@@ -122,8 +122,8 @@ pub mod extension {
             AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, integer, text,
         };
         pub use crate::kinds::{
-            Generation, Grants, Hooks, Looks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Paths, Requester,
-            Review, Row, Setting, StatusMetadata, Unstored, View, not_supported,
+            Generation, Grants, Hooks, Looks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Paths,
+            REGISTRATION, Requester, Review, Row, Setting, StatusMetadata, Unstored, View, not_supported,
         };
         pub use crate::machinery::selector::{Selectable, selectable};
     }

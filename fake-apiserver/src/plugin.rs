@@ -71,16 +71,6 @@ pub trait Transaction {
     /// Writes an object on behalf of the server, without validation.
     fn write(&mut self, kind: &Kind, namespace: Option<&str>, name: &str, object: Value);
 
-    /// Applies a status on behalf of a field manager of the server, without validation. `status` is the whole object to apply.
-    fn apply_status(
-        &mut self,
-        kind: &Kind,
-        namespace: Option<&str>,
-        name: &str,
-        manager: &str,
-        status: &Value,
-    );
-
     /// Adds a `Warning` header to the response.
     fn warn(&mut self, text: String);
 }
@@ -89,6 +79,11 @@ pub trait Transaction {
 pub trait Controller: Send + Sync + 'static {
     /// Whether the controller reacts to changes of a resource.
     fn watches(&self, kind: &Kind) -> bool;
+
+    /// Records a change of a watched resource, within its commit. `new` is None for a deletion.
+    fn committed(&self, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+        let _ = (kind, old, new);
+    }
 
     /// Reconciles an object that was written or deleted, before the response to the request.
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool);
@@ -117,6 +112,9 @@ pub trait ControllerTransaction: Transaction {
 
     /// Writes a changed object as a field manager of its status, or deletes it if its last finalizer was removed.
     fn update_status(&mut self, kind: &Kind, key: &str, old: &Object, new: Value, manager: &str);
+
+    /// Applies a status on behalf of a field manager of the server, without validation. `status` is the whole object to apply.
+    fn apply_status(&mut self, kind: &Kind, key: &str, manager: &str, status: &Value);
 }
 
 /// The plugins of a server.

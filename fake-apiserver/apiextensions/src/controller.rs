@@ -6,10 +6,8 @@
 use crate::definition::{
     CLEANUP, TakenNames, accepted, condition, conflicts, forms_as, is_made_of, is_true, kinds, set_condition,
 };
-use crate::resource::is_definition;
-use fake_apiserver::extension::{
-    AdmissionPlugin, Controller, ControllerTransaction, Kind, Object, Transaction, json, metadata,
-};
+use crate::resource::{CUSTOM_RESOURCE_DEFINITION, is_definition};
+use fake_apiserver::extension::{Controller, ControllerTransaction, Kind, Object, json, metadata};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,21 +19,6 @@ const SERVER: &str = "kube-apiserver";
 #[derive(Default)]
 pub(crate) struct Definitions {
     names: Mutex<TakenNames>,
-}
-
-/// Records the names of definitions with each write.
-pub(crate) struct NameRecorder(pub(crate) Arc<Definitions>);
-
-impl AdmissionPlugin for NameRecorder {
-    fn name(&self) -> &'static str {
-        "customresourcedefinition-names"
-    }
-
-    fn committed(&self, _: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
-        if is_definition(kind) {
-            self.0.names.lock().change(old, new);
-        }
-    }
 }
 
 /// The transaction of a request, with the kind of definitions.
@@ -50,6 +33,12 @@ impl Controller for Definitions {
         is_definition(kind) || kind.defined().is_some()
     }
 
+    fn committed(&self, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+        if is_definition(kind) {
+            self.names.lock().change(old, new);
+        }
+    }
+
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool) {
         let name = match is_definition(kind) {
             true => key.to_owned(),
@@ -57,7 +46,10 @@ impl Controller for Definitions {
             false if is_deleted => format!("{}.{}", kind.plural(), kind.group()),
             false => return,
         };
-        let Some(kind) = txn.kind("apiextensions.k8s.io", "customresourcedefinitions") else {
+        let Some(kind) = txn.kind(
+            CUSTOM_RESOURCE_DEFINITION.group,
+            CUSTOM_RESOURCE_DEFINITION.plural,
+        ) else {
             return;
         };
         let names = &self.names;

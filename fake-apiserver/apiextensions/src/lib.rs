@@ -15,17 +15,15 @@ mod resource;
 mod strategy;
 mod structural;
 
-use controller::{Definitions, NameRecorder};
+use controller::Definitions;
 use fake_apiserver::extension::Extension;
 use std::sync::Arc;
 
 /// Custom resources, for one server.
 pub fn extension() -> Extension {
-    let controller = Arc::new(Definitions::default());
     Extension {
         resources: vec![&resource::CUSTOM_RESOURCE_DEFINITION],
-        plugins: vec![Arc::new(NameRecorder(controller.clone()))],
-        controllers: vec![controller],
+        controllers: vec![Arc::new(Definitions::default())],
         ..Extension::default()
     }
 }

@@ -20,7 +20,7 @@ pub use conditions::Conditions;
 pub(crate) use consultation::Consultation;
 pub use inputs::{Inputs, evaluate};
 pub use matching::Selection;
-pub use policies::{Forms, Mutated, Policies, PolicyContext, PolicySource};
+pub use policies::{Mutated, Policies, PolicyContext, PolicySource, VersionConversion};
 pub(crate) use question::Verdict;
 pub use question::{Operation, Question, Requester, Stage, Subject};
 pub(crate) use registry::{Registrar, Registry};

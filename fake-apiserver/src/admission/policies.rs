@@ -64,13 +64,13 @@ pub struct PolicyContext<'a> {
     /// The state of the server.
     pub around: &'a dyn StateReader,
     /// Conversion of the request's objects.
-    pub forms: &'a dyn Forms,
+    pub conversion: &'a dyn VersionConversion,
 }
 
 /// Conversion of objects between versions.
-pub trait Forms {
+pub trait VersionConversion {
     /// An object in the version of `kind`.
-    fn sent(&self, kind: &Kind, object: &Value) -> Value;
+    fn convert(&self, kind: &Kind, object: &Value) -> Value;
     /// A changed object in the version of `kind`, converted back to the version in which writes are validated.
-    fn received(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String>;
+    fn convert_back(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String>;
 }

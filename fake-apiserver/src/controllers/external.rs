@@ -2,7 +2,7 @@
 
 use crate::kinds::{Kind, Part};
 use crate::object::Object;
-use crate::patch::managed::FieldManager;
+use crate::patch::managed::{self, FieldManager};
 use crate::plugin::ControllerTransaction;
 use crate::store::Txn;
 use crate::verbs::remove::{is_finished, remove_in_all_namespaces};
@@ -50,5 +50,21 @@ impl ControllerTransaction for Txn<'_> {
         };
         writer.track(&self.now, Some(old), &mut new);
         self.put(kind, key, new);
+    }
+
+    fn apply_status(&mut self, kind: &Kind, key: &str, manager: &str, status: &Value) {
+        let Some(found) = self.get(kind, key) else { return };
+        let writer = FieldManager {
+            kind,
+            manager,
+            part: Part::Status,
+        };
+        match writer.apply(&self.now, Some(&found), status, true) {
+            Ok((mut object, owners)) => {
+                managed::mark(&mut object, owners);
+                self.put(kind, key, object);
+            }
+            Err(why) => tracing::warn!(kind = kind.kind, key, %why, "the status could not be written"),
+        }
     }
 }

@@ -5,7 +5,8 @@ use super::{Generation, MetadataChecks, PLAIN, Row, registration};
 use crate::kinds::columns::{AGE, Cell, Column, NAME, integer};
 use serde_json::Value;
 
-const REGISTRATION: Row = Row {
+/// What the resources of admissionregistration.k8s.io have in common.
+pub const REGISTRATION: Row = Row {
     group: "admissionregistration.k8s.io",
     categories: &["api-extensions"],
     namespaced: false,

@@ -1,5 +1,6 @@
 //! Names of the built-in kinds that other crates serve, for references to their objects without a server.
 
+use super::admission::REGISTRATION;
 use super::row::{PLAIN, Row};
 
 const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'static str) -> Row {
@@ -12,8 +13,6 @@ const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'stati
     }
 }
 
-const REGISTRATION: &str = "admissionregistration.k8s.io";
-
 /// Names only: a server has them from its extensions.
 pub(super) static ELSEWHERE: [Row; 5] = [
     cluster_scoped(
@@ -22,22 +21,22 @@ pub(super) static ELSEWHERE: [Row; 5] = [
         "customresourcedefinitions",
     ),
     cluster_scoped(
-        REGISTRATION,
+        REGISTRATION.group,
         "MutatingAdmissionPolicy",
         "mutatingadmissionpolicies",
     ),
     cluster_scoped(
-        REGISTRATION,
+        REGISTRATION.group,
         "MutatingAdmissionPolicyBinding",
         "mutatingadmissionpolicybindings",
     ),
     cluster_scoped(
-        REGISTRATION,
+        REGISTRATION.group,
         "ValidatingAdmissionPolicy",
         "validatingadmissionpolicies",
     ),
     cluster_scoped(
-        REGISTRATION,
+        REGISTRATION.group,
         "ValidatingAdmissionPolicyBinding",
         "validatingadmissionpolicybindings",
     ),

@@ -63,6 +63,7 @@ mod volume_attributes_class;
 mod workload;
 mod workload_rules;
 
+pub use admission::REGISTRATION;
 pub(crate) use catalogue::{Api, Catalogue};
 pub use conditions::validate as validate_conditions;
 pub use defined::{Conversion, CustomResourceStrategy, Defined, Misfit, Nulls, ScalePaths, Unfit};

@@ -2,32 +2,26 @@
 //!
 //! Owns the table indexes of custom resources, and ends watches and converts objects when a definition changes. Does not read definitions.
 
+use super::ResourceTable;
 use super::txn::Txn;
-use super::{ResourceTable, State};
 use crate::kinds::Kind;
 use crate::machinery::intern;
 use crate::observe::WatchEnd;
 use serde_json::Value;
 use std::sync::Arc;
 
-impl State {
-    /// The table index of a custom resource, allocated if it is new.
-    fn table_index(&mut self, group: &str, plural: &str) -> usize {
-        let resource = (intern::name(group), intern::name(plural));
-        let next = self.tables.len();
-        let index = *self.numbers.entry(resource).or_insert(next);
-        if index == next {
-            self.tables.push(ResourceTable::default());
-            self.history.grow();
-        }
-        index
-    }
-}
-
 impl Txn<'_> {
     /// The table index of a resource, allocated if it is new.
     pub(crate) fn allocate_table(&mut self, group: &str, plural: &str) -> usize {
-        self.state.table_index(group, plural)
+        let resource = (intern::name(group), intern::name(plural));
+        let state = &mut *self.state;
+        let next = state.tables.len();
+        let index = *state.numbers.entry(resource).or_insert(next);
+        if index == next {
+            state.tables.push(ResourceTable::default());
+            state.history.grow();
+        }
+        index
     }
 
     /// Starts serving all versions of a custom resource. Ends watches of its previous versions.

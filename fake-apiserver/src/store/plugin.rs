@@ -1,9 +1,8 @@
 //! The state of a transaction that admission plugins of other crates can access.
 
 use super::txn::Txn;
-use crate::kinds::{Kind, Part};
+use crate::kinds::Kind;
 use crate::object::Object;
-use crate::patch::managed::{self, FieldManager};
 use crate::plugin::{Plugins, Transaction};
 use serde_json::Value;
 use std::sync::Arc;
@@ -42,30 +41,6 @@ impl Transaction for Txn<'_> {
 
     fn write(&mut self, kind: &Kind, namespace: Option<&str>, name: &str, object: Value) {
         self.put(kind, &kind.key(namespace, name), object);
-    }
-
-    fn apply_status(
-        &mut self,
-        kind: &Kind,
-        namespace: Option<&str>,
-        name: &str,
-        manager: &str,
-        status: &Value,
-    ) {
-        let key = kind.key(namespace, name);
-        let Some(found) = self.get(kind, &key) else { return };
-        let writer = FieldManager {
-            kind,
-            manager,
-            part: Part::Status,
-        };
-        match writer.apply(&self.now, Some(&found), status, true) {
-            Ok((mut object, owners)) => {
-                managed::mark(&mut object, owners);
-                self.put(kind, &key, object);
-            }
-            Err(why) => tracing::warn!(kind = kind.kind, name, %why, "the status could not be written"),
-        }
     }
 
     fn warn(&mut self, text: String) {

@@ -305,9 +305,12 @@ impl Txn<'_> {
         let new = Some(shown.value()).filter(|_| change != Change::Deleted);
         self.state.history.unparse_large(table_index, &logged);
         self.state.evict_parsed();
+        let old = old.as_deref().map(|old| old.value());
+        let watching = self.store.controllers.iter().filter(|it| it.watches(kind));
+        watching.for_each(|controller| controller.committed(kind, old, new));
         let plugins = self.plugins();
         for plugin in plugins.iter() {
-            plugin.committed(self, &kind.stored(), old.as_deref().map(|old| old.value()), new);
+            plugin.committed(self, &kind.stored(), old, new);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Runs admission policies for verbs, under the lock: policies call no network service.
 
 use super::convert::{for_webhook, from_webhook};
-use crate::admission::{Forms, Mutated, PolicyContext, Question};
+use crate::admission::{Mutated, PolicyContext, Question, VersionConversion};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::store::Txn;
@@ -9,14 +9,14 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Converts the objects of an admission request.
-struct Shapes<'a>(&'a Question);
+struct RequestConversion<'a>(&'a Question);
 
-impl Forms for Shapes<'_> {
-    fn sent(&self, kind: &Kind, object: &Value) -> Value {
+impl VersionConversion for RequestConversion<'_> {
+    fn convert(&self, kind: &Kind, object: &Value) -> Value {
         for_webhook(kind, self.0.subject.is_whole(), object)
     }
 
-    fn received(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String> {
+    fn convert_back(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String> {
         match self.0.subject.is_whole() {
             true => from_webhook(kind, &self.0.subject.kind, before, changed),
             false if changed.is_object() => Ok(changed),
@@ -41,7 +41,7 @@ pub(super) fn mutate(
         question,
         requester: &consultation.requester,
         around: txn,
-        forms: &Shapes(question),
+        conversion: &RequestConversion(question),
     };
     policies.mutate(&context, object, only).transpose()
 }
@@ -59,7 +59,7 @@ pub(super) fn validate(txn: &Txn<'_>, question: &Question) -> (Result<(), Status
         question,
         requester: &consultation.requester,
         around: txn,
-        forms: &Shapes(question),
+        conversion: &RequestConversion(question),
     };
     policies.validate(&context)
 }

@@ -117,7 +117,7 @@ impl Context<'_> {
         }
         let shown = found
             .iter()
-            .map(|object| self.forms.sent(kind, &object.document()));
+            .map(|object| self.conversion.convert(kind, &object.document()));
         Ok(shown.collect())
     }
 
@@ -144,8 +144,8 @@ impl Context<'_> {
             name => namespace(self.around, name)?,
         };
         Ok(View {
-            object: object.map_or(Value::Null, |object| self.forms.sent(kind, object)),
-            old: old.map_or(Value::Null, |old| self.forms.sent(kind, &old)),
+            object: object.map_or(Value::Null, |object| self.conversion.convert(kind, object)),
+            old: old.map_or(Value::Null, |old| self.conversion.convert(kind, &old)),
             request: review_request(question, self.requester, kind),
             namespace,
             check: subject.check(),

@@ -14,6 +14,7 @@ mod status;
 mod validating;
 
 use fake_apiserver::Status;
+use fake_apiserver::extension::resource::Row;
 use fake_apiserver::extension::{
     Extension, Kind, Mutated, Objects, Part, Policies, PolicyContext, PolicySource,
 };
@@ -32,7 +33,7 @@ pub(crate) fn extension() -> Extension {
             &resources::VALIDATING_ADMISSION_POLICY,
             &resources::VALIDATING_ADMISSION_POLICY_BINDING,
         ],
-        plugins: vec![Arc::new(status::PolicyStatus)],
+        controllers: vec![Arc::new(status::PolicyStatus)],
         policies: Some(Arc::new(Source)),
         ..Extension::default()
     }
@@ -50,10 +51,16 @@ struct AllPolicies {
 
 impl PolicySource for Source {
     fn read(&self, objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies> {
-        let read = |plural: &str, bindings: &str| policies(&objects(plural), &objects(bindings));
+        let read = |all: &Row, bindings: &Row| policies(&objects(all.plural), &objects(bindings.plural));
         Arc::new(AllPolicies {
-            mutating: read("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
-            validating: read("validatingadmissionpolicies", "validatingadmissionpolicybindings"),
+            mutating: read(
+                &resources::MUTATING_ADMISSION_POLICY,
+                &resources::MUTATING_ADMISSION_POLICY_BINDING,
+            ),
+            validating: read(
+                &resources::VALIDATING_ADMISSION_POLICY,
+                &resources::VALIDATING_ADMISSION_POLICY_BINDING,
+            ),
         })
     }
 }

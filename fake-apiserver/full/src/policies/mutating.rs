@@ -142,7 +142,7 @@ fn step(
         Mutation::Apply(read) => applied(read, kind, document, &variables),
         Mutation::Patch(read) => patched(read, document, &variables),
     };
-    Ok(changed.and_then(|changed| context.forms.received(kind, object, changed)))
+    Ok(changed.and_then(|changed| context.conversion.convert_back(kind, object, changed)))
 }
 
 fn value(read: &Read, variables: &Variables<'_>) -> Result<Value, String> {

@@ -4,19 +4,9 @@ use super::{binding_validation, defaults, policy_validation};
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{self, Of, Text};
 use fake_apiserver::extension::resource::{
-    AGE, Column, Generation, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, PLAIN, Row, integer, text,
+    AGE, Column, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, REGISTRATION, Row, integer, text,
 };
 use serde_json::Value;
-
-const REGISTRATION: Row = Row {
-    group: "admissionregistration.k8s.io",
-    categories: &["api-extensions"],
-    namespaced: false,
-    generation: Generation::FromCreation,
-    unconditional_update: false,
-    registers: true,
-    ..PLAIN
-};
 
 pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
     // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.

@@ -2,26 +2,27 @@
 //!
 //! Written by kube-controller-manager in a real cluster; here, with each write of a policy.
 
-use fake_apiserver::extension::{AdmissionPlugin, Kind, Transaction, metadata};
-use serde_json::{Value, json};
+use fake_apiserver::extension::{Controller, ControllerTransaction, Kind, metadata};
+use serde_json::json;
 
-/// The field manager of the status, and the name of the plugin.
+use super::resources::VALIDATING_ADMISSION_POLICY as POLICY;
+
+/// The field manager of the status.
 const MANAGER: &str = "validatingadmissionpolicy-status";
 
 /// Writes the status for the current generation of a policy.
 pub(super) struct PolicyStatus;
 
-impl AdmissionPlugin for PolicyStatus {
-    fn name(&self) -> &'static str {
-        MANAGER
+impl Controller for PolicyStatus {
+    fn watches(&self, kind: &Kind) -> bool {
+        kind.is(POLICY.group, POLICY.plural)
     }
 
-    fn committed(&self, txn: &mut dyn Transaction, kind: &Kind, _: Option<&Value>, new: Option<&Value>) {
-        let Some(policy) =
-            new.filter(|_| kind.is("admissionregistration.k8s.io", "validatingadmissionpolicies"))
-        else {
+    fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, _: bool) {
+        let Some(found) = txn.object(kind, None, key) else {
             return;
         };
+        let policy = found.value();
         let generation = policy["metadata"]["generation"].as_i64().unwrap_or_default();
         let observed = policy["status"]["observedGeneration"]
             .as_i64()
@@ -29,12 +30,11 @@ impl AdmissionPlugin for PolicyStatus {
         if generation <= observed || metadata::is_deleting(policy) {
             return;
         }
-        let name = metadata::text(policy, "name");
         let status = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": name},
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": POLICY.kind,
+            "metadata": {"name": key},
             "status": {"observedGeneration": generation, "typeChecking": {}},
         });
-        txn.apply_status(kind, None, name, MANAGER, &status);
+        txn.apply_status(&kind.stored(), key, MANAGER, &status);
     }
 }
