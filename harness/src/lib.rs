@@ -58,4 +58,4 @@ pub use run::{Outcome, run_and_keep};
 pub use run_options::{Observer, RunOptions};
 pub use simulation::{run_as_chosen as run, simulate};
 pub use start_error::StartError;
-pub use text::{is_unprintable, text_of};
+pub use text::{is_unprintable, replace_words, text_of};

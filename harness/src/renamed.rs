@@ -3,6 +3,8 @@
 //! They are read until release 1.0, so that files and stored journals keep working, and never written. The keys of a case are also `alias`
 //! attributes of serde next to the fields; a test compares them with this table.
 
+use crate::text::replace_words;
+
 /// Where a renamed word occurs, its old spelling, and its new spelling.
 pub const RENAMED: &[(Context, &str, &str)] = &[
     (Context::Action, "ask", "callDriver"),
@@ -218,16 +220,7 @@ pub(crate) fn setting(name: &str) -> &str {
 /// A pattern of a failure message, with the current ids of the specification rules that it contains.
 pub(crate) fn with_current_rules(pattern: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-/".contains(c);
-    let (mut out, mut rest) = (String::new(), pattern);
-    while let Some(start) = rest.find(is_part) {
-        let end = rest[start..]
-            .find(|c| !is_part(c))
-            .map_or(rest.len(), |length| start + length);
-        out.push_str(&rest[..start]);
-        out.push_str(current(&[Context::Rule], &rest[start..end]));
-        rest = &rest[end..];
-    }
-    out + rest
+    replace_words(pattern, is_part, |word| current(&[Context::Rule], word))
 }
 
 /// The old spelling of a word. None if it was not renamed.

@@ -1,4 +1,4 @@
-//! Text input: reads files that the user names, and finds characters that no output may contain. Does not know the content.
+//! Texts: reads files that the user names, finds characters that no output may contain, and replaces words. Does not know the content.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _};
@@ -40,4 +40,18 @@ pub fn is_unprintable(letter: char) -> bool {
     let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
     let is_bidirectional = matches!(letter, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     is_control || is_bidirectional || matches!(letter, '\u{fffe}' | '\u{ffff}')
+}
+
+/// Replaces each word of a text. `is_part`: whether a character belongs to a word. `replacement` of an empty word must be empty.
+pub fn replace_words<'a>(
+    text: &'a str,
+    is_part: impl Fn(char) -> bool,
+    replacement: impl Fn(&'a str) -> &'a str,
+) -> String {
+    let pieces = text.split_inclusive(|c| !is_part(c));
+    let replaced = pieces.flat_map(|piece| {
+        let word = piece.trim_end_matches(|c| !is_part(c));
+        [replacement(word), &piece[word.len()..]]
+    });
+    replaced.collect()
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use harness::judge::Finding;
 use harness::manifest::Manifest;
+use harness::replace_words;
 
 use super::cluster::{CLASSES, LONG_DRIVER};
 use crate::known::{FINDING, excuse};
@@ -60,21 +61,11 @@ impl fmt::Display for Signature {
 /// Replaces each name in a text by its kind.
 fn without_names(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.+=/".contains(c);
-    let (mut out, mut word) = (String::new(), String::new());
-    for c in text.chars() {
-        if is_part(c) {
-            word.push(c);
-            continue;
-        }
-        out.push_str(&kind(&std::mem::take(&mut word)));
-        out.push(c);
-    }
-    out.push_str(&kind(&word));
-    out
+    replace_words(text, is_part, kind)
 }
 
 /// The kind of a word; the word itself if it is no name.
-fn kind(word: &str) -> String {
+fn kind(word: &str) -> &str {
     let numbered = |letter: char| {
         let number = word.strip_prefix(letter).unwrap_or_default();
         let number = number.split(['-', '.']).next().unwrap_or_default();
@@ -98,7 +89,7 @@ fn kind(word: &str) -> String {
         (word.starts_with(|c: char| c.is_ascii_digit()), "NUMBER"),
     ];
     let found = named.into_iter().find_map(|(is_so, kind)| is_so.then_some(kind));
-    found.unwrap_or(word).to_owned()
+    found.unwrap_or(word)
 }
 
 #[cfg(test)]

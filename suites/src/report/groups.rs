@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use harness::replace_words;
+
 use super::{CaseRecord, Report};
 use crate::failure_text::FailureText;
 
@@ -53,12 +55,8 @@ impl Report {
 
 /// The text with `*` for each number or quantity.
 fn without_numbers(text: &str) -> String {
-    let mut out = String::new();
-    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
-        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+    replace_words(text, char::is_alphanumeric, |word| {
         let is_number = word.starts_with(|c: char| c.is_ascii_digit());
-        out.push_str(if is_number { "*" } else { word });
-        out.push_str(&piece[word.len()..]);
-    }
-    out
+        if is_number { "*" } else { word }
+    })
 }

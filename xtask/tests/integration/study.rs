@@ -86,12 +86,12 @@ fn the_burst_study_holds() {
 #[test]
 fn a_burst_runs_in_real_time_with_the_selected_variants_only() {
     let wanted = ["--variant=plain", "--variant=tracked"];
-    let asked = [
+    let args = [
         &["study", "burst", "--small", "--json", "--real-time"][..],
         &wanted,
     ]
     .concat();
-    let (printed, _) = ended(0, &asked);
+    let (printed, _) = ended(0, &args);
     let study: Value = serde_json::from_str(&printed).unwrap();
     let rows = study["tables"][1]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{printed}");
@@ -162,7 +162,7 @@ fn defects_of_publisher_and_cleaner_fail_their_cost_findings() {
 
 #[test]
 fn the_cost_of_a_given_cluster_is_calculated() {
-    let asked = [
+    let args = [
         "study",
         "cost",
         "--small",
@@ -170,7 +170,7 @@ fn the_cost_of_a_given_cluster_is_calculated() {
         "--classes=4",
         "--poll=1m",
     ];
-    let (printed, _) = ended(0, &asked);
+    let (printed, _) = ended(0, &args);
     let row = |mode: &str| {
         let mut rows = printed
             .lines()

@@ -192,7 +192,7 @@ pub(super) fn driver_fails(generator: &mut Generator) -> Option<Event> {
         true => CsiMethod::CreateVolume,
         false => CsiMethod::GetCapacity,
     };
-    let asks = method == CsiMethod::GetCapacity;
+    let is_get_capacity = method == CsiMethod::GetCapacity;
     let code = *generator.rng.pick(&[
         "UNAVAILABLE",
         "INTERNAL",
@@ -209,11 +209,13 @@ pub(super) fn driver_fails(generator: &mut Generator) -> Option<Event> {
         2 => (rule.times, rule.cut) = (few, Some(CsiCut::After)),
         3..=4 => (rule.times, rule.delay) = (few, Some("20ms".to_owned())),
         5 => rule.hang = true,
-        6..=7 if asks => rule.code = Some(code.to_owned()),
-        _ if asks => rule.available = Some(*generator.rng.pick(&[-1, -1, 0, 1_i64 << 30, 7 << 30])),
+        6..=7 if is_get_capacity => rule.code = Some(code.to_owned()),
+        _ if is_get_capacity => {
+            rule.available = Some(*generator.rng.pick(&[-1, -1, 0, 1_i64 << 30, 7 << 30]));
+        }
         _ => (rule.times, rule.cut) = (few, Some(CsiCut::Before)),
     }
-    rule.segment = (asks && generator.rng.one_in(2)).then(|| generator.segment());
+    rule.segment = (is_get_capacity && generator.rng.one_in(2)).then(|| generator.segment());
     rule.id = Some(generator.name('s'));
     Some(Event::DriverFault(Box::new(rule)))
 }
