@@ -70,7 +70,9 @@ impl<'p> Oracle<'p> {
         let plan = self.plan;
         let actions = plan.steps.get(step).map(|step| step.actions.as_slice());
         let mut rest = actions.unwrap_or_default().iter().enumerate().skip(from);
-        let Some((at, (action, _))) = rest.find(|(_, (_, action_text))| action_text == text) else {
+        let Some((at, (action, _))) =
+            rest.find(|(_, (action, current))| current == text || action.has_old_text(text))
+        else {
             // The action is not in the plan: it is an injected defect of the driver or the API server.
             return vec![Event::UserRequested(Vec::new())];
         };

@@ -77,6 +77,15 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether the text is an old spelling of this action, read in stored journals until 1.0.
+    pub(crate) fn has_old_text(&self, text: &str) -> bool {
+        match self {
+            Action::DriverFault { .. } => text.starts_with("the driver is told: "),
+            Action::RemoveDriverFault(_) => text.starts_with("the driver no longer does as "),
+            _ => false,
+        }
+    }
+
     /// The resource that this action writes to. None if it is no write to the API.
     pub fn resource(&self) -> Option<String> {
         match self {

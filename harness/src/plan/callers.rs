@@ -2,7 +2,7 @@
 
 use fake_csi::Method;
 
-use crate::scenario::Role;
+use crate::scenario::{Mode, Role};
 
 /// Methods that the publisher calls: those of external-provisioner.
 const PUBLISHER: [Method; 8] = [
@@ -23,15 +23,18 @@ const RESIZER: Method = Method::ControllerExpandVolume;
 pub(super) struct Callers {
     /// Whether a publisher runs.
     has_publisher: bool,
+    /// Whether the publisher runs on each node.
+    is_distributed: bool,
     /// Methods called by `callDriver` and `mount` actions of all steps.
     by_actions: Vec<Method>,
 }
 
 impl Callers {
-    /// The callers in a case that runs these roles.
-    pub(super) fn of(roles: &[Role]) -> Self {
+    /// The callers in a case that runs these roles, with a publisher of this mode.
+    pub(super) fn of(roles: &[Role], mode: Mode) -> Self {
         Callers {
             has_publisher: roles.contains(&Role::Publisher),
+            is_distributed: mode == Mode::Distributed,
             by_actions: Vec::new(),
         }
     }
@@ -39,6 +42,22 @@ impl Callers {
     /// Registers a method that an action of some step calls.
     pub(super) fn add_called_method(&mut self, method: Method) {
         self.by_actions.push(method);
+    }
+
+    /// Checks that calls of the method (or, for None, of any method) have a node: that of the endpoint.
+    pub(super) fn check_node(&self, method: Option<Method>, node: &str) -> Result<(), String> {
+        let is_of_kubelet = match method {
+            Some(method) => matches!(method, Method::NodePublishVolume | Method::NodeGetInfo),
+            None => self.by_actions.contains(&Method::NodePublishVolume),
+        };
+        if self.is_distributed || is_of_kubelet {
+            return Ok(());
+        }
+        Err(format!(
+            "`node` matches no {} call, as a central publisher calls the driver at its only endpoint, which is on no node; write \
+             `segment: {node}`, or set `mode: distributed`",
+            method.map_or("CSI", Method::as_str)
+        ))
     }
 
     /// Checks that the method (or, for None, any method) is called in the case.

@@ -70,7 +70,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut scope = Scope {
         cluster,
         roles: roles.clone(),
-        callers: Callers::of(&roles),
+        callers: Callers::of(&roles, cluster.mode),
         cluster_names: ClusterNames::of(cluster, &segments),
         segments,
         classes: BTreeMap::new(),
@@ -452,6 +452,14 @@ mod tests {
                 "`podz` is no resource",
             ),
             (
+                json!({"never": {"call": "GetCapacity", "node": "n1"}, "why": "w"}),
+                "write `segment: n1`, or set `mode: distributed`",
+            ),
+            (
+                json!({"count": {"of": {"call": "*", "node": "n1"}, "min": 1}, "why": "w"}),
+                "`node` matches no CSI call",
+            ),
+            (
                 json!({"never": {"request": "create pods", "node": "n7"}, "why": "w"}),
                 "node `n7` is not defined",
             ),
@@ -570,6 +578,10 @@ mod tests {
             (
                 json!({"driverFault": {"method": "NodePublishVolume", "code": "INTERNAL"}}),
                 "add `mount: POD` to the actions",
+            ),
+            (
+                json!({"driverFault": {"method": "GetCapacity", "segment": "n9", "code": "INTERNAL"}}),
+                "there is no segment `n9`",
             ),
             (
                 pod(&json!({"resourceClaims": [{"name": "gpu"}]})),

@@ -165,6 +165,8 @@ impl Names for StepNames<'_> {
         scope.defined.check_pattern(pattern)?;
         if pattern.call.is_some() {
             scope.callers.check(method)?;
+            let node = pattern.node.as_deref();
+            node.map_or(Ok(()), |node| scope.callers.check_node(method, node))?;
         }
         pattern.by.map_or(Ok(()), |role| self.runs(role))?;
         for text in [&mut pattern.segment, &mut pattern.placed].into_iter().flatten() {

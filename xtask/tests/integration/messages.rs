@@ -305,9 +305,9 @@ fn a_case_is_explained_without_repetitions() {
         actions,
         [
             "    do      backend n1 is now 10Gi (largest volume 3Gi)",
-            "    do      the driver is told: GetCapacity answers 10737418240 (maximum 0)",
+            "    do      driver fault added: GetCapacity answers 10737418240 (maximum 0)",
             "    do      backend n1 is now 10Gi",
-            "    do      the driver no longer does as zero says",
+            "    do      driver fault `zero` removed",
             "    do      backend n1 is now 10Gi (largest volume 5Gi)",
         ],
         "{out}"

@@ -359,7 +359,7 @@ fn delayed_calls_may_have_started_before_the_last_change() {
         ]);
         let mut journal = started_in(&json!({}), &steps);
         if is_late {
-            journal.record_action("the driver is told: GetCapacity is answered 500ms later, 1×");
+            journal.record_action("driver fault added: GetCapacity is answered 500ms later, 1×");
         }
         let objects = ["n1", "n2"].map(|node| (node, published(node, if node == "n1" { 5 * GI } else { 0 })));
         for (node, object) in &objects {
@@ -510,7 +510,7 @@ fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
         journal.record(json!({"fact": "stepStarted", "step": 1}));
         if is_cut {
             journal
-                .record_action("the driver is told: GetCapacity is carried out, and cuts the connection, 3×");
+                .record_action("driver fault added: GetCapacity is carried out, and cuts the connection, 3×");
         }
         journal.record_action("start the publisher");
         journal.record_process("publisher", "started");

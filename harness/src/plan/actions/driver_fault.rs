@@ -29,6 +29,10 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
     }
     let id = spec.id.take();
     let rule = spec.resolve(|text| scope.segments.parse(&text), |size| to_int64(&size))?;
+    let segments = &scope.segments;
+    if let Some(segment) = &rule.segment {
+        scope.cluster_names.check_segment(segment, segments)?;
+    }
     if let Some(id) = &id
         && !scope.driver_faults.insert(id.clone())
     {
@@ -36,8 +40,13 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
             "an earlier `driverFault` has the id `{id}`; choose another `id`"
         ));
     }
+    let segment = rule
+        .segment
+        .as_ref()
+        .map(|segment| format!(" in segment {}", segments.format(segment)));
     let note = format!(
-        "the driver is told: {rule}{}",
+        "driver fault added: {rule}{}{}",
+        segment.unwrap_or_default(),
         format_affected(rule.skip, rule.times)
     );
     Ok(vec![(Action::DriverFault { id, rule }, note)])
@@ -49,7 +58,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
             "no earlier `driverFault` has the id `{id}`; use the `id` of one"
         ));
     }
-    let note = format!("the driver no longer does as {id} says");
+    let note = format!("driver fault `{id}` removed");
     Ok(vec![(Action::RemoveDriverFault(id.to_owned()), note)])
 }
 

@@ -86,7 +86,7 @@ impl Generator {
     }
 
     /// The segment of a node.
-    fn node_segment(&mut self) -> Option<String> {
+    pub(super) fn node_segment(&mut self) -> Option<String> {
         let segments = topology::segments(self.state.nodes.values(), &self.cluster.driver);
         self.rng.any(segments)
     }

@@ -215,7 +215,9 @@ pub(super) fn driver_fails(generator: &mut Generator) -> Option<Event> {
         }
         _ => (rule.times, rule.cut) = (few, Some(CsiCut::Before)),
     }
-    rule.segment = (is_get_capacity && generator.rng.one_in(2)).then(|| generator.segment());
+    if is_get_capacity && generator.rng.one_in(2) {
+        rule.segment = generator.node_segment();
+    }
     rule.id = Some(generator.name('s'));
     Some(Event::DriverFault(Box::new(rule)))
 }
@@ -234,7 +236,7 @@ fn hanging(generator: &mut Generator) -> Event {
     Event::DriverFault(Box::new(CsiRuleText {
         id: Some(generator.name('s')),
         method: method.to_string(),
-        segment: is_of_segment.then(|| generator.segment()),
+        segment: is_of_segment.then(|| generator.node_segment()).flatten(),
         skip: generator.rng.below(2),
         times: generator.rng.one_in(2).then(|| generator.rng.between(1, 2)),
         hang: true,
