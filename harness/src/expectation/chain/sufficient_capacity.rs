@@ -12,6 +12,7 @@ use super::capacities::format_response;
 use super::{Chain, Window, labels};
 use crate::journal::{Fact, What};
 use crate::plan::WORKLOADS;
+use crate::scenario::Role;
 use capacity_types::pod::class_of;
 
 /// Storage class and size of a PVC that needs a new volume.
@@ -57,15 +58,18 @@ impl<'a> Window<'a> {
         false
     }
 
-    /// Whether capacity tracking is on: `storageCapacity: true`, at least one GetCapacity call, and a scheduler that checks capacity (the
-    /// default release does, unless the case disables it).
+    /// Whether capacity tracking is on: `storageCapacity: true`, at least one GetCapacity call if a publisher runs, and a scheduler that
+    /// checks capacity (the default release does, unless the case disables it).
     fn is_tracked(&self) -> bool {
         let is_call =
             |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == Method::GetCapacity);
-        if !self.is_default_release || !self.facts.iter().any(is_call) {
-            return false;
-        }
-        self.storage_capacity() == Some(true)
+        self.is_default_release
+            && (!self.has_publisher() || self.facts.iter().any(is_call))
+            && self.storage_capacity() == Some(true)
+    }
+
+    fn has_publisher(&self) -> bool {
+        self.case.roles.contains(&Role::Publisher)
     }
 
     /// Class and size of a PVC that waits for a node. None if it is bound, has a selected node, or belongs to another driver.
@@ -127,6 +131,12 @@ impl<'a> Window<'a> {
             );
         };
         let name = self.case.segments.format(&segment);
+        if !self.has_publisher() {
+            return format!(
+                "no publisher runs, and `capacityObjects` of the case has no object that large for class {} at {name}",
+                claim.class
+            );
+        }
         let parameters = self.case.driver_parameters(&claim.class);
         let calls = self.facts.iter().filter_map(|fact: &Fact| match &fact.what {
             What::Call(call)
