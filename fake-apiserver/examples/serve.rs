@@ -36,7 +36,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             other => return Err(format!("unknown option {other}; see the top of this file").into()),
         }
     }
-    let server = ApiServer::with_extensions(options, None, vec![fake_apiserver_apiextensions::extension()]);
+    let extensions = vec![
+        fake_apiserver_apiextensions::extension(),
+        fake_apiserver_webhooks::extension(),
+    ];
+    let server = ApiServer::with_extensions(options, None, extensions);
     let token = server.add_user(User::new("example").in_group("system:masters"));
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     let address = listener.local_addr()?;

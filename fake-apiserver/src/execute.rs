@@ -3,7 +3,7 @@
 //! Takes the store lock, runs the verb and the controllers, and reports the response before it releases the lock. A request
 //! that must wait for webhooks releases the lock and is retried from the start. Does not know encodings.
 
-use crate::admission::{Consultation, Requester};
+use crate::admission::{AdmissionSession, Requester};
 use crate::kinds::{CLUSTER_ROLE, Kind};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
@@ -11,7 +11,7 @@ use crate::observe::Event;
 use crate::request::{ResourcePath, Verb};
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Reply};
-use crate::{consult, controllers, verbs};
+use crate::{controllers, verbs, webhook};
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -22,7 +22,7 @@ const ATTEMPTS_MAX: usize = 64;
 pub(crate) struct Execution {
     call: Call,
     /// Webhooks and policies for the request; `None` if none matches it.
-    consultation: Option<Box<Consultation>>,
+    session: Option<Box<AdmissionSession>>,
     /// Whether the request may have to wait for webhooks.
     may_wait: bool,
 }
@@ -41,23 +41,23 @@ impl Execution {
     pub(crate) fn new(store: &Store, call: Call) -> Self {
         let (kind, part) = (&call.target.kind, call.target.part);
         let registry = store.registry().filter(|_| !call.verb.only_reads());
-        let registry = registry.filter(|registry| registry.may_name(kind, part));
+        let registry = registry.filter(|registry| registry.may_match(kind, part));
         let converts = kind.conversion().is_some();
-        let asks = registry
+        let calls = registry
             .as_ref()
-            .is_some_and(|registry| registry.may_ask(kind, part));
+            .is_some_and(|registry| registry.may_call(kind, part));
         let registry = registry.or_else(|| converts.then(Arc::default));
-        let consultation = registry.map(|registry| {
+        let session = registry.map(|registry| {
             let requester = Requester {
                 user: call.user.clone(),
                 options: verbs::options_of(&call),
             };
-            Box::new(Consultation::new(registry, requester))
+            Box::new(AdmissionSession::new(registry, requester))
         });
         Self {
             call,
-            consultation,
-            may_wait: asks || converts,
+            session,
+            may_wait: calls || converts,
         }
     }
 
@@ -65,19 +65,19 @@ impl Execution {
     pub(crate) fn attempt(self, store: &Arc<Store>) -> Progress {
         let Self {
             call,
-            consultation,
+            session,
             may_wait,
         } = self;
         if !may_wait {
-            return Progress::Done(attempt(store, call, consultation).0);
+            return Progress::Done(attempt(store, call, session).0);
         }
-        let (reply, consultation) = attempt(store, call.clone(), consultation);
-        match consultation {
-            Some(consultation) if consultation.is_waiting() => {
-                let consultation = Some(consultation);
+        let (reply, session) = attempt(store, call.clone(), session);
+        match session {
+            Some(session) if session.is_waiting() => {
+                let session = Some(session);
                 Progress::Waits(Box::new(Waiting(Self {
                     call,
-                    consultation,
+                    session,
                     may_wait,
                 })))
             }
@@ -89,8 +89,8 @@ impl Execution {
 impl Waiting {
     /// Calls the webhooks and converts objects; then the request can be retried.
     pub(crate) async fn call_webhooks(mut self, store: &Store) -> Execution {
-        if let Some(consultation) = &mut self.0.consultation {
-            consult::answer(store, consultation).await;
+        if let Some(session) = &mut self.0.session {
+            webhook::complete(store, session).await;
         }
         self.0
     }
@@ -122,25 +122,25 @@ impl Waiting {
 
     /// Whether the state changes so often that webhook responses are outdated each time.
     pub(crate) fn has_exceeded_attempts(&self) -> bool {
-        let consultation = self.0.consultation.as_ref();
-        consultation.is_some_and(|consultation| consultation.answers() > ATTEMPTS_MAX)
+        let session = self.0.session.as_ref();
+        session.is_some_and(|session| session.completed_count() > ATTEMPTS_MAX)
             && self.0.call.verb != Verb::DeleteCollection
     }
 }
 
-/// Executes a request. The consultation has the webhooks to call and their responses.
+/// Executes a request. The session has the webhooks to call and their responses.
 fn attempt(
     store: &Arc<Store>,
     call: Call,
-    consultation: Option<Box<Consultation>>,
-) -> (Reply, Option<Box<Consultation>>) {
+    session: Option<Box<AdmissionSession>>,
+) -> (Reply, Option<Box<AdmissionSession>>) {
     let client = call.user.name.clone();
     let mut txn = store.begin(&client);
     controllers::expire(&mut txn);
     txn.user = Some(call.user.clone());
     txn.verb = Some(call.verb);
-    if let Some(consultation) = consultation {
-        txn.consult(consultation);
+    if let Some(session) = session {
+        txn.attach(session);
     }
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
@@ -148,8 +148,8 @@ fn attempt(
     let changes_roles = call.target.kind == CLUSTER_ROLE && !verb.only_reads();
     let outcome = verbs::run(&mut txn, call);
     controllers::follow_up(&mut txn);
-    let consultation = txn.consultation.take();
-    let waits = consultation.as_ref().is_some_and(|asked| asked.is_waiting());
+    let session = txn.admission.take();
+    let waits = session.as_ref().is_some_and(|session| session.is_waiting());
     let written = Some(txn.revision()).filter(|revision| *revision > before);
     if changes_roles && outcome.is_ok() && !txn.dry_run {
         controllers::aggregate_roles(&mut txn);
@@ -182,7 +182,7 @@ fn attempt(
     if has_garbage {
         controllers::collect_garbage(store);
     }
-    (Reply { outcome, warnings }, consultation)
+    (Reply { outcome, warnings }, session)
 }
 
 /// Reports a request that was answered without the store, for example one that was refused.
@@ -226,7 +226,7 @@ pub(crate) async fn convert(store: &Store, kind: &Kind, reply: Reply) -> Reply {
     let Ok(answer) = &reply.outcome else {
         return reply;
     };
-    let outcome = match consult::convert_objects(store, kind, &answer.unconverted(kind)).await {
+    let outcome = match webhook::convert_objects(store, kind, &answer.unconverted(kind)).await {
         Ok(()) => reply.outcome.map(|answer| answer.converted(kind)),
         Err(failure) => Err(failure),
     };

@@ -32,18 +32,17 @@
 //! - `types`: the table of the fields of all API types.
 //! - `protobuf`: conversion between JSON and protobuf bodies, driven by that table.
 //! - `schema`: types of the built-in kinds and their merge strategies.
-//! - `cel`: CEL expressions of custom resources, policies and webhooks.
 //! - `kinds`: resource definitions, built-in and from CRDs. Everything that differs between kinds is here.
 //! - `object`: a stored object with its serialized form, shared by all readers.
 //! - `plugin`: the interface of admission plugins and controllers, which other crates implement.
 //! - `access`: authentication, authorization, and a log of used permissions.
 //! - `patch`: patches, field managers, server-side apply.
-//! - `admission`: admission webhooks and policies: which ones match a request. Another crate evaluates policies.
+//! - `admission`: the interface of admission webhooks and policies, which other crates implement.
 //! - `store`: objects, event history, watchers. One lock, one write path.
 //! - `verbs`: create, list, watch and the other verbs, on top of a store transaction.
 //! - `documents`: discovery and OpenAPI.
 //! - `controllers`: reactions to changes: namespace deletion, garbage collection, event expiry, aggregated roles.
-//! - `consult`: calling webhooks and waiting for their responses.
+//! - `webhook`: calling webhooks and waiting for their responses.
 //! - `execute`: the single path of all requests, from HTTP and in-process clients.
 //! - `http`: connections, routes, encodings; and `local`: requests without a socket.
 //! - `server`: the handle of a running server.
@@ -52,9 +51,7 @@
 
 mod access;
 mod admission;
-mod cel;
 mod config;
-mod consult;
 mod controllers;
 mod documents;
 mod execute;
@@ -75,23 +72,27 @@ mod server;
 mod store;
 mod types;
 mod verbs;
+mod webhook;
 
-/// What other crates need to extend the server: resources, admission plugins, policies and controllers.
+/// What other crates need to extend the server: resources, admission plugins, webhooks, policies and controllers.
 pub mod extension {
+    pub use crate::access::auth::service_account_user;
     pub use crate::access::rbac::{Attributes as AuthorizationAttributes, Decision, ResourceOrPath};
     pub use crate::admission::{
-        Asker, Conditions, Inputs, Mutated, Operation, Policies, PolicyContext, PolicySource, Question,
-        Requester, Selection, Stage, StateReader, Subject, VersionConversion, evaluate, review_request,
+        AdmissionRequest, AdmissionResponse, AdmissionTarget, Configured, Mutated, ObjectConverter,
+        Operation, Phase, Policies, PolicyContext, Requester, StateReader, VersionConversion, WebhookContext,
+        Webhooks,
     };
     pub use crate::kinds::{
-        Conversion, CustomResourceStrategy, Defined, Kind, Misfit, Nulls, Part, PrinterColumn, ScalePaths,
-        Subresource, Unfit, label_selector, pod_limits, pod_requests, validate_conditions,
+        Conversion, ConversionWebhook, CustomResourceStrategy, Defined, Kind, Misfit, Nulls, Part,
+        PrinterColumn, ScalePaths, Subresource, Unfit, label_selector, pod_limits, pod_requests,
+        validate_conditions,
     };
     pub use crate::machinery::amounts::Amounts;
     pub use crate::machinery::error_list::ErrorList;
     pub use crate::machinery::selector::LabelSelector;
     pub use crate::machinery::status::GroupResource;
-    pub use crate::machinery::{intern, ip, json, json_path, metadata, names, pattern, versions};
+    pub use crate::machinery::{intern, ip, json, json_path, metadata, names, pattern, stack, url, versions};
     pub use crate::object::{Object, Objects, namespace_range};
     pub use crate::patch::json_patch;
     pub use crate::patch::managed::overlay;
@@ -100,19 +101,9 @@ pub mod extension {
     pub use crate::schema::{FormError, conform_metadata};
     pub use crate::store::Extension;
 
-    /// CEL expressions.
-    pub mod cel {
-        pub use crate::cel::{
-            Authority, Budget, Check, Expression, Failure, RESERVED, Scope, Value, convert, from_json,
-            optional,
-        };
-    }
-
-    /// Validation that objects of admissionregistration.k8s.io have in common.
-    pub mod registration {
-        pub use crate::kinds::{
-            FAILURES, MATCHES, client_place, conditions, expression, operations, variables,
-        };
+    /// Calls of webhooks.
+    pub mod webhook {
+        pub use crate::outbound::{ClientConfig, WebhookClient};
     }
 
     /// Resource definitions.
@@ -122,8 +113,8 @@ pub mod extension {
             AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, integer, text,
         };
         pub use crate::kinds::{
-            Generation, Grants, Hooks, Looks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Paths,
-            REGISTRATION, Requester, Review, Row, Setting, StatusMetadata, Unstored, View, not_supported,
+            Generation, Grants, Hooks, Looks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Paths, Requester,
+            Review, Row, Setting, StatusMetadata, Unstored, View, not_supported,
         };
         pub use crate::machinery::selector::{Selectable, selectable};
     }

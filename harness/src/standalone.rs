@@ -13,7 +13,11 @@ pub use fake_csi::{
 
 use std::sync::Arc;
 
-/// An API server with the extensions that clusters of cases have: custom resources.
+/// An API server with the extensions that clusters of cases have: custom resources and admission webhooks.
 pub fn api_server(options: ServerOptions, observer: Option<Arc<dyn ApiObserver>>) -> ApiServer {
-    ApiServer::with_extensions(options, observer, vec![fake_apiserver_apiextensions::extension()])
+    let extensions = vec![
+        fake_apiserver_apiextensions::extension(),
+        fake_apiserver_webhooks::extension(),
+    ];
+    ApiServer::with_extensions(options, observer, extensions)
 }

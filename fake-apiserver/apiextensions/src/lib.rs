@@ -10,6 +10,7 @@
 //! ```
 
 mod controller;
+mod conversion;
 mod definition;
 mod resource;
 mod strategy;

@@ -20,7 +20,7 @@ use fake_apiserver::Status;
 use fake_apiserver::extension::{Extension, Kind, metadata};
 use serde_json::Value;
 
-/// The extensions of this crate, and custom resources. Plugins are in the order of kube-apiserver.
+/// The extensions of this crate, custom resources and admission webhooks. Plugins are in the order of kube-apiserver.
 pub fn extensions() -> Vec<Extension> {
     let plugins = Extension {
         plugins: vec![
@@ -38,6 +38,7 @@ pub fn extensions() -> Vec<Extension> {
         plugins,
         policies::extension(),
         fake_apiserver_apiextensions::extension(),
+        fake_apiserver_webhooks::extension(),
     ]
 }
 

@@ -60,8 +60,11 @@ impl Bench {
             history: 1000,
             ..ServerOptions::default()
         };
-        let server =
-            ApiServer::with_extensions(options, None, vec![fake_apiserver_apiextensions::extension()]);
+        let extensions = vec![
+            fake_apiserver_apiextensions::extension(),
+            fake_apiserver_webhooks::extension(),
+        ];
+        let server = ApiServer::with_extensions(options, None, extensions);
         let running = runtime.block_on(server.start()).expect("a free port");
         let mut bench = Self {
             address: running.address(),

@@ -1,30 +1,19 @@
-//! Dynamic admission: webhooks and policies, as configured by objects of admissionregistration.k8s.io.
+//! Dynamic admission: the interface of webhooks and policies, as configured by objects of admissionregistration.k8s.io.
 //!
-//! Owns request matching, AdmissionReviews and match conditions. Another crate evaluates policies. Sends no requests, does not know verbs, and
-//! reads the state only through `StateReader`.
+//! Owns admission requests and their session. Other crates match requests, call webhooks and evaluate policies. Sends no
+//! requests, does not know verbs, and reads the state only through `StateReader`.
 
-mod authority;
-mod conditions;
-mod consultation;
-mod inputs;
-mod matching;
 mod policies;
-mod question;
 mod registry;
-mod review;
+mod request;
+mod session;
 mod state_reader;
-mod webhook;
+mod webhooks;
 
-pub use authority::Asker;
-pub use conditions::Conditions;
-pub(crate) use consultation::Consultation;
-pub use inputs::{Inputs, evaluate};
-pub use matching::Selection;
-pub use policies::{Mutated, Policies, PolicyContext, PolicySource, VersionConversion};
-pub(crate) use question::Verdict;
-pub use question::{Operation, Question, Requester, Stage, Subject};
+pub use policies::{Mutated, Policies, PolicyContext, VersionConversion};
+pub use registry::Configured;
 pub(crate) use registry::{Registrar, Registry};
-pub use review::request as review_request;
-pub(crate) use review::{Reply, read as read_review};
+pub use request::{AdmissionRequest, AdmissionTarget, Operation, Phase, Requester};
+pub(crate) use session::AdmissionSession;
 pub use state_reader::StateReader;
-pub(crate) use webhook::{Client, Place, Webhook};
+pub use webhooks::{AdmissionResponse, ObjectConverter, WebhookContext, Webhooks};

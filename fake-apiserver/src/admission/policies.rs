@@ -2,23 +2,13 @@
 //!
 //! Owns when policies are called and what they get. Does not know CEL.
 
-use super::question::{Question, Requester};
+use super::request::{AdmissionRequest, Requester};
 use super::state_reader::StateReader;
 use crate::kinds::{Kind, Part};
 use crate::machinery::status::Status;
-use crate::object::Objects;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
-use std::sync::Arc;
-
-/// Reads the configured policies.
-pub trait PolicySource: Send + Sync + 'static {
-    /// The policies with at least one binding. `objects` lists a resource of admissionregistration.k8s.io by its plural name.
-    ///
-    /// Called with the store locked, after a change of an object of a resource that configures admission.
-    fn read(&self, objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies>;
-}
 
 /// The configured policies. All calls are made with the store locked.
 pub trait Policies: Debug + Send + Sync {
@@ -26,10 +16,10 @@ pub trait Policies: Debug + Send + Sync {
     fn is_empty(&self) -> bool;
 
     /// Whether there are validating policies.
-    fn validate_any(&self) -> bool;
+    fn has_validating(&self) -> bool;
 
     /// Whether any policy may match requests for this resource and subresource.
-    fn may_name(&self, kind: &Kind, part: Part) -> bool;
+    fn may_match_resource(&self, kind: &Kind, part: Part) -> bool;
 
     /// Runs mutating policies on an object; with `only`, just those due for reinvocation. None if there are no mutating policies.
     fn mutate(
@@ -50,19 +40,19 @@ pub struct Mutated {
     /// Whether a policy changed the object.
     pub changed: bool,
     /// Policies to reinvoke because a later policy changed the object. Keys: policy, binding and parameter.
-    pub again: BTreeSet<String>,
+    pub reinvoke: BTreeSet<String>,
     /// Policies to reinvoke if a webhook or the server changes the object.
-    pub watching: BTreeSet<String>,
+    pub reinvoke_if_changed: BTreeSet<String>,
 }
 
 /// The context of policies on one request.
 pub struct PolicyContext<'a> {
     /// The admission request.
-    pub question: &'a Question,
+    pub request: &'a AdmissionRequest,
     /// User and options of the request.
     pub requester: &'a Requester,
     /// The state of the server.
-    pub around: &'a dyn StateReader,
+    pub state: &'a dyn StateReader,
     /// Conversion of the request's objects.
     pub conversion: &'a dyn VersionConversion,
 }

@@ -1,26 +1,26 @@
-//! All configured webhooks and policies, in the order of calls.
+//! The configured webhooks and policies.
 //!
 //! Owns the registry built from objects of admissionregistration.k8s.io, and its invalidation. Does not read the store:
 //! the caller passes the objects.
 
 use super::policies::Policies;
-use super::question::{Operation, Subject};
-use super::webhook::Webhook;
+use super::webhooks::Webhooks;
 use crate::kinds::{Kind, Part};
-use crate::machinery::json::list;
 use crate::object::Objects;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// All configured webhooks and policies.
+/// Builds webhooks or policies from their objects. `objects` lists a resource of admissionregistration.k8s.io by its plural
+/// name.
+///
+/// Called with the store locked, after a change of an object of a resource that configures admission.
+pub type Configured<T> = fn(objects: &dyn Fn(&str) -> Objects) -> Arc<T>;
+
+/// The configured webhooks and policies; each None if there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    /// Mutating webhooks, ordered by the names of their configurations.
-    pub(crate) mutating: Vec<Webhook>,
-    /// Validating webhooks, in the same order.
-    pub(crate) validating: Vec<Webhook>,
-    /// The policies with bindings. None if there are none.
+    pub(crate) webhooks: Option<Arc<dyn Webhooks>>,
     pub(crate) policies: Option<Arc<dyn Policies>>,
 }
 
@@ -34,45 +34,28 @@ pub(crate) struct Registrar {
 }
 
 impl Registry {
-    /// The registry of the webhooks in mutating and validating configurations, and of policies.
-    pub(crate) fn new([mutating, validating]: [Objects; 2], policies: Option<Arc<dyn Policies>>) -> Self {
+    pub(crate) fn new(webhooks: Option<Arc<dyn Webhooks>>, policies: Option<Arc<dyn Policies>>) -> Self {
         Self {
-            mutating: webhooks(&mutating),
-            validating: webhooks(&validating),
+            webhooks: webhooks.filter(|webhooks| !webhooks.is_empty()),
             policies: policies.filter(|policies| !policies.is_empty()),
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.mutating.is_empty() && self.validating.is_empty() && self.policies.is_none()
+        self.webhooks.is_none() && self.policies.is_none()
     }
 
     /// Whether any webhook or policy may match requests for this resource and subresource.
-    pub(crate) fn may_name(&self, kind: &Kind, part: Part) -> bool {
+    pub(crate) fn may_match(&self, kind: &Kind, part: Part) -> bool {
         let policies = self.policies.as_ref();
-        self.may_ask(kind, part) || policies.is_some_and(|policies| policies.may_name(kind, part))
+        self.may_call(kind, part) || policies.is_some_and(|policies| policies.may_match_resource(kind, part))
     }
 
     /// The same for webhooks only.
-    pub(crate) fn may_ask(&self, kind: &Kind, part: Part) -> bool {
-        let mut hooks = self.mutating.iter().chain(&self.validating);
-        hooks.any(|hook| hook.selection.may_name(kind, part))
+    pub(crate) fn may_call(&self, kind: &Kind, part: Part) -> bool {
+        let webhooks = self.webhooks.as_ref();
+        webhooks.is_some_and(|webhooks| webhooks.may_match_resource(kind, part))
     }
-
-    /// Whether any of the webhooks may match a request, regardless of labels.
-    pub(crate) fn concerns(hooks: &[Webhook], operation: Operation, subject: &Subject) -> bool {
-        hooks
-            .iter()
-            .any(|hook| hook.selection.may_concern(operation, subject))
-    }
-}
-
-/// The webhooks of all configurations, in the order of their names.
-fn webhooks(configurations: &Objects) -> Vec<Webhook> {
-    let hooks = configurations
-        .values()
-        .flat_map(|configuration| list(&configuration.value()["webhooks"]));
-    hooks.map(Webhook::read).collect()
 }
 
 impl Registrar {

@@ -2,7 +2,8 @@
 
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, Decision};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, NAMESPACE};
+use crate::machinery::status::Status;
 use crate::object::{Object, Objects};
 use std::sync::Arc;
 
@@ -10,6 +11,11 @@ use std::sync::Arc;
 pub trait StateReader {
     /// An object by its key.
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>>;
+    /// The Namespace of that name. An error if it does not exist.
+    fn namespace(&self, name: &str) -> Result<Arc<Object>, Status> {
+        let found = self.object(&NAMESPACE, name);
+        found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), name))
+    }
     /// All objects of a resource.
     fn objects(&self, kind: &Kind) -> Objects;
     /// The served resource with that apiVersion and kind of its objects.
@@ -17,5 +23,5 @@ pub trait StateReader {
     /// The served versions of a resource.
     fn served_versions(&self, kind: &Kind) -> Vec<Kind>;
     /// Authorizes a user.
-    fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision;
+    fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision;
 }

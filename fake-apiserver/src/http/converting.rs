@@ -1,9 +1,9 @@
 //! Watch events whose objects a webhook must convert before they are sent. Does not know how they are sent.
 
-use crate::consult::convert_objects;
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::store::{Delivered, Store};
+use crate::webhook::convert_objects;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

@@ -7,10 +7,11 @@ use super::part::Part;
 use super::printer::PrinterColumn;
 use super::row::{NAME, NAMESPACE, Row, not_supported};
 use crate::machinery::error_list::ErrorList;
-use crate::machinery::json;
 use crate::machinery::selector::Selectable;
+use crate::outbound::WebhookClient;
 use crate::schema::FormError;
 use crate::schema::structural::Schema;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,34 +113,33 @@ pub struct ScalePaths {
     pub selector: Option<Vec<String>>,
 }
 
-/// A conversion webhook.
-#[derive(Debug)]
+/// The conversion webhook of a CRD.
 pub struct Conversion {
     /// Unique to this webhook, also among earlier versions of the same CRD.
-    pub number: u64,
-    /// The `clientConfig` of the CRD.
-    pub client: Value,
-    /// The ConversionReview version to send; None if the server knows none of `conversionReviewVersions`.
-    pub version: Option<&'static str>,
+    pub(crate) number: u64,
+    pub(crate) webhook: Box<dyn ConversionWebhook>,
+}
+
+/// Converts custom resources by a webhook.
+pub trait ConversionWebhook: Send + Sync {
+    /// Converts objects to another version of their resource, in the given order. An error is a message.
+    fn convert<'a>(
+        &'a self,
+        client: &'a dyn WebhookClient,
+        to: &'a Defined,
+        objects: Vec<Value>,
+    ) -> BoxFuture<'a, Result<Vec<Value>, String>>;
 }
 
 static CONVERSIONS: AtomicU64 = AtomicU64::new(0);
 
 impl Conversion {
-    /// Parses `spec.conversion`. None unless the strategy is `Webhook`.
-    pub fn read(conversion: &Value) -> Option<Arc<Self>> {
-        if conversion["strategy"] != "Webhook" {
-            return None;
-        }
-        let webhook = &conversion["webhook"];
-        let versions = json::texts(&webhook["conversionReviewVersions"]);
-        let mut versions = versions.into_iter();
-        Some(Arc::new(Self {
+    /// Conversion by a webhook.
+    pub fn new(webhook: impl ConversionWebhook + 'static) -> Self {
+        Self {
             number: CONVERSIONS.fetch_add(1, Ordering::Relaxed),
-            client: webhook["clientConfig"].clone(),
-            version: versions
-                .find_map(|version| ["v1", "v1beta1"].into_iter().find(|known| *known == version)),
-        }))
+            webhook: Box::new(webhook),
+        }
     }
 }
 

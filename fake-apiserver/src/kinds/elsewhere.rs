@@ -1,7 +1,8 @@
 //! Names of the built-in kinds that other crates serve, for references to their objects without a server.
 
-use super::admission::REGISTRATION;
 use super::row::{PLAIN, Row};
+
+const REGISTRATION: &str = "admissionregistration.k8s.io";
 
 const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'static str) -> Row {
     Row {
@@ -14,30 +15,40 @@ const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'stati
 }
 
 /// Names only: a server has them from its extensions.
-pub(super) static ELSEWHERE: [Row; 5] = [
+pub(super) static ELSEWHERE: [Row; 7] = [
     cluster_scoped(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
         "customresourcedefinitions",
     ),
     cluster_scoped(
-        REGISTRATION.group,
+        REGISTRATION,
         "MutatingAdmissionPolicy",
         "mutatingadmissionpolicies",
     ),
     cluster_scoped(
-        REGISTRATION.group,
+        REGISTRATION,
         "MutatingAdmissionPolicyBinding",
         "mutatingadmissionpolicybindings",
     ),
     cluster_scoped(
-        REGISTRATION.group,
+        REGISTRATION,
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+    ),
+    cluster_scoped(
+        REGISTRATION,
         "ValidatingAdmissionPolicy",
         "validatingadmissionpolicies",
     ),
     cluster_scoped(
-        REGISTRATION.group,
+        REGISTRATION,
         "ValidatingAdmissionPolicyBinding",
         "validatingadmissionpolicybindings",
+    ),
+    cluster_scoped(
+        REGISTRATION,
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
     ),
 ];

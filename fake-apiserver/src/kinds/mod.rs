@@ -3,7 +3,6 @@
 //! Routing, discovery, decoding, defaulting, validation, field selectors and printing read them; a new kind is a new
 //! resource definition. Does not know requests or storage.
 
-mod admission;
 mod ages;
 mod api_service;
 mod autoscaler;
@@ -41,7 +40,6 @@ mod printer;
 mod priority_class;
 mod quota;
 mod rbac;
-mod registration;
 mod resource_names;
 mod review;
 mod row;
@@ -63,10 +61,11 @@ mod volume_attributes_class;
 mod workload;
 mod workload_rules;
 
-pub use admission::REGISTRATION;
 pub(crate) use catalogue::{Api, Catalogue};
 pub use conditions::validate as validate_conditions;
-pub use defined::{Conversion, CustomResourceStrategy, Defined, Misfit, Nulls, ScalePaths, Unfit};
+pub use defined::{
+    Conversion, ConversionWebhook, CustomResourceStrategy, Defined, Misfit, Nulls, ScalePaths, Unfit,
+};
 pub(crate) use endpoints::{first_ready, port_named};
 pub use hooks::{Hooks, NO_HOOKS, PartHooks, Paths, Requester, Setting};
 pub use kind::Kind;
@@ -78,7 +77,6 @@ pub use pod_resources::{pod_limits, pod_requests};
 pub use printer::PrinterColumn;
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub use registration::{FAILURES, MATCHES, client_place, conditions, expression, operations, variables};
 pub use row::{
     Generation, Grants, Looks, MetadataChecks, PLAIN, Review, Row, StatusMetadata, Unstored, View,
     not_supported,
@@ -148,8 +146,6 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&storage_class::STORAGE_CLASS),
     Kind::table(&volume_attachment::VOLUME_ATTACHMENT),
     Kind::table(&volume_attributes_class::VOLUME_ATTRIBUTES_CLASS),
-    Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION),
-    Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION),
     Kind::table(&priority_class::PRIORITY_CLASS),
     Kind::table(&lease::LEASE),
     Kind::table(&runtime_class::RUNTIME_CLASS),
@@ -179,11 +175,6 @@ pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_C
 pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
 /// ServiceAccounts, for which tokens are issued.
 pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
-/// Kinds that configure admission webhooks.
-pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: Kind =
-    Kind::table(&admission::MUTATING_WEBHOOK_CONFIGURATION);
-pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: Kind =
-    Kind::table(&admission::VALIDATING_WEBHOOK_CONFIGURATION);
 /// Kinds of RBAC.
 pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
 pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);

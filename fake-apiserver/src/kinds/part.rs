@@ -43,7 +43,8 @@ pub enum Subresource {
 }
 
 impl Part {
-    pub(crate) fn as_str(self) -> Option<&'static str> {
+    /// The name of the subresource. None for the object itself.
+    pub fn as_str(self) -> Option<&'static str> {
         match self {
             Self::Main => None,
             Self::Status => Some("status"),

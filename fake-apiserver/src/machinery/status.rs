@@ -144,7 +144,8 @@ impl Status {
         Self::failure(499, "", format!("the client ended the request: {error}"))
     }
 
-    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+    /// A 400 with the reason `BadRequest`.
+    pub fn bad_request(message: impl Into<String>) -> Self {
         Self::failure(400, "BadRequest", message)
     }
 
@@ -312,7 +313,7 @@ impl Status {
     }
 
     /// A 500 with the error as its cause.
-    pub(crate) fn internal_error(why: impl Into<String>) -> Self {
+    pub fn internal_error(why: impl Into<String>) -> Self {
         let why = why.into();
         let cause = Cause {
             reason: "",

@@ -28,22 +28,25 @@ const PATH: &AsciiSet = &CONTROLS
 
 /// A parsed URL.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Url {
-    pub(crate) scheme: String,
+pub struct Url {
+    /// In lower case.
+    pub scheme: String,
     /// User info; an empty one differs from `None`.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// Including the port.
-    pub(crate) host: String,
+    pub host: String,
     path: String,
-    pub(crate) query: String,
-    pub(crate) fragment: String,
+    /// Without the `?`.
+    pub query: String,
+    /// Without the `#`.
+    pub fragment: String,
     /// The part after the scheme of a URL without a path (`Opaque` in Go).
     opaque: String,
 }
 
 impl Url {
     /// Parses an absolute URL or an absolute path, or returns Go's error.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, String> {
         let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
         let mut url = Self::parts(whole, true).map_err(|why| format!("parse {}: {why}", go::quoted(text)))?;
         fragment.clone_into(&mut url.fragment);
@@ -51,7 +54,7 @@ impl Url {
     }
 
     /// Parses a URL that may be relative, or returns Go's error.
-    pub(crate) fn read_relative(text: &str) -> Result<Self, String> {
+    pub fn read_relative(text: &str) -> Result<Self, String> {
         let (whole, fragment) = text.split_once('#').unwrap_or((text, ""));
         let mut url =
             Self::parts(whole, false).map_err(|why| format!("parse {}: {why}", go::quoted(whole)))?;
@@ -109,7 +112,7 @@ impl Url {
     }
 
     /// Host without brackets, and port.
-    pub(crate) fn host_and_port(&self) -> (&str, &str) {
+    pub fn host_and_port(&self) -> (&str, &str) {
         let (host, port) = match self.host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port),
             _ => (self.host.as_str(), ""),
@@ -119,7 +122,7 @@ impl Url {
     }
 
     /// The path with reserved characters escaped.
-    pub(crate) fn escaped_path(&self) -> String {
+    pub fn escaped_path(&self) -> String {
         let is_escaped = |c: char| c.is_ascii_alphanumeric() || "!$&'()*+,;=:@[]%-_.~/".contains(c);
         if self.path.chars().all(is_escaped) {
             return self.path.clone();
@@ -129,7 +132,7 @@ impl Url {
     }
 
     /// The query parameters, each with all its values.
-    pub(crate) fn parameters(&self) -> Vec<(String, Vec<String>)> {
+    pub fn parameters(&self) -> Vec<(String, Vec<String>)> {
         let mut entries: Vec<(String, Vec<String>)> = Vec::new();
         let pairs = self.query.split('&');
         let pairs =

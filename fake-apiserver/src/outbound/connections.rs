@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// Maximum size of a response in bytes.
 const ANSWER_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Maximum number of idle connections per destination.
-const KEPT_MAX: usize = 8;
+const IDLE_MAX: usize = 8;
 
 type Sender = SendRequest<Full<Bytes>>;
 
@@ -33,12 +33,12 @@ pub(super) enum Unanswered {
 impl Connections {
     /// An idle connection to a destination, if there is one.
     pub(super) fn take(&self, to: &Destination) -> Option<Sender> {
-        let mut kept = self.0.lock();
-        let senders = kept.get_mut(to)?;
+        let mut idle = self.0.lock();
+        let senders = idle.get_mut(to)?;
         senders.retain(|sender| !sender.is_closed());
         let sender = senders.pop();
         if senders.is_empty() {
-            kept.remove(to);
+            idle.remove(to);
         }
         sender
     }
@@ -48,11 +48,11 @@ impl Connections {
         if sender.is_closed() {
             return;
         }
-        let mut kept = self.0.lock();
-        match kept.get_mut(to) {
-            Some(senders) if senders.len() < KEPT_MAX => senders.push(sender),
+        let mut idle = self.0.lock();
+        match idle.get_mut(to) {
+            Some(senders) if senders.len() < IDLE_MAX => senders.push(sender),
             Some(_) => {}
-            None => drop(kept.insert(to.clone(), vec![sender])),
+            None => drop(idle.insert(to.clone(), vec![sender])),
         }
     }
 }

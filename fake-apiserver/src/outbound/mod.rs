@@ -4,15 +4,19 @@
 //! service addresses are found.
 
 mod answer;
+mod client_config;
 mod connections;
 mod destination;
 mod trust;
 
+pub use client_config::ClientConfig;
+pub(crate) use client_config::Endpoint;
 pub(crate) use connections::Connections;
 pub(crate) use destination::Destination;
 
 use bytes::Bytes;
 use connections::{Unanswered, exchange};
+use futures::future::BoxFuture;
 use http_body_util::Full;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request};
@@ -29,17 +33,28 @@ const AGENT: &str = "kube-apiserver-admission";
 const REMOTE: &str =
     "not a loopback address; use --allow-remote-webhooks (ServerOptions::remote_webhooks) to dial others";
 
+/// Calls webhooks (`webhook.ClientManager` of k8s.io/apiserver).
+pub trait WebhookClient: Send + Sync {
+    /// Sends a review and returns the JSON response, or the error message.
+    fn post<'a>(
+        &'a self,
+        config: &'a ClientConfig,
+        review: &'a Value,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<Value, String>>;
+}
+
 impl Connections {
     /// Sends JSON and returns the JSON response, or the error message.
     pub(crate) async fn post(
         &self,
         to: &Destination,
         body: &Value,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Value, String> {
-        let url = format!("{}{}?timeout={}s", to.origin, to.path, seconds(patience));
+        let url = format!("{}{}?timeout={}s", to.origin, to.path, seconds(timeout));
         let failed = |why: String| format!("Post {url:?}: {why}");
-        let sent = tokio::time::timeout(patience, self.send(to, &url, body));
+        let sent = tokio::time::timeout(timeout, self.send(to, &url, body));
         let (code, bytes) = match sent.await {
             Ok(answered) => answered.map_err(failed)?,
             Err(_) => return Err(failed("context deadline exceeded".to_owned())),
@@ -73,8 +88,8 @@ impl Connections {
 }
 
 /// Seconds, rounded up.
-fn seconds(patience: Duration) -> u64 {
-    patience.as_secs() + u64::from(patience.subsec_nanos() > 0)
+fn seconds(timeout: Duration) -> u64 {
+    timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0)
 }
 
 /// Connects to a destination and verifies its certificate.

@@ -4,8 +4,8 @@ use super::Store;
 use super::txn::Txn;
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, Decision};
-use crate::admission::{Consultation, Registry, StateReader};
-use crate::kinds::{Kind, MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION};
+use crate::admission::{AdmissionSession, Registry, StateReader};
+use crate::kinds::Kind;
 use crate::object::{Object, Objects};
 use crate::outbound::Connections;
 use rand::rngs::StdRng;
@@ -23,18 +23,16 @@ impl Store {
         self.registrar.current(|| {
             let api = self.api();
             let state = self.state.lock();
-            let objects = |kind: &Kind| state.tables[kind.table_index()].objects.clone();
-            let policies = self.policies.as_ref().map(|source| {
-                source.read(&|plural| {
-                    let kind = api
-                        .catalogue
-                        .find_resource("admissionregistration.k8s.io", plural);
-                    kind.map(objects).unwrap_or_default()
-                })
-            });
+            let objects = |plural: &str| {
+                let kind = api
+                    .catalogue
+                    .find_resource("admissionregistration.k8s.io", plural);
+                let table = |kind: &Kind| state.tables[kind.table_index()].objects.clone();
+                kind.map(table).unwrap_or_default()
+            };
             Registry::new(
-                [&MUTATING_WEBHOOK_CONFIGURATION, &VALIDATING_WEBHOOK_CONFIGURATION].map(objects),
-                policies,
+                self.webhooks.map(|read| read(&objects)),
+                self.policies.map(|read| read(&objects)),
             )
         })
     }
@@ -42,11 +40,11 @@ impl Store {
 
 impl Txn<'_> {
     /// Attaches the admission session of the request. Time and random seed stay those of the first attempt when the request is repeated.
-    pub(crate) fn consult(&mut self, mut consultation: Box<Consultation>) {
-        self.now = consultation.now.get_or_insert(self.now.clone()).clone();
-        let seed = consultation.seed.get_or_insert_with(|| self.state.rng.random());
+    pub(crate) fn attach(&mut self, mut session: Box<AdmissionSession>) {
+        self.now = session.now.get_or_insert(self.now.clone()).clone();
+        let seed = session.seed.get_or_insert_with(|| self.state.rng.random());
         self.chance = Some(StdRng::seed_from_u64(*seed));
-        self.consultation = Some(consultation);
+        self.admission = Some(session);
     }
 }
 
@@ -70,8 +68,8 @@ impl StateReader for Store {
         self.api().served_versions(kind)
     }
 
-    fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision {
-        self.authorize(user, attributes)
+    fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+        Self::authorize(self, user, attributes)
     }
 }
 
@@ -92,7 +90,7 @@ impl StateReader for Txn<'_> {
         self.api().served_versions(kind)
     }
 
-    fn judge(&self, user: &User, attributes: Attributes<'_>) -> Decision {
-        self.authorize(user, attributes)
+    fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+        Self::authorize(self, user, attributes)
     }
 }

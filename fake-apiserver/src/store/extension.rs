@@ -1,6 +1,6 @@
 //! What other crates add to a server.
 
-use crate::admission::PolicySource;
+use crate::admission::{Configured, Policies, Webhooks};
 use crate::config::options::ServerOptions;
 use crate::kinds::Row;
 use crate::plugin::{AdmissionPlugin, Controller};
@@ -13,20 +13,23 @@ pub struct Extension {
     pub resources: Vec<&'static Row>,
     /// Admission plugins, which run after those of the core.
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
+    /// Admission webhooks.
+    pub webhooks: Option<Configured<dyn Webhooks>>,
     /// Admission policies.
-    pub policies: Option<Arc<dyn PolicySource>>,
+    pub policies: Option<Configured<dyn Policies>>,
     /// Controllers, which run after those of the core.
     pub controllers: Vec<Arc<dyn Controller>>,
 }
 
 impl Extension {
-    /// All extensions as one, without the plugins that are disabled. Of several sources of policies, the last one is used.
+    /// All extensions as one, without the plugins that are disabled. Of several sources of webhooks or policies, the last one is used.
     pub(super) fn joined(all: Vec<Self>, options: &ServerOptions) -> Self {
         let mut joined = Self::default();
         for extension in all {
             joined.resources.extend(extension.resources);
             joined.plugins.extend(extension.plugins);
             joined.controllers.extend(extension.controllers);
+            joined.webhooks = extension.webhooks.or(joined.webhooks);
             joined.policies = extension.policies.or(joined.policies);
         }
         joined

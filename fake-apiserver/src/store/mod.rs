@@ -42,7 +42,7 @@ use self::compaction::Compaction;
 use self::parsed::Parsed;
 use crate::access::auth::{Authenticator, User};
 use crate::access::rbac::{self, Authorizer, Decision, Sources};
-use crate::admission::{PolicySource, Registrar};
+use crate::admission::{Configured, Policies, Registrar, Webhooks};
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
 use crate::fault_injection::Rules;
@@ -76,8 +76,10 @@ pub(crate) struct Store {
     registrar: Registrar,
     plugins: Plugins,
     controllers: Vec<Arc<dyn Controller>>,
+    /// None if the server has no admission webhooks.
+    webhooks: Option<Configured<dyn Webhooks>>,
     /// None if the server has no admission policies.
-    policies: Option<Arc<dyn PolicySource>>,
+    policies: Option<Configured<dyn Policies>>,
     /// Client connections to webhooks.
     connections: Connections,
     clock: Clock,
@@ -128,6 +130,7 @@ impl Store {
         let Extension {
             resources,
             plugins,
+            webhooks,
             policies,
             controllers,
         } = Extension::joined(extensions, &options);
@@ -162,6 +165,7 @@ impl Store {
             registrar: Registrar::default(),
             plugins: plugins.into(),
             controllers,
+            webhooks,
             policies,
             connections: Connections::default(),
             api: RwLock::new(Api { catalogue, profile }),

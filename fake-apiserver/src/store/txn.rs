@@ -10,7 +10,7 @@ use super::watcher::{Inbox, Opening, Start, Watcher};
 use super::{Frames, Snapshot, State, Store, size};
 use crate::access::auth::{Authenticated, Claim, User};
 use crate::access::rbac::{self, Attributes, Decision, PolicyRule};
-use crate::admission::Consultation;
+use crate::admission::AdmissionSession;
 use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
 use crate::kinds::{Api, Kind};
@@ -50,7 +50,7 @@ pub(crate) struct Txn<'a> {
     /// Empty values of the sent object, until it is validated.
     pub(crate) empties: Vec<Empty>,
     /// The admission session of the request. None if no webhook or policy matches.
-    pub(crate) consultation: Option<Box<Consultation>>,
+    pub(crate) admission: Option<Box<AdmissionSession>>,
     /// The request's own random source, if it may be executed several times.
     pub(super) chance: Option<StdRng>,
     /// Work for the controllers, in the order of the changes.
@@ -86,7 +86,7 @@ impl<'a> Txn<'a> {
             dry_run: false,
             warnings: Vec::new(),
             empties: Vec::new(),
-            consultation: None,
+            admission: None,
             chance: None,
             work_queue: VecDeque::new(),
         }

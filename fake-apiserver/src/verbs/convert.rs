@@ -4,7 +4,7 @@
 
 use super::call::Answer;
 use super::decode::decode;
-use crate::admission::Consultation;
+use crate::admission::AdmissionSession;
 use crate::kinds::{Kind, Nulls};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
@@ -79,8 +79,8 @@ pub(super) fn to_validated_version(
         return Ok(object.clone());
     }
     if is_unconverted(kind, object) {
-        return Err(await_conversion(txn, |consultation| {
-            consultation.to_convert.push((kind.clone(), object.clone()));
+        return Err(await_conversion(txn, |session| {
+            session.to_convert.push((kind.clone(), object.clone()));
         }));
     }
     Ok(to_requested_version(kind, object.clone()))
@@ -95,24 +95,24 @@ pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) 
     if kind.conversion().is_none() {
         return Ok(to_version(&stored, &object));
     }
-    let consultation = txn.consultation.as_ref();
-    if let Some(converted) = consultation.and_then(|known| known.converted(&stored, &object)) {
+    let session = txn.admission.as_ref();
+    if let Some(converted) = session.and_then(|session| session.converted(&stored, &object)) {
         return Ok(converted);
     }
-    Err(await_conversion(txn, |consultation| {
-        consultation.values_to_convert.push((stored, object));
+    Err(await_conversion(txn, |session| {
+        session.values_to_convert.push((stored, object));
     }))
 }
 
 /// Records a conversion to do before the verb is repeated. Returns the error that aborts the verb, for now or finally.
-fn await_conversion(txn: &mut Txn<'_>, webhook_verdict: impl FnOnce(&mut Consultation)) -> Status {
-    let Some(consultation) = txn.consultation.as_mut() else {
+fn await_conversion(txn: &mut Txn<'_>, enqueue: impl FnOnce(&mut AdmissionSession)) -> Status {
+    let Some(session) = txn.admission.as_mut() else {
         return Status::internal("the definition of the resource has just changed; send the request again");
     };
-    if let Some(failure) = &consultation.unconvertible {
+    if let Some(failure) = &session.unconvertible {
         return failure.clone();
     }
-    webhook_verdict(consultation);
+    enqueue(session);
     Status::internal("the request waits for a conversion; no client must receive this error, so it is a bug")
 }
 

@@ -3,9 +3,9 @@
 //! Owns how many objects of a collection may be deleted. The calls are in `dynamic_admission`.
 
 use super::convert::to_validated_version;
-use super::dynamic_admission::{matches_webhook, pending_error, subject, validate_request};
+use super::dynamic_admission::{admission_target, matches_webhook, pending_error, validate_request};
 use super::policies;
-use crate::admission::{Consultation, Operation, Question, Stage};
+use crate::admission::{AdmissionRequest, AdmissionSession, Operation, Phase};
 use crate::kinds::{Kind, Part};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
@@ -20,55 +20,55 @@ pub(super) fn before_deletion(
     objects: &[Arc<Object>],
 ) -> Result<(usize, Option<Status>), Status> {
     let all = (objects.len(), None);
-    if txn.consultation.is_none() || kind.registers {
+    if txn.admission.is_none() || kind.registers {
         return Ok(all);
     }
     let objects = all_to_validated_version(txn, kind, objects)?;
-    let Some(consultation) = txn.consultation.as_ref() else {
+    let Some(session) = txn.admission.as_ref() else {
         return Ok(all);
     };
-    let (mut unanswered, mut warnings, mut refused) = (Vec::new(), Vec::new(), None);
+    let (mut pending, mut warnings, mut refused) = (Vec::new(), Vec::new(), None);
     for (count, object) in objects.iter().enumerate() {
-        let question = deletion(txn, kind, object);
-        let (outcome, policy_warnings) = policies::validate(txn, &question);
+        let request = deletion(txn, kind, object);
+        let (outcome, policy_warnings) = policies::validate(txn, &request);
         warnings.extend(policy_warnings);
         if let Err(refusal) = outcome {
             refused = Some((count, Some(refusal)));
             break;
         }
-        match consultation.answer(&question) {
-            Some(verdict) => {
-                warnings.extend(verdict.warnings.iter().cloned());
-                if let Err(refusal) = &verdict.outcome {
+        match session.response(&request) {
+            Some(response) => {
+                warnings.extend(response.warnings.iter().cloned());
+                if let Err(refusal) = &response.outcome {
                     refused = Some((count, Some(refusal.clone())));
                     break;
                 }
             }
-            None if matches_webhook(txn, &question) => unanswered.push(question),
+            None if matches_webhook(txn, &request) => pending.push(request),
             None => {}
         }
     }
-    if unanswered.is_empty() {
+    if pending.is_empty() {
         txn.warnings.extend(warnings);
         return Ok(refused.unwrap_or(all));
     }
-    if let Some(consultation) = txn.consultation.as_mut() {
-        consultation.asked = unanswered;
+    if let Some(session) = txn.admission.as_mut() {
+        session.pending = pending;
     }
     Err(pending_error())
 }
 
 /// Runs admission on the deletion of one object.
 pub(super) fn admit_deletion(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<(), Status> {
-    if txn.consultation.is_none() || kind.registers {
+    if txn.admission.is_none() || kind.registers {
         return Ok(());
     }
     if !deletion_is_matched(txn, kind, object) {
         return Ok(());
     }
     let object = to_validated_version(txn, kind, object)?;
-    let question = deletion(txn, kind, &object);
-    validate_request(txn, question)
+    let request = deletion(txn, kind, &object);
+    validate_request(txn, request)
 }
 
 /// Objects in the version in which writes are validated. Requests all missing webhook conversions together.
@@ -91,20 +91,19 @@ fn all_to_validated_version(
 }
 
 fn deletion_is_matched(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> bool {
-    let has_policies = |consultation: &Consultation| {
-        let policies = consultation.registry.policies.as_ref();
-        policies.is_some_and(|policies| policies.validate_any())
+    let has_policies = |session: &AdmissionSession| {
+        let policies = session.registry.policies.as_ref();
+        policies.is_some_and(|policies| policies.has_validating())
     };
-    txn.consultation.as_deref().is_some_and(has_policies)
-        || matches_webhook(txn, &deletion(txn, kind, object))
+    txn.admission.as_deref().is_some_and(has_policies) || matches_webhook(txn, &deletion(txn, kind, object))
 }
 
-fn deletion(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Question {
+fn deletion(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> AdmissionRequest {
     let text = |field: &str| metadata::text(object.value(), field);
-    Question {
-        stage: Stage::Delete,
+    AdmissionRequest {
+        phase: Phase::Delete,
         operation: Operation::Delete,
-        subject: subject(kind, Part::Main, Some(text("namespace")), text("name").to_owned()),
+        target: admission_target(kind, Part::Main, Some(text("namespace")), text("name").to_owned()),
         dry_run: txn.dry_run,
         object: None,
         old: Some(object.clone()),

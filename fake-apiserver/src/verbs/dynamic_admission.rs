@@ -6,7 +6,7 @@
 
 use super::call::Target;
 use super::policies;
-use crate::admission::{Operation, Question, Registry, Stage, Subject, Verdict};
+use crate::admission::{AdmissionRequest, AdmissionResponse, AdmissionTarget, Operation, Phase};
 use crate::kinds::{Kind, NAMESPACE, Part, sent_to};
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
@@ -41,15 +41,15 @@ impl<'a> Write<'a> {
         }
     }
 
-    fn question(&self, txn: &Txn<'_>, stage: Stage, object: &Value) -> Question {
+    fn request(&self, txn: &Txn<'_>, phase: Phase, object: &Value) -> AdmissionRequest {
         let (kind, part) = (&self.target.kind, self.target.part);
         let mut object = object.clone();
         self.identify(&mut object);
         let name = self.target.name.clone();
-        Question {
-            stage,
+        AdmissionRequest {
+            phase,
             operation: self.operation,
-            subject: subject(
+            target: admission_target(
                 kind,
                 part,
                 self.target.namespace.as_deref(),
@@ -110,31 +110,31 @@ impl<'a> Write<'a> {
     fn round(&self, txn: &mut Txn<'_>, object: &mut Value, before: Option<&Round>) -> Result<Round, Status> {
         let mut round = Round::default();
         let policies = before.map(|before| before.policies.due(object));
-        let question = self.question(txn, Stage::Mutate, object);
-        if let Some(amended) = policies::mutate(txn, &question, policies.as_ref())? {
-            object.clone_from(&amended.object);
-            round.changed = amended.changed;
+        let request = self.request(txn, Phase::Mutating, object);
+        if let Some(mutated) = policies::mutate(txn, &request, policies.as_ref())? {
+            object.clone_from(&mutated.object);
+            round.changed = mutated.changed;
             round.policies = Reinvocations {
-                result: amended.object,
-                always: amended.again,
-                if_changed: amended.watching,
+                result: mutated.object,
+                always: mutated.reinvoke,
+                if_changed: mutated.reinvoke_if_changed,
             };
         }
-        let stage = match before {
-            None => Stage::Mutate,
-            Some(before) => Stage::MutateAgain(before.webhooks.due(object)),
+        let phase = match before {
+            None => Phase::Mutating,
+            Some(before) => Phase::Reinvoke(before.webhooks.due(object)),
         };
-        if matches!(&stage, Stage::MutateAgain(due) if due.is_empty()) {
+        if matches!(&phase, Phase::Reinvoke(due) if due.is_empty()) {
             return Ok(round);
         }
-        if let Some(verdict) = webhook_verdict(txn, self.question(txn, stage, object))? {
-            let result = verdict.outcome?.unwrap_or_default();
+        if let Some(response) = webhook_response(txn, self.request(txn, phase, object))? {
+            let result = response.outcome?.unwrap_or_default();
             object.clone_from(&result);
-            round.changed |= verdict.changed;
+            round.changed |= response.changed;
             round.webhooks = Reinvocations {
                 result,
-                always: verdict.again,
-                if_changed: verdict.watching,
+                always: response.reinvoke,
+                if_changed: response.reinvoke_if_changed,
             };
         }
         Ok(round)
@@ -145,22 +145,22 @@ impl<'a> Write<'a> {
         if !self.is_subject_to_admission(txn) {
             return Ok(());
         }
-        let question = self.question(txn, Stage::Validate, object);
-        validate_request(txn, question)
+        let request = self.request(txn, Phase::Validating, object);
+        validate_request(txn, request)
     }
 
     fn is_subject_to_admission(&self, txn: &Txn<'_>) -> bool {
-        txn.consultation.is_some() && !self.target.kind.registers
+        txn.admission.is_some() && !self.target.kind.registers
     }
 }
 
 /// Runs validating policies, then webhooks, which can only allow or deny.
-pub(super) fn validate_request(txn: &mut Txn<'_>, question: Question) -> Result<(), Status> {
-    let (outcome, warnings) = policies::validate(txn, &question);
+pub(super) fn validate_request(txn: &mut Txn<'_>, request: AdmissionRequest) -> Result<(), Status> {
+    let (outcome, warnings) = policies::validate(txn, &request);
     txn.warnings.extend(warnings);
     outcome?;
-    match webhook_verdict(txn, question)? {
-        Some(verdict) => verdict.outcome.map(drop),
+    match webhook_response(txn, request)? {
+        Some(response) => response.outcome.map(drop),
         None => Ok(()),
     }
 }
@@ -203,12 +203,17 @@ impl<T: Clone + Ord> Reinvocations<T> {
     }
 }
 
-pub(super) fn subject(kind: &Kind, part: Part, namespace: Option<&str>, name: String) -> Subject {
+pub(super) fn admission_target(
+    kind: &Kind,
+    part: Part,
+    namespace: Option<&str>,
+    name: String,
+) -> AdmissionTarget {
     let namespace = match *kind == NAMESPACE {
         true => &name,
         false => namespace.filter(|_| kind.namespaced).unwrap_or_default(),
     };
-    Subject {
+    AdmissionTarget {
         kind: kind.clone(),
         part,
         namespace: namespace.to_owned(),
@@ -216,35 +221,29 @@ pub(super) fn subject(kind: &Kind, part: Part, namespace: Option<&str>, name: St
     }
 }
 
-/// The verdict of webhooks; None if none matches. If it is missing, records the request for its webhooks to be called and returns an error.
-pub(super) fn webhook_verdict(txn: &mut Txn<'_>, question: Question) -> Result<Option<Verdict>, Status> {
-    if !matches_webhook(txn, &question) {
+/// The response of webhooks; None if none matches. If it is missing, records the request for its webhooks to be called and returns an error.
+pub(super) fn webhook_response(
+    txn: &mut Txn<'_>,
+    request: AdmissionRequest,
+) -> Result<Option<AdmissionResponse>, Status> {
+    if !matches_webhook(txn, &request) {
         return Ok(None);
     }
-    let Some(consultation) = txn.consultation.as_mut() else {
+    let Some(session) = txn.admission.as_mut() else {
         return Ok(None);
     };
-    let Some(verdict) = consultation.answer(&question).cloned() else {
-        consultation.asked.push(question);
+    let Some(response) = session.response(&request).cloned() else {
+        session.pending.push(request);
         return Err(pending_error());
     };
-    txn.warnings.extend(verdict.warnings.iter().cloned());
-    Ok(Some(verdict))
+    txn.warnings.extend(response.warnings.iter().cloned());
+    Ok(Some(response))
 }
 
-pub(super) fn matches_webhook(txn: &Txn<'_>, question: &Question) -> bool {
-    let Some(consultation) = &txn.consultation else {
-        return false;
-    };
-    let Registry {
-        mutating, validating, ..
-    } = &*consultation.registry;
-    let concerns = |hooks| Registry::concerns(hooks, question.operation, &question.subject);
-    match question.stage {
-        Stage::Mutate | Stage::MutateAgain(_) => concerns(mutating),
-        Stage::Validate => concerns(validating),
-        Stage::Delete => concerns(mutating) || concerns(validating),
-    }
+pub(super) fn matches_webhook(txn: &Txn<'_>, request: &AdmissionRequest) -> bool {
+    let session = txn.admission.as_ref();
+    let webhooks = session.and_then(|session| session.registry.webhooks.as_ref());
+    webhooks.is_some_and(|webhooks| webhooks.may_match(request))
 }
 
 /// Internal error that aborts a verb until webhooks respond. Clients never see it.

@@ -1,7 +1,7 @@
 //! Runs admission policies for verbs, under the lock: policies call no network service.
 
 use super::convert::{for_webhook, from_webhook};
-use crate::admission::{Mutated, PolicyContext, Question, VersionConversion};
+use crate::admission::{AdmissionRequest, Mutated, PolicyContext, VersionConversion};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::store::Txn;
@@ -9,16 +9,16 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Converts the objects of an admission request.
-struct RequestConversion<'a>(&'a Question);
+struct RequestConversion<'a>(&'a AdmissionRequest);
 
 impl VersionConversion for RequestConversion<'_> {
     fn convert(&self, kind: &Kind, object: &Value) -> Value {
-        for_webhook(kind, self.0.subject.is_whole(), object)
+        for_webhook(kind, self.0.target.is_whole(), object)
     }
 
     fn convert_back(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String> {
-        match self.0.subject.is_whole() {
-            true => from_webhook(kind, &self.0.subject.kind, before, changed),
+        match self.0.target.is_whole() {
+            true => from_webhook(kind, &self.0.target.kind, before, changed),
             false if changed.is_object() => Ok(changed),
             false => Err("the object has become something else".to_owned()),
         }
@@ -28,38 +28,38 @@ impl VersionConversion for RequestConversion<'_> {
 /// Runs mutating policies on the object of a request. None if there are none.
 pub(super) fn mutate(
     txn: &Txn<'_>,
-    question: &Question,
+    request: &AdmissionRequest,
     only: Option<&BTreeSet<String>>,
 ) -> Result<Option<Mutated>, Status> {
-    let Some(consultation) = &txn.consultation else {
+    let Some(session) = &txn.admission else {
         return Ok(None);
     };
-    let (Some(policies), Some(object)) = (&consultation.registry.policies, &question.object) else {
+    let (Some(policies), Some(object)) = (&session.registry.policies, &request.object) else {
         return Ok(None);
     };
     let context = PolicyContext {
-        question,
-        requester: &consultation.requester,
-        around: txn,
-        conversion: &RequestConversion(question),
+        request,
+        requester: &session.requester,
+        state: txn,
+        conversion: &RequestConversion(request),
     };
     policies.mutate(&context, object, only).transpose()
 }
 
 /// Runs validating policies on a request; returns warnings.
-pub(super) fn validate(txn: &Txn<'_>, question: &Question) -> (Result<(), Status>, Vec<String>) {
+pub(super) fn validate(txn: &Txn<'_>, request: &AdmissionRequest) -> (Result<(), Status>, Vec<String>) {
     let nothing = (Ok(()), Vec::new());
-    let Some(consultation) = &txn.consultation else {
+    let Some(session) = &txn.admission else {
         return nothing;
     };
-    let Some(policies) = &consultation.registry.policies else {
+    let Some(policies) = &session.registry.policies else {
         return nothing;
     };
     let context = PolicyContext {
-        question,
-        requester: &consultation.requester,
-        around: txn,
-        conversion: &RequestConversion(question),
+        request,
+        requester: &session.requester,
+        state: txn,
+        conversion: &RequestConversion(request),
     };
     policies.validate(&context)
 }

@@ -76,7 +76,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 /// Runs admission on a scale.
 fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Result<Value, Status> {
-    if txn.consultation.is_none() {
+    if txn.admission.is_none() {
         return Ok(scale);
     }
     let kind = &call.target.kind;
@@ -142,7 +142,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         part: Part::Main,
         ..call.target.clone()
     };
-    if txn.consultation.is_some() {
+    if txn.admission.is_some() {
         let wanted = scale_of(kind, &object)?;
         let wanted = reviewed(txn, call, &before, wanted)?;
         put_replicas(kind, &mut object, wanted["spec"]["replicas"].clone());

@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "capacity-types",
             "fake-apiserver",
             "fake-apiserver-apiextensions",
+            "fake-apiserver-webhooks",
             "fake-csi",
         ],
     ),
@@ -70,10 +71,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("suites", &["capacity-types", "harness"]),
     ("example-cleaner", &["capacity-publisher"]),
     ("example-driver", &["fake-csi"]),
-    ("fake-apiserver-apiextensions", &["fake-apiserver"]),
+    (
+        "fake-apiserver-apiextensions",
+        &["fake-apiserver", "fake-apiserver-cel"],
+    ),
+    ("fake-apiserver-cel", &["fake-apiserver"]),
     (
         "fake-apiserver-full",
-        &["fake-apiserver", "fake-apiserver-apiextensions"],
+        &[
+            "fake-apiserver",
+            "fake-apiserver-apiextensions",
+            "fake-apiserver-cel",
+            "fake-apiserver-webhooks",
+        ],
+    ),
+    (
+        "fake-apiserver-webhooks",
+        &["fake-apiserver", "fake-apiserver-cel"],
     ),
     (
         "xtask",
@@ -95,7 +109,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("example-cleaner", &["built-in-files", "suites"]),
     ("example-driver", &["references", "suites"]),
-    ("fake-apiserver", &["fake-apiserver-apiextensions"]),
+    (
+        "fake-apiserver",
+        &["fake-apiserver-apiextensions", "fake-apiserver-webhooks"],
+    ),
+    ("fake-apiserver-apiextensions", &["fake-apiserver-webhooks"]),
+    ("fake-apiserver-webhooks", &["fake-apiserver-apiextensions"]),
     ("mutants", &["labs"]),
     (
         "suites",
@@ -127,7 +146,9 @@ const MEMBERS: &[&str] = &[
     "example-driver",
     "fake-apiserver",
     "fake-apiserver-apiextensions",
+    "fake-apiserver-cel",
     "fake-apiserver-full",
+    "fake-apiserver-webhooks",
     "fake-csi",
     "harness",
     "labs",

@@ -3,6 +3,7 @@
 //! The CRD was validated when it was written; a missing field counts as empty.
 
 use super::conditions::is_true;
+use crate::conversion;
 use crate::strategy::SchemaStrategy;
 use crate::structural;
 use fake_apiserver::extension::json_path::JsonPath;
@@ -10,7 +11,7 @@ use fake_apiserver::extension::resource::{
     Generation, Life, MetadataChecks, NAME_AND_AGE, NO_HOOKS, PLAIN, Row, Selectable, StatusMetadata,
     not_supported, selectable,
 };
-use fake_apiserver::extension::{Conversion, Defined, Kind, PrinterColumn, ScalePaths, Subresource};
+use fake_apiserver::extension::{Defined, Kind, PrinterColumn, ScalePaths, Subresource};
 use fake_apiserver::extension::{intern, json, versions};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) fn kinds(definition: &Value, table_index: usize) -> Vec<Kind> {
         return Vec::new();
     };
     let origin = Arc::new(origin(definition));
-    let conversion = Conversion::read(&spec["conversion"]);
+    let conversion = conversion::read(&spec["conversion"]);
     let make = |version: &Value| {
         let mut made = defined(definition, version, table_index, names.clone(), origin.clone());
         made.conversion.clone_from(&conversion);

@@ -7,7 +7,7 @@ use super::schema_rules;
 use fake_apiserver::extension::ErrorList;
 use fake_apiserver::extension::json::{self, list, string};
 use fake_apiserver::extension::names;
-use fake_apiserver::extension::registration::client_place;
+use fake_apiserver::extension::webhook::ClientConfig;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -393,13 +393,10 @@ fn conversion(spec: &Value, faults: &mut ErrorList) {
         }
         return;
     }
-    let place = format!("{at}.webhookClientConfig");
-    if client.is_null() {
-        faults.required(place, "required when strategy is set to Webhook");
-    } else if client["url"].is_null() == client["service"].is_null() {
-        faults.required(place, "exactly one of url or service is required");
-    } else {
-        client_place(client, &place, faults);
+    let field = format!("{at}.webhookClientConfig");
+    match client.is_null() {
+        true => faults.required(field, "required when strategy is set to Webhook"),
+        false => ClientConfig::validate(client, &field, faults),
     }
     review_versions(reviews, &format!("{at}.conversionReviewVersions"), faults);
 }

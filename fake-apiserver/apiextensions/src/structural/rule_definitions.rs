@@ -5,9 +5,9 @@
 
 use super::read::read;
 use fake_apiserver::extension::ErrorList;
-use fake_apiserver::extension::cel::Expression;
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::schema::{Additional, ListType, Schema};
+use fake_apiserver_cel::Expression;
 use serde_json::Value;
 use std::cell::LazyCell;
 

@@ -8,9 +8,9 @@ use super::trail::Trail;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fake_apiserver::extension::ErrorList;
-use fake_apiserver::extension::cel::{self, Budget, Expression, Failure, Scope};
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::schema::Schema;
+use fake_apiserver_cel::{self as cel, Budget, Expression, Failure, Scope};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 

@@ -9,13 +9,16 @@ mod custom;
 #[path = "../../../tests/integration/wire/envelope.rs"]
 #[expect(dead_code, reason = "the tests of the core use the rest of it")]
 mod envelope;
-#[path = "../../../tests/integration/wire/webhook_server.rs"]
-#[expect(dead_code, reason = "the tests of the core use the rest of it")]
+#[path = "../../../webhooks/tests/integration/webhook_server.rs"]
+#[expect(dead_code, reason = "the tests of admission webhooks use the rest of it")]
 mod webhook_server;
 
 use fake_apiserver::extension::Extension;
 
 /// The extensions of the servers in these tests.
 fn extensions() -> Vec<Extension> {
-    vec![fake_apiserver_apiextensions::extension()]
+    vec![
+        fake_apiserver_apiextensions::extension(),
+        fake_apiserver_webhooks::extension(),
+    ]
 }

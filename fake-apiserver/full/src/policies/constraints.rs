@@ -1,14 +1,14 @@
 //! Validation of the requests that a policy matches: operations, resources, selectors and parameters.
 
 use fake_apiserver::extension::json::{list, string, texts};
-use fake_apiserver::extension::registration::{MATCHES, operations};
 use fake_apiserver::extension::{ErrorList, label_selector, names};
+use fake_apiserver_webhooks::{MATCH_POLICIES, validate_rule};
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// Validates `matchConstraints` of policies and `matchResources` of bindings.
 pub(super) fn validate(of: &Value, at: &str, faults: &mut ErrorList) {
-    choice(of, "matchPolicy", at, &MATCHES, faults);
+    choice(of, "matchPolicy", at, &MATCH_POLICIES, faults);
     for name in ["namespaceSelector", "objectSelector"] {
         if of[name].is_null() {
             faults.required(format!("{at}.{name}"), "");
@@ -20,7 +20,7 @@ pub(super) fn validate(of: &Value, at: &str, faults: &mut ErrorList) {
         for (i, rule) in list(&of[name]).iter().enumerate() {
             let at = format!("{at}.{name}[{i}]");
             resource_names(rule, &at, faults);
-            operations(rule, &at, faults);
+            validate_rule(rule, &at, faults);
         }
     }
 }

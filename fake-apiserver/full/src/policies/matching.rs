@@ -2,11 +2,9 @@
 
 use super::policy::{Binding, Policy, Reference};
 use fake_apiserver::Status;
-use fake_apiserver::extension::cel::{Budget, Check, Scope as Variables};
-use fake_apiserver::extension::{
-    Asker, GroupResource, Inputs, Kind, Object, PolicyContext, StateReader, metadata, namespace_range,
-    review_request,
-};
+use fake_apiserver::extension::{Kind, Object, PolicyContext, metadata, namespace_range};
+use fake_apiserver_cel::{Budget, Check, Scope as Variables};
+use fake_apiserver_webhooks::{Activation, RequestAuthorizer, request_resource, review_request};
 use serde_json::Value;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -48,7 +46,7 @@ impl Context<'_> {
         policy: &'p Policy,
         object: Option<&Value>,
     ) -> Result<Option<Cases<'p>>, String> {
-        let found = policy.selection.find(self.question, object, self.around);
+        let found = policy.criteria.find(self.request, object, self.state);
         let Some(kind) = found.map_err(|status| status.message)? else {
             return Ok(None);
         };
@@ -74,19 +72,19 @@ impl Context<'_> {
     }
 
     fn is_bound(&self, binding: &Binding, object: Option<&Value>) -> Result<bool, Status> {
-        match &binding.selection {
+        match &binding.criteria {
             None => Ok(true),
-            Some(selection) if selection.has_no_rules() => {
-                selection.fits_labels(self.question, object, self.around)
+            Some(criteria) if criteria.has_no_rules() => {
+                criteria.matches_labels(self.request, object, self.state)
             }
-            Some(selection) => selection
-                .find(self.question, object, self.around)
+            Some(criteria) => criteria
+                .find(self.request, object, self.state)
                 .map(|found| found.is_some()),
         }
     }
 
     fn param_kind(&self, version: &str, kind: &str) -> Result<Kind, String> {
-        self.around.served_kind(version, kind).ok_or_else(|| {
+        self.state.served_kind(version, kind).ok_or_else(|| {
             let slash = if version.contains('/') { "" } else { "/" };
             format!("failed to find resource referenced by paramKind: '{slash}{version}, Kind={kind}'")
         })
@@ -103,12 +101,12 @@ impl Context<'_> {
                 let why = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`";
                 return Err(why.to_owned());
             }
-            ("", true) if self.question.subject.namespace.is_empty() => {
+            ("", true) if self.request.target.namespace.is_empty() => {
                 let why =
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
                 return Err(why.to_owned());
             }
-            ("", true) => Some(self.question.subject.namespace.as_str()),
+            ("", true) => Some(self.request.target.namespace.as_str()),
             (namespace, true) => Some(namespace),
         };
         let found = self.named(kind, namespace, reference);
@@ -124,9 +122,9 @@ impl Context<'_> {
     fn named(&self, kind: &Kind, namespace: Option<&str>, reference: &Reference) -> Vec<Arc<Object>> {
         let Some(selector) = &reference.selector else {
             let key = kind.key(namespace, &reference.name);
-            return self.around.object(kind, &key).into_iter().collect();
+            return self.state.object(kind, &key).into_iter().collect();
         };
-        let all = self.around.objects(kind);
+        let all = self.state.objects(kind);
         let objects = namespace_range(&all, namespace).map(|(_, object)| object);
         objects
             .filter(|object| object.look(|value| selector.matches(value)))
@@ -136,34 +134,34 @@ impl Context<'_> {
 
     /// The variables for an object, in the version of `kind`.
     pub(super) fn view(&self, kind: &Kind, object: Option<&Value>) -> Result<View, Status> {
-        let (question, subject) = (self.question, &self.question.subject);
-        let old = question.old.as_ref().map(|old| old.document());
-        let namespace = match subject.namespace.as_str() {
+        let (request, target) = (self.request, &self.request.target);
+        let old = request.old.as_ref().map(|old| old.document());
+        let namespace = match target.namespace.as_str() {
             "" => Value::Null,
-            _ if subject.kind.is("", "namespaces") => Value::Null,
-            name => namespace(self.around, name)?,
+            _ if target.is_namespace() => Value::Null,
+            name => self.state.namespace(name)?.value().clone(),
         };
         Ok(View {
             object: object.map_or(Value::Null, |object| self.conversion.convert(kind, object)),
             old: old.map_or(Value::Null, |old| self.conversion.convert(kind, &old)),
-            request: review_request(question, self.requester, kind),
+            request: review_request(request, self.requester, kind),
             namespace,
-            check: subject.check(),
+            check: request_resource(target),
         })
     }
 
-    pub(super) fn asker(&self) -> Asker<'_> {
-        Asker {
-            around: self.around,
+    pub(super) fn authorizer(&self) -> RequestAuthorizer<'_> {
+        RequestAuthorizer {
+            state: self.state,
             user: &self.requester.user,
         }
     }
 
     /// The name of the request's object in denial messages.
     pub(super) fn name(&self) -> &str {
-        let object = self.question.object.as_ref();
+        let object = self.request.object.as_ref();
         let generated = object.map_or("", |object| metadata::text(object, "generateName"));
-        let names = [self.question.subject.name.as_str(), generated, "Unknown"];
+        let names = [self.request.target.name.as_str(), generated, "Unknown"];
         names
             .into_iter()
             .find(|name| !name.is_empty())
@@ -171,39 +169,27 @@ impl Context<'_> {
     }
 }
 
-/// The Namespace of that name.
-fn namespace(reader: &dyn StateReader, name: &str) -> Result<Value, Status> {
-    let kind = reader.served_kind("v1", "Namespace");
-    let found = kind.as_ref().and_then(|kind| reader.object(kind, name));
-    let resource = GroupResource {
-        group: "",
-        kind: "namespaces",
-    };
-    let found = found.ok_or_else(|| Status::not_found(resource, name))?;
-    Ok(found.value().clone())
-}
-
 impl View {
-    pub(super) fn inputs<'a>(
+    pub(super) fn activation<'a>(
         &'a self,
         policy: &Policy,
         params: &'a Value,
-        asker: &'a Asker<'a>,
-    ) -> Inputs<'a> {
-        Inputs {
+        authorizer: &'a RequestAuthorizer<'a>,
+    ) -> Activation<'a> {
+        Activation {
             object: &self.object,
             old_object: &self.old,
             request: &self.request,
             params: policy.params.is_some().then_some(params),
             namespace: &self.namespace,
-            authority: (asker, &self.check),
+            authorizer: (authorizer, &self.check),
         }
     }
 }
 
 /// The scope of a policy's expressions, with its `variables`.
-pub(super) fn variables<'a>(policy: &Policy, inputs: &Inputs<'a>) -> Variables<'a> {
-    let mut variables = inputs.scope(&Budget::validation());
+pub(super) fn variables<'a>(policy: &Policy, activation: &Activation<'a>) -> Variables<'a> {
+    let mut variables = activation.scope(&Budget::validation());
     for (name, expression) in &policy.variables {
         variables.compute(name, expression);
     }

@@ -15,9 +15,7 @@ mod validating;
 
 use fake_apiserver::Status;
 use fake_apiserver::extension::resource::Row;
-use fake_apiserver::extension::{
-    Extension, Kind, Mutated, Objects, Part, Policies, PolicyContext, PolicySource,
-};
+use fake_apiserver::extension::{Extension, Kind, Mutated, Objects, Part, Policies, PolicyContext};
 use matching::Context;
 use policy::{Policy, policies};
 use serde_json::Value;
@@ -34,13 +32,10 @@ pub(crate) fn extension() -> Extension {
             &resources::VALIDATING_ADMISSION_POLICY_BINDING,
         ],
         controllers: vec![Arc::new(status::PolicyStatus)],
-        policies: Some(Arc::new(Source)),
+        policies: Some(read),
         ..Extension::default()
     }
 }
-
-/// Reads policies and bindings from their objects.
-struct Source;
 
 /// All policies with at least one binding, in the order of their names.
 #[derive(Debug)]
@@ -49,20 +44,19 @@ struct AllPolicies {
     validating: Vec<Policy>,
 }
 
-impl PolicySource for Source {
-    fn read(&self, objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies> {
-        let read = |all: &Row, bindings: &Row| policies(&objects(all.plural), &objects(bindings.plural));
-        Arc::new(AllPolicies {
-            mutating: read(
-                &resources::MUTATING_ADMISSION_POLICY,
-                &resources::MUTATING_ADMISSION_POLICY_BINDING,
-            ),
-            validating: read(
-                &resources::VALIDATING_ADMISSION_POLICY,
-                &resources::VALIDATING_ADMISSION_POLICY_BINDING,
-            ),
-        })
-    }
+/// The policies with at least one binding, from the objects of both.
+fn read(objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies> {
+    let read = |all: &Row, bindings: &Row| policies(&objects(all.plural), &objects(bindings.plural));
+    Arc::new(AllPolicies {
+        mutating: read(
+            &resources::MUTATING_ADMISSION_POLICY,
+            &resources::MUTATING_ADMISSION_POLICY_BINDING,
+        ),
+        validating: read(
+            &resources::VALIDATING_ADMISSION_POLICY,
+            &resources::VALIDATING_ADMISSION_POLICY_BINDING,
+        ),
+    })
 }
 
 impl Policies for AllPolicies {
@@ -70,13 +64,13 @@ impl Policies for AllPolicies {
         self.mutating.is_empty() && self.validating.is_empty()
     }
 
-    fn validate_any(&self) -> bool {
+    fn has_validating(&self) -> bool {
         !self.validating.is_empty()
     }
 
-    fn may_name(&self, kind: &Kind, part: Part) -> bool {
+    fn may_match_resource(&self, kind: &Kind, part: Part) -> bool {
         let mut all = self.mutating.iter().chain(&self.validating);
-        all.any(|policy| policy.selection.may_name(kind, part))
+        all.any(|policy| policy.criteria.may_match_resource(kind, part))
     }
 
     fn mutate(

@@ -4,9 +4,10 @@
 
 use super::matching::{Case, Context, variables};
 use super::policy::{Mutation, Policy, Read};
-use fake_apiserver::extension::cel::Scope as Variables;
-use fake_apiserver::extension::{Kind, Mutated, evaluate, json_patch, metadata, overlay};
+use fake_apiserver::extension::{Kind, Mutated, json_patch, metadata, overlay};
 use fake_apiserver::{Cause, Status};
+use fake_apiserver_cel::Scope as Variables;
+use fake_apiserver_webhooks::evaluate;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -20,8 +21,8 @@ pub(super) fn mutate(
     let mut mutated = Mutated {
         object,
         changed: false,
-        again: BTreeSet::new(),
-        watching: BTreeSet::new(),
+        reinvoke: BTreeSet::new(),
+        reinvoke_if_changed: BTreeSet::new(),
     };
     let (mut objections, mut touched) = (Vec::new(), false);
     for policy in policies {
@@ -43,7 +44,7 @@ pub(super) fn mutate(
         }
     }
     if touched {
-        mutated.again.append(&mut mutated.watching);
+        mutated.reinvoke.append(&mut mutated.reinvoke_if_changed);
         mutated.changed = true;
     }
     match refused(context, objections) {
@@ -101,10 +102,10 @@ fn bound(
             }
         }
         if mutated.object != before {
-            mutated.again.append(&mut mutated.watching);
+            mutated.reinvoke.append(&mut mutated.reinvoke_if_changed);
         }
-        if policy.again {
-            mutated.watching.insert(key);
+        if policy.reinvocable {
+            mutated.reinvoke_if_changed.insert(key);
         }
     }
     Ok(touched)
@@ -120,9 +121,9 @@ fn holds(
     if policy.conditions.is_empty() {
         return Ok(Ok(true));
     }
-    let (view, asker) = (context.view(kind, Some(object))?, context.asker());
-    let inputs = view.inputs(policy, params, &asker);
-    Ok(policy.conditions.hold(&inputs))
+    let (view, authorizer) = (context.view(kind, Some(object))?, context.authorizer());
+    let activation = view.activation(policy, params, &authorizer);
+    Ok(policy.conditions.all_true(&activation))
 }
 
 /// Applies one mutation to an object. The inner error is a denial message.
@@ -134,9 +135,9 @@ fn step(
     object: &Value,
     params: &Value,
 ) -> Result<Result<Value, String>, Status> {
-    let (view, asker) = (context.view(kind, Some(object))?, context.asker());
-    let inputs = view.inputs(policy, params, &asker);
-    let variables = variables(policy, &inputs);
+    let (view, authorizer) = (context.view(kind, Some(object))?, context.authorizer());
+    let activation = view.activation(policy, params, &authorizer);
+    let variables = variables(policy, &activation);
     let document = view.object.clone();
     let changed = match mutation {
         Mutation::Apply(read) => applied(read, kind, document, &variables),
@@ -174,7 +175,7 @@ fn patched(read: &Read, mut document: Value, variables: &Variables<'_>) -> Resul
 
 fn refused(context: Context<'_>, objections: Vec<String>) -> Option<Status> {
     let first = objections.first()?.clone();
-    let mut status = Status::forbidden(context.question.subject.kind.resource(), context.name(), "");
+    let mut status = Status::forbidden(context.request.target.kind.resource(), context.name(), "");
     status.message = first;
     status.reason = Some("Invalid");
     if let Some(details) = &mut status.details {

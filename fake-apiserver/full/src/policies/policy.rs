@@ -1,8 +1,9 @@
 //! One admission policy with its bindings.
 
-use fake_apiserver::extension::cel::Expression;
 use fake_apiserver::extension::json::{list, string, texts};
-use fake_apiserver::extension::{Conditions, LabelSelector, Objects, Selection, intern, metadata};
+use fake_apiserver::extension::{LabelSelector, Objects, intern, metadata};
+use fake_apiserver_cel::Expression;
+use fake_apiserver_webhooks::{MatchConditions, MatchCriteria};
 use serde_json::Value;
 
 /// A compiled expression, or the compilation error.
@@ -12,8 +13,8 @@ pub(super) type Read = Result<Expression, String>;
 #[derive(Debug)]
 pub(super) struct Policy {
     pub(super) name: String,
-    pub(super) selection: Selection,
-    pub(super) conditions: Conditions,
+    pub(super) criteria: MatchCriteria,
+    pub(super) conditions: MatchConditions,
     /// `failurePolicy: Ignore`: evaluation errors are ignored.
     pub(super) ignores_failures: bool,
     /// `apiVersion` and `kind` of `paramKind`.
@@ -24,7 +25,7 @@ pub(super) struct Policy {
     pub(super) notes: Vec<Read>,
     pub(super) mutations: Vec<Mutation>,
     /// `reinvocationPolicy: IfNeeded`.
-    pub(super) again: bool,
+    pub(super) reinvocable: bool,
     pub(super) bindings: Vec<Binding>,
 }
 
@@ -50,7 +51,7 @@ pub(super) enum Mutation {
 pub(super) struct Binding {
     pub(super) name: String,
     /// `matchResources`. None: applies wherever the policy matches.
-    pub(super) selection: Option<Selection>,
+    pub(super) criteria: Option<MatchCriteria>,
     pub(super) params: Option<Reference>,
     pub(super) denies: bool,
     pub(super) warns: bool,
@@ -89,8 +90,8 @@ impl Policy {
         let variables = list(&spec["variables"]).iter();
         Self {
             name: metadata::text(policy, "name").to_owned(),
-            selection: Selection::of_policy(&spec["matchConstraints"]),
-            conditions: Conditions::read(&spec["matchConditions"], false),
+            criteria: MatchCriteria::of_policy(&spec["matchConstraints"]),
+            conditions: MatchConditions::read(&spec["matchConditions"], false),
             ignores_failures,
             params: params.is_object().then(|| {
                 (
@@ -107,7 +108,7 @@ impl Policy {
                 .map(|note| read(note, "valueExpression"))
                 .collect(),
             mutations: list(&spec["mutations"]).iter().map(Mutation::read).collect(),
-            again: spec["reinvocationPolicy"] == "IfNeeded",
+            reinvocable: spec["reinvocationPolicy"] == "IfNeeded",
             bindings,
         }
     }
@@ -151,7 +152,7 @@ impl Binding {
         let resources = &spec["matchResources"];
         Self {
             name: metadata::text(binding, "name").to_owned(),
-            selection: resources.is_object().then(|| Selection::of_policy(resources)),
+            criteria: resources.is_object().then(|| MatchCriteria::of_policy(resources)),
             params: params.is_object().then(|| Reference {
                 name: string(params, "name").to_owned(),
                 namespace: string(params, "namespace").to_owned(),

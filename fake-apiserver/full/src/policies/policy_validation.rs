@@ -1,10 +1,10 @@
 //! Validation of admission policies.
 
 use super::constraints::{self, choice};
-use fake_apiserver::extension::cel::RESERVED;
 use fake_apiserver::extension::json::{list, string, texts};
-use fake_apiserver::extension::registration::{FAILURES, conditions, expression, variables};
 use fake_apiserver::extension::{ErrorList, metadata, names, validate_conditions};
+use fake_apiserver_cel::RESERVED;
+use fake_apiserver_webhooks::{FAILURE_POLICIES, conditions, expression, variables};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -85,7 +85,7 @@ pub(super) fn mutating(policy: &Value, faults: &mut ErrorList) {
 fn common(policy: &Value, faults: &mut ErrorList) -> Vec<String> {
     let mut known = variables();
     let spec = &policy["spec"];
-    choice(spec, "failurePolicy", "spec", &FAILURES, faults);
+    choice(spec, "failurePolicy", "spec", &FAILURE_POLICIES, faults);
     if spec["paramKind"].is_object() {
         constraints::param_kind(&spec["paramKind"], "spec.paramKind", faults);
         known.push("params".to_owned());

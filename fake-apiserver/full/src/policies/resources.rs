@@ -4,8 +4,9 @@ use super::{binding_validation, defaults, policy_validation};
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{self, Of, Text};
 use fake_apiserver::extension::resource::{
-    AGE, Column, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, REGISTRATION, Row, integer, text,
+    AGE, Column, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, Row, integer, text,
 };
+use fake_apiserver_webhooks::REGISTRATION;
 use serde_json::Value;
 
 pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {

@@ -4,9 +4,9 @@
 
 use super::matching::{Context, View, variables};
 use super::policy::{Policy, Read, Validation};
-use fake_apiserver::extension::cel::Scope as Variables;
-use fake_apiserver::extension::evaluate;
 use fake_apiserver::{Cause, Status};
+use fake_apiserver_cel::Scope as Variables;
+use fake_apiserver_webhooks::evaluate;
 use serde_json::Value;
 
 /// Limit, in bytes, of the result of a messageExpression.
@@ -48,7 +48,7 @@ fn one(
     refusal: &mut Option<Status>,
     warnings: &mut Vec<String>,
 ) -> Result<(), Status> {
-    let object = context.question.object.as_ref();
+    let object = context.request.object.as_ref();
     let title = format!("ValidatingAdmissionPolicy '{}'", policy.name);
     let broken = |why: &str, what: &str| Objection::failure(format!("failed to configure {what}: {why}"));
     let mut refuse = |title: &str, objection: &Objection| {
@@ -94,18 +94,18 @@ fn one(
 
 /// The violations and errors of one policy.
 fn judge(policy: &Policy, context: Context<'_>, view: &View, params: &Value) -> Vec<Objection> {
-    let asker = context.asker();
-    let inputs = view.inputs(policy, params, &asker);
+    let authorizer = context.authorizer();
+    let activation = view.activation(policy, params, &authorizer);
     let failed = |why: String| match policy.ignores_failures {
         true => None,
         false => Some(Objection::failure(why)),
     };
-    match policy.conditions.hold(&inputs) {
+    match policy.conditions.all_true(&activation) {
         Ok(true) => {}
         Ok(false) => return Vec::new(),
         Err(why) => return failed(why).into_iter().collect(),
     }
-    let variables = variables(policy, &inputs);
+    let variables = variables(policy, &activation);
     let mut objections = Vec::new();
     for validation in &policy.validations {
         match value(&validation.expression, &variables) {
@@ -148,7 +148,7 @@ fn message(validation: &Validation, variables: &Variables<'_>) -> String {
 
 fn refused(context: Context<'_>, title: &str, objection: &Objection) -> Status {
     let message = format!("{title} denied request: {}", objection.message);
-    let mut status = Status::forbidden(context.question.subject.kind.resource(), context.name(), &message);
+    let mut status = Status::forbidden(context.request.target.kind.resource(), context.name(), &message);
     status.reason = Some(objection.reason);
     status.code = match objection.reason {
         "Forbidden" => 403,

@@ -163,6 +163,15 @@ pub(crate) fn groups(namespace: &str) -> Vec<String> {
     ]
 }
 
+/// The user of a service account without a token.
+pub fn service_account_user(namespace: &str, name: &str) -> Arc<User> {
+    let user = User {
+        groups: groups(namespace),
+        ..User::new(&user_name(namespace, name))
+    };
+    user.authenticated()
+}
+
 /// The user of a token. None if the service account or the bound object was deleted.
 fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
     let private = &claims["kubernetes.io"];

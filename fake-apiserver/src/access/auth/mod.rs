@@ -7,6 +7,7 @@ mod authenticator;
 mod token_file;
 mod user;
 
+pub use account::service_account_user;
 pub(crate) use account::{
     BINDABLE, Bound, Claim, groups as account_groups, split_user_name as account_of,
     user_name as account_user,

@@ -67,7 +67,7 @@ impl User {
     }
 
     /// The user in the form of `UserInfo` of authentication.k8s.io/v1.
-    pub(crate) fn info(&self) -> Value {
+    pub fn info(&self) -> Value {
         let mut info = Map::new();
         info.insert("username".to_owned(), (*self.name).into());
         if !self.uid.is_empty() {

@@ -72,7 +72,8 @@ impl LabelSelector {
             .all(|r| r.test.holds(labels.get(&r.key).and_then(Value::as_str)))
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it has no requirements, so that it matches all labels.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }

@@ -49,14 +49,15 @@ mod usage;
 mod validation;
 mod volumes;
 mod watch;
-mod webhook_server;
-mod webhooks;
 mod workloads;
 mod yaml;
 
 use fake_apiserver::extension::Extension;
 
 /// The extensions of the servers in these tests.
-fn extensions() -> Vec<Extension> {
-    vec![fake_apiserver_apiextensions::extension()]
+pub(crate) fn extensions() -> Vec<Extension> {
+    vec![
+        fake_apiserver_apiextensions::extension(),
+        fake_apiserver_webhooks::extension(),
+    ]
 }

@@ -23,6 +23,7 @@ fn tests_named_in_the_readme_exist() {
         }
         let (folder, name) = match name.split_once(": ") {
             Some(("apiextensions", name)) => ("apiextensions/tests/integration", name),
+            Some(("webhooks", name)) => ("webhooks/tests/integration", name),
             Some(("full", name)) => ("full/tests/integration", name),
             Some((_, name)) => ("tests/integration/wire", name),
             None => ("tests/integration/wire", name),

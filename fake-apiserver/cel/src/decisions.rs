@@ -1,0 +1,78 @@
+//! RBAC decisions in CEL expressions.
+//!
+//! CEL functions must not borrow from the request, so an evaluation only records the checks. They are decided after it, and the
+//! expression is evaluated again with the decisions.
+
+use kube_cel::cel::objects::Opaque;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+
+/// Authorizes the checks of an expression.
+pub trait Authorizer {
+    /// Decides a check: whether it is allowed, and why.
+    fn authorize(&self, check: &Check) -> (bool, String);
+}
+
+/// The request attributes collected by calls on `authorizer`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Check {
+    /// Namespace and name of the service account to check instead of the request's user.
+    pub account: Option<(String, String)>,
+    /// The path of `authorizer.path`.
+    pub path: Option<String>,
+    /// The API group of `authorizer.group`.
+    pub group: Option<String>,
+    /// The plural name.
+    pub resource: String,
+    /// Empty for the resource itself.
+    pub subresource: String,
+    /// Empty for all namespaces.
+    pub namespace: String,
+    /// Empty for all names.
+    pub name: String,
+    /// The verb of `check`.
+    pub verb: String,
+}
+
+/// The checks of an evaluation; `None` until decided.
+#[derive(Debug, Default)]
+pub(super) struct Decisions(Mutex<HashMap<Check, Option<Decision>>>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    pub(super) allowed: bool,
+    pub(super) reason: String,
+}
+
+impl Opaque for Check {
+    fn runtime_type_name(&self) -> &str {
+        "kubernetes.authorization.Authorizer"
+    }
+}
+
+impl Opaque for Decision {
+    fn runtime_type_name(&self) -> &str {
+        "kubernetes.authorization.Decision"
+    }
+}
+
+impl Decisions {
+    /// Decides the pending checks; returns whether there were any.
+    pub(super) fn decide(&self, authorizer: Option<&dyn Authorizer>) -> bool {
+        let mut any = false;
+        for (check, decision) in self.0.lock().iter_mut().filter(|(_, known)| known.is_none()) {
+            any = true;
+            let (allowed, reason) = match authorizer {
+                Some(authorizer) => authorizer.authorize(check),
+                None => (false, String::new()),
+            };
+            *decision = Some(Decision { allowed, reason });
+        }
+        any
+    }
+
+    /// The decision of a check; records the check if it is undecided.
+    pub(super) fn find(&self, check: Check) -> Option<Decision> {
+        self.0.lock().entry(check).or_default().clone()
+    }
+}

@@ -1,0 +1,132 @@
+//! An admission request. Does not know webhooks.
+
+use crate::access::auth::User;
+use crate::kinds::{Kind, NAMESPACE, Part, sent_to};
+use crate::object::Object;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The operation of a request, as in rules and AdmissionReviews.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `CREATE`.
+    Create,
+    /// `UPDATE`.
+    Update,
+    /// `DELETE`.
+    Delete,
+}
+
+/// The object or subresource of a request.
+#[derive(Clone)]
+pub struct AdmissionTarget {
+    /// The resource, in the version of the request.
+    pub kind: Kind,
+    /// The object itself or a subresource.
+    pub part: Part,
+    /// Empty for cluster-scoped objects. For a Namespace, its own name.
+    pub namespace: String,
+    /// Empty if it is not generated yet.
+    pub name: String,
+}
+
+/// The phase of admission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Mutating webhooks.
+    Mutating,
+    /// Reinvocation of mutating webhooks, by index, after the object has changed.
+    Reinvoke(BTreeSet<usize>),
+    /// Validating webhooks.
+    Validating,
+    /// Mutating and validating webhooks on a deletion.
+    Delete,
+}
+
+/// An admission request, for which webhooks are called.
+#[derive(Clone)]
+pub struct AdmissionRequest {
+    /// The phase of admission.
+    pub phase: Phase,
+    /// The operation.
+    pub operation: Operation,
+    /// The object of the operation.
+    pub target: AdmissionTarget,
+    /// Nothing will be stored.
+    pub dry_run: bool,
+    /// The new object, in the version in which writes are validated.
+    pub object: Option<Value>,
+    /// The current object, in the same version.
+    pub old: Option<Arc<Object>>,
+}
+
+/// User and options of a request.
+pub struct Requester {
+    /// The user of the request.
+    pub user: Arc<User>,
+    /// The options of the request without their kind.
+    pub options: Value,
+}
+
+impl Operation {
+    /// The name in rules and AdmissionReviews.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// The kind of the request options.
+    pub fn options(self) -> &'static str {
+        match self {
+            Self::Create => "CreateOptions",
+            Self::Update => "UpdateOptions",
+            Self::Delete => "DeleteOptions",
+        }
+    }
+}
+
+impl AdmissionTarget {
+    /// Group, version and kind of the object in a request: those of the resource, or of the subresource's body.
+    pub fn body_of(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
+        let of = |kind: &Kind| (kind.group, kind.version, kind.kind);
+        let own = of(kind);
+        match self.part {
+            Part::Main | Part::Status => own,
+            Part::Sub(sub) => sent_to(sub).map_or(own, of),
+        }
+    }
+
+    /// Whether it is a Namespace or a subresource of one.
+    pub fn is_namespace(&self) -> bool {
+        self.kind == NAMESPACE
+    }
+
+    /// Whether the object of the request has the kind of the resource itself.
+    pub fn is_whole(&self) -> bool {
+        match self.part {
+            Part::Main | Part::Status => true,
+            Part::Sub(sub) => sent_to(sub).is_none(),
+        }
+    }
+}
+
+impl AdmissionRequest {
+    /// Whether it is the same request on equal objects.
+    pub(super) fn equals(&self, other: &Self) -> bool {
+        let same_old = match (&self.old, &other.old) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one.value() == other.value(),
+            _ => false,
+        };
+        self.target.name == other.target.name
+            && self.target.namespace == other.target.namespace
+            && self.phase == other.phase
+            && self.operation == other.operation
+            && same_old
+            && self.object == other.object
+    }
+}

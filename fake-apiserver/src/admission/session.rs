@@ -1,0 +1,85 @@
+//! The admission session of one request: webhook calls and their responses.
+//!
+//! A verb that lacks a webhook response aborts without effect and is repeated once the response is there. A response is
+//! valid only for the same object: if the object has changed meanwhile, the webhooks are called again.
+
+use super::registry::Registry;
+use super::request::{AdmissionRequest, Requester};
+use super::webhooks::AdmissionResponse;
+use crate::kinds::Kind;
+use crate::machinery::status::Status;
+use crate::object::Object;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Pending and completed webhook calls of one request.
+pub(crate) struct AdmissionSession {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) requester: Arc<Requester>,
+    /// The time of the first attempt.
+    pub(crate) now: Option<Arc<str>>,
+    /// Random seed of uids and generated names.
+    pub(crate) seed: Option<u64>,
+    /// Admission requests still to be sent.
+    pub(crate) pending: Vec<AdmissionRequest>,
+    completed: Vec<(AdmissionRequest, AdmissionResponse)>,
+    /// Stored objects to convert, each with the resource and version to convert to.
+    pub(crate) to_convert: Vec<(Kind, Arc<Object>)>,
+    /// Objects to convert before they are stored, each with the resource in its storage version.
+    pub(crate) values_to_convert: Vec<(Kind, Value)>,
+    /// Error of a failed conversion.
+    pub(crate) unconvertible: Option<Status>,
+    values: Vec<(&'static str, Value, Value)>,
+}
+
+impl AdmissionSession {
+    pub(crate) fn new(registry: Arc<Registry>, requester: Requester) -> Self {
+        Self {
+            registry,
+            requester: Arc::new(requester),
+            now: None,
+            seed: None,
+            pending: Vec::new(),
+            completed: Vec::new(),
+            to_convert: Vec::new(),
+            values_to_convert: Vec::new(),
+            unconvertible: None,
+            values: Vec::new(),
+        }
+    }
+
+    /// The response to an equal admission request, if there is one.
+    pub(crate) fn response(&self, request: &AdmissionRequest) -> Option<&AdmissionResponse> {
+        let mut completed = self.completed.iter().rev();
+        completed
+            .find(|(known, _)| known.equals(request))
+            .map(|(_, response)| response)
+    }
+
+    /// Records a response.
+    pub(crate) fn record(&mut self, request: AdmissionRequest, response: AdmissionResponse) {
+        self.completed.push((request, response));
+    }
+
+    /// An object that was already converted to the version of a resource.
+    pub(crate) fn converted(&self, kind: &Kind, object: &Value) -> Option<Value> {
+        let mut known = self.values.iter().rev();
+        let found = known.find(|(version, from, _)| *version == kind.version && from == object);
+        found.map(|(_, _, converted)| converted.clone())
+    }
+
+    /// Records a converted object.
+    pub(crate) fn record_converted(&mut self, version: &'static str, from: Value, converted: Value) {
+        self.values.push((version, from, converted));
+    }
+
+    /// Whether calls or conversions are pending.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.pending.is_empty() || !self.to_convert.is_empty() || !self.values_to_convert.is_empty()
+    }
+
+    /// Number of responses and conversions.
+    pub(crate) fn completed_count(&self) -> usize {
+        self.completed.len() + self.values.len()
+    }
+}

@@ -1,0 +1,85 @@
+//! The interface of admission webhooks, which another crate implements.
+//!
+//! Owns when webhooks are called and what they get. Does not know AdmissionReviews.
+
+use super::request::{AdmissionRequest, Requester};
+use super::state_reader::StateReader;
+use crate::kinds::{Kind, Part};
+use crate::machinery::status::Status;
+use crate::outbound::WebhookClient;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+/// The configured admission webhooks.
+pub trait Webhooks: Debug + Send + Sync {
+    /// Whether there are none.
+    fn is_empty(&self) -> bool;
+
+    /// Whether any webhook may match requests for this resource and subresource.
+    fn may_match_resource(&self, kind: &Kind, part: Part) -> bool;
+
+    /// Whether any webhook of the phase may match a request, regardless of labels. Called with the store locked.
+    fn may_match(&self, request: &AdmissionRequest) -> bool;
+
+    /// Calls the webhooks of the phase. The store is not locked.
+    fn dispatch<'a>(&'a self, context: WebhookContext<'a>) -> BoxFuture<'a, AdmissionResponse>;
+}
+
+/// The context of webhooks on one request.
+#[derive(Clone, Copy)]
+pub struct WebhookContext<'a> {
+    /// The admission request.
+    pub request: &'a AdmissionRequest,
+    /// User and options of the request.
+    pub requester: &'a Requester,
+    /// The state of the server.
+    pub state: &'a (dyn StateReader + Sync),
+    /// Conversion of the request's objects.
+    pub converter: &'a dyn ObjectConverter,
+    /// Connections to webhooks.
+    pub client: &'a dyn WebhookClient,
+}
+
+/// Conversion of the objects of an admission request, also by conversion webhooks.
+pub trait ObjectConverter: Sync {
+    /// An object in the version of `kind`, as webhooks get it.
+    fn convert<'a>(&'a self, kind: &'a Kind, object: &'a Value) -> BoxFuture<'a, Result<Value, String>>;
+
+    /// An object in the version of `kind` that a webhook changed, converted back to the version in which writes are validated.
+    fn convert_back<'a>(
+        &'a self,
+        kind: &'a Kind,
+        before: &'a Value,
+        changed: Value,
+    ) -> BoxFuture<'a, Result<Value, String>>;
+}
+
+/// Combined response of the webhooks of a phase.
+#[derive(Clone, Debug)]
+pub struct AdmissionResponse {
+    /// The object after all webhooks, or the denial.
+    pub outcome: Result<Option<Value>, Status>,
+    /// Warnings for the client.
+    pub warnings: Vec<String>,
+    /// Whether a webhook changed the object.
+    pub changed: bool,
+    /// Webhooks to reinvoke because a later webhook changed the object.
+    pub reinvoke: BTreeSet<usize>,
+    /// Webhooks to reinvoke if the server or a policy changes the object.
+    pub reinvoke_if_changed: BTreeSet<usize>,
+}
+
+impl AdmissionResponse {
+    /// Admitted without change.
+    pub fn allowed() -> Self {
+        Self {
+            outcome: Ok(None),
+            warnings: Vec::new(),
+            changed: false,
+            reinvoke: BTreeSet::new(),
+            reinvoke_if_changed: BTreeSet::new(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The variables of CEL expressions on one request.
+
+use fake_apiserver_cel::{Authorizer, Budget, Check, Expression, Failure, Scope, from_json};
+use serde_json::Value;
+
+const SPENT: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/// The values of the variables (`evaluationActivation` of k8s.io/apiserver).
+#[derive(Clone, Copy)]
+pub struct Activation<'a> {
+    /// The new object.
+    pub object: &'a Value,
+    /// The current object.
+    pub old_object: &'a Value,
+    /// The admission request without its objects.
+    pub request: &'a Value,
+    /// None if the policy has no `paramKind`.
+    pub params: Option<&'a Value>,
+    /// The namespace of the object.
+    pub namespace: &'a Value,
+    /// Authorizes checks, and the check of `authorizer.requestResource`.
+    pub authorizer: (&'a dyn Authorizer, &'a Check),
+}
+
+impl<'a> Activation<'a> {
+    /// The variables, with a cost budget.
+    pub fn scope(&self, budget: &Budget) -> Scope<'a> {
+        let mut scope = Scope::new(budget);
+        scope.bind("object", from_json(self.object));
+        scope.bind("oldObject", from_json(self.old_object));
+        scope.bind("request", from_json(self.request));
+        scope.bind("namespaceObject", from_json(self.namespace));
+        if let Some(params) = self.params {
+            scope.bind("params", from_json(params));
+        }
+        let (authorizer, request) = self.authorizer;
+        scope.authorize(authorizer, request.clone());
+        scope
+    }
+}
+
+/// Evaluates an expression on a request, or returns the error message.
+pub fn evaluate(expression: &Expression, scope: &Scope<'_>) -> Result<Value, String> {
+    let why = match expression.evaluate(scope) {
+        Ok(value) => return Ok(value),
+        Err(Failure::Spent) => return Err(SPENT.to_owned()),
+        Err(Failure::TooExpensive) => "operation cancelled: actual cost limit exceeded".to_owned(),
+        Err(Failure::Error(why)) => why,
+    };
+    Err(format!(
+        "expression '{}' resulted in error: {why}",
+        expression.text()
+    ))
+}

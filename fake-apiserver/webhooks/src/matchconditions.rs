@@ -1,0 +1,59 @@
+//! `matchConditions` of webhooks and policies.
+
+use crate::activation::{Activation, evaluate};
+use fake_apiserver::extension::json::{list, string};
+use fake_apiserver_cel::{Budget, Expression};
+use serde_json::Value;
+
+/// Conditions that must all be true.
+#[derive(Debug)]
+pub struct MatchConditions {
+    all: Vec<Result<Expression, String>>,
+    /// `failurePolicy: Ignore`: an evaluation error counts as false. Otherwise it rejects the request.
+    ignores_failures: bool,
+}
+
+impl MatchConditions {
+    /// Parses `matchConditions`. `ignores_failures`: `failurePolicy: Ignore`.
+    pub fn read(all: &Value, ignores_failures: bool) -> Self {
+        let all = list(all).iter();
+        Self {
+            all: all
+                .map(|condition| Expression::read(string(condition, "expression").trim()))
+                .collect(),
+            ignores_failures,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether all conditions are true. Returns evaluation errors.
+    pub fn all_true(&self, activation: &Activation<'_>) -> Result<bool, String> {
+        if self.is_empty() {
+            return Ok(true);
+        }
+        let scope = activation.scope(&Budget::conditions());
+        let mut failures = Vec::new();
+        for condition in &self.all {
+            let outcome = match condition {
+                Ok(expression) => evaluate(expression, &scope),
+                Err(why) => Err(format!("compilation error: {why}")),
+            };
+            match outcome {
+                Ok(Value::Bool(true)) => {}
+                // A false condition takes precedence over errors of the others.
+                Ok(_) => return Ok(false),
+                Err(why) => failures.push(why),
+            }
+        }
+        match failures.as_slice() {
+            [] => Ok(true),
+            _ if self.ignores_failures => Ok(false),
+            [one] => Err(one.clone()),
+            several => Err(format!("[{}]", several.join(", "))),
+        }
+    }
+}

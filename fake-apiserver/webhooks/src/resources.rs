@@ -1,0 +1,52 @@
+//! The resources MutatingWebhookConfiguration and ValidatingWebhookConfiguration.
+
+use crate::{defaults, validation};
+use fake_apiserver::extension::resource::{
+    AGE, Cell, Column, Generation, Hooks, MetadataChecks, NAME, NO_HOOKS, PLAIN, Row, integer,
+};
+use serde_json::Value;
+
+/// What the resources of admissionregistration.k8s.io have in common.
+pub const REGISTRATION: Row = Row {
+    group: "admissionregistration.k8s.io",
+    categories: &["api-extensions"],
+    namespaced: false,
+    generation: Generation::FromCreation,
+    unconditional_update: false,
+    registers: true,
+    ..PLAIN
+};
+
+pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
+    generation_of: &["/webhooks"],
+    kind: "MutatingWebhookConfiguration",
+    metadata_checks: MetadataChecks::machinery(1).alone(),
+    plural: "mutatingwebhookconfigurations",
+    singular: "mutatingwebhookconfiguration",
+    columns: WEBHOOKS,
+    hooks: Hooks {
+        default: |object| defaults::webhooks(object, true),
+        validate_create: |new, errors| validation::validate(new, &Value::Null, true, errors),
+        validate_update: |new, old, errors| validation::validate(new, old, true, errors),
+        ..NO_HOOKS
+    },
+    ..REGISTRATION
+};
+
+pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
+    generation_of: &["/webhooks"],
+    kind: "ValidatingWebhookConfiguration",
+    metadata_checks: MetadataChecks::machinery(1).alone(),
+    plural: "validatingwebhookconfigurations",
+    singular: "validatingwebhookconfiguration",
+    columns: WEBHOOKS,
+    hooks: Hooks {
+        default: |object| defaults::webhooks(object, false),
+        validate_create: |new, errors| validation::validate(new, &Value::Null, false, errors),
+        validate_update: |new, old, errors| validation::validate(new, old, false, errors),
+        ..NO_HOOKS
+    },
+    ..REGISTRATION
+};
+
+static WEBHOOKS: &[Column] = &[NAME, integer("Webhooks", Cell::Count("/webhooks")), AGE];

@@ -1,0 +1,81 @@
+//! Admission webhooks through the API of a server: when they are called, and how their responses are handled.
+
+#![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]
+
+#[path = "../../../tests/integration/wire/client.rs"]
+#[expect(dead_code, reason = "the tests of the core use the rest of this client")]
+mod client;
+mod configurations;
+mod custom;
+#[path = "../../../apiextensions/tests/integration/custom/fixtures.rs"]
+#[expect(dead_code, reason = "the tests of custom resources use the rest of it")]
+mod custom_resources;
+#[path = "../../../tests/integration/wire/envelope.rs"]
+#[expect(dead_code, reason = "the tests of the core use the rest of it")]
+mod envelope;
+mod mutating;
+mod reaching;
+mod validating;
+mod webhook_server;
+
+use client::Wire;
+use fake_apiserver::extension::Extension;
+use serde_json::{Value, json};
+use webhook_server::Hook;
+
+/// The extensions of the servers in these tests.
+fn extensions() -> Vec<Extension> {
+    vec![
+        fake_apiserver_apiextensions::extension(),
+        fake_apiserver_webhooks::extension(),
+    ]
+}
+
+const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+
+/// A webhook for all writes of ConfigMaps, with these additional members.
+fn hook(name: &str, client: Value, own: Value) -> Value {
+    let rule =
+        json!({"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]});
+    let mut hook = json!({
+        "name": format!("{name}.example.com"), "clientConfig": {}, "rules": [rule], "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    });
+    hook["clientConfig"] = client;
+    let Value::Object(own) = own else {
+        panic!("members are in an object");
+    };
+    for (member, value) in own {
+        hook[member] = value;
+    }
+    hook
+}
+
+/// Creates a configuration with these webhooks.
+async fn register(wire: &Wire, path: &str, name: &str, hooks: Vec<Value>) {
+    wire.create(path, json!({"metadata": {"name": name}, "webhooks": hooks}))
+        .await;
+}
+
+/// Creates a configuration with one validating webhook for ConfigMaps.
+async fn register_validating(wire: &Wire, hook_server: &Hook, own: Value) {
+    let hooks = vec![hook("looks", hook_server.client("/look"), own)];
+    register(wire, VALIDATING, "looks", hooks).await;
+}
+
+/// Creates a configuration with one mutating webhook for ConfigMaps.
+async fn register_mutating(wire: &Wire, hook_server: &Hook, own: Value) {
+    let hooks = vec![hook("changes", hook_server.client("/change"), own)];
+    register(wire, MUTATING, "changes", hooks).await;
+}
+
+fn config_map(name: &str, data: Value) -> Value {
+    let mut object = json!({"metadata": {"name": name}});
+    object["data"] = data;
+    object
+}
+
+fn denied(message: &str) -> Value {
+    json!({"allowed": false, "status": {"message": message}})
+}
