@@ -44,7 +44,7 @@ pub(super) fn resolve(config: &ClientConfig, store: &Store) -> Destination {
                 name: host,
                 address: match by_options {
                     Some(address) => Ok(address.to_string()),
-                    None => service(namespace, name, *port, store),
+                    None => resolve_endpoint(namespace, name, *port, store),
                 },
                 is_remote_allowed: is_remote_allowed || by_options.is_some(),
                 authorities,
@@ -75,7 +75,7 @@ fn split(host: &str) -> (&str, Option<u16>) {
 }
 
 /// The address of a ready endpoint of a service, or the reason why there is none.
-fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<String, String> {
+fn resolve_endpoint(namespace: &str, name: &str, port: u16, store: &Store) -> Result<String, String> {
     let key = format!("{namespace}/{name}");
     let found = store.object(&SERVICE, &key);
     let found = found.ok_or_else(|| format!("service {name:?} not found"))?;
@@ -87,15 +87,15 @@ fn service(namespace: &str, name: &str, port: u16, store: &Store) -> Result<Stri
     let wanted = ports.clone().find(|one| one["port"] == port);
     let wanted = wanted.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
     let wanted = string(wanted, "name");
-    let slices = slices(namespace, name, wanted, store);
+    let from_slices = endpoint_of_slices(namespace, name, wanted, store);
     let endpoints = || first_ready(store.object(&ENDPOINTS, &key)?.value(), wanted);
-    slices
+    from_slices
         .or_else(endpoints)
         .ok_or_else(|| format!("no endpoints available for service {name:?}"))
 }
 
 /// The first ready endpoint of a service, from its EndpointSlices.
-fn slices(namespace: &str, name: &str, port: &str, store: &Store) -> Option<String> {
+fn endpoint_of_slices(namespace: &str, name: &str, port: &str, store: &Store) -> Option<String> {
     let all = store.objects(&ENDPOINT_SLICE);
     let mut slices = namespace_range(&all, Some(namespace)).map(|(_, slice)| slice.value());
     slices.find_map(|slice| {

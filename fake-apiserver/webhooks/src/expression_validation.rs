@@ -7,13 +7,13 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// The maximum number of match conditions of a webhook or policy.
-const CONDITIONS_MAX: usize = 64;
+const MATCH_CONDITIONS_MAX: usize = 64;
 
 /// Validates match conditions; `known` are the variables that expressions may use.
-pub fn conditions(all: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
+pub fn validate_match_conditions(all: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
     let all = list(all);
-    if all.len() > CONDITIONS_MAX {
-        errors.too_many(at, all.len(), CONDITIONS_MAX);
+    if all.len() > MATCH_CONDITIONS_MAX {
+        errors.too_many(at, all.len(), MATCH_CONDITIONS_MAX);
     }
     let mut known_names = HashSet::new();
     for (i, condition) in all.iter().enumerate() {
@@ -24,7 +24,7 @@ pub fn conditions(all: &Value, known: &[String], at: &str, errors: &mut ErrorLis
         if text.is_empty() {
             errors.required(field, "");
         } else {
-            expression(text, known, &["bool"], &field, errors);
+            validate_expression(text, known, &["bool"], &field, errors);
         }
         let (name, field) = (string(condition, "name"), format!("{at}[{i}].name"));
         if name.is_empty() {
@@ -39,7 +39,7 @@ pub fn conditions(all: &Value, known: &[String], at: &str, errors: &mut ErrorLis
 }
 
 /// Validates an expression that may use the variables `known` and must have one of `types`.
-pub fn expression(text: &str, known: &[String], types: &[&str], at: &str, errors: &mut ErrorList) {
+pub fn validate_expression(text: &str, known: &[String], types: &[&str], at: &str, errors: &mut ErrorList) {
     let checked = Expression::read(text).and_then(|expression| {
         expression.check(known)?;
         let wrong = expression.check_type(types);
@@ -54,7 +54,7 @@ pub fn expression(text: &str, known: &[String], types: &[&str], at: &str, errors
 }
 
 /// The variables of all expressions in webhooks and policies.
-pub fn variables() -> Vec<String> {
+pub fn admission_variables() -> Vec<String> {
     let names = [
         "object",
         "oldObject",

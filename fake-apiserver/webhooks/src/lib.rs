@@ -31,7 +31,7 @@ mod validation;
 pub use activation::{Activation, evaluate};
 pub use authorizer::{RequestAuthorizer, request_resource};
 pub use criteria::MatchCriteria;
-pub use expression_validation::{conditions, expression, variables};
+pub use expression_validation::{admission_variables, validate_expression, validate_match_conditions};
 pub use matchconditions::MatchConditions;
 pub use resources::REGISTRATION;
 pub use review::review_request;

@@ -1,6 +1,6 @@
 //! Validation of webhook configurations.
 
-use crate::expression_validation::{conditions, variables};
+use crate::expression_validation::{admission_variables, validate_match_conditions};
 use crate::rule_validation::{FAILURE_POLICIES, MATCH_POLICIES, validate_rule};
 use fake_apiserver::extension::json::{list, string, texts};
 use fake_apiserver::extension::webhook::ClientConfig;
@@ -23,7 +23,7 @@ pub(crate) fn validate(new: &Value, old: &Value, mutating: bool, errors: &mut Er
         webhook(hook, mutating, &at, errors);
         if have_changed {
             let at = format!("{at}.matchConditions");
-            conditions(&hook["matchConditions"], &variables(), &at, errors);
+            validate_match_conditions(&hook["matchConditions"], &admission_variables(), &at, errors);
         }
         review_versions(hook, &format!("{at}.admissionReviewVersions"), errors);
         let name = string(hook, "name");

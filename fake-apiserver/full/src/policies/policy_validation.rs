@@ -4,7 +4,9 @@ use super::constraints::{self, choice};
 use fake_apiserver::extension::json::{list, string, texts};
 use fake_apiserver::extension::{ErrorList, metadata, names, validate_conditions};
 use fake_apiserver_cel::RESERVED;
-use fake_apiserver_webhooks::{FAILURE_POLICIES, conditions, expression, variables};
+use fake_apiserver_webhooks::{
+    FAILURE_POLICIES, admission_variables, validate_expression, validate_match_conditions,
+};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -83,7 +85,7 @@ pub(super) fn mutating(policy: &Value, faults: &mut ErrorList) {
 
 /// Validates the fields of both kinds of policies; returns the variables that expressions may use.
 fn common(policy: &Value, faults: &mut ErrorList) -> Vec<String> {
-    let mut known = variables();
+    let mut known = admission_variables();
     let spec = &policy["spec"];
     choice(spec, "failurePolicy", "spec", &FAILURE_POLICIES, faults);
     if spec["paramKind"].is_object() {
@@ -99,7 +101,7 @@ fn common(policy: &Value, faults: &mut ErrorList) -> Vec<String> {
     } else {
         faults.required("spec.matchConstraints", "");
     }
-    conditions(&spec["matchConditions"], &known, "spec.matchConditions", faults);
+    validate_match_conditions(&spec["matchConditions"], &known, "spec.matchConditions", faults);
     for (i, variable) in list(&spec["variables"]).iter().enumerate() {
         let (name, text) = (string(variable, "name"), string(variable, "expression"));
         let at = format!("spec.variables[{i}]");
@@ -112,7 +114,7 @@ fn common(policy: &Value, faults: &mut ErrorList) -> Vec<String> {
             faults.required(format!("{at}.expression"), "expression is not specified");
             continue;
         }
-        expression(text, &known, &[], &format!("{at}.expression"), faults);
+        validate_expression(text, &known, &[], &format!("{at}.expression"), faults);
         known.push(format!("variables.{name}"));
     }
     known
@@ -134,7 +136,7 @@ fn validation(of: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
     if text.trim().is_empty() {
         faults.required(format!("{at}.expression"), "expression is not specified");
     } else {
-        expression(text, known, &["bool"], &format!("{at}.expression"), faults);
+        validate_expression(text, known, &["bool"], &format!("{at}.expression"), faults);
     }
     let text = string(of, "messageExpression");
     if !text.is_empty() && text.trim().is_empty() {
@@ -144,7 +146,7 @@ fn validation(of: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
         let field = format!("{at}.messageExpression");
         let known = known.iter().filter(|name| !name.starts_with("authorizer"));
         let known: Vec<String> = known.cloned().collect();
-        expression(text, &known, &["string"], &field, faults);
+        validate_expression(text, &known, &["string"], &field, faults);
     }
     let text = string(of, "message");
     if !text.is_empty() && text.trim().is_empty() {
@@ -175,7 +177,7 @@ fn note(of: &Value, policy: &str, known: &[String], at: &str, faults: &mut Error
         let why = format!("must not exceed {NOTE_BYTES_MAX} bytes in length");
         faults.required(field, &why);
     } else {
-        expression(text, known, &["string", "null_type"], &field, faults);
+        validate_expression(text, known, &["string", "null_type"], &field, faults);
     }
 }
 
@@ -199,7 +201,7 @@ fn mutation(of: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
     } else if text.is_empty() {
         faults.required(field, "");
     } else {
-        expression(text, known, made, &field, faults);
+        validate_expression(text, known, made, &field, faults);
     }
     if !of[other].is_null() {
         let why = format!("must not be specified when patchType is {style}");

@@ -6,7 +6,7 @@ use crate::custom_resources::causes;
 use serde_json::{Value, json};
 
 fn client() -> Value {
-    json!({"url": "https://127.0.0.1:1/look"})
+    json!({"url": "https://127.0.0.1:1/validate"})
 }
 
 #[tokio::test]

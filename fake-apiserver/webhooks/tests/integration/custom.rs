@@ -42,8 +42,8 @@ async fn webhooks_are_called_for_definitions() {
     register(
         &wire,
         VALIDATING,
-        "looks",
-        vec![hook("looks", server.client("/"), own)],
+        "validates",
+        vec![hook("validates", server.client("/"), own)],
     )
     .await;
     let mut banned = definition("foos", "Foo", with_spec(json!({})));

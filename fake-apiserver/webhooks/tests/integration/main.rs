@@ -60,14 +60,14 @@ async fn register(wire: &Wire, path: &str, name: &str, hooks: Vec<Value>) {
 
 /// Creates a configuration with one validating webhook for ConfigMaps.
 async fn register_validating(wire: &Wire, hook_server: &Hook, own: Value) {
-    let hooks = vec![hook("looks", hook_server.client("/look"), own)];
-    register(wire, VALIDATING, "looks", hooks).await;
+    let hooks = vec![hook("validates", hook_server.client("/validate"), own)];
+    register(wire, VALIDATING, "validates", hooks).await;
 }
 
 /// Creates a configuration with one mutating webhook for ConfigMaps.
 async fn register_mutating(wire: &Wire, hook_server: &Hook, own: Value) {
-    let hooks = vec![hook("changes", hook_server.client("/change"), own)];
-    register(wire, MUTATING, "changes", hooks).await;
+    let hooks = vec![hook("mutates", hook_server.client("/mutate"), own)];
+    register(wire, MUTATING, "mutates", hooks).await;
 }
 
 fn config_map(name: &str, data: Value) -> Value {

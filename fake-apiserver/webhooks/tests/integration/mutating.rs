@@ -133,7 +133,7 @@ async fn validating_webhooks_see_the_mutated_object() {
     let server = Hook::raw(|path, review| {
         let seen = review["request"]["object"]["data"]["stamp"] == "1";
         let mut response = match path {
-            "/change" => add("/data/stamp", "1"),
+            "/mutate" => add("/data/stamp", "1"),
             _ => json!({"allowed": seen}),
         };
         response["uid"] = review["request"]["uid"].clone();
@@ -144,8 +144,8 @@ async fn validating_webhooks_see_the_mutated_object() {
     register(
         &wire,
         VALIDATING,
-        "looks",
-        vec![hook("looks", server.client("/look"), json!({}))],
+        "validates",
+        vec![hook("validates", server.client("/validate"), json!({}))],
     )
     .await;
     wire.create(CONFIG_MAPS, config_map("a", json!({"k": "v"}))).await;
@@ -167,7 +167,7 @@ async fn inapplicable_patches_are_errors() {
         (500, &json!("InternalError"))
     );
     let refused = wire.delete(&format!("{CONFIG_MAPS}/old")).await;
-    let text = "Internal error occurred: admission webhook \"changes.example.com\" attempted to modify the object, which \
+    let text = "Internal error occurred: admission webhook \"mutates.example.com\" attempted to modify the object, which \
                 is not supported for this operation";
     assert_eq!(refused.body["message"], text);
 }

@@ -16,7 +16,7 @@ async fn errors_in_match_conditions_deny_unless_failure_policy_is_ignore() {
     let text = "configmaps \"a\" is forbidden: expression 'object.data.missing == 'x'' resulted in error: no such key: \
                 missing";
     assert_eq!((refused.code, &refused.body["message"]), (403, &json!(text)));
-    let path = format!("{VALIDATING}/looks");
+    let path = format!("{VALIDATING}/validates");
     let ignoring = json!([{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]);
     let json_patch = [("content-type", "application/json-patch+json")];
     wire.send("PATCH", &path, &json_patch, ignoring.to_string()).await;
@@ -29,13 +29,13 @@ async fn failed_calls_deny_unless_failure_policy_is_ignore() {
     let wire = Wire::start().await;
     let gone = {
         let server = Hook::start(|_| json!({"allowed": true})).await;
-        server.client("/look")
+        server.client("/validate")
     };
     let address = gone["url"]
         .as_str()
         .unwrap()
         .trim_start_matches("https://")
-        .trim_end_matches("/look");
+        .trim_end_matches("/validate");
     register(
         &wire,
         VALIDATING,
@@ -46,7 +46,7 @@ async fn failed_calls_deny_unless_failure_policy_is_ignore() {
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
     let text = format!(
         "Internal error occurred: failed calling webhook \"gone.example.com\": failed to call webhook: Post \
-         \"https://{address}/look?timeout=10s\": dial tcp {address}: connect: connection refused"
+         \"https://{address}/validate?timeout=10s\": dial tcp {address}: connect: connection refused"
     );
     assert_eq!((refused.code, &refused.body["message"]), (500, &json!(text)));
     assert_eq!(refused.body["reason"], "InternalError");
@@ -107,7 +107,7 @@ async fn webhook_certificates_must_be_trusted_by_the_ca_bundle() {
         Hook::start(|_| json!({"allowed": true})).await,
     );
     for bundle in [json!(""), json!(other.authority)] {
-        let mut client = server.client("/look");
+        let mut client = server.client("/validate");
         client["caBundle"] = bundle;
         register(
             &wire,
@@ -146,7 +146,7 @@ async fn dry_runs_are_rejected_if_a_webhook_has_side_effects() {
 #[tokio::test]
 async fn services_resolve_to_their_endpoints_or_to_the_configured_address() {
     let server = Hook::start(|_| denied("found")).await;
-    let service = json!({"service": {"namespace": "default", "name": "hook", "path": "/look"},
+    let service = json!({"service": {"namespace": "default", "name": "hook", "path": "/validate"},
         "caBundle": server.authority});
     let hooks = || vec![hook("serves", service.clone(), json!({}))];
     let by_options = ServerOptions {
@@ -167,7 +167,7 @@ async fn services_resolve_to_their_endpoints_or_to_the_configured_address() {
     let reported = |why: &str| {
         format!(
             "Internal error occurred: failed calling webhook \"serves.example.com\": failed to call webhook: Post \
-             \"https://hook.default.svc:443/look?timeout=10s\": {why}"
+             \"https://hook.default.svc:443/validate?timeout=10s\": {why}"
         )
     };
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
@@ -240,17 +240,17 @@ async fn webhook_paths_are_normalized() {
     .await;
     for (reported, reviews) in [
         ("", "/"),
-        ("//look", "/look"),
-        ("/look/", "/look"),
-        ("/a/./b/../look", "/a/look"),
-        ("/../look", "/look"),
+        ("//validate", "/validate"),
+        ("/validate/", "/validate"),
+        ("/a/./b/../validate", "/a/validate"),
+        ("/../validate", "/validate"),
     ] {
-        let hooks = vec![hook("looks", server.client(reported), json!({}))];
-        register(&wire, VALIDATING, "looks", hooks).await;
+        let hooks = vec![hook("validates", server.client(reported), json!({}))];
+        register(&wire, VALIDATING, "validates", hooks).await;
         let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
-        let text = format!("admission webhook \"looks.example.com\" denied the request: {reviews}");
+        let text = format!("admission webhook \"validates.example.com\" denied the request: {reviews}");
         assert_eq!(refused.body["message"], text, "{reported}");
-        wire.delete(&format!("{VALIDATING}/looks")).await;
+        wire.delete(&format!("{VALIDATING}/validates")).await;
     }
 }
 
@@ -260,13 +260,13 @@ async fn webhook_calls_end_after_timeout_seconds() {
     // Accepts connections, but never responds.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap();
-    let client = json!({"url": format!("https://{address}/look")});
+    let client = json!({"url": format!("https://{address}/validate")});
     let hooks = vec![hook("silent", client, json!({"timeoutSeconds": 1}))];
     register(&wire, VALIDATING, "silent", hooks).await;
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
     let text = format!(
         "Internal error occurred: failed calling webhook \"silent.example.com\": failed to call webhook: Post \
-         \"https://{address}/look?timeout=1s\": context deadline exceeded"
+         \"https://{address}/validate?timeout=1s\": context deadline exceeded"
     );
     assert_eq!((refused.code, &refused.body["message"]), (500, &json!(text)));
 }
@@ -279,7 +279,7 @@ async fn certificates_in_the_ca_bundle_itself_are_trusted() {
         &wire,
         VALIDATING,
         "own",
-        vec![hook("own", server.client("/look"), json!({}))],
+        vec![hook("own", server.client("/validate"), json!({}))],
     )
     .await;
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
@@ -298,7 +298,7 @@ async fn the_first_supported_review_version_is_sent() {
     );
     let server = server.await;
     let versions = json!({"admissionReviewVersions": ["v9", "v1beta1", "v1"]});
-    let hooks = vec![hook("older", server.client("/look"), versions)];
+    let hooks = vec![hook("older", server.client("/validate"), versions)];
     register(&wire, VALIDATING, "older", hooks).await;
     wire.create(CONFIG_MAPS, config_map("a", json!({}))).await;
 }
@@ -321,6 +321,6 @@ async fn webhook_connections_are_reused_unless_closed() {
             .await;
         }
         assert_eq!(server.connections(), connections);
-        wire.delete(&format!("{VALIDATING}/looks")).await;
+        wire.delete(&format!("{VALIDATING}/validates")).await;
     }
 }

@@ -19,7 +19,7 @@ async fn denials_have_the_message_of_kube_apiserver() {
     })
     .await;
     register_validating(&wire, &server, json!({})).await;
-    let denied = "admission webhook \"looks.example.com\" denied the request";
+    let denied = "admission webhook \"validates.example.com\" denied the request";
     for (name, code, message) in [
         ("worded", 400, format!("{denied}: no such thing")),
         ("coded", 403, format!("{denied}: never")),
@@ -317,12 +317,12 @@ async fn webhook_configurations_are_exempt_from_webhooks() {
     assert_eq!(wire.post(CONFIG_MAPS, config_map("a", json!({}))).await.code, 400);
     assert_eq!(
         wire.merge(
-            &format!("{VALIDATING}/looks"),
+            &format!("{VALIDATING}/validates"),
             json!({"metadata": {"labels": {"a": "b"}}})
         )
         .await
         .code,
         200
     );
-    assert_eq!(wire.delete(&format!("{VALIDATING}/looks")).await.code, 200);
+    assert_eq!(wire.delete(&format!("{VALIDATING}/validates")).await.code, 200);
 }
