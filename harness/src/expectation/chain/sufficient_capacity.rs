@@ -133,7 +133,7 @@ impl<'a> Window<'a> {
         let name = self.case.segments.format(&segment);
         if !self.has_publisher() {
             return format!(
-                "no publisher runs, and `capacityObjects` of the case has no object that large for class {} at {name}",
+                "the API server has no object that large for class {} at {name}; as no publisher runs, only `capacityObjects` of the case creates objects",
                 claim.class
             );
         }
