@@ -113,8 +113,8 @@ pub mod extension {
             AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, integer, text,
         };
         pub use crate::kinds::{
-            Generation, Grants, Hooks, Looks, MetadataChecks, NO_HOOKS, PLAIN, PartHooks, Paths, Requester,
-            Review, Row, Setting, StatusMetadata, Unstored, View, not_supported,
+            Generation, Grants, Hooks, MetadataChecks, MetadataPasses, NO_HOOKS, PLAIN, PartHooks, Paths,
+            Requester, ResourceDefinition, Review, Setting, StatusMetadata, Unstored, View, not_supported,
         };
         pub use crate::machinery::selector::{Selectable, selectable};
     }
@@ -128,8 +128,8 @@ pub use config::network::{Cidr, InvalidCidr, Network};
 pub use config::options::{Authorization, Limits, ServerOptions};
 pub use config::release::{Release, UnknownRelease};
 pub use fault_injection::{
-    AppliedFault, Chance, Effect, Fate, FaultAction, InstalledRule, Match, RequestAttributes, Rule,
-    RuleError, RuleId, Rules, WatchFate,
+    AppliedFault, Chance, Effect, FaultAction, InstalledRule, Match, RequestAttributes, RequestEffect, Rule,
+    RuleError, RuleId, Rules, WatchEffect,
 };
 pub use http::PANICKED;
 pub use http::tls::{Certificate, Tls, TlsError};

@@ -4,7 +4,8 @@
 //! separate write; all are complete before the response.
 
 use crate::definition::{
-    CLEANUP, TakenNames, accepted, condition, conflicts, forms_as, is_made_of, is_true, kinds, set_condition,
+    AcceptedNames, CLEANUP, accepted, condition, conflicts, forms_as, is_made_of, is_true, kinds,
+    set_condition,
 };
 use crate::resource::{CUSTOM_RESOURCE_DEFINITION, is_definition};
 use fake_apiserver::extension::{Controller, ControllerTransaction, Kind, Object, json, metadata};
@@ -18,13 +19,13 @@ const SERVER: &str = "kube-apiserver";
 /// The controller, with the names in use by definitions.
 #[derive(Default)]
 pub(crate) struct Definitions {
-    names: Mutex<TakenNames>,
+    names: Mutex<AcceptedNames>,
 }
 
 /// The transaction of a request, with the kind of definitions.
 struct Session<'t> {
     txn: &'t mut dyn ControllerTransaction,
-    names: &'t Mutex<TakenNames>,
+    names: &'t Mutex<AcceptedNames>,
     kind: Kind,
 }
 
@@ -98,7 +99,7 @@ impl Session<'_> {
     fn give_names(&self, definition: &Value) -> Option<Value> {
         let mut changed = definition.clone();
         let now = self.txn.now();
-        let refused = conflicts(&mut changed, &self.names.lock().of_others(definition));
+        let refused = conflicts(&mut changed, &self.names.lock().of_other_crds(definition));
         let before = is_true(definition, "Established");
         let accepted = match &refused {
             None => condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),

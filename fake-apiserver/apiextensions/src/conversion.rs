@@ -58,7 +58,7 @@ impl WebhookConverter {
             return Err("no supported conversion review versions".to_owned());
         };
         let kind = match objects {
-            [one] => format!("{}, Kind={}", string(one, "apiVersion"), to.row.kind),
+            [one] => format!("{}, Kind={}", string(one, "apiVersion"), to.definition.kind),
             all => {
                 let first = all.first().map_or("", |first| string(first, "apiVersion"));
                 format!("{first}, Kind={}", to.list_kind)
@@ -67,7 +67,7 @@ impl WebhookConverter {
         let uid = Uuid::new_v4().to_string();
         let review = json!({
             "kind": "ConversionReview", "apiVersion": format!("apiextensions.k8s.io/{version}"),
-            "request": {"uid": uid, "desiredAPIVersion": to.row.api_version(), "objects": objects},
+            "request": {"uid": uid, "desiredAPIVersion": to.definition.api_version(), "objects": objects},
         });
         let failed = |why: String| format!("conversion webhook for {kind} failed: {why}");
         let review = client
@@ -136,14 +136,14 @@ struct Invalid {
 /// Validates a converted object and restores its metadata: a webhook can only change labels and annotations.
 fn restored(to: &Defined, before: &Value, mut after: Value) -> Result<Value, Invalid> {
     let at_index = |text: String| Invalid { text, at_index: true };
-    let (expected, found) = (to.row.api_version(), string(&after, "apiVersion"));
+    let (expected, found) = (to.definition.api_version(), string(&after, "apiVersion"));
     if found != expected {
         let text = format!("invalid groupVersion (expected {expected}, received {found})");
         return Err(at_index(text));
     }
     let found = string(&after, "kind");
-    if found != to.row.kind {
-        let text = format!("invalid kind (expected {}, received {found})", to.row.kind);
+    if found != to.definition.kind {
+        let text = format!("invalid kind (expected {}, received {found})", to.definition.kind);
         return Err(at_index(text));
     }
     let inside = |text: String| Invalid {

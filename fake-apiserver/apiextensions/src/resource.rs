@@ -3,10 +3,10 @@
 use crate::definition;
 use fake_apiserver::extension::Kind;
 use fake_apiserver::extension::resource::{
-    Generation, Hooks, MetadataChecks, NAME_AND_CREATION, NO_HOOKS, PLAIN, Row,
+    Generation, Hooks, MetadataChecks, NAME_AND_CREATION, NO_HOOKS, PLAIN, ResourceDefinition,
 };
 
-pub(crate) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
+pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "CustomResourceDefinition",
     metadata_checks: MetadataChecks::machinery(1),
     plural: "customresourcedefinitions",

@@ -4,7 +4,7 @@
 
 use crate::structural::{self, Before, Rules};
 use fake_apiserver::extension::json_path::member_at;
-use fake_apiserver::extension::resource::Row;
+use fake_apiserver::extension::resource::ResourceDefinition;
 use fake_apiserver::extension::{
     CustomResourceStrategy, Defined, ErrorList, Misfit, Nulls, Part, ScalePaths, conform_metadata, json,
     metadata, names,
@@ -78,7 +78,7 @@ impl CustomResourceStrategy for SchemaStrategy {
     }
 
     fn validate(&self, defined: &Defined, object: &Value, errors: &mut ErrorList) -> Vec<String> {
-        if has_wrong_type(&defined.row, object, errors) {
+        if has_wrong_type(&defined.definition, object, errors) {
             return Vec::new();
         }
         metadata::validate_common(object, names::subdomain, errors);
@@ -101,7 +101,7 @@ impl CustomResourceStrategy for SchemaStrategy {
         (new, old): (&Value, &Value),
         errors: &mut ErrorList,
     ) -> Vec<String> {
-        if has_wrong_type(&defined.row, new, errors) {
+        if has_wrong_type(&defined.definition, new, errors) {
             return Vec::new();
         }
         let is_status = part == Part::Status;
@@ -163,9 +163,12 @@ fn status(defined: &Defined, new: &Value, old: &Value, errors: &mut ErrorList) {
 }
 
 /// Whether kind or apiVersion differ from those of the resource; reports errors.
-fn has_wrong_type(row: &Row, object: &Value, errors: &mut ErrorList) -> bool {
+fn has_wrong_type(definition: &ResourceDefinition, object: &Value, errors: &mut ErrorList) -> bool {
     let before = errors.len();
-    for (field, expected) in [("kind", row.kind.to_owned()), ("apiVersion", row.api_version())] {
+    for (field, expected) in [
+        ("kind", definition.kind.to_owned()),
+        ("apiVersion", definition.api_version()),
+    ] {
         let found = json::string(object, field);
         if found != expected {
             errors.invalid(field, found, &format!("must be {expected}"));

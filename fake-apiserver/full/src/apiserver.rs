@@ -27,11 +27,11 @@ const FILES: [&str; 2] = ["apiserver.crt", "apiserver.key"];
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
     let typed = match flags::parse(&[FLAGS, IDLE], arguments) {
         Ok(Parsed::Help) => {
-            out::say(&format!("{ABOUT}{}", flags::listed(&[FLAGS, IDLE])));
+            out::stdout(&format!("{ABOUT}{}", flags::listed(&[FLAGS, IDLE])));
             return ExitCode::SUCCESS;
         }
         Ok(Parsed::Flags(typed)) if typed.is_on("version") => {
-            out::say("Kubernetes v1.36.0\n");
+            out::stdout("Kubernetes v1.36.0\n");
             return ExitCode::SUCCESS;
         }
         Ok(Parsed::Flags(typed)) => typed,
@@ -44,16 +44,16 @@ pub(super) async fn main(arguments: &[String]) -> ExitCode {
 }
 
 fn failed(why: &str) -> ExitCode {
-    out::tell(&format!("Error: {why}"));
+    out::stderr_line(&format!("Error: {why}"));
     ExitCode::FAILURE
 }
 
 async fn serve(typed: &Typed) -> Result<(), String> {
-    let asked = options::address(typed)?;
-    let listener = TcpListener::bind(asked).await;
+    let address = options::address(typed)?;
+    let listener = TcpListener::bind(address).await;
     let listener =
-        listener.map_err(|why| format!("failed to listen on {asked}: {why}; choose another port"))?;
-    let listen = listener.local_addr().unwrap_or(asked);
+        listener.map_err(|why| format!("failed to listen on {address}: {why}; choose another port"))?;
+    let listen = listener.local_addr().unwrap_or(address);
     let authority = typed.last("client-ca-file").map(read).transpose()?;
     let tls = Tls::of(&certificate(typed, listen)?, authority.as_deref());
     let tls = tls.map_err(|why| why.to_string())?;
@@ -63,16 +63,16 @@ async fn serve(typed: &Typed) -> Result<(), String> {
     };
     let server = ApiServer::with_extensions(options, None, fake_apiserver_full::extensions());
     if let Some(file) = typed.last("token-auth-file") {
-        let taken = server.add_token_file(&read(file)?);
-        taken.map_err(|why| format!("{file}: {why}"))?;
+        let added = server.add_token_file(&read(file)?);
+        added.map_err(|why| format!("{file}: {why}"))?;
     }
     let snapshot = typed.last("snapshot").map(Path::new);
     if let Some(file) = snapshot.filter(|file| file.exists()) {
         let restored = server.restore(&read(&file.display().to_string())?);
         restored.map_err(|why| format!("{}: {why}", file.display()))?;
     }
-    let ending = signals::asked_to_end().map_err(|why| format!("signals can't be heard: {why}"))?;
-    out::tell(&format!("Serving securely on {listen}"));
+    let ending = signals::termination().map_err(|why| format!("failed to install signal handlers: {why}"))?;
+    out::stderr_line(&format!("Serving securely on {listen}"));
     let served = server.serve_tls(&tls, listener, ending).await;
     served.map_err(|why| format!("{listen}: {why}"))?;
     if let Some(file) = snapshot {
@@ -131,14 +131,14 @@ fn certificate(typed: &Typed, listen: SocketAddr) -> Result<Certificate, String>
     if let (Some(folder), Some([chain, key])) = (folder, files) {
         let placed = fs::create_dir_all(&folder)
             .and_then(|()| fs::write(chain, &made.chain_pem))
-            .and_then(|()| keep_secret(&key, &made.key_pem));
+            .and_then(|()| write_secret(&key, &made.key_pem));
         placed.map_err(|why| format!("{}: {why}; name a folder that can be written", folder.display()))?;
     }
     Ok(made)
 }
 
 /// Writes a file that only its owner can read.
-fn keep_secret(file: &Path, text: &str) -> std::io::Result<()> {
+fn write_secret(file: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = fs::OpenOptions::new();
@@ -154,6 +154,6 @@ fn keep_secret(file: &Path, text: &str) -> std::io::Result<()> {
 /// Writes the snapshot, atomically. It contains secrets.
 fn keep(file: &Path, text: &str) -> Result<(), String> {
     let new = file.with_extension("new");
-    let kept = keep_secret(&new, text).and_then(|()| fs::rename(&new, file));
-    kept.map_err(|why| format!("{}: {why}; objects are lost", file.display()))
+    let written = write_secret(&new, text).and_then(|()| fs::rename(&new, file));
+    written.map_err(|why| format!("{}: {why}; objects are lost", file.display()))
 }

@@ -17,7 +17,7 @@ const NAMES: [&str; 2] = [ETCD, "kube-apiserver"];
 /// Installs the programs and prints the variable KUBEBUILDER_ASSETS.
 pub(super) fn main(arguments: &[String]) -> ExitCode {
     let [folder] = arguments else {
-        out::tell(&format!(
+        out::stderr_line(&format!(
             "Error: {COMMAND} takes one argument: the folder for KUBEBUILDER_ASSETS"
         ));
         return ExitCode::from(2);
@@ -25,11 +25,11 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     match write(Path::new(folder)) {
         Ok(folder) => {
             let quoted = folder.display().to_string().replace('\'', r"'\''");
-            out::say(&format!("export KUBEBUILDER_ASSETS='{quoted}'\n"));
+            out::stdout(&format!("export KUBEBUILDER_ASSETS='{quoted}'\n"));
             ExitCode::SUCCESS
         }
         Err(error) => {
-            out::tell(&format!(
+            out::stderr_line(&format!(
                 "Error: {folder}: {error}; name a folder that can be written"
             ));
             ExitCode::FAILURE

@@ -1,6 +1,6 @@
 //! An etcd without storage: it listens on the client URL and responds to health checks.
 
-use super::flags::{self, Flag, Parsed, Takes};
+use super::flags::{self, Flag, FlagKind, Parsed};
 use super::{out, signals};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 use tokio::net::TcpListener;
 
-const ABOUT: &str = "An etcd that keeps nothing: the API server beside it holds everything in memory.
+const ABOUT: &str = "An etcd without storage: the fake API server stores all objects in memory.
 
 Usage:
   etcd [flags]
@@ -21,29 +21,29 @@ Usage:
 Flags:
 ";
 
-const fn flag(name: &'static str, takes: Takes, about: &'static str) -> Flag {
-    Flag { name, takes, about }
+const fn flag(name: &'static str, kind: FlagKind, about: &'static str) -> Flag {
+    Flag { name, kind, about }
 }
 
 const FLAGS: &[Flag] = &[
-    flag("advertise-client-urls", Takes::Value, ""),
-    flag("data-dir", Takes::Value, ""),
-    flag("initial-advertise-peer-urls", Takes::Value, ""),
-    flag("initial-cluster", Takes::Value, ""),
-    flag("initial-cluster-state", Takes::Value, ""),
-    flag("initial-cluster-token", Takes::Value, ""),
+    flag("advertise-client-urls", FlagKind::Value, ""),
+    flag("data-dir", FlagKind::Value, ""),
+    flag("initial-advertise-peer-urls", FlagKind::Value, ""),
+    flag("initial-cluster", FlagKind::Value, ""),
+    flag("initial-cluster-state", FlagKind::Value, ""),
+    flag("initial-cluster-token", FlagKind::Value, ""),
     flag(
         "listen-client-urls",
-        Takes::Value,
+        FlagKind::Value,
         "Where to say that all is well.",
     ),
-    flag("listen-peer-urls", Takes::Value, ""),
-    flag("log-level", Takes::Value, ""),
-    flag("logger", Takes::Value, ""),
-    flag("name", Takes::Value, ""),
-    flag("quota-backend-bytes", Takes::Value, ""),
-    flag("unsafe-no-fsync", Takes::Switch, ""),
-    flag("version", Takes::Switch, "Print the version."),
+    flag("listen-peer-urls", FlagKind::Value, ""),
+    flag("log-level", FlagKind::Value, ""),
+    flag("logger", FlagKind::Value, ""),
+    flag("name", FlagKind::Value, ""),
+    flag("quota-backend-bytes", FlagKind::Value, ""),
+    flag("unsafe-no-fsync", FlagKind::Switch, ""),
+    flag("version", FlagKind::Switch, "Print the version."),
 ];
 
 /// Runs the command line.
@@ -52,17 +52,17 @@ pub(super) async fn main(arguments: &[String]) -> ExitCode {
     let arguments: Vec<String> = arguments.iter().map(|word| dashed(word)).collect();
     let typed = match flags::parse(&[FLAGS], &arguments) {
         Ok(Parsed::Help) => {
-            out::say(&format!("{ABOUT}{}", flags::listed(&[FLAGS])));
+            out::stdout(&format!("{ABOUT}{}", flags::listed(&[FLAGS])));
             return ExitCode::SUCCESS;
         }
         Ok(Parsed::Flags(typed)) => typed,
         Err(why) => {
-            out::tell(&format!("Error: {why}"));
+            out::stderr_line(&format!("Error: {why}"));
             return ExitCode::from(2);
         }
     };
     if typed.is_on("version") {
-        out::say("etcd Version: 3.6.0\n");
+        out::stdout("etcd Version: 3.6.0\n");
         return ExitCode::SUCCESS;
     }
     let url = typed
@@ -71,7 +71,7 @@ pub(super) async fn main(arguments: &[String]) -> ExitCode {
     match serve(url).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            out::tell(&format!("Error: {why}"));
+            out::stderr_line(&format!("Error: {why}"));
             ExitCode::FAILURE
         }
     }
@@ -93,11 +93,11 @@ async fn serve(url: &str) -> Result<(), String> {
     let address = address.trim_end_matches('/').replace("localhost", "127.0.0.1");
     let listener = TcpListener::bind(&address).await;
     let listener = listener.map_err(|why| format!("{url}: {why}; choose another port"))?;
-    let ending = signals::asked_to_end().map_err(|why| format!("signals can't be heard: {why}"))?;
+    let ending = signals::termination().map_err(|why| format!("failed to install signal handlers: {why}"))?;
     let address = listener
         .local_addr()
         .map_or(address, |address| address.to_string());
-    out::tell(&format!("Serving client traffic on {address}"));
+    out::stderr_line(&format!("Serving client traffic on {address}"));
     let mut ending = std::pin::pin!(ending);
     loop {
         let accepted = tokio::select! {

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// A flag.
 pub(super) struct Flag {
     pub(super) name: &'static str,
-    pub(super) takes: Takes,
+    pub(super) kind: FlagKind,
     /// The help text; empty for flags that are accepted without effect.
     pub(super) about: &'static str,
 }
 
 /// The argument of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
+pub(super) enum FlagKind {
     /// A value.
     Value,
     /// `true`, `false`, or none, which means `true`.
@@ -54,15 +54,15 @@ pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<P
         let mut all = known.iter().flat_map(|flags| flags.iter());
         let flag = all.find(|flag| flag.name == name.replace('_', "-"));
         let flag = flag.ok_or_else(|| format!("unknown flag: --{name}"))?;
-        let value = match (flag.takes, value) {
+        let value = match (flag.kind, value) {
             (_, Some(value)) => value,
-            (Takes::Switch, None) => "true".to_owned(),
-            (Takes::Value, None) => match rest.next() {
+            (FlagKind::Switch, None) => "true".to_owned(),
+            (FlagKind::Value, None) => match rest.next() {
                 Some(value) => value.clone(),
                 None => return Err(format!("flag needs an argument: --{name}")),
             },
         };
-        if flag.takes == Takes::Switch && switch(&value).is_none() {
+        if flag.kind == FlagKind::Switch && switch(&value).is_none() {
             let what = format!("strconv.ParseBool: parsing {value:?}: invalid syntax");
             return Err(format!(
                 "invalid argument {value:?} for \"--{name}\" flag: {what}"
@@ -119,7 +119,11 @@ impl Typed {
 /// The flags as listed by `--help`.
 pub(super) fn listed(known: &[&'static [Flag]]) -> String {
     let line = |flag: &Flag| {
-        let value = if flag.takes == Takes::Value { " string" } else { "" };
+        let value = if flag.kind == FlagKind::Value {
+            " string"
+        } else {
+            ""
+        };
         let about = match flag.about {
             "" => "Taken, and without effect here.",
             about => about,
@@ -137,12 +141,12 @@ mod tests {
     const KNOWN: &[&[Flag]] = &[&[
         Flag {
             name: "port",
-            takes: Takes::Value,
+            kind: FlagKind::Value,
             about: "",
         },
         Flag {
             name: "on",
-            takes: Takes::Switch,
+            kind: FlagKind::Switch,
             about: "",
         },
     ]];
@@ -165,10 +169,10 @@ mod tests {
 
     #[test]
     fn errors_name_the_flag() {
-        let said = |words: &[&str]| read(words).err().unwrap_or_default();
-        assert_eq!(said(&["--nope=1"]), "unknown flag: --nope");
-        assert_eq!(said(&["--port"]), "flag needs an argument: --port");
-        assert_eq!(said(&["-x"]), "unknown shorthand flag: 'x' in -x");
-        assert!(said(&["--on=maybe"]).starts_with("invalid argument \"maybe\" for \"--on\" flag"));
+        let error_of = |words: &[&str]| read(words).err().unwrap_or_default();
+        assert_eq!(error_of(&["--nope=1"]), "unknown flag: --nope");
+        assert_eq!(error_of(&["--port"]), "flag needs an argument: --port");
+        assert_eq!(error_of(&["-x"]), "unknown shorthand flag: 'x' in -x");
+        assert!(error_of(&["--on=maybe"]).starts_with("invalid argument \"maybe\" for \"--on\" flag"));
     }
 }

@@ -120,19 +120,19 @@ fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
 /// Rejects objects outside the bounds.
 fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Status> {
     for range in ranges(txn, object) {
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         for limit in list(&range.value()["spec"]["limits"]) {
-            judge(kind, limit, object, &mut faults);
+            check_limit(kind, limit, object, &mut errors);
         }
         // Each error is reported once.
-        let mut said: Vec<String> = Vec::new();
-        faults.retain(|fault| {
-            !said.contains(fault) && {
-                said.push(fault.clone());
+        let mut seen: Vec<String> = Vec::new();
+        errors.retain(|error| {
+            !seen.contains(error) && {
+                seen.push(error.clone());
                 true
             }
         });
-        match faults.as_slice() {
+        match errors.as_slice() {
             [] => {}
             [one] => return Err(forbidden(kind, object, one)),
             many => return Err(forbidden(kind, object, &format!("[{}]", many.join(", ")))),
@@ -142,14 +142,14 @@ fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Statu
 }
 
 /// The resources that are compared with a limit.
-struct Asked {
+struct Requirements {
     requests: Amounts,
     limits: Amounts,
 }
 
-fn judge(kind: &Kind, limit: &Value, object: &Value, faults: &mut Vec<String>) {
+fn check_limit(kind: &Kind, limit: &Value, object: &Value, errors: &mut Vec<String>) {
     let spec = &object["spec"];
-    let asked = |resources: &Value| Asked {
+    let requirements = |resources: &Value| Requirements {
         requests: Amounts::read(&resources["requests"]),
         limits: Amounts::read(&resources["limits"]),
     };
@@ -157,42 +157,42 @@ fn judge(kind: &Kind, limit: &Value, object: &Value, faults: &mut Vec<String>) {
         ("pods", "Container") => {
             let containers = ["containers", "initContainers"].map(|name| list(&spec[name]));
             for container in containers.into_iter().flatten() {
-                bounds(limit, &asked(&container["resources"]), faults);
+                bounds(limit, &requirements(&container["resources"]), errors);
             }
         }
         ("pods", "Pod") => {
             let mut bare = object.clone();
             // The overhead of the RuntimeClass is not part of the request.
             json::assign(&mut bare["spec"], "overhead", Value::Null);
-            let whole = Asked {
+            let whole = Requirements {
                 requests: pod_requests(&bare),
                 limits: pod_limits(&bare),
             };
-            bounds(limit, &whole, faults);
+            bounds(limit, &whole, errors);
         }
         ("persistentvolumeclaims", "PersistentVolumeClaim") => {
             let requests = Amounts::read(&spec["resources"]["requests"]);
-            claim(limit, &requests, faults);
+            claim(limit, &requests, errors);
         }
         _ => {}
     }
 }
 
 /// Checks minimum, maximum, and the ratio of limit to request.
-fn bounds(limit: &Value, asked: &Asked, faults: &mut Vec<String>) {
+fn bounds(limit: &Value, resources: &Requirements, errors: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {
-        faults.extend(least(
+        errors.extend(least(
             of,
             name,
             bound,
-            asked.requests.get(name),
-            asked.limits.get(name),
+            resources.requests.get(name),
+            resources.limits.get(name),
         ));
     }
     for (name, bound) in &Amounts::read(&limit["max"]).0 {
         let text = format!("maximum {name} usage per {of} is {bound}");
-        faults.extend(match (asked.limits.get(name), asked.requests.get(name)) {
+        errors.extend(match (resources.limits.get(name), resources.requests.get(name)) {
             (None, _) => Some(format!("{text}.  No limit is specified")),
             (Some(limit), _) if limit > bound => Some(format!("{text}, but limit is {limit}")),
             (_, Some(request)) if request > bound => Some(format!("{text}, but request is {request}")),
@@ -202,7 +202,7 @@ fn bounds(limit: &Value, asked: &Asked, faults: &mut Vec<String>) {
     for (name, bound) in &Amounts::read(&limit["maxLimitRequestRatio"]).0 {
         let text = format!("{name} max limit to request ratio per {of} is {bound}");
         let some = |amounts: &Amounts| amounts.get(name).filter(|amount| !amount.is_zero()).cloned();
-        faults.extend(match (some(&asked.requests), some(&asked.limits)) {
+        errors.extend(match (some(&resources.requests), some(&resources.limits)) {
             (None, _) => Some(format!("{text}, but no request is specified or request is 0")),
             (_, None) => Some(format!("{text}, but no limit is specified or limit is 0")),
             (Some(request), Some(limit)) => {
@@ -231,14 +231,14 @@ fn least(
 }
 
 /// The same for claims, which have storage requests but no limits.
-fn claim(limit: &Value, requests: &Amounts, faults: &mut Vec<String>) {
+fn claim(limit: &Value, requests: &Amounts, errors: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {
-        faults.extend(least(of, name, bound, requests.get(name), None));
+        errors.extend(least(of, name, bound, requests.get(name), None));
     }
     for (name, bound) in &Amounts::read(&limit["max"]).0 {
         let text = format!("maximum {name} usage per {of} is {bound}");
-        faults.extend(match requests.get(name) {
+        errors.extend(match requests.get(name) {
             None => Some(format!("{text}.  No request is specified")),
             Some(request) if request > bound => Some(format!("{text}, but request is {request}")),
             Some(_) => None,

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            out::tell(&format!(
+            out::stderr_line(&format!(
                 "Error: the runtime does not start: {error}; check the limits of the process"
             ));
             return ExitCode::FAILURE;

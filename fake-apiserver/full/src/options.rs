@@ -3,7 +3,7 @@
 //! Flags without effect are accepted, so that existing command lines work. Flags that would change responses in a way
 //! that is not supported are rejected.
 
-use super::flags::{Flag, Takes, Typed};
+use super::flags::{Flag, FlagKind, Typed};
 use fake_apiserver::{Admission, Authorization, Cidr, Limits, Network, ServerOptions, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const fn value(name: &'static str, about: &'static str) -> Flag {
     Flag {
         name,
-        takes: Takes::Value,
+        kind: FlagKind::Value,
         about,
     }
 }
@@ -20,12 +20,12 @@ const fn value(name: &'static str, about: &'static str) -> Flag {
 const fn switch(name: &'static str) -> Flag {
     Flag {
         name,
-        takes: Takes::Switch,
+        kind: FlagKind::Switch,
         about: "",
     }
 }
 
-const fn taken(name: &'static str) -> Flag {
+const fn ignored(name: &'static str) -> Flag {
     value(name, "")
 }
 
@@ -33,75 +33,81 @@ const fn taken(name: &'static str) -> Flag {
 pub(super) const FLAGS: &[Flag] = &[
     Flag {
         name: "allow-privileged",
-        takes: Takes::Switch,
-        about: "Pods may have privileged containers.",
+        kind: FlagKind::Switch,
+        about: "Allow privileged containers.",
     },
     Flag {
         name: "allow-remote-webhooks",
-        takes: Takes::Switch,
-        about: "Webhooks may be at any address: without it only loopback addresses are dialled.",
+        kind: FlagKind::Switch,
+        about: "Call webhooks at any address, not only at loopback addresses.",
     },
     value(
         "advertise-address",
-        "The address that the endpoints of default/kubernetes name.",
+        "The address in the endpoints of the service default/kubernetes.",
     ),
     value(
         "authorization-mode",
-        "AlwaysAllow, RBAC, or Node,RBAC, in which nodes are users like others.",
+        "AlwaysAllow, RBAC, or Node,RBAC; the Node authorizer is not implemented, so nodes need RBAC roles.",
     ),
     value(
         "bind-address",
-        "The address to listen on, 127.0.0.1 by default: say 0.0.0.0 to be reached from other machines.",
+        "The address to listen on, 127.0.0.1 by default; 0.0.0.0 listens on all interfaces.",
     ),
     value(
         "cert-dir",
-        "The folder with apiserver.crt and apiserver.key; they are made where they are not there.",
+        "The folder with apiserver.crt and apiserver.key; missing files are created.",
     ),
     value(
         "client-ca-file",
-        "The authority that has signed the certificates of clients.",
+        "The CA certificates that verify client certificates.",
     ),
     value(
         "api-audiences",
-        "Whom tokens have to be for to be good here; the issuers where it is not given.",
+        "Accepted audiences of service account tokens; the issuers by default.",
     ),
-    value("disable-admission-plugins", "Admission plugins to switch off."),
-    value("enable-admission-plugins", "Admission plugins to switch on."),
-    value("event-ttl", "How long events are kept."),
+    value("disable-admission-plugins", "Admission plugins to disable."),
+    value("enable-admission-plugins", "Admission plugins to enable."),
+    value("event-ttl", "How long Event objects are retained, such as 1h."),
     value(
         "max-mutating-requests-inflight",
-        "How many requests that change something are answered at a time.",
+        "Limit of concurrent mutating requests.",
     ),
     value(
         "max-requests-inflight",
-        "How many other requests are answered at a time.",
+        "Limit of concurrent non-mutating requests.",
     ),
-    value("request-timeout", "How long a request may take."),
-    value("secure-port", "The port to listen on; 0 is any free one."),
+    value(
+        "request-timeout",
+        "Timeout of requests other than watches, such as 60s.",
+    ),
+    value("secure-port", "The port to listen on; 0 selects a free port."),
     value(
         "service-account-issuer",
-        "Whom tokens of service accounts are from; may be given again for others that were.",
+        "Issuer of service account tokens; further values are also accepted issuers.",
     ),
     value(
         "service-account-key-file",
-        "Keys that tokens of service accounts are known by; may be given again.",
+        "Public keys that verify service account tokens; can be repeated.",
     ),
     value(
         "service-account-signing-key-file",
-        "The key that tokens of service accounts are signed with.",
+        "The private key that signs service account tokens.",
     ),
-    value("service-cluster-ip-range", "The addresses that services get."),
-    value("service-node-port-range", "The ports of nodes that services get."),
+    value("service-cluster-ip-range", "The CIDR of service cluster IPs."),
+    value("service-node-port-range", "The port range of NodePort services."),
     value(
         "snapshot",
-        "The file that objects are read from at the start and written to at the end.",
+        "File from which objects are restored at start, and to which they are written at exit.",
     ),
     value("tls-cert-file", "The certificate of the server."),
     value("tls-private-key-file", "The key of that certificate."),
-    value("token-auth-file", "The tokens of users."),
+    value(
+        "token-auth-file",
+        "CSV file of tokens: token, user, UID and groups.",
+    ),
     Flag {
         name: "version",
-        takes: Takes::Switch,
+        kind: FlagKind::Switch,
         about: "Print the version.",
     },
 ];
@@ -109,64 +115,64 @@ pub(super) const FLAGS: &[Flag] = &[
 /// Flags that are accepted without effect.
 pub(super) const IDLE: &[Flag] = &[
     switch("anonymous-auth"),
-    taken("audit-log-format"),
-    taken("audit-log-maxage"),
-    taken("audit-log-maxbackup"),
-    taken("audit-log-maxsize"),
-    taken("audit-log-path"),
-    taken("audit-policy-file"),
-    taken("cors-allowed-origins"),
-    taken("default-not-ready-toleration-seconds"),
-    taken("default-unreachable-toleration-seconds"),
-    taken("default-watch-cache-size"),
-    taken("emulated-version"),
+    ignored("audit-log-format"),
+    ignored("audit-log-maxage"),
+    ignored("audit-log-maxbackup"),
+    ignored("audit-log-maxsize"),
+    ignored("audit-log-path"),
+    ignored("audit-policy-file"),
+    ignored("cors-allowed-origins"),
+    ignored("default-not-ready-toleration-seconds"),
+    ignored("default-unreachable-toleration-seconds"),
+    ignored("default-watch-cache-size"),
+    ignored("emulated-version"),
     switch("enable-aggregator-routing"),
     switch("enable-bootstrap-token-auth"),
     switch("enable-garbage-collector"),
     switch("enable-priority-and-fairness"),
-    taken("encryption-provider-config"),
-    taken("endpoint-reconciler-type"),
-    taken("etcd-cafile"),
-    taken("etcd-certfile"),
-    taken("etcd-compaction-interval"),
-    taken("etcd-keyfile"),
-    taken("etcd-prefix"),
-    taken("etcd-servers"),
-    taken("etcd-servers-overrides"),
-    taken("external-hostname"),
-    taken("feature-gates"),
-    taken("goaway-chance"),
-    taken("http2-max-streams-per-connection"),
-    taken("kubelet-certificate-authority"),
-    taken("kubelet-client-certificate"),
-    taken("kubelet-client-key"),
-    taken("kubelet-preferred-address-types"),
-    taken("kubelet-timeout"),
-    taken("livez-grace-period"),
-    taken("log-flush-frequency"),
-    taken("logging-format"),
-    taken("min-request-timeout"),
+    ignored("encryption-provider-config"),
+    ignored("endpoint-reconciler-type"),
+    ignored("etcd-cafile"),
+    ignored("etcd-certfile"),
+    ignored("etcd-compaction-interval"),
+    ignored("etcd-keyfile"),
+    ignored("etcd-prefix"),
+    ignored("etcd-servers"),
+    ignored("etcd-servers-overrides"),
+    ignored("external-hostname"),
+    ignored("feature-gates"),
+    ignored("goaway-chance"),
+    ignored("http2-max-streams-per-connection"),
+    ignored("kubelet-certificate-authority"),
+    ignored("kubelet-client-certificate"),
+    ignored("kubelet-client-key"),
+    ignored("kubelet-preferred-address-types"),
+    ignored("kubelet-timeout"),
+    ignored("livez-grace-period"),
+    ignored("log-flush-frequency"),
+    ignored("logging-format"),
+    ignored("min-request-timeout"),
     switch("profiling"),
-    taken("proxy-client-cert-file"),
-    taken("proxy-client-key-file"),
-    taken("requestheader-allowed-names"),
-    taken("requestheader-client-ca-file"),
-    taken("requestheader-extra-headers-prefix"),
-    taken("requestheader-group-headers"),
-    taken("requestheader-username-headers"),
-    taken("runtime-config"),
-    taken("service-account-jwks-uri"),
+    ignored("proxy-client-cert-file"),
+    ignored("proxy-client-key-file"),
+    ignored("requestheader-allowed-names"),
+    ignored("requestheader-client-ca-file"),
+    ignored("requestheader-extra-headers-prefix"),
+    ignored("requestheader-group-headers"),
+    ignored("requestheader-username-headers"),
+    ignored("runtime-config"),
+    ignored("service-account-jwks-uri"),
     switch("service-account-lookup"),
-    taken("service-account-max-token-expiration"),
-    taken("shutdown-delay-duration"),
-    taken("storage-backend"),
-    taken("storage-media-type"),
-    taken("tls-cipher-suites"),
-    taken("tls-min-version"),
-    taken("v"),
-    taken("vmodule"),
+    ignored("service-account-max-token-expiration"),
+    ignored("shutdown-delay-duration"),
+    ignored("storage-backend"),
+    ignored("storage-media-type"),
+    ignored("tls-cipher-suites"),
+    ignored("tls-min-version"),
+    ignored("v"),
+    ignored("vmodule"),
     switch("watch-cache"),
-    taken("watch-cache-sizes"),
+    ignored("watch-cache-sizes"),
 ];
 
 /// The address to listen on.

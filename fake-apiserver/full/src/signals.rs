@@ -3,7 +3,7 @@
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Resolves on SIGTERM or SIGINT. The handlers are installed by the call.
-pub(super) fn asked_to_end() -> std::io::Result<impl Future<Output = ()> + Send> {
+pub(super) fn termination() -> std::io::Result<impl Future<Output = ()> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {

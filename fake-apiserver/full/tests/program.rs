@@ -178,16 +178,16 @@ async fn client_certificates_authenticate_and_snapshots_restore_objects() {
         "--disable-admission-plugins=ServiceAccount",
     ];
     let running = Running::start(folder, &flags);
-    let nobody = running.client(folder, None);
+    let anonymous = running.client(folder, None);
     for path in ["/healthz", "/readyz", "/livez"] {
-        assert_eq!(text(&nobody, path).await, Ok("ok".to_owned()), "{path}");
+        assert_eq!(text(&anonymous, path).await, Ok("ok".to_owned()), "{path}");
     }
-    assert_eq!(text(&nobody, "/api/v1/nodes").await, Err(403));
+    assert_eq!(text(&anonymous, "/api/v1/nodes").await, Err(403));
     let guest = running.client(folder, Some(&authority.user("guest", &[])));
     assert_eq!(text(&guest, "/api/v1/nodes").await, Err(403));
-    let stranger = Authority::new().user("admin", &["system:masters"]);
-    let stranger = running.client(folder, Some(&stranger));
-    assert_eq!(text(&stranger, "/api/v1/nodes").await, Err(401));
+    let untrusted = Authority::new().user("admin", &["system:masters"]);
+    let untrusted = running.client(folder, Some(&untrusted));
+    assert_eq!(text(&untrusted, "/api/v1/nodes").await, Err(401));
     let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
     let own = Api::<Service>::default_namespaced(admin.clone());
     let own = own

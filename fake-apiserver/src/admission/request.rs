@@ -1,7 +1,7 @@
 //! An admission request. Does not know webhooks.
 
 use crate::access::auth::User;
-use crate::kinds::{Kind, NAMESPACE, Part, sent_to};
+use crate::kinds::{Kind, NAMESPACE, Part, request_kind};
 use crate::object::Object;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -96,7 +96,7 @@ impl AdmissionTarget {
         let own = of(kind);
         match self.part {
             Part::Main | Part::Status => own,
-            Part::Sub(sub) => sent_to(sub).map_or(own, of),
+            Part::Sub(sub) => request_kind(sub).map_or(own, of),
         }
     }
 
@@ -109,7 +109,7 @@ impl AdmissionTarget {
     pub fn is_whole(&self) -> bool {
         match self.part {
             Part::Main | Part::Status => true,
-            Part::Sub(sub) => sent_to(sub).is_none(),
+            Part::Sub(sub) => request_kind(sub).is_none(),
         }
     }
 }

@@ -9,7 +9,7 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
         match work {
             FollowUp::NamespaceCreated(name) => namespaces::add_account(txn, &name),
             FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
-            FollowUp::Gone { namespace } => namespaces::settle(txn, &namespace),
+            FollowUp::Deleted { namespace } => namespaces::settle(txn, &namespace),
             FollowUp::Service { old, new } => {
                 let [old, new] = [&old, &new].map(|object| object.as_ref().map(|object| object.value()));
                 services::settle(txn, old, new);

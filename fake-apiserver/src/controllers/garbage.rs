@@ -89,12 +89,12 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         return;
     }
     if states.contains(&Owner::Solid) {
-        let kept = references
+        let remaining = references
             .iter()
             .zip(&states)
             .filter(|(_, state)| **state == Owner::Solid);
-        let kept: Value = kept.map(|(reference, _)| reference.clone()).collect();
-        return write(txn, kind, object, "ownerReferences", kept);
+        let remaining: Value = remaining.map(|(reference, _)| reference.clone()).collect();
+        return write(txn, kind, object, "ownerReferences", remaining);
     }
     // An owner that waits for this object must wait for its dependents too.
     let dependents = match states.contains(&Owner::Waiting) {
@@ -182,13 +182,13 @@ fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     if metadata::finalizers(object.value()).contains(&ORPHAN) {
         for (kind, dependent) in &dependents {
             let references = dependent.value()["metadata"]["ownerReferences"].as_array();
-            let kept: Value = references
+            let remaining: Value = references
                 .into_iter()
                 .flatten()
                 .filter(|each| !owned(each))
                 .cloned()
                 .collect();
-            write(txn, kind, dependent, "ownerReferences", kept);
+            write(txn, kind, dependent, "ownerReferences", remaining);
         }
         return release(txn, kind, object, ORPHAN);
     }
@@ -213,11 +213,11 @@ fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
 }
 
 fn release(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str) {
-    let kept: Value = metadata::finalizers(object.value())
+    let remaining: Value = metadata::finalizers(object.value())
         .into_iter()
         .filter(|each| *each != finalizer)
         .collect();
-    write(txn, kind, object, "finalizers", kept);
+    write(txn, kind, object, "finalizers", remaining);
 }
 
 /// Writes a list in `metadata`; removes it if it is empty.

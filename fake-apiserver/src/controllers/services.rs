@@ -11,10 +11,10 @@ use std::collections::HashSet;
 /// Updates IPAddress objects after the change of a service.
 pub(super) fn settle(txn: &mut Txn<'_>, old: Option<&Value>, new: Option<&Value>) {
     let (before, after) = (ips(old), ips(new));
-    for gone in before.difference(&after) {
-        if let Some(address) = txn.get(&IP_ADDRESS, gone) {
-            txn.remove(&IP_ADDRESS, gone);
-            txn.enqueue_work(FollowUp::gone(address.value()));
+    for ip in before.difference(&after) {
+        if let Some(address) = txn.get(&IP_ADDRESS, ip) {
+            txn.remove(&IP_ADDRESS, ip);
+            txn.enqueue_work(FollowUp::deleted(address.value()));
         }
     }
     let Some(new) = new else { return };

@@ -36,7 +36,7 @@ pub(crate) fn document(
     address: &str,
     api: &Api,
 ) -> Cached {
-    if let Some(version) = aggregated.and_then(|asked| aggregated_version(asked, api)) {
+    if let Some(version) = aggregated.and_then(|requested| aggregated_version(requested, api)) {
         let media = if version == "v2" {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
         } else {
@@ -85,13 +85,13 @@ pub(crate) fn document(
     }
 }
 
-/// The version of aggregated discovery that the release serves to a client that accepts `asked`: none before 1.27, `v2` only
+/// The version of aggregated discovery that the release serves to a client that accepts `requested`: none before 1.27, `v2` only
 /// since 1.30.
-fn aggregated_version(asked: &'static str, api: &Api) -> Option<&'static str> {
-    match asked {
+fn aggregated_version(requested: &'static str, api: &Api) -> Option<&'static str> {
+    match requested {
         _ if !api.profile.is_since(27) => None,
         "v2" if !api.profile.is_since(30) => Some("v2beta1"),
-        asked => Some(asked),
+        requested => Some(requested),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Computed from the resource definitions. Does not know the forms of documents.
 
-use crate::kinds::{Api, Kind, Subresource, sent_to};
+use crate::kinds::{Api, Kind, Subresource, request_kind};
 use crate::machinery::versions;
 
 /// The verbs of built-in resources; some lack `deletecollection`.
@@ -126,7 +126,7 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
             Subresource::Log => &["get"],
             Subresource::Proxy => &["create", "delete", "get", "patch", "update"],
         };
-        let entry = part(sub.as_str(), sent_to(*sub), verbs);
+        let entry = part(sub.as_str(), request_kind(*sub), verbs);
         Subentry {
             body: sub.options_of(kind.kind).unwrap_or(entry.body),
             is_connection: sub.is_connection(),

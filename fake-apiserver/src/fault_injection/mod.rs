@@ -1,7 +1,7 @@
 //! Fault injection: a table of rules that decides which requests and watches fail.
 //!
 //! Owns matching and counting. The table is part of the store's state, so rules, watches and writes are ordered by one lock.
-//! It only decides the fate of a request; `http` and `store` refuse, delay or disconnect.
+//! It only decides the effect on a request; `http` and `store` refuse, delay or disconnect.
 
 mod applied;
 mod refusal;
@@ -63,9 +63,9 @@ pub struct RequestAttributes<'a> {
     pub revision: &'a str,
 }
 
-/// The faults of one request.
+/// The effect of the rules on one request.
 #[derive(Default)]
-pub struct Fate {
+pub struct RequestEffect {
     /// Delay before the request is processed.
     pub delay: Duration,
     /// The fault that replaces normal processing, if any.
@@ -84,8 +84,8 @@ pub enum FaultAction {
     Stale(u64),
 }
 
-/// The fault of one watch.
-pub enum WatchFate {
+/// The effect of a rule on one watch.
+pub enum WatchEffect {
     /// End it after this many events.
     EndAfter(u32),
     /// Deliver nothing until that rule is removed, or for this duration.
@@ -137,8 +137,8 @@ impl Rules {
 
     /// Evaluates the rules for a request, in the order of their installation: delays add up, and the first other effect ends
     /// the evaluation.
-    pub fn evaluate(&mut self, request: &RequestAttributes<'_>) -> (Fate, Vec<AppliedFault>) {
-        let (mut fate, mut applied) = (Fate::default(), Vec::new());
+    pub fn evaluate(&mut self, request: &RequestAttributes<'_>) -> (RequestEffect, Vec<AppliedFault>) {
+        let (mut effect, mut applied) = (RequestEffect::default(), Vec::new());
         for entry in &mut self.entries {
             if !can_affect(&entry.rule.effect, request) {
                 continue;
@@ -148,18 +148,21 @@ impl Rules {
             };
             applied.push(fault);
             match action(&entry.rule.effect, request) {
-                None => fate.delay += delay(&entry.rule.effect),
+                None => effect.delay += delay(&entry.rule.effect),
                 action => {
-                    fate.action = action;
+                    effect.action = action;
                     break;
                 }
             }
         }
-        (fate, applied)
+        (effect, applied)
     }
 
     /// Evaluates the rules for a new watch.
-    pub fn evaluate_watch(&mut self, request: &RequestAttributes<'_>) -> (Vec<WatchFate>, Vec<AppliedFault>) {
+    pub fn evaluate_watch(
+        &mut self,
+        request: &RequestAttributes<'_>,
+    ) -> (Vec<WatchEffect>, Vec<AppliedFault>) {
         let affected = self
             .entries
             .iter_mut()
@@ -172,14 +175,14 @@ impl Rules {
         &mut self,
         id: RuleId,
         request: &RequestAttributes<'_>,
-    ) -> Option<(WatchFate, AppliedFault)> {
+    ) -> Option<(WatchEffect, AppliedFault)> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
-        let (fate, applied) = entry.evaluate_watch(request)?;
-        let fate = match fate {
-            WatchFate::EndAfter(_) => WatchFate::EndAfter(0),
-            hold @ WatchFate::Hold(..) => hold,
+        let (effect, applied) = entry.evaluate_watch(request)?;
+        let effect = match effect {
+            WatchEffect::EndAfter(_) => WatchEffect::EndAfter(0),
+            hold @ WatchEffect::Hold(..) => hold,
         };
-        Some((fate, applied))
+        Some((effect, applied))
     }
 
     /// Counts the one application of a rule whose effect happens at installation.
@@ -191,15 +194,15 @@ impl Rules {
 }
 
 impl RuleEntry {
-    fn evaluate_watch(&mut self, request: &RequestAttributes<'_>) -> Option<(WatchFate, AppliedFault)> {
-        let fate = match self.rule.effect {
-            Effect::EndWatch { after_events } => WatchFate::EndAfter(after_events),
+    fn evaluate_watch(&mut self, request: &RequestAttributes<'_>) -> Option<(WatchEffect, AppliedFault)> {
+        let effect = match self.rule.effect {
+            Effect::EndWatch { after_events } => WatchEffect::EndAfter(after_events),
             Effect::HoldWatch { milliseconds } => {
-                WatchFate::Hold(self.id, milliseconds.map(Duration::from_millis))
+                WatchEffect::Hold(self.id, milliseconds.map(Duration::from_millis))
             }
             _ => return None,
         };
-        Some((fate, self.apply(request)?))
+        Some((effect, self.apply(request)?))
     }
 
     /// Counts a match; returns the fault if the rule applies to this match.

@@ -149,14 +149,14 @@ impl Exchange<'_> {
     ) -> Result<Outcome, ConnectionClosed> {
         let (head, service) = (self.head, &self.endpoint.service);
         let revision = self.params.get("resourceVersion");
-        let fate =
+        let effect =
             service
                 .store
                 .evaluate_faults(&head.user.name, head.verb, head.resource.as_ref(), revision);
-        if !fate.delay.is_zero() {
-            tokio::time::sleep(fate.delay).await;
+        if !effect.delay.is_zero() {
+            tokio::time::sleep(effect.delay).await;
         }
-        let route = match fate.action {
+        let route = match effect.action {
             None => route,
             Some(FaultAction::Disconnect) => return Err(ConnectionClosed),
             Some(FaultAction::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {

@@ -2,7 +2,7 @@
 //!
 //! Owns which verb accepts which media type. Does not know API types: `verbs::decode` does.
 
-use crate::kinds::{Kind, Part, sent_to};
+use crate::kinds::{Kind, Part, request_kind};
 use crate::machinery::document::{Document, misfit};
 use crate::machinery::status::Status;
 use crate::machinery::{go, yaml};
@@ -162,7 +162,7 @@ impl Purpose<'_> {
         let kind = match self.target.part {
             _ if self.is_deletion() => return ("v1".to_owned(), "DeleteOptions"),
             Part::Main | Part::Status => own,
-            Part::Sub(sub) => sent_to(sub).unwrap_or(own),
+            Part::Sub(sub) => request_kind(sub).unwrap_or(own),
         };
         (kind.api_version(), kind.kind)
     }

@@ -46,8 +46,8 @@ pub(super) fn answer(
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
             .zipped(head.accepts_gzip, gzip::DOCUMENT_BYTES_MIN),
         NonResource::OpenApi(None) => openapi::index(api, request.headers()),
-        NonResource::OpenApi(Some(place)) => {
-            let found = openapi::group(place, api, params, request.headers());
+        NonResource::OpenApi(Some(group_path)) => {
+            let found = openapi::group(group_path, api, params, request.headers());
             found.unwrap_or_else(|| respond::empty(StatusCode::NOT_FOUND))
         }
         NonResource::Discovery(document) => {

@@ -5,7 +5,7 @@
 use super::body_reader::media_type;
 use super::negotiate;
 use super::respond::{self, Plain};
-use crate::documents::openapi::{OpenApiDocument, document, everything, places};
+use crate::documents::openapi::{OpenApiDocument, document, everything, group_paths};
 use crate::kinds::Api;
 use crate::verbs::call::Params;
 use hyper::header::{
@@ -44,15 +44,15 @@ pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
 
 /// `/openapi/v3`: the index of documents.
 pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
-    let documents = places(api)
+    let documents = group_paths(api)
         .into_iter()
-        .filter_map(|place| document(&place, api).map(|document| (place, document)));
+        .filter_map(|group_path| document(&group_path, api).map(|document| (group_path, document)));
     let mut last = Timestamp::UNIX_EPOCH;
     let mut paths = Map::new();
-    for (place, document) in documents {
+    for (group_path, document) in documents {
         last = last.max(document.made);
-        let url = address(&place, &document);
-        paths.insert(place, json!({"serverRelativeURL": url}));
+        let url = address(&group_path, &document);
+        paths.insert(group_path, json!({"serverRelativeURL": url}));
     }
     let mut answer = respond::text(200, json!({ "paths": paths }).to_string());
     if is_unchanged_since(headers, last) {
@@ -61,9 +61,9 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
     answer.header(LAST_MODIFIED, http_time(last))
 }
 
-/// `/openapi/v3/PLACE`: the document of one group version.
-pub(super) fn group(place: &str, api: &Api, params: &Params, headers: &HeaderMap) -> Option<Plain> {
-    let found = document(place, api)?;
+/// `/openapi/v3/GROUP_PATH`: the document of one group version.
+pub(super) fn group(group_path: &str, api: &Api, params: &Params, headers: &HeaderMap) -> Option<Plain> {
+    let found = document(group_path, api)?;
     let Some(media) = negotiate_media_type(headers, V3_PROTOBUF) else {
         let refused = respond::empty(StatusCode::NOT_ACCEPTABLE);
         return Some(refused.header(VARY, HeaderValue::from_static("Accept")));
@@ -74,7 +74,7 @@ pub(super) fn group(place: &str, api: &Api, params: &Params, headers: &HeaderMap
     }
     if requested_hash != found.hash {
         let redirect = respond::empty(StatusCode::MOVED_PERMANENTLY);
-        let redirect = redirect.header(LOCATION, header(address(place, &found)));
+        let redirect = redirect.header(LOCATION, header(address(group_path, &found)));
         return Some(redirect.header(ETAG, tag(&found)));
     }
     let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
@@ -130,8 +130,8 @@ fn is_unchanged_since(headers: &HeaderMap, built: Timestamp) -> bool {
     since.is_some_and(|since| built.as_second() <= since.timestamp().as_second())
 }
 
-fn address(place: &str, document: &OpenApiDocument) -> String {
-    format!("/openapi/v3/{place}?hash={}", document.hash)
+fn address(group_path: &str, document: &OpenApiDocument) -> String {
+    format!("/openapi/v3/{group_path}?hash={}", document.hash)
 }
 
 fn tag(document: &OpenApiDocument) -> HeaderValue {

@@ -22,7 +22,7 @@ pub(super) fn headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, 
         usize::MAX
     };
     let mut written = 0;
-    let told: Vec<_> = warnings
+    let headers: Vec<_> = warnings
         .into_iter()
         .map(|text| text.chars().take(most).collect::<String>())
         .take_while(|text| {
@@ -33,5 +33,5 @@ pub(super) fn headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, 
         .filter_map(|text| quoted(&text))
         .map(|value| (WARNING, value))
         .collect();
-    told.into_iter()
+    headers.into_iter()
 }

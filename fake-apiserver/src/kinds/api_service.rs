@@ -1,7 +1,7 @@
 //! apiregistration.k8s.io. APIServices of aggregated API servers are stored and printed, but
 //! not served.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
 use crate::machinery::json;
@@ -13,7 +13,7 @@ fn any_name(_: &str) -> Messages {
     Messages::new()
 }
 
-pub(super) static API_SERVICE: Row = Row {
+pub(super) static API_SERVICE: ResourceDefinition = ResourceDefinition {
     kind: "APIService",
     metadata_checks: MetadataChecks::machinery(2),
     plural: "apiservices",
@@ -21,7 +21,7 @@ pub(super) static API_SERVICE: Row = Row {
     singular: "apiservice",
     group: "apiregistration.k8s.io",
     name_rule: any_name,
-    status_metadata: StatusMetadata::Kept,
+    status_metadata: StatusMetadata::Unchanged,
     status_resets: &[&["spec"], &["metadata"]],
     hooks: Hooks {
         default: |api| {

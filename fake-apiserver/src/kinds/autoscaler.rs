@@ -2,14 +2,14 @@
 //!
 //! Stored as autoscaling/v2. A metric that autoscaling/v1 has no fields for is not part of the v1 object.
 
-use super::{Hooks, NO_HOOKS, PLAIN, Row, View};
+use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, View};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Number, Of};
 use crate::kinds::columns::{AGE, NAME, first, text};
 use crate::machinery::{go, json};
 use serde_json::{Value, json};
 
-const ANY_AUTOSCALER: Row = Row {
+const ANY_AUTOSCALER: ResourceDefinition = ResourceDefinition {
     kind: "HorizontalPodAutoscaler",
     plural: "horizontalpodautoscalers",
     singular: "horizontalpodautoscaler",
@@ -30,13 +30,13 @@ const ANY_AUTOSCALER: Row = Row {
     ..PLAIN
 };
 
-pub(super) static HORIZONTAL_POD_AUTOSCALER: Row = Row {
+pub(super) static HORIZONTAL_POD_AUTOSCALER: ResourceDefinition = ResourceDefinition {
     version: "v2",
     life: Life::since(23),
     ..ANY_AUTOSCALER
 };
 
-pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Row = Row {
+pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: ResourceDefinition = ResourceDefinition {
     view: Some(View {
         stored: &HORIZONTAL_POD_AUTOSCALER,
         from_stored: autoscaler_as_v1,
@@ -113,13 +113,13 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
     let mut object = shown.clone();
     object["apiVersion"] = "autoscaling/v2".into();
     for (part, list, field, side, value) in CPU {
-        let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
-        let is_told = |object: &Value| {
+        let percent_field = object[part].as_object_mut().and_then(|part| part.remove(field));
+        let has_metric = |object: &Value| {
             json::list(&object[part][list])
                 .iter()
                 .any(|metric| is_cpu(metric, value))
         };
-        if let Some(percent) = taken.filter(|percent| !percent.is_null() && !is_told(&object)) {
+        if let Some(percent) = percent_field.filter(|percent| !percent.is_null() && !has_metric(&object)) {
             let mut metric = json!({"type": "Resource", "resource": {"name": "cpu"}});
             metric["resource"][side] = json!({"averageUtilization": percent});
             if side == "target" {

@@ -6,7 +6,7 @@
 use super::KINDS;
 use super::elsewhere::ELSEWHERE;
 use super::kind::Kind;
-use super::row::Row;
+use super::resource_definition::ResourceDefinition;
 use crate::config::release::Profile;
 use imbl::{HashMap, OrdMap};
 use std::sync::{Arc, LazyLock};
@@ -14,8 +14,8 @@ use std::sync::{Arc, LazyLock};
 static BUILT_IN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| Arc::new(Catalogue::with_extensions(&[])));
 
 static KNOWN: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
-    let rows: Vec<&'static Row> = ELSEWHERE.iter().collect();
-    Arc::new(Catalogue::with_extensions(&rows))
+    let definitions: Vec<&'static ResourceDefinition> = ELSEWHERE.iter().collect();
+    Arc::new(Catalogue::with_extensions(&definitions))
 });
 
 /// The API groups of built-in resources, in kube-apiserver's order of discovery.
@@ -106,10 +106,10 @@ impl Catalogue {
     }
 
     /// The catalogue with the resources of other crates, and without custom resources.
-    pub(crate) fn with_extensions(rows: &[&'static Row]) -> Self {
-        let numbered = rows.iter().zip(KINDS.len()..);
+    pub(crate) fn with_extensions(definitions: &[&'static ResourceDefinition]) -> Self {
+        let numbered = definitions.iter().zip(KINDS.len()..);
         let extensions: Arc<[Kind]> = numbered
-            .map(|(row, table_index)| Kind::extension(row, table_index))
+            .map(|(definition, table_index)| Kind::extension(definition, table_index))
             .collect();
         let mut built_in = KINDS.to_vec();
         for kind in extensions.iter() {

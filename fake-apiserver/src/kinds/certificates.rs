@@ -1,7 +1,7 @@
 //! certificates.k8s.io: CertificateSigningRequests are stored with their requester; no signer issues certificates.
 
-use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::resource_definition::not_supported;
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -11,7 +11,7 @@ use crate::machinery::{json, names};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-pub(super) static CERTIFICATE_SIGNING_REQUEST: Row = Row {
+pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefinition {
     kind: "CertificateSigningRequest",
     metadata_checks: MetadataChecks::core(2),
     plural: "certificatesigningrequests",

@@ -12,38 +12,38 @@ const REASON_BYTES_MAX: usize = 1024;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024;
 
 /// Validates a list of conditions at the field path `at`.
-pub fn validate(conditions: &Value, at: &str, faults: &mut ErrorList) {
+pub fn validate(conditions: &Value, at: &str, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, condition) in list(conditions).iter().enumerate() {
         let (at, kind) = (format!("{at}[{i}]"), string(condition, "type"));
         if !seen.insert(kind) {
-            faults.duplicate(format!("{at}.type"), kind);
+            errors.duplicate(format!("{at}.type"), kind);
         }
-        one(condition, &at, faults);
+        one(condition, &at, errors);
     }
 }
 
-fn one(condition: &Value, at: &str, faults: &mut ErrorList) {
+fn one(condition: &Value, at: &str, errors: &mut ErrorList) {
     let kind = string(condition, "type");
-    faults.invalid_all(&format!("{at}.type"), kind, names::qualified(kind));
-    faults.one_of(&format!("{at}.status"), string(condition, "status"), &STATES);
+    errors.invalid_all(&format!("{at}.type"), kind, names::qualified(kind));
+    errors.one_of(&format!("{at}.status"), string(condition, "status"), &STATES);
     let generation = &condition["observedGeneration"];
     if generation.as_i64().is_some_and(|number| number < 0) {
         let why = "must be greater than or equal to zero";
-        faults.invalid(format!("{at}.observedGeneration"), generation.clone(), why);
+        errors.invalid(format!("{at}.observedGeneration"), generation.clone(), why);
     }
     if string(condition, "lastTransitionTime").is_empty() {
-        faults.required(format!("{at}.lastTransitionTime"), "");
+        errors.required(format!("{at}.lastTransitionTime"), "");
     }
-    reason(string(condition, "reason"), &format!("{at}.reason"), faults);
+    reason(string(condition, "reason"), &format!("{at}.reason"), errors);
     if string(condition, "message").len() > MESSAGE_BYTES_MAX {
-        faults.too_long(format!("{at}.message"), MESSAGE_BYTES_MAX);
+        errors.too_long(format!("{at}.message"), MESSAGE_BYTES_MAX);
     }
 }
 
-fn reason(reason: &str, field: &str, faults: &mut ErrorList) {
+fn reason(reason: &str, field: &str, errors: &mut ErrorList) {
     if reason.is_empty() {
-        return faults.required(field, "");
+        return errors.required(field, "");
     }
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let begins = reason.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -53,9 +53,9 @@ fn reason(reason: &str, field: &str, faults: &mut ErrorList) {
         let why = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or \
              '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  \
              or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
-        faults.invalid(field, reason, why);
+        errors.invalid(field, reason, why);
     }
     if reason.len() > REASON_BYTES_MAX {
-        faults.too_long(field, REASON_BYTES_MAX);
+        errors.too_long(field, REASON_BYTES_MAX);
     }
 }

@@ -1,13 +1,13 @@
 //! ConfigMap, and validation that it shares with Secret.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, count, text};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
-pub(super) static CONFIG_MAP: Row = Row {
+pub(super) static CONFIG_MAP: ResourceDefinition = ResourceDefinition {
     kind: "ConfigMap",
     metadata_checks: MetadataChecks::core(2),
     plural: "configmaps",
@@ -15,9 +15,9 @@ pub(super) static CONFIG_MAP: Row = Row {
     short_names: &["cm"],
     hooks: Hooks {
         validate_create: config_map_validate,
-        validate_update: |new, old, faults| {
-            immutable_update(new, old, faults);
-            config_map_validate(new, faults);
+        validate_update: |new, old, errors| {
+            immutable_update(new, old, errors);
+            config_map_validate(new, errors);
         },
         ..NO_HOOKS
     },
@@ -32,13 +32,13 @@ pub(super) static CONFIG_MAP: Row = Row {
 /// The maximum total size of all values of a ConfigMap or Secret, in bytes.
 pub(super) const BYTES_MAX: usize = 1024 * 1024;
 
-fn config_map_validate(object: &Value, faults: &mut ErrorList) {
+fn config_map_validate(object: &Value, errors: &mut ErrorList) {
     let binary = &object["binaryData"];
     let mut bytes = 0;
     for (key, value) in json::pairs(&object["data"]) {
-        config_key("data", key, faults);
+        config_key("data", key, errors);
         if !binary[key].is_null() {
-            faults.invalid(
+            errors.invalid(
                 format!("data[{key}]"),
                 key,
                 "duplicate of key present in binaryData",
@@ -47,16 +47,16 @@ fn config_map_validate(object: &Value, faults: &mut ErrorList) {
         bytes += value.len();
     }
     for (key, value) in json::pairs(binary) {
-        config_key("binaryData", key, faults);
+        config_key("binaryData", key, errors);
         bytes += decoded(value);
     }
     if bytes > BYTES_MAX {
-        faults.too_long("", BYTES_MAX);
+        errors.too_long("", BYTES_MAX);
     }
 }
 
-pub(super) fn config_key(list: &str, key: &str, faults: &mut ErrorList) {
-    faults.invalid_all(&format!("{list}[{key}]"), key, names::config_key(key));
+pub(super) fn config_key(list: &str, key: &str, errors: &mut ErrorList) {
+    errors.invalid_all(&format!("{list}[{key}]"), key, names::config_key(key));
 }
 
 /// The number of bytes that a base64 text decodes to.
@@ -65,13 +65,13 @@ pub(super) fn decoded(text: &str) -> usize {
 }
 
 /// An immutable object must stay immutable, and its data must not change.
-pub(super) fn immutable_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+pub(super) fn immutable_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if old["immutable"] != true {
         return;
     }
     for field in ["immutable", "data", "binaryData"] {
         if new[field] != old[field] {
-            faults.forbidden(field, "field is immutable when `immutable` is set");
+            errors.forbidden(field, "field is immutable when `immutable` is set");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Validation and messages follow kube-apiserver 1.36, including odd field paths such as `spec.attachedRequired`.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, Setting, View};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, View};
 use crate::config::release::{Gate, Life, Profile};
 use crate::kinds::columns::Cell::{Join, Of, Plain};
 use crate::kinds::columns::{AGE, NAME, boolean, text};
@@ -12,7 +12,7 @@ use crate::machinery::json;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-const ANY_CSI_DRIVER: Row = Row {
+const ANY_CSI_DRIVER: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSIDriver",
     plural: "csidrivers",
@@ -50,13 +50,13 @@ const ANY_CSI_DRIVER: Row = Row {
     ..PLAIN
 };
 
-pub(super) static CSI_DRIVER: Row = Row {
+pub(super) static CSI_DRIVER: ResourceDefinition = ResourceDefinition {
     life: Life::since(19),
     ..ANY_CSI_DRIVER
 };
 
 /// Before KEP-1472: `storageCapacity` is not shown, and a write drops it.
-pub(super) static CSI_DRIVER_1_18: Row = Row {
+pub(super) static CSI_DRIVER_1_18: ResourceDefinition = ResourceDefinition {
     life: Life::during(18, 18),
     view: Some(View {
         stored: &CSI_DRIVER,
@@ -76,8 +76,8 @@ pub(super) static CSI_DRIVER_1_18: Row = Row {
 fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>) {
     let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
     let knows = setting.profile.is_since(19);
-    let keeps = setting.profile.has(Gate::CsiStorageCapacity) || (knows && had);
-    if !keeps {
+    let is_retained = setting.profile.has(Gate::CsiStorageCapacity) || (knows && had);
+    if !is_retained {
         drop_tracking(object);
     }
 }
@@ -114,56 +114,56 @@ fn driver_default(object: &mut Value) {
     }
 }
 
-fn driver_validate(object: &Value, faults: &mut ErrorList) {
+fn driver_validate(object: &Value, errors: &mut ErrorList) {
     let spec = &object["spec"];
     let policy = spec["fsGroupPolicy"].as_str().unwrap_or_default();
-    faults.one_of(
+    errors.one_of(
         "spec.fsGroupPolicy",
         policy,
         &["File", "None", "ReadWriteOnceWithFSType"],
     );
-    token_requests(&spec["tokenRequests"], faults);
+    token_requests(&spec["tokenRequests"], errors);
     for mode in json::texts(&spec["volumeLifecycleModes"]) {
-        faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
+        errors.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
     }
     if let Some(period) = spec["nodeAllocatableUpdatePeriodSeconds"].as_i64()
         && period < 10
     {
         let text = "must be greater than or equal to 10 seconds";
-        faults.invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, text);
+        errors.invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, text);
     }
     let in_secrets = &spec["serviceAccountTokenInSecrets"];
     if !in_secrets.is_null() && spec["tokenRequests"].as_array().is_none_or(Vec::is_empty) {
         let text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
-        faults.invalid("spec.serviceAccountTokenInSecrets", in_secrets.clone(), text);
+        errors.invalid("spec.serviceAccountTokenInSecrets", in_secrets.clone(), text);
     }
 }
 
-fn token_requests(requests: &Value, faults: &mut ErrorList) {
+fn token_requests(requests: &Value, errors: &mut ErrorList) {
     let requests = json::list(requests);
     let mut seen = HashSet::new();
     for (i, request) in requests.iter().enumerate() {
         let at = format!("spec.tokenRequests[{i}]");
         let audience = &request["audience"];
         if !seen.insert(audience) {
-            faults.duplicate(format!("{at}.audience"), audience.clone());
+            errors.duplicate(format!("{at}.audience"), audience.clone());
             continue;
         }
         let seconds = request["expirationSeconds"]
             .as_i64()
             .unwrap_or(*token_lifetime::SECONDS.start());
         let field = format!("{at}.expirationSeconds");
-        token_lifetime::check(&field, seconds, faults);
+        token_lifetime::check(&field, seconds, errors);
     }
 }
 
 /// Warns about `tokenRequests` without `serviceAccountTokenInSecrets`: tokens in the volume context may be logged.
 fn driver_warn(new: &Value, old: &Value) -> Vec<String> {
     let (spec, before) = (&new["spec"], &old["spec"]);
-    let asks = spec["tokenRequests"]
+    let requests_tokens = spec["tokenRequests"]
         .as_array()
         .is_some_and(|requests| !requests.is_empty());
-    if !asks
+    if !requests_tokens
         || spec["tokenRequests"] == before["tokenRequests"]
         || !spec["serviceAccountTokenInSecrets"].is_null()
     {
@@ -174,14 +174,14 @@ fn driver_warn(new: &Value, old: &Value) -> Vec<String> {
     vec![text.to_owned()]
 }
 
-fn driver_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn driver_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (new, old) = (&new["spec"], &old["spec"]);
-    faults.unchanged(
+    errors.unchanged(
         "spec.attachedRequired",
         &new["attachRequired"],
         &old["attachRequired"],
     );
-    faults.unchanged(
+    errors.unchanged(
         "spec.volumeLifecycleModes",
         &new["volumeLifecycleModes"],
         &old["volumeLifecycleModes"],
@@ -196,7 +196,7 @@ const ONCE_IMMUTABLE: [(&str, &str, u8, u8); 3] = [
     ("fsGroupPolicy", "spec.fsGroupPolicy", 19, 28),
 ];
 
-fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, faults: &mut ErrorList) {
+fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, errors: &mut ErrorList) {
     for (field, path, first, last) in ONCE_IMMUTABLE {
         if !profile.is_since(first) || profile.is_since(last + 1) {
             continue;
@@ -206,7 +206,7 @@ fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, fault
             Value::Null if field == "storageCapacity" => json!(false),
             value => value.clone(),
         };
-        faults.unchanged(path, &or_default(new), &or_default(old));
+        errors.unchanged(path, &or_default(new), &or_default(old));
     }
 }
 

@@ -1,14 +1,14 @@
 //! CSINode.
 
 use super::volume::driver_name;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::{AGE, Cell, NAME, integer};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
-pub(super) static CSI_NODE: Row = Row {
+pub(super) static CSI_NODE: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSINode",
     metadata_checks: MetadataChecks::core(1).alone(),
@@ -29,40 +29,40 @@ pub(super) static CSI_NODE: Row = Row {
 /// The maximum length of a driver's node ID.
 const NODE_ID_BYTES_MAX: usize = 256;
 
-fn node_validate(object: &Value, faults: &mut ErrorList) {
+fn node_validate(object: &Value, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, driver) in drivers(object).iter().enumerate() {
         let at = format!("spec.drivers[{i}]");
         let name = driver["name"].as_str().unwrap_or_default();
-        driver_name(name, &format!("{at}.name"), faults);
+        driver_name(name, &format!("{at}.name"), errors);
         if driver["nodeID"].as_str().unwrap_or_default().is_empty() {
-            faults.required(format!("{at}.nodeID"), "");
+            errors.required(format!("{at}.nodeID"), "");
         } else if json::string(driver, "nodeID").len() > NODE_ID_BYTES_MAX {
             let why = format!("must be {NODE_ID_BYTES_MAX} characters or less");
-            faults.invalid(format!("{at}.nodeID"), driver["nodeID"].clone(), &why);
+            errors.invalid(format!("{at}.nodeID"), driver["nodeID"].clone(), &why);
         }
         if let Some(count) = driver["allocatable"]["count"].as_i64().filter(|count| *count < 0) {
             let field = format!("{at}.allocatable.count");
-            faults.invalid(field, count, "must be greater than or equal to 0");
+            errors.invalid(field, count, "must be greater than or equal to 0");
         }
         if !seen.insert(name) {
-            faults.duplicate(format!("{at}.name"), name);
+            errors.duplicate(format!("{at}.name"), name);
         }
         let mut keys = HashSet::new();
         for key in json::texts(&driver["topologyKeys"]) {
             if key.is_empty() {
-                faults.required(at.as_str(), "");
+                errors.required(at.as_str(), "");
             }
             if !keys.insert(key) {
-                faults.duplicate(at.as_str(), key);
+                errors.duplicate(at.as_str(), key);
             }
-            faults.invalid_all(&at, key, names::qualified(key));
+            errors.invalid_all(&at, key, names::qualified(key));
         }
     }
 }
 
 /// Drivers may be added and removed, but a driver that stays has an immutable node ID and topology keys.
-fn node_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
     let before: HashMap<&Value, &Value> = drivers(old)
         .iter()
@@ -76,7 +76,7 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
                 "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
                 driver["name"], driver["nodeID"], driver["topologyKeys"]
             );
-            faults.invalid_as("spec.drivers", &shown, "field is immutable");
+            errors.invalid_as("spec.drivers", &shown, "field is immutable");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Validation and messages follow kube-apiserver 1.36.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View, internal_form, selectors};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, View, internal_form, selectors};
 use crate::config::release::{Gate, Life};
 use crate::kinds::columns;
 use crate::machinery::error_list::ErrorList;
@@ -11,7 +11,7 @@ use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
 /// Shared by all versions. KEP-1472: an unset, an empty and a set `nodeTopology` have three different meanings.
-const ALL_VERSIONS: Row = Row {
+const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
     metadata_checks: MetadataChecks::core(2),
@@ -20,12 +20,12 @@ const ALL_VERSIONS: Row = Row {
     unconditional_update: false,
     hooks: Hooks {
         validate: capacity_validate,
-        validate_update: |new, old, faults| {
+        validate_update: |new, old, errors| {
             if new["nodeTopology"] != old["nodeTopology"] {
                 let shown = internal_form::shown("*LabelSelector", &new["nodeTopology"]);
-                faults.invalid_as("nodeTopology", &shown, "field is immutable");
+                errors.invalid_as("nodeTopology", &shown, "field is immutable");
             }
-            faults.members_unchanged(new, old, &["storageClassName"]);
+            errors.members_unchanged(new, old, &["storageClassName"]);
         },
         ..NO_HOOKS
     },
@@ -34,12 +34,12 @@ const ALL_VERSIONS: Row = Row {
 };
 
 /// The storage version in all releases.
-pub(super) static CSI_STORAGE_CAPACITY: Row = Row {
+pub(super) static CSI_STORAGE_CAPACITY: ResourceDefinition = ResourceDefinition {
     life: Life::since(24),
     ..ALL_VERSIONS
 };
 
-pub(super) static V1BETA1: Row = Row {
+pub(super) static V1BETA1: ResourceDefinition = ResourceDefinition {
     version: "v1beta1",
     life: Life::during(21, 26),
     view: Some(View {
@@ -52,7 +52,7 @@ pub(super) static V1BETA1: Row = Row {
 };
 
 /// v1alpha1 since it has `maximumVolumeSize`.
-pub(super) static V1ALPHA1: Row = Row {
+pub(super) static V1ALPHA1: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
     life: Life::during(21, 23).behind(Gate::CsiStorageCapacity),
     view: Some(View {
@@ -65,7 +65,7 @@ pub(super) static V1ALPHA1: Row = Row {
 };
 
 /// v1alpha1 as introduced, without `maximumVolumeSize`: it is neither stored nor shown.
-pub(super) static V1ALPHA1_FIRST: Row = Row {
+pub(super) static V1ALPHA1_FIRST: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
     life: Life::during(19, 20).behind(Gate::CsiStorageCapacity),
     view: Some(View {
@@ -77,7 +77,7 @@ pub(super) static V1ALPHA1_FIRST: Row = Row {
     ..ALL_VERSIONS
 };
 
-fn versioned(object: &Value, kind: &Row) -> Value {
+fn versioned(object: &Value, kind: &ResourceDefinition) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = kind.api_version().into();
     object
@@ -91,13 +91,13 @@ fn without_maximum(mut object: Value) -> Value {
 }
 
 /// `maximumVolumeSize` is not validated, as in kube-apiserver.
-fn capacity_validate(object: &Value, faults: &mut ErrorList) {
-    selectors::labels(&object["nodeTopology"], "nodeTopology", faults);
+fn capacity_validate(object: &Value, errors: &mut ErrorList) {
+    selectors::labels(&object["nodeTopology"], "nodeTopology", errors);
     let class = object["storageClassName"].as_str().unwrap_or_default();
-    faults.invalid_all("storageClassName", class, names::subdomain(class));
+    errors.invalid_all("storageClassName", class, names::subdomain(class));
     if let Some(text) = object["capacity"].as_str()
         && text.parse::<Quantity>().is_ok_and(|q| q.is_negative())
     {
-        faults.invalid("capacity", text, "must be greater than or equal to 0");
+        errors.invalid("capacity", text, "must be greater than or equal to 0");
     }
 }

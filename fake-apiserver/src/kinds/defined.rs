@@ -5,7 +5,7 @@
 
 use super::part::Part;
 use super::printer::PrinterColumn;
-use super::row::{NAME, NAMESPACE, Row, not_supported};
+use super::resource_definition::{NAME, NAMESPACE, ResourceDefinition, not_supported};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::selector::Selectable;
 use crate::outbound::WebhookClient;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// One version of a custom resource.
 pub struct Defined {
     /// Names and properties in common with built-in resources.
-    pub row: Row,
+    pub definition: ResourceDefinition,
     /// The number of the resource's table in the store, the same for all versions.
     pub table_index: usize,
     /// All versions of the CRD, served or not.
@@ -62,7 +62,7 @@ pub trait CustomResourceStrategy: Send + Sync {
     fn default(&self, defined: &Defined, object: &mut Value);
 
     /// Validates a new object and returns warnings.
-    fn validate(&self, defined: &Defined, object: &Value, faults: &mut ErrorList) -> Vec<String>;
+    fn validate(&self, defined: &Defined, object: &Value, errors: &mut ErrorList) -> Vec<String>;
 
     /// Validates an update of an object (new, old) or of its status, and returns warnings.
     fn validate_update(
@@ -70,7 +70,7 @@ pub trait CustomResourceStrategy: Send + Sync {
         defined: &Defined,
         part: Part,
         objects: (&Value, &Value),
-        faults: &mut ErrorList,
+        errors: &mut ErrorList,
     ) -> Vec<String>;
 }
 
@@ -148,7 +148,7 @@ impl Defined {
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match label {
             "metadata.name" => Ok(NAME),
-            "metadata.namespace" if self.row.namespaced => Ok(NAMESPACE),
+            "metadata.namespace" if self.definition.namespaced => Ok(NAMESPACE),
             label => {
                 let found = self.selectable.iter().find(|field| field.label == label);
                 found.copied().ok_or_else(|| not_supported(label))
@@ -160,7 +160,7 @@ impl Defined {
     pub(crate) fn knows(&self, api_version: &str) -> bool {
         let version = api_version
             .split_once('/')
-            .filter(|(group, _)| *group == self.row.group);
+            .filter(|(group, _)| *group == self.definition.group);
         version.is_some_and(|(_, version)| self.versions.contains(&version))
     }
 }

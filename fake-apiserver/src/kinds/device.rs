@@ -1,6 +1,8 @@
 //! resource.k8s.io (dynamic resource allocation): stored with defaults; no device is allocated.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, StatusMetadata,
+};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
@@ -8,14 +10,14 @@ use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata};
 use serde_json::Value;
 
-const RESOURCE: Row = Row {
+const RESOURCE: ResourceDefinition = ResourceDefinition {
     group: "resource.k8s.io",
     returns_deleted: true,
     life: Life::since(34),
     ..PLAIN
 };
 
-pub(super) static DEVICE_CLASS: Row = Row {
+pub(super) static DEVICE_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "DeviceClass",
     metadata_checks: MetadataChecks::core(2),
     plural: "deviceclasses",
@@ -25,7 +27,7 @@ pub(super) static DEVICE_CLASS: Row = Row {
     ..RESOURCE
 };
 
-pub(super) static RESOURCE_CLAIM: Row = Row {
+pub(super) static RESOURCE_CLAIM: ResourceDefinition = ResourceDefinition {
     kind: "ResourceClaim",
     metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "resourceclaims",
@@ -40,7 +42,7 @@ pub(super) static RESOURCE_CLAIM: Row = Row {
     ..RESOURCE
 };
 
-pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
+pub(super) static RESOURCE_CLAIM_TEMPLATE: ResourceDefinition = ResourceDefinition {
     kind: "ResourceClaimTemplate",
     metadata_checks: MetadataChecks::core(2),
     plural: "resourceclaimtemplates",
@@ -52,7 +54,7 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
     ..RESOURCE
 };
 
-pub(super) static RESOURCE_SLICE: Row = Row {
+pub(super) static RESOURCE_SLICE: ResourceDefinition = ResourceDefinition {
     kind: "ResourceSlice",
     plural: "resourceslices",
     singular: "resourceslice",

@@ -1,11 +1,11 @@
 //! Names of the built-in kinds that other crates serve, for references to their objects without a server.
 
-use super::row::{PLAIN, Row};
+use super::resource_definition::{PLAIN, ResourceDefinition};
 
 const REGISTRATION: &str = "admissionregistration.k8s.io";
 
-const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'static str) -> Row {
-    Row {
+const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'static str) -> ResourceDefinition {
+    ResourceDefinition {
         group,
         kind,
         plural,
@@ -15,7 +15,7 @@ const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'stati
 }
 
 /// Names only: a server has them from its extensions.
-pub(super) static ELSEWHERE: [Row; 7] = [
+pub(super) static ELSEWHERE: [ResourceDefinition; 7] = [
     cluster_scoped(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",

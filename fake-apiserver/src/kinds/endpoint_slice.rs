@@ -1,6 +1,6 @@
 //! EndpointSlice: defaults and columns.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, first, or, text};
@@ -8,7 +8,7 @@ use crate::machinery::json::{self, list, texts};
 use crate::machinery::metadata;
 use serde_json::Value;
 
-pub(super) static ENDPOINT_SLICE: Row = Row {
+pub(super) static ENDPOINT_SLICE: ResourceDefinition = ResourceDefinition {
     kind: "EndpointSlice",
     metadata_checks: MetadataChecks::core(1).alone(),
     plural: "endpointslices",
@@ -19,7 +19,7 @@ pub(super) static ENDPOINT_SLICE: Row = Row {
     hooks: Hooks {
         default: slice_default,
         update: slice_update,
-        validate_update: |new, old, faults| faults.members_unchanged(new, old, &["addressType"]),
+        validate_update: |new, old, errors| errors.members_unchanged(new, old, &["addressType"]),
         ..NO_HOOKS
     },
     columns: &[

@@ -1,13 +1,13 @@
 //! Endpoints: defaults, columns, and lookup of the addresses of a service.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, first, or, text};
 use crate::machinery::ip;
 use crate::machinery::json::{self, list, string};
 use serde_json::Value;
 
-pub(super) static ENDPOINTS: Row = Row {
+pub(super) static ENDPOINTS: ResourceDefinition = ResourceDefinition {
     kind: "Endpoints",
     metadata_checks: MetadataChecks::core(2),
     plural: "endpoints",

@@ -1,7 +1,7 @@
 //! Events: stored as core/v1, and also served as events.k8s.io/v1.
 
-use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, View};
+use super::resource_definition::not_supported;
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, View};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
@@ -23,7 +23,7 @@ const RENAMED: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
-pub(super) static EVENT: Row = Row {
+pub(super) static EVENT: ResourceDefinition = ResourceDefinition {
     expires: true,
     kind: "Event",
     name_rule: names::path_segment,
@@ -58,7 +58,7 @@ pub(super) static EVENT: Row = Row {
 };
 
 /// Events as events.k8s.io/v1.
-pub(super) static EVENT_VIEW: Row = Row {
+pub(super) static EVENT_VIEW: ResourceDefinition = ResourceDefinition {
     group: "events.k8s.io",
     selectable: &[
         selectable("regarding.kind", &["/involvedObject/kind"]),
@@ -96,13 +96,13 @@ pub(super) static EVENT_VIEW: Row = Row {
 };
 
 /// Validates an event written as core/v1.
-fn event_validate(object: &Value, faults: &mut ErrorList) {
-    validate(object, "reportingComponent", faults);
+fn event_validate(object: &Value, errors: &mut ErrorList) {
+    validate(object, "reportingComponent", errors);
 }
 
 /// Validates an event written as events.k8s.io/v1, which has another name for the controller field.
-fn event_view_validate(object: &Value, faults: &mut ErrorList) {
-    validate(object, "reportingController", faults);
+fn event_view_validate(object: &Value, errors: &mut ErrorList) {
+    validate(object, "reportingController", errors);
 }
 
 /// The maximum length of string fields, in bytes.
@@ -110,7 +110,7 @@ const LIMITS: [(&str, usize); 3] = [("reportingInstance", 128), ("action", 128),
 const MESSAGE_MAX: usize = 1024;
 
 /// Validation of all events (`legacyValidateEvent`). Events without `eventTime` are legacy events.
-fn validate(object: &Value, controller: &str, faults: &mut ErrorList) {
+fn validate(object: &Value, controller: &str, errors: &mut ErrorList) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let namespace = metadata::text(object, "namespace");
     let of = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
@@ -122,25 +122,25 @@ fn validate(object: &Value, controller: &str, faults: &mut ErrorList) {
         (false, false) => true,
     };
     if !fits {
-        faults.invalid("involvedObject.namespace", of, "does not match event.namespace");
+        errors.invalid("involvedObject.namespace", of, "does not match event.namespace");
     }
     if is_old {
         return;
     }
     let by = text("reportingComponent");
     if by.is_empty() {
-        faults.required(controller, "");
+        errors.required(controller, "");
     }
-    faults.invalid_all(controller, by, names::qualified(by));
+    errors.invalid_all(controller, by, names::qualified(by));
     for (field, most) in LIMITS {
         if text(field).is_empty() {
-            faults.required(field, "");
+            errors.required(field, "");
         } else if text(field).len() > most {
-            faults.invalid(field, "", &format!("can have at most {most} characters"));
+            errors.invalid(field, "", &format!("can have at most {most} characters"));
         }
     }
     if text("message").len() > MESSAGE_MAX {
-        faults.invalid(
+        errors.invalid(
             "message",
             "",
             &format!("can have at most {MESSAGE_MAX} characters"),
@@ -149,14 +149,14 @@ fn validate(object: &Value, controller: &str, faults: &mut ErrorList) {
 }
 
 /// events.k8s.io/v1 requires its new fields, and rejects the deprecated ones.
-fn event_view_validate_create(object: &Value, faults: &mut ErrorList) {
-    series(object, faults);
+fn event_view_validate_create(object: &Value, errors: &mut ErrorList) {
+    series(object, errors);
     if object["eventTime"].is_null() {
-        faults.required("eventTime", "");
+        errors.required("eventTime", "");
     }
     let kind = object["type"].as_str().unwrap_or_default();
     if !["Normal", "Warning"].contains(&kind) {
-        faults.invalid("type", "", &format!("has invalid value: {kind}"));
+        errors.invalid("type", "", &format!("has invalid value: {kind}"));
     }
     let source = &object["source"];
     let set = [
@@ -169,27 +169,27 @@ fn event_view_validate_create(object: &Value, faults: &mut ErrorList) {
         ),
     ];
     for (field, _) in set.into_iter().filter(|(_, set)| *set) {
-        faults.invalid(field, "", "needs to be unset");
+        errors.invalid(field, "", "needs to be unset");
     }
 }
 
-fn series(object: &Value, faults: &mut ErrorList) {
+fn series(object: &Value, errors: &mut ErrorList) {
     let series = &object["series"];
     if series.is_null() {
         return;
     }
     if series["count"].as_i64().unwrap_or_default() < 2 {
-        faults.invalid("series.count", "", "should be at least 2");
+        errors.invalid("series.count", "", "should be at least 2");
     }
     if series["lastObservedTime"].is_null() {
-        faults.required("series.lastObservedTime", "");
+        errors.required("series.lastObservedTime", "");
     }
 }
 
 /// A changed series is validated again.
-fn event_view_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn event_view_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if new["series"] != old["series"] {
-        series(new, faults);
+        series(new, errors);
     }
 }
 

@@ -1,24 +1,24 @@
 //! flowcontrol.apiserver.k8s.io: stored with defaults; requests are never queued.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, StatusMetadata};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text};
 use crate::machinery::json;
 use serde_json::Value;
 
-const FLOW_CONTROL: Row = Row {
+const FLOW_CONTROL: ResourceDefinition = ResourceDefinition {
     group: "flowcontrol.apiserver.k8s.io",
     namespaced: false,
     status: true,
     generation: Generation::FromCreation,
-    status_metadata: StatusMetadata::Kept,
+    status_metadata: StatusMetadata::Unchanged,
     status_resets: &[&["spec"], &["metadata"]],
     life: Life::since(29),
     ..PLAIN
 };
 
-pub(super) static FLOW_SCHEMA: Row = Row {
+pub(super) static FLOW_SCHEMA: ResourceDefinition = ResourceDefinition {
     kind: "FlowSchema",
     metadata_checks: MetadataChecks::core(1).alone(),
     plural: "flowschemas",
@@ -41,7 +41,7 @@ pub(super) static FLOW_SCHEMA: Row = Row {
     ..FLOW_CONTROL
 };
 
-pub(super) static PRIORITY_LEVEL_CONFIGURATION: Row = Row {
+pub(super) static PRIORITY_LEVEL_CONFIGURATION: ResourceDefinition = ResourceDefinition {
     kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
     singular: "prioritylevelconfiguration",

@@ -2,14 +2,14 @@
 
 use super::endpoint_slice::SHOWN;
 use super::network::NETWORKING;
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, Row};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, ResourceDefinition};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, first, or, text};
 use crate::machinery::json;
 use serde_json::Value;
 
-pub(super) static INGRESS_CLASS: Row = Row {
+pub(super) static INGRESS_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "IngressClass",
     plural: "ingressclasses",
     singular: "ingressclass",
@@ -29,7 +29,7 @@ pub(super) static INGRESS_CLASS: Row = Row {
     ..NETWORKING
 };
 
-pub(super) static INGRESS: Row = Row {
+pub(super) static INGRESS: ResourceDefinition = ResourceDefinition {
     kind: "Ingress",
     metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "ingresses",

@@ -1,7 +1,9 @@
 //! Jobs and CronJobs: stored and printed; no controller runs them.
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, pod, workload_rules};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, pod, workload_rules,
+};
 use crate::config::release::Life;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 const CONTROLLER: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
 const JOB_NAME: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 
-const BATCH: Row = Row {
+const BATCH: ResourceDefinition = ResourceDefinition {
     group: "batch",
     categories: &["all"],
     status: true,
@@ -24,7 +26,7 @@ const BATCH: Row = Row {
     ..PLAIN
 };
 
-pub(super) static CRON_JOB: Row = Row {
+pub(super) static CRON_JOB: ResourceDefinition = ResourceDefinition {
     kind: "CronJob",
     template: Some("/spec/jobTemplate/spec/template"),
     metadata_checks: MetadataChecks::core(1).status(0, false),
@@ -75,12 +77,12 @@ fn cron_job_default(object: &mut Value) {
     }
 }
 
-pub(super) static JOB: Row = Row {
+pub(super) static JOB: ResourceDefinition = ResourceDefinition {
     kind: "Job",
     metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "jobs",
     singular: "job",
-    orphans: Some(Some(
+    orphans_by_default: Some(Some(
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
          propagationPolicy=Orphan to suppress this warning",
     )),

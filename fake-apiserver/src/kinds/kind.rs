@@ -5,7 +5,7 @@
 
 use super::columns::Columns;
 use super::defined::{Conversion, Defined};
-use super::row::Row;
+use super::resource_definition::ResourceDefinition;
 use crate::config::release::Profile;
 use crate::machinery::selector::Selectable;
 use crate::schema::Type;
@@ -19,9 +19,9 @@ pub struct Kind(Source);
 
 #[derive(Clone)]
 enum Source {
-    Table(&'static Row),
+    Table(&'static ResourceDefinition),
     /// A built-in resource that another crate adds, and the number of its table in the store.
-    Extension(&'static Row, usize),
+    Extension(&'static ResourceDefinition, usize),
     /// One version of a CRD, and the storage version if that is a different one.
     Defined(Arc<Defined>, Option<Arc<Defined>>),
 }
@@ -37,14 +37,17 @@ pub(crate) enum Shape<'a> {
 
 impl Kind {
     /// A built-in resource.
-    pub(super) const fn table(row: &'static Row) -> Self {
-        Self(Source::Table(row))
+    pub(super) const fn table(definition: &'static ResourceDefinition) -> Self {
+        Self(Source::Table(definition))
     }
 
     /// A built-in resource of another crate. `table_index` is the number of its table in the store.
-    pub(super) fn extension(row: &'static Row, table_index: usize) -> Self {
-        debug_assert!(row.view.is_none(), "resources of other crates have one version");
-        Self(Source::Extension(row, table_index))
+    pub(super) fn extension(definition: &'static ResourceDefinition, table_index: usize) -> Self {
+        debug_assert!(
+            definition.view.is_none(),
+            "resources of other crates have one version"
+        );
+        Self(Source::Extension(definition, table_index))
     }
 
     /// The number of the table in the store, if the resource does not come from the table of this crate.
@@ -77,7 +80,7 @@ impl Kind {
     /// The resource in the version that stores the objects: this one, or the one that it converts from.
     pub fn stored(&self) -> Self {
         let stored = match &self.0 {
-            Source::Table(row) => row.view.map(|view| Self::table(view.stored)),
+            Source::Table(definition) => definition.view.map(|view| Self::table(view.stored)),
             Source::Extension(..) => None,
             Source::Defined(_, storage) => storage.as_ref().map(|storage| Self::of(storage.clone(), None)),
         };
@@ -86,7 +89,7 @@ impl Kind {
 
     /// The resource in whose version writes are validated: this one for custom resources, the stored one for built-in
     /// resources.
-    pub(crate) fn judged(&self) -> Self {
+    pub(crate) fn validated_version(&self) -> Self {
         match self.defined() {
             Some(_) => self.clone(),
             None => self.stored(),
@@ -96,7 +99,7 @@ impl Kind {
     /// Whether the objects are stored in this version.
     pub(crate) fn is_stored(&self) -> bool {
         match &self.0 {
-            Source::Table(row) => row.view.is_none(),
+            Source::Table(definition) => definition.view.is_none(),
             Source::Extension(..) => true,
             Source::Defined(_, storage) => storage.is_none(),
         }
@@ -105,8 +108,9 @@ impl Kind {
     /// The structure of the objects.
     pub(crate) fn shape(&self) -> Shape<'_> {
         match &self.0 {
-            Source::Table(row) | Source::Extension(row, _) => Shape::Typed(
-                Type::find(&row.api_version(), row.kind).expect("a test checks that all kinds have types"),
+            Source::Table(definition) | Source::Extension(definition, _) => Shape::Typed(
+                Type::find(&definition.api_version(), definition.kind)
+                    .expect("a test checks that all kinds have types"),
             ),
             Source::Defined(defined, _) => Shape::Defined(defined),
         }
@@ -129,7 +133,9 @@ impl Kind {
     /// The columns of `kubectl get`.
     pub(crate) fn columns(&self) -> Columns<'_> {
         match &self.0 {
-            Source::Table(row) | Source::Extension(row, _) => Columns::Table(row.columns),
+            Source::Table(definition) | Source::Extension(definition, _) => {
+                Columns::Table(definition.columns)
+            }
             Source::Defined(defined, _) => Columns::Defined(&defined.columns),
         }
     }
@@ -137,7 +143,7 @@ impl Kind {
     /// The deprecation warning; None if the resource is not deprecated in this release.
     pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
         match &self.0 {
-            Source::Table(row) | Source::Extension(row, _) => row.advice(profile),
+            Source::Table(definition) | Source::Extension(definition, _) => definition.advice(profile),
             Source::Defined(defined, _) => defined.deprecation.clone(),
         }
     }
@@ -145,7 +151,9 @@ impl Kind {
     /// The kind of a list of objects.
     pub(crate) fn list_kind(&self) -> String {
         match &self.0 {
-            Source::Table(row) | Source::Extension(row, _) => format!("{}List", row.kind),
+            Source::Table(definition) | Source::Extension(definition, _) => {
+                format!("{}List", definition.kind)
+            }
             Source::Defined(defined, _) => defined.list_kind.clone(),
         }
     }
@@ -153,19 +161,19 @@ impl Kind {
     /// The field of a field label; Err with the message for an unknown label.
     pub(crate) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match &self.0 {
-            Source::Table(row) | Source::Extension(row, _) => row.select_by(label),
+            Source::Table(definition) | Source::Extension(definition, _) => definition.select_by(label),
             Source::Defined(defined, _) => defined.select_by(label),
         }
     }
 }
 
 impl Deref for Kind {
-    type Target = Row;
+    type Target = ResourceDefinition;
 
-    fn deref(&self) -> &Row {
+    fn deref(&self) -> &ResourceDefinition {
         match &self.0 {
-            Source::Table(row) | Source::Extension(row, _) => row,
-            Source::Defined(defined, _) => &defined.row,
+            Source::Table(definition) | Source::Extension(definition, _) => definition,
+            Source::Defined(defined, _) => &defined.definition,
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Leases of coordination.k8s.io. Coordinated leader election is off, as by default.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use serde_json::Value;
 
-pub(super) static LEASE: Row = Row {
+pub(super) static LEASE: ResourceDefinition = ResourceDefinition {
     group: "coordination.k8s.io",
     kind: "Lease",
     metadata_checks: MetadataChecks::machinery(1),
@@ -33,17 +33,17 @@ fn drop_election(lease: &mut Value) {
     }
 }
 
-fn lease_validate(object: &Value, faults: &mut ErrorList) {
+fn lease_validate(object: &Value, errors: &mut ErrorList) {
     let spec = &object["spec"];
     if let Some(seconds) = spec["leaseDurationSeconds"].as_i64()
         && seconds <= 0
     {
-        faults.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
+        errors.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
     }
     if let Some(count) = spec["leaseTransitions"].as_i64()
         && count < 0
     {
-        faults.invalid(
+        errors.invalid(
             "spec.leaseTransitions",
             count,
             "must be greater than or equal to 0",

@@ -40,13 +40,13 @@ mod printer;
 mod priority_class;
 mod quota;
 mod rbac;
+mod request_body;
+mod resource_definition;
 mod resource_names;
 mod review;
-mod row;
 mod runtime_class;
 mod secret;
 mod selectors;
-mod sent;
 mod service;
 mod service_account;
 mod service_changes;
@@ -77,22 +77,22 @@ pub use pod_resources::{pod_limits, pod_requests};
 pub use printer::PrinterColumn;
 pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub use row::{
-    Generation, Grants, Looks, MetadataChecks, PLAIN, Review, Row, StatusMetadata, Unstored, View,
-    not_supported,
+pub use resource_definition::{
+    Generation, Grants, MetadataChecks, MetadataPasses, PLAIN, ResourceDefinition, Review, StatusMetadata,
+    Unstored, View, not_supported,
 };
 pub use selectors::labels as label_selector;
 pub(crate) use selectors::{
     count as requirement_values, is_operator as is_label_operator, requirement as label_requirement,
 };
 
-pub(crate) use sent::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, body as sent_to};
+pub(crate) use request_body::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, request_kind};
 pub(crate) use service_families::complete as complete_service;
 
 /// All built-in resources, in kube-apiserver's order of discovery: by group, then by name. The preferred version of a
 /// resource is first.
 pub(crate) static KINDS: &[Kind] = &[
-    Kind::table(&sent::BINDING_ROW),
+    Kind::table(&request_body::BINDING_DEFINITION),
     Kind::table(&config_map::CONFIG_MAP),
     Kind::table(&endpoints::ENDPOINTS),
     Kind::table(&event::EVENT),

@@ -1,7 +1,7 @@
 //! Namespaces.
 
-use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::resource_definition::not_supported;
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::error_list::ErrorList;
@@ -9,7 +9,7 @@ use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
-pub(super) static NAMESPACE: Row = Row {
+pub(super) static NAMESPACE: ResourceDefinition = ResourceDefinition {
     kind: "Namespace",
     metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "namespaces",
@@ -75,16 +75,16 @@ fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
 }
 
-fn namespace_validate(object: &Value, faults: &mut ErrorList) {
+fn namespace_validate(object: &Value, errors: &mut ErrorList) {
     for finalizer in json::texts(&object["spec"]["finalizers"]) {
-        faults.invalid_all("spec.finalizers", finalizer, names::qualified(finalizer));
+        errors.invalid_all("spec.finalizers", finalizer, names::qualified(finalizer));
         let standard = ["kubernetes", "orphan"];
-        metadata::known_finalizer(finalizer, &standard, "spec.finalizers".to_owned(), faults);
+        metadata::known_finalizer(finalizer, &standard, "spec.finalizers".to_owned(), errors);
     }
 }
 
 /// The phase must be Terminating if, and only if, the namespace is being deleted.
-fn namespace_validate_status(new: &Value, _: &Value, faults: &mut ErrorList) {
+fn namespace_validate_status(new: &Value, _: &Value, errors: &mut ErrorList) {
     let phase = new["status"]["phase"].as_str().unwrap_or_default();
     let (only, when) = match metadata::is_deleting(new) {
         true => ("Terminating", "not empty"),
@@ -92,6 +92,6 @@ fn namespace_validate_status(new: &Value, _: &Value, faults: &mut ErrorList) {
     };
     if phase != only {
         let text = format!("may only be '{only}' if `deletionTimestamp` is {when}");
-        faults.invalid("status.Phase", phase, &text);
+        errors.invalid("status.Phase", phase, &text);
     }
 }

@@ -1,6 +1,6 @@
 //! IPAddress and ServiceCIDR: columns. Cluster IPs are allocated from the range in the options only, not from ServiceCIDRs.
 
-use super::{MetadataChecks, PLAIN, Row, StatusMetadata};
+use super::{MetadataChecks, PLAIN, ResourceDefinition, StatusMetadata};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Join, Of};
 use crate::kinds::columns::{AGE, NAME, or, text};
@@ -8,12 +8,12 @@ use crate::machinery::ip;
 use crate::machinery::json::string;
 use serde_json::Value;
 
-pub(super) const NETWORKING: Row = Row {
+pub(super) const NETWORKING: ResourceDefinition = ResourceDefinition {
     group: "networking.k8s.io",
     ..PLAIN
 };
 
-pub(super) static IP_ADDRESS: Row = Row {
+pub(super) static IP_ADDRESS: ResourceDefinition = ResourceDefinition {
     kind: "IPAddress",
     plural: "ipaddresses",
     singular: "ipaddress",
@@ -26,7 +26,7 @@ pub(super) static IP_ADDRESS: Row = Row {
     ..NETWORKING
 };
 
-pub(super) static SERVICE_CIDR: Row = Row {
+pub(super) static SERVICE_CIDR: ResourceDefinition = ResourceDefinition {
     kind: "ServiceCIDR",
     metadata_checks: MetadataChecks::core(1),
     plural: "servicecidrs",

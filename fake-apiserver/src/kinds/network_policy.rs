@@ -1,13 +1,13 @@
 //! NetworkPolicy: stored with defaults; not enforced, because there is no network.
 
 use super::network::NETWORKING;
-use super::{Generation, Hooks, NO_HOOKS, Row};
+use super::{Generation, Hooks, NO_HOOKS, ResourceDefinition};
 use crate::kinds::columns::Cell::Labels;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::json::{self, list};
 use serde_json::{Value, json};
 
-pub(super) static NETWORK_POLICY: Row = Row {
+pub(super) static NETWORK_POLICY: ResourceDefinition = ResourceDefinition {
     kind: "NetworkPolicy",
     plural: "networkpolicies",
     singular: "networkpolicy",

@@ -1,8 +1,8 @@
 //! Nodes.
 
 use super::pod::resources;
-use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::resource_definition::not_supported;
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
@@ -17,7 +17,7 @@ use std::net::IpAddr;
 
 const FEATURE_BYTES_MAX: usize = 253;
 
-pub(super) static NODE: Row = Row {
+pub(super) static NODE: ResourceDefinition = ResourceDefinition {
     kind: "Node",
     metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "nodes",
@@ -27,7 +27,7 @@ pub(super) static NODE: Row = Row {
     namespaced: false,
     status: true,
     subresources: &[Subresource::Proxy],
-    keeps_status: true,
+    status_on_create: true,
     hooks: Hooks {
         default: node_default,
         create: node_create,
@@ -125,27 +125,27 @@ fn node_warn(new: &Value, _: &Value) -> Vec<String> {
     vec!["spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned()]
 }
 
-fn node_validate(object: &Value, faults: &mut ErrorList) {
-    node_taints(object, faults);
-    node_amounts(object, faults);
-    node_features(object, faults);
+fn node_validate(object: &Value, errors: &mut ErrorList) {
+    node_taints(object, errors);
+    node_amounts(object, errors);
+    node_features(object, errors);
     let ranges = json::texts(&object["spec"]["podCIDRs"]);
     for (i, range) in ranges.iter().enumerate() {
         if !is_range(range) {
             let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-            faults.invalid(format!("spec.podCIDRs[{i}]"), *range, text);
+            errors.invalid(format!("spec.podCIDRs[{i}]"), *range, text);
         }
     }
-    let stranger = ranges.iter().position(|range| !is_range(range));
-    if let Some(i) = stranger.filter(|_| ranges.len() > 1) {
+    let first_invalid = ranges.iter().position(|range| !is_range(range));
+    if let Some(i) = first_invalid.filter(|_| ranges.len() > 1) {
         let why = format!("invalid CIDR[{i}]: <nil> (invalid CIDR address: {})", ranges[i]);
         let why = format!("invalid PodCIDRs. failed to check with dual stack with error:{why}");
-        faults.internal("spec.podCIDRs", &why);
+        errors.internal("spec.podCIDRs", &why);
     }
     let of_ipv6 = ranges.iter().filter(|range| range.contains(':')).count();
-    if ranges.len() > 2 || ranges.len() == 2 && (of_ipv6 != 1 || stranger.is_some()) {
+    if ranges.len() > 2 || ranges.len() == 2 && (of_ipv6 != 1 || first_invalid.is_some()) {
         let all = object["spec"]["podCIDRs"].clone();
-        faults.invalid(
+        errors.invalid(
             "spec.podCIDRs",
             all,
             "may specify no more than one CIDR for each IP family",
@@ -153,20 +153,20 @@ fn node_validate(object: &Value, faults: &mut ErrorList) {
     }
 }
 
-fn node_taints(object: &Value, faults: &mut ErrorList) {
+fn node_taints(object: &Value, errors: &mut ErrorList) {
     let taints = json::list(&object["spec"]["taints"]);
     for (i, taint) in taints.iter().enumerate() {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
         let at = format!("metadata.taints[{i}]");
-        faults.invalid_all(&format!("{at}.key"), text("key"), names::qualified(text("key")));
+        errors.invalid_all(&format!("{at}.key"), text("key"), names::qualified(text("key")));
         let complaints = names::label_value(text("value"));
         if !complaints.is_empty() {
-            faults.invalid(format!("{at}.value"), text("value"), &complaints.join(";"));
+            errors.invalid(format!("{at}.value"), text("value"), &complaints.join(";"));
         }
         let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
         match text("effect") {
-            "" => faults.required(format!("{at}.effect"), ""),
-            effect => faults.one_of(&format!("{at}.effect"), effect, &effects),
+            "" => errors.required(format!("{at}.effect"), ""),
+            effect => errors.one_of(&format!("{at}.effect"), effect, &effects),
         }
         let same = |other: &&Value| other["key"] == taint["key"] && other["effect"] == taint["effect"];
         if taints[..i].iter().any(|other| same(&other)) {
@@ -179,7 +179,7 @@ fn node_taints(object: &Value, faults: &mut ErrorList) {
                 taint["timeAdded"]
             );
             let why = "taints must be unique by key and effect pair";
-            faults.duplicate_because(at, &shown, why);
+            errors.duplicate_because(at, &shown, why);
         }
     }
 }
@@ -197,7 +197,7 @@ fn is_range(text: &str) -> bool {
     })
 }
 
-fn node_amounts(object: &Value, faults: &mut ErrorList) {
+fn node_amounts(object: &Value, errors: &mut ErrorList) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in json::pairs(&object["status"][list]) {
             // A resource with an empty name is shown like a list entry.
@@ -206,25 +206,25 @@ fn node_amounts(object: &Value, faults: &mut ErrorList) {
             } else {
                 format!(".{name}")
             };
-            resources::quantity(name, amount, &format!("status.{list}{member}"), faults);
+            resources::quantity(name, amount, &format!("status.{list}{member}"), errors);
         }
     }
 }
 
 /// `declaredFeatures` of a kubelet must be sorted and unique.
-fn node_features(object: &Value, faults: &mut ErrorList) {
+fn node_features(object: &Value, errors: &mut ErrorList) {
     let features = json::texts(&object["status"]["declaredFeatures"]);
     for (i, feature) in features.iter().enumerate() {
         let field = |i: usize| format!("status.declaredFeatures[{i}]");
         if let Some(why) = feature_fault(feature) {
             let why = format!("invalid feature name {feature:?}: must {why}");
-            faults.invalid(field(i), *feature, &why);
+            errors.invalid(field(i), *feature, &why);
         }
         let Some(next) = features.get(i + 1) else { return };
         match feature.cmp(next) {
             Ordering::Less => {}
-            Ordering::Equal => faults.duplicate(field(i + 1), *next),
-            Ordering::Greater => faults.invalid(field(i + 1), *next, "list must be sorted alphabetically"),
+            Ordering::Equal => errors.duplicate(field(i + 1), *next),
+            Ordering::Greater => errors.invalid(field(i + 1), *next, "list must be sorted alphabetically"),
         }
     }
 }
@@ -245,9 +245,9 @@ fn feature_fault(feature: &str) -> Option<&'static str> {
 }
 
 /// Validates an update: assigned fields are immutable. (As in kube-apiserver, quantities and taints are validated again.)
-fn node_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
-    node_amounts(new, faults);
-    node_features(new, faults);
+fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
+    node_amounts(new, errors);
+    node_features(new, errors);
     let addresses = new["status"]["addresses"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
@@ -259,30 +259,30 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
                 "{{\"Type\":{},\"Address\":{}}}",
                 address["type"], address["address"]
             );
-            faults.duplicate_as(format!("status.addresses[{i}]"), &shown);
+            errors.duplicate_as(format!("status.addresses[{i}]"), &shown);
         }
     }
-    node_given(&new["spec"], &old["spec"], faults);
-    node_taints(new, faults);
+    node_given(&new["spec"], &old["spec"], errors);
+    node_taints(new, errors);
     let id = |node: &Value| node["spec"]["externalID"].as_str().unwrap_or_default().to_owned();
     if id(new) != id(old) {
-        faults.forbidden("spec.externalID", "may not be updated");
+        errors.forbidden("spec.externalID", "may not be updated");
     }
 }
 
-fn node_validate_status(new: &Value, old: &Value, faults: &mut ErrorList) {
-    node_validate_update(new, old, faults);
+fn node_validate_status(new: &Value, old: &Value, errors: &mut ErrorList) {
+    node_validate_update(new, old, errors);
 }
 
-fn node_given(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn node_given(new: &Value, old: &Value, errors: &mut ErrorList) {
     let ranges = |spec: &Value| json::texts(&spec["podCIDRs"]).len();
     let only = |what: &str| format!("node updates may not change {what} except from \"\" to valid");
     if ranges(old) > 0 && new["podCIDRs"] != old["podCIDRs"] {
-        faults.forbidden("spec.podCIDRs", &only("podCIDR"));
+        errors.forbidden("spec.podCIDRs", &only("podCIDR"));
     }
     let before = old["providerID"].as_str().unwrap_or_default();
     if !before.is_empty() && new["providerID"] != *before {
-        faults.forbidden("spec.providerID", &only("providerID"));
+        errors.forbidden("spec.providerID", &only("providerID"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! PodDisruptionBudget. No controller counts pods: clients write its status.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, selectors};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
@@ -8,7 +8,7 @@ use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 use serde_json::Value;
 
-pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
+pub(super) static POD_DISRUPTION_BUDGET: ResourceDefinition = ResourceDefinition {
     kind: "PodDisruptionBudget",
     name_rule: names::path_segment,
     metadata_checks: MetadataChecks::core(0),
@@ -34,13 +34,13 @@ pub(super) static POD_DISRUPTION_BUDGET: Row = Row {
     ..PLAIN
 };
 
-fn budget_validate(object: &Value, faults: &mut ErrorList) {
+fn budget_validate(object: &Value, errors: &mut ErrorList) {
     let spec = &object["spec"];
     if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        faults.invalid("spec", spec.clone(), detail);
+        errors.invalid("spec", spec.clone(), detail);
     }
-    selectors::labels(&spec["selector"], "spec.selector", faults);
+    selectors::labels(&spec["selector"], "spec.selector", errors);
 }
 
 /// A cell with an int-or-percent value.

@@ -1,10 +1,10 @@
 //! PodTemplate: stored and printed.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row, pod};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, ResourceDefinition, pod};
 use crate::kinds::columns::Cell::{Labels, Of};
 use crate::kinds::columns::{NAME, containers, text};
 
-pub(super) static POD_TEMPLATE: Row = Row {
+pub(super) static POD_TEMPLATE: ResourceDefinition = ResourceDefinition {
     kind: "PodTemplate",
     plural: "podtemplates",
     singular: "podtemplate",

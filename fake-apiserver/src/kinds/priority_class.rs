@@ -1,6 +1,6 @@
 //! PriorityClass, and the two system classes.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, Row};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::{Flag, Number, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, integer, text};
 use crate::machinery::error_list::ErrorList;
@@ -13,7 +13,7 @@ const USER_PRIORITY_MAX: i64 = 1_000_000_000;
 /// The prefix reserved for system classes.
 const SYSTEM: &str = "system-";
 
-pub(super) static PRIORITY_CLASS: Row = Row {
+pub(super) static PRIORITY_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "PriorityClass",
     plural: "priorityclasses",
     singular: "priorityclass",
@@ -24,11 +24,11 @@ pub(super) static PRIORITY_CLASS: Row = Row {
     hooks: Hooks {
         default: |object| json::default_member(object, "preemptionPolicy", "PreemptLowerPriority"),
         validate_create: priority_validate,
-        validate_update: |new, old, faults| {
+        validate_update: |new, old, errors| {
             if new["value"] != old["value"] {
-                faults.forbidden("value", "may not be changed in an update.");
+                errors.forbidden("value", "may not be changed in an update.");
             }
-            faults.members_unchanged(new, old, &["preemptionPolicy"]);
+            errors.members_unchanged(new, old, &["preemptionPolicy"]);
         },
         ..NO_HOOKS
     },
@@ -42,7 +42,7 @@ pub(super) static PRIORITY_CLASS: Row = Row {
     ..PLAIN
 };
 
-fn priority_validate(object: &Value, faults: &mut ErrorList) {
+fn priority_validate(object: &Value, errors: &mut ErrorList) {
     let (name, value) = (
         metadata::text(object, "name"),
         object["value"].as_i64().unwrap_or_default(),
@@ -54,15 +54,15 @@ fn priority_validate(object: &Value, faults: &mut ErrorList) {
             None => format!("{name} is not a known system priority class"),
         };
         let text = "priority class names with 'system-' prefix are reserved for system use only. error:";
-        faults.forbidden("metadata.name", &format!("{text} {why}"));
+        errors.forbidden("metadata.name", &format!("{text} {why}"));
     } else if value > USER_PRIORITY_MAX && known.is_none() {
         let text = format!("maximum allowed value of a user defined priority is {USER_PRIORITY_MAX}");
-        faults.forbidden("value", &text);
+        errors.forbidden("value", &text);
     }
     let policy = object["preemptionPolicy"].as_str().unwrap_or_default();
     match policy {
-        "" => faults.required("preemptionPolicy", ""),
-        policy => faults.one_of("preemptionPolicy", policy, &["PreemptLowerPriority", "Never"]),
+        "" => errors.required("preemptionPolicy", ""),
+        policy => errors.one_of("preemptionPolicy", policy, &["PreemptLowerPriority", "Never"]),
     }
 }
 

@@ -1,13 +1,13 @@
 //! LimitRange and ResourceQuota. Admission enforces both; each commit updates the usage of quotas.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::{json, metadata};
 use serde_json::Value;
 
-pub(super) static LIMIT_RANGE: Row = Row {
+pub(super) static LIMIT_RANGE: ResourceDefinition = ResourceDefinition {
     kind: "LimitRange",
     metadata_checks: MetadataChecks::core(1).alone(),
     plural: "limitranges",
@@ -23,7 +23,7 @@ pub(super) static LIMIT_RANGE: Row = Row {
     ..PLAIN
 };
 
-pub(super) static RESOURCE_QUOTA: Row = Row {
+pub(super) static RESOURCE_QUOTA: ResourceDefinition = ResourceDefinition {
     kind: "ResourceQuota",
     plural: "resourcequotas",
     singular: "resourcequota",
@@ -72,8 +72,8 @@ fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
 /// A cell with used and hard amounts, either of limits or of requests.
 fn quota(quota: &Value, of_limits: bool) -> Value {
     let all = json::pairs(&quota["status"]["hard"]);
-    let meant = all.filter(|(resource, _)| resource.starts_with("limits.") == of_limits);
-    let shown = meant.map(|(resource, hard)| {
+    let matching = all.filter(|(resource, _)| resource.starts_with("limits.") == of_limits);
+    let shown = matching.map(|(resource, hard)| {
         let used = quota["status"]["used"][resource].as_str().unwrap_or("0");
         format!("{resource}: {used}/{hard}")
     });

@@ -2,7 +2,7 @@
 //!
 //! Validation and messages follow kube-apiserver 1.36. Does not know how requests are authorized: `access::rbac` does.
 
-use super::{Grants, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, selectors};
+use super::{Grants, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, selectors};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, Column, NAME, text, wide};
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Shared by the four kinds.
-const OF_GROUP: Row = Row {
+const OF_GROUP: ResourceDefinition = ResourceDefinition {
     group: GROUP,
     name_rule: segment,
     create_on_update: true,
     ..PLAIN
 };
 
-pub(super) static ROLE: Row = Row {
+pub(super) static ROLE: ResourceDefinition = ResourceDefinition {
     kind: "Role",
     metadata_checks: MetadataChecks::core(2),
     plural: "roles",
@@ -30,14 +30,14 @@ pub(super) static ROLE: Row = Row {
     grants: Some(Grants::Rules),
     hooks: Hooks {
         default: default_rules,
-        validate: |role, faults| rules(role, true, faults),
+        validate: |role, errors| rules(role, true, errors),
         ..NO_HOOKS
     },
     columns: columns::NAME_AND_CREATION,
     ..OF_GROUP
 };
 
-pub(super) static CLUSTER_ROLE: Row = Row {
+pub(super) static CLUSTER_ROLE: ResourceDefinition = ResourceDefinition {
     kind: "ClusterRole",
     metadata_checks: MetadataChecks::core(2),
     plural: "clusterroles",
@@ -53,21 +53,21 @@ pub(super) static CLUSTER_ROLE: Row = Row {
     ..OF_GROUP
 };
 
-pub(super) static ROLE_BINDING: Row = Row {
+pub(super) static ROLE_BINDING: ResourceDefinition = ResourceDefinition {
     kind: "RoleBinding",
     metadata_checks: MetadataChecks::core(2),
     plural: "rolebindings",
     singular: "rolebinding",
     grants: Some(Grants::Role),
     hooks: Hooks {
-        validate: |binding, faults| binding_validate(binding, &["Role", "ClusterRole"], true, faults),
+        validate: |binding, errors| binding_validate(binding, &["Role", "ClusterRole"], true, errors),
         ..BINDING_HOOKS
     },
     columns: BINDING_COLUMNS,
     ..OF_GROUP
 };
 
-pub(super) static CLUSTER_ROLE_BINDING: Row = Row {
+pub(super) static CLUSTER_ROLE_BINDING: ResourceDefinition = ResourceDefinition {
     kind: "ClusterRoleBinding",
     metadata_checks: MetadataChecks::core(2),
     plural: "clusterrolebindings",
@@ -75,7 +75,7 @@ pub(super) static CLUSTER_ROLE_BINDING: Row = Row {
     namespaced: false,
     grants: Some(Grants::Role),
     hooks: Hooks {
-        validate: |binding, faults| binding_validate(binding, &["ClusterRole"], false, faults),
+        validate: |binding, errors| binding_validate(binding, &["ClusterRole"], false, errors),
         ..BINDING_HOOKS
     },
     columns: BINDING_COLUMNS,
@@ -84,9 +84,9 @@ pub(super) static CLUSTER_ROLE_BINDING: Row = Row {
 
 const BINDING_HOOKS: Hooks = Hooks {
     default: default_binding,
-    validate_update: |new, old, faults| {
+    validate_update: |new, old, errors| {
         if new["roleRef"] != old["roleRef"] {
-            faults.invalid(
+            errors.invalid(
                 "roleRef",
                 internal_role_ref(&new["roleRef"]),
                 "cannot change roleRef",
@@ -131,36 +131,36 @@ fn default_binding(object: &mut Value) {
     }
 }
 
-fn rules(role: &Value, namespaced: bool, faults: &mut ErrorList) {
+fn rules(role: &Value, namespaced: bool, errors: &mut ErrorList) {
     for (i, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
-        policy_rule(rule, namespaced, &format!("rules[{i}]"), faults);
+        policy_rule(rule, namespaced, &format!("rules[{i}]"), errors);
     }
 }
 
 /// Validates a policy rule (`ValidatePolicyRule`).
-fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut ErrorList) {
+fn policy_rule(rule: &Value, namespaced: bool, at: &str, errors: &mut ErrorList) {
     let is_empty = |field: &str| json::texts(&rule[field]).is_empty();
     if is_empty("verbs") {
-        faults.required(format!("{at}.verbs"), "verbs must contain at least one value");
+        errors.required(format!("{at}.verbs"), "verbs must contain at least one value");
     }
     if !is_empty("nonResourceURLs") {
         let (field, paths) = (format!("{at}.nonResourceURLs"), &rule["nonResourceURLs"]);
         if namespaced {
             let text = "namespaced rules cannot apply to non-resource URLs";
-            faults.invalid(field.as_str(), paths.clone(), text);
+            errors.invalid(field.as_str(), paths.clone(), text);
         }
         if !["apiGroups", "resources", "resourceNames"]
             .into_iter()
             .all(is_empty)
         {
             let text = "rules cannot apply to both regular resources and non-resource URLs";
-            faults.invalid(field, paths.clone(), text);
+            errors.invalid(field, paths.clone(), text);
         }
         return;
     }
     for (field, what) in [("apiGroups", "api group"), ("resources", "resource")] {
         if is_empty(field) {
-            faults.required(
+            errors.required(
                 format!("{at}.{field}"),
                 &format!("resource rules must supply at least one {what}"),
             );
@@ -168,8 +168,8 @@ fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut ErrorList)
     }
 }
 
-fn cluster_role_validate(role: &Value, faults: &mut ErrorList) {
-    rules(role, false, faults);
+fn cluster_role_validate(role: &Value, errors: &mut ErrorList) {
+    rules(role, false, errors);
     let Some(aggregation) = role.get("aggregationRule") else {
         return;
     };
@@ -178,54 +178,54 @@ fn cluster_role_validate(role: &Value, faults: &mut ErrorList) {
         .as_array()
         .map_or(&[][..], Vec::as_slice);
     if selectors.is_empty() {
-        faults.required(
+        errors.required(
             at,
             "at least one clusterRoleSelector required if aggregationRule is non-nil",
         );
     }
     for (i, own) in selectors.iter().enumerate() {
-        let (field, before) = (format!("{at}[{i}]"), faults.len());
-        selectors::labels(own, &field, faults);
-        if faults.len() > before {
-            faults.invalid(field, Value::Null, "invalid label selector.");
+        let (field, before) = (format!("{at}[{i}]"), errors.len());
+        selectors::labels(own, &field, errors);
+        if errors.len() > before {
+            errors.invalid(field, Value::Null, "invalid label selector.");
         }
     }
 }
 
 /// Validates a binding (`ValidateRoleBinding`, `ValidateClusterRoleBinding`).
-fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, faults: &mut ErrorList) {
+fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, errors: &mut ErrorList) {
     let role = &binding["roleRef"];
     let text = |field: &str| role[field].as_str().unwrap_or_default();
-    faults.one_of("roleRef.apiGroup", text("apiGroup"), &[GROUP]);
-    faults.one_of("roleRef.kind", text("kind"), kinds);
+    errors.one_of("roleRef.apiGroup", text("apiGroup"), &[GROUP]);
+    errors.one_of("roleRef.kind", text("kind"), kinds);
     if text("name").is_empty() {
-        faults.required("roleRef.name", "");
+        errors.required("roleRef.name", "");
     }
-    faults.invalid_all("roleRef.name", text("name"), segment(text("name")));
+    errors.invalid_all("roleRef.name", text("name"), segment(text("name")));
     for (i, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
-        subject_validate(subject, namespaced, &format!("subjects[{i}]"), faults);
+        subject_validate(subject, namespaced, &format!("subjects[{i}]"), errors);
     }
 }
 
-fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut ErrorList) {
+fn subject_validate(subject: &Value, namespaced: bool, at: &str, errors: &mut ErrorList) {
     let text = |field: &str| subject[field].as_str().unwrap_or_default();
     let (name, group) = (text("name"), text("apiGroup"));
     let (name_field, group_field) = (format!("{at}.name"), format!("{at}.apiGroup"));
     if name.is_empty() {
-        faults.required(name_field.as_str(), "");
+        errors.required(name_field.as_str(), "");
     }
     match text("kind") {
         "ServiceAccount" => {
             if !name.is_empty() {
-                faults.invalid_all(&name_field, name, names::subdomain(name));
+                errors.invalid_all(&name_field, name, names::subdomain(name));
             }
-            faults.one_of(&group_field, group, &[""]);
+            errors.one_of(&group_field, group, &[""]);
             if !namespaced && text("namespace").is_empty() {
-                faults.required(format!("{at}.namespace"), "");
+                errors.required(format!("{at}.namespace"), "");
             }
         }
-        "User" | "Group" => faults.one_of(&group_field, group, &[GROUP]),
-        other => faults.not_supported(format!("{at}.kind"), other, &["ServiceAccount", "User", "Group"]),
+        "User" | "Group" => errors.one_of(&group_field, group, &[GROUP]),
+        other => errors.not_supported(format!("{at}.kind"), other, &["ServiceAccount", "User", "Group"]),
     }
 }
 

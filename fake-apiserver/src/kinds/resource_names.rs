@@ -37,23 +37,23 @@ const OF_STORAGE: [&str; 4] = [
 ];
 
 /// A standard resource, or a name with a domain prefix.
-pub(super) fn any(name: &str, field: &str, faults: &mut ErrorList) {
+pub(super) fn any(name: &str, field: &str, errors: &mut ErrorList) {
     let complaints = names::qualified(name);
     if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
-        faults.invalid(field, name, "must be a standard resource type or fully qualified");
+        errors.invalid(field, name, "must be a standard resource type or fully qualified");
     }
-    faults.invalid_all(field, name, complaints);
+    errors.invalid_all(field, name, complaints);
 }
 
 /// A resource that containers can request.
-pub(super) fn of_container(name: &str, field: &str, faults: &mut ErrorList) {
-    any(name, field, faults);
+pub(super) fn of_container(name: &str, field: &str, errors: &mut ErrorList) {
+    any(name, field, errors);
     if !name.contains('/') {
         if !OF_CONTAINERS.contains(&name) && !is_huge_pages(name) {
-            faults.invalid(field, name, "must be a standard resource for containers");
+            errors.invalid(field, name, "must be a standard resource for containers");
         }
     } else if !is_native(name) && !is_extended(name) {
-        faults.invalid(field, name, "doesn't follow extended resource name standard");
+        errors.invalid(field, name, "doesn't follow extended resource name standard");
     }
 }
 

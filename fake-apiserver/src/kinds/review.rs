@@ -2,10 +2,10 @@
 //!
 //! Does not know how they are evaluated: `verbs::review` does.
 
-use super::{PLAIN, Review, Row, Unstored};
+use super::{PLAIN, ResourceDefinition, Review, Unstored};
 
-const fn authentication(review: Review) -> Row {
-    Row {
+const fn authentication(review: Review) -> ResourceDefinition {
+    ResourceDefinition {
         group: "authentication.k8s.io",
         namespaced: false,
         unstored: Some(Unstored::Review(review)),
@@ -14,28 +14,28 @@ const fn authentication(review: Review) -> Row {
     }
 }
 
-const fn authorization(review: Review) -> Row {
-    Row {
+const fn authorization(review: Review) -> ResourceDefinition {
+    ResourceDefinition {
         group: "authorization.k8s.io",
         ..authentication(review)
     }
 }
 
-pub(super) static SELF_SUBJECT_REVIEW: Row = Row {
+pub(super) static SELF_SUBJECT_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SelfSubjectReview",
     plural: "selfsubjectreviews",
     singular: "selfsubjectreview",
     ..authentication(Review::SelfSubject)
 };
 
-pub(super) static TOKEN_REVIEW: Row = Row {
+pub(super) static TOKEN_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "TokenReview",
     plural: "tokenreviews",
     singular: "tokenreview",
     ..authentication(Review::Token)
 };
 
-pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: Row = Row {
+pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "LocalSubjectAccessReview",
     plural: "localsubjectaccessreviews",
     singular: "localsubjectaccessreview",
@@ -43,21 +43,21 @@ pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: Row = Row {
     ..authorization(Review::LocalSubjectAccess)
 };
 
-pub(super) static SELF_SUBJECT_ACCESS_REVIEW: Row = Row {
+pub(super) static SELF_SUBJECT_ACCESS_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SelfSubjectAccessReview",
     plural: "selfsubjectaccessreviews",
     singular: "selfsubjectaccessreview",
     ..authorization(Review::SelfSubjectAccess)
 };
 
-pub(super) static SELF_SUBJECT_RULES_REVIEW: Row = Row {
+pub(super) static SELF_SUBJECT_RULES_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SelfSubjectRulesReview",
     plural: "selfsubjectrulesreviews",
     singular: "selfsubjectrulesreview",
     ..authorization(Review::SelfSubjectRules)
 };
 
-pub(super) static SUBJECT_ACCESS_REVIEW: Row = Row {
+pub(super) static SUBJECT_ACCESS_REVIEW: ResourceDefinition = ResourceDefinition {
     kind: "SubjectAccessReview",
     plural: "subjectaccessreviews",
     singular: "subjectaccessreview",

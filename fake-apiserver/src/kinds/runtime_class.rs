@@ -1,6 +1,6 @@
 //! RuntimeClass: validation and columns.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, internal_form, pod};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, internal_form, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -10,7 +10,7 @@ use crate::machinery::{metadata, names};
 use serde_json::Value;
 use std::collections::HashSet;
 
-pub(super) static RUNTIME_CLASS: Row = Row {
+pub(super) static RUNTIME_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "RuntimeClass",
     metadata_checks: MetadataChecks::machinery(2),
     plural: "runtimeclasses",
@@ -20,7 +20,7 @@ pub(super) static RUNTIME_CLASS: Row = Row {
     unconditional_update: false,
     hooks: Hooks {
         validate,
-        validate_update: |new, old, faults| faults.members_unchanged(new, old, &["handler"]),
+        validate_update: |new, old, errors| errors.members_unchanged(new, old, &["handler"]),
         ..NO_HOOKS
     },
     columns: &[NAME, text("Handler", Text("/handler")), AGE],
@@ -28,28 +28,28 @@ pub(super) static RUNTIME_CLASS: Row = Row {
     ..PLAIN
 };
 
-fn validate(class: &Value, faults: &mut ErrorList) {
-    faults.require_valid("handler", string(class, "handler"), names::label);
+fn validate(class: &Value, errors: &mut ErrorList) {
+    errors.require_valid("handler", string(class, "handler"), names::label);
     if class["overhead"].is_object() {
         // Pod overhead is validated like the limits of a container.
-        pod::resources::overhead(&class["overhead"]["podFixed"], "overhead", faults);
+        pod::resources::overhead(&class["overhead"]["podFixed"], "overhead", errors);
     }
     let scheduling = &class["scheduling"];
-    metadata::labels(&scheduling["nodeSelector"], "scheduling.nodeSelector", faults);
-    tolerations(&scheduling["tolerations"], faults);
+    metadata::labels(&scheduling["nodeSelector"], "scheduling.nodeSelector", errors);
+    tolerations(&scheduling["tolerations"], errors);
 }
 
 /// Validates tolerations, which must be unique.
-fn tolerations(all: &Value, faults: &mut ErrorList) {
+fn tolerations(all: &Value, errors: &mut ErrorList) {
     let field = "scheduling.tolerations";
-    pod::tolerations(all, field, faults);
+    pod::tolerations(all, field, errors);
     let mut seen = HashSet::new();
     for (i, toleration) in list(all).iter().enumerate() {
         let [key, operator, value, effect] =
             ["key", "operator", "value", "effect"].map(|name| string(toleration, name));
         if !seen.insert((key, operator, value, effect)) {
             let shown = internal_form::shown("Toleration", toleration);
-            faults.duplicate_as(format!("{field}[{i}]"), &shown);
+            errors.duplicate_as(format!("{field}[{i}]"), &shown);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Secret.
 
 use super::config_map::{BYTES_MAX, config_key, decoded, immutable_update};
-use super::row::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::resource_definition::not_supported;
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, Cell, NAME, text};
 use crate::machinery::error_list::ErrorList;
@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-pub(super) static SECRET: Row = Row {
+pub(super) static SECRET: ResourceDefinition = ResourceDefinition {
     kind: "Secret",
     metadata_checks: MetadataChecks::core(2),
     plural: "secrets",
@@ -57,15 +57,15 @@ const HELD: [(&str, &[&str]); 5] = [
     ("kubernetes.io/basic-auth", &["username", "password"]),
 ];
 
-fn secret_validate(object: &Value, faults: &mut ErrorList) {
+fn secret_validate(object: &Value, errors: &mut ErrorList) {
     let data = &object["data"];
     let mut bytes = 0;
     for (key, value) in json::pairs(data) {
-        config_key("data", key, faults);
+        config_key("data", key, errors);
         bytes += decoded(value);
     }
     if bytes > BYTES_MAX {
-        faults.too_long("data", BYTES_MAX);
+        errors.too_long("data", BYTES_MAX);
     }
     let kind = object["type"].as_str().unwrap_or_default();
     let owner = "kubernetes.io/service-account.name";
@@ -73,7 +73,7 @@ fn secret_validate(object: &Value, faults: &mut ErrorList) {
         .as_str()
         .is_some_and(|name| !name.is_empty());
     if kind == "kubernetes.io/service-account-token" && !owned {
-        faults.required(format!("metadata.annotations[{owner}]"), "");
+        errors.required(format!("metadata.annotations[{owner}]"), "");
     }
     let held = HELD.iter().find(|(known, _)| *known == kind);
     let held = held.map_or(&[][..], |(_, keys)| *keys);
@@ -81,13 +81,13 @@ fn secret_validate(object: &Value, faults: &mut ErrorList) {
     // For `basic-auth`, either the user name or the password is enough.
     if kind != "kubernetes.io/basic-auth" || missing.len() == held.len() {
         for key in missing {
-            faults.required(format!("data[{key}]"), "");
+            errors.required(format!("data[{key}]"), "");
         }
     }
 }
 
-fn secret_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
-    faults.unchanged("type", &new["type"], &old["type"]);
-    immutable_update(new, old, faults);
-    secret_validate(new, faults);
+fn secret_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
+    errors.unchanged("type", &new["type"], &old["type"]);
+    immutable_update(new, old, errors);
+    secret_validate(new, errors);
 }

@@ -19,14 +19,14 @@ pub(super) enum Values {
 }
 
 /// Validates a label selector.
-pub fn labels(selector: &Value, field: &str, faults: &mut ErrorList) {
-    metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
+pub fn labels(selector: &Value, field: &str, errors: &mut ErrorList) {
+    metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), errors);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
         let (at, operator) = (format!("{field}.matchExpressions[{i}]"), string(term, "operator"));
         if !is_operator(operator) {
-            faults.invalid(format!("{at}.operator"), operator, UNKNOWN);
+            errors.invalid(format!("{at}.operator"), operator, UNKNOWN);
         }
-        requirement(term, &at, faults);
+        requirement(term, &at, errors);
     }
 }
 
@@ -36,81 +36,81 @@ pub(crate) fn is_operator(operator: &str) -> bool {
 }
 
 /// Validates a requirement on labels, with any operator.
-pub(crate) fn requirement(term: &Value, at: &str, faults: &mut ErrorList) {
-    count(term, at, faults);
-    key_and_values(term, at, Values::Labels, faults);
+pub(crate) fn requirement(term: &Value, at: &str, errors: &mut ErrorList) {
+    count(term, at, errors);
+    key_and_values(term, at, Values::Labels, errors);
 }
 
 /// Validates a node selector.
-pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut ErrorList) {
+pub(super) fn nodes(selector: &Value, field: &str, values: Values, errors: &mut ErrorList) {
     let field = format!("{field}.nodeSelectorTerms");
     let terms = list(&selector["nodeSelectorTerms"]);
     if terms.is_empty() {
-        faults.required(field, "must have at least one node selector term");
+        errors.required(field, "must have at least one node selector term");
         return;
     }
     for (i, term) in terms.iter().enumerate() {
-        node_term(term, &format!("{field}[{i}]"), values, faults);
+        node_term(term, &format!("{field}[{i}]"), values, errors);
     }
 }
 
 /// Validates a node selector term; terms are ORed.
-pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut ErrorList) {
+pub(super) fn node_term(term: &Value, field: &str, values: Values, errors: &mut ErrorList) {
     for (i, requirement) in list(&term["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
         match string(requirement, "operator") {
             "Gt" | "Lt" if list(&requirement["values"]).len() != 1 => {
                 let text = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-                faults.required(format!("{at}.values"), text);
+                errors.required(format!("{at}.values"), text);
             }
             "Gt" | "Lt" => {}
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => count(requirement, &at, faults),
-            operator => faults.invalid(format!("{at}.operator"), operator, UNKNOWN),
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => count(requirement, &at, errors),
+            operator => errors.invalid(format!("{at}.operator"), operator, UNKNOWN),
         }
-        key_and_values(requirement, &at, values, faults);
+        key_and_values(requirement, &at, values, errors);
     }
     for (i, requirement) in list(&term["matchFields"]).iter().enumerate() {
-        node_field(requirement, &format!("{field}.matchFields[{i}]"), faults);
+        node_field(requirement, &format!("{field}.matchFields[{i}]"), errors);
     }
 }
 
 /// `matchFields` of nodes support `metadata.name` only.
-fn node_field(requirement: &Value, at: &str, faults: &mut ErrorList) {
+fn node_field(requirement: &Value, at: &str, errors: &mut ErrorList) {
     let values = json::texts(&requirement["values"]);
     match string(requirement, "operator") {
         "In" | "NotIn" if values.len() != 1 => {
             let text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-            faults.required(format!("{at}.values"), text);
+            errors.required(format!("{at}.values"), text);
         }
         "In" | "NotIn" => {}
-        operator => faults.invalid(format!("{at}.operator"), operator, UNKNOWN),
+        operator => errors.invalid(format!("{at}.operator"), operator, UNKNOWN),
     }
     match string(requirement, "key") {
         "metadata.name" => {
             for (i, value) in values.into_iter().enumerate() {
-                faults.invalid_all(&format!("{at}.values[{i}]"), value, names::subdomain(value));
+                errors.invalid_all(&format!("{at}.values[{i}]"), value, names::subdomain(value));
             }
         }
-        key => faults.invalid(format!("{at}.key"), key, "not a valid field selector key"),
+        key => errors.invalid(format!("{at}.key"), key, "not a valid field selector key"),
     }
 }
 
 /// Validates the number of values for an operator: at least one, or none. Other operators are not validated here.
-pub(crate) fn count(term: &Value, at: &str, faults: &mut ErrorList) {
+pub(crate) fn count(term: &Value, at: &str, errors: &mut ErrorList) {
     match (string(term, "operator"), list(&term["values"]).is_empty()) {
-        ("In" | "NotIn", true) => faults.required(format!("{at}.values"), NONE_GIVEN),
-        ("Exists" | "DoesNotExist", false) => faults.forbidden(format!("{at}.values"), SOME_GIVEN),
+        ("In" | "NotIn", true) => errors.required(format!("{at}.values"), NONE_GIVEN),
+        ("Exists" | "DoesNotExist", false) => errors.forbidden(format!("{at}.values"), SOME_GIVEN),
         _ => {}
     }
 }
 
-fn key_and_values(term: &Value, at: &str, values: Values, faults: &mut ErrorList) {
+fn key_and_values(term: &Value, at: &str, values: Values, errors: &mut ErrorList) {
     let key = string(term, "key");
-    faults.invalid_all(&format!("{at}.key"), key, names::qualified(key));
+    errors.invalid_all(&format!("{at}.key"), key, names::qualified(key));
     if values == Values::Any {
         return;
     }
     for (i, value) in json::texts(&term["values"]).into_iter().enumerate() {
-        faults.invalid_all(&format!("{at}.values[{i}]"), value, names::label_value(value));
+        errors.invalid_all(&format!("{at}.values[{i}]"), value, names::label_value(value));
     }
 }

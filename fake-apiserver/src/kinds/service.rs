@@ -1,16 +1,16 @@
 //! Services, with their defaults. `verbs::addresses` allocates cluster IPs and node ports.
 
-use super::row::not_supported;
+use super::resource_definition::not_supported;
 use super::service_parts::{has_node_ports, is_balanced, is_reached};
 use super::workload::SELECTOR;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Subresource, service_changes, service_rules};
+use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Subresource, service_changes, service_rules};
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::json::{self, string};
 use crate::machinery::selector::selectable;
 use serde_json::{Value, json};
 
-pub(super) static SERVICE: Row = Row {
+pub(super) static SERVICE: ResourceDefinition = ResourceDefinition {
     kind: "Service",
     plural: "services",
     registry: Some("services/specs"),

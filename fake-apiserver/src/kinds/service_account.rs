@@ -1,8 +1,8 @@
 //! ServiceAccounts. `access::auth` verifies their tokens.
 
-use super::{MetadataChecks, PLAIN, Row, Subresource};
+use super::{MetadataChecks, PLAIN, ResourceDefinition, Subresource};
 
-pub(super) static SERVICE_ACCOUNT: Row = Row {
+pub(super) static SERVICE_ACCOUNT: ResourceDefinition = ResourceDefinition {
     kind: "ServiceAccount",
     metadata_checks: MetadataChecks::core(2),
     plural: "serviceaccounts",

@@ -104,14 +104,14 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
             before => before.clone(),
         };
     }
-    let mut faults = ErrorList::default();
-    validate(service, &mut faults);
-    refuse_any(faults)?;
+    let mut errors = ErrorList::default();
+    validate(service, &mut errors);
+    refuse_any(errors)?;
 
-    let mut faults = ErrorList::default();
+    let mut errors = ErrorList::default();
     let is_single = service["spec"]["ipFamilyPolicy"] == "SingleStack";
     if let Some(old) = old {
-        reduce(service, old, &mut faults);
+        reduce(service, old, &mut errors);
     }
     if is_single {
         for (field, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
@@ -119,7 +119,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
                 let why = format!(
                     "must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
                 );
-                faults.invalid(POLICY, "SingleStack", &why);
+                errors.invalid(POLICY, "SingleStack", &why);
             }
         }
     }
@@ -135,29 +135,29 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
         if i >= families.len() && its != family {
             let all = service["spec"]["clusterIPs"].clone();
             let why = format!("{its} is not configured on this cluster");
-            faults.invalid(format!("spec.clusterIPs[{i}]"), all, &why);
+            errors.invalid(format!("spec.clusterIPs[{i}]"), all, &why);
         } else if i >= families.len() {
             families.push(its.to_owned());
         }
     }
-    refuse_any(faults)?;
+    refuse_any(errors)?;
 
-    let mut faults = ErrorList::default();
+    let mut errors = ErrorList::default();
     if !is_free {
         let policy = &service["spec"]["ipFamilyPolicy"];
         if policy == "RequireDualStack" {
             let why = "this cluster is not configured for dual-stack services";
-            faults.invalid(POLICY, policy.clone(), why);
+            errors.invalid(POLICY, policy.clone(), why);
         }
         for (i, other) in families.iter().enumerate().filter(|(_, other)| *other != family) {
-            faults.invalid(
+            errors.invalid(
                 format!("spec.ipFamilies[{i}]"),
                 other.as_str(),
                 "not configured on this cluster",
             );
         }
     }
-    refuse_any(faults)?;
+    refuse_any(errors)?;
     if families.is_empty() {
         families.push(family.to_owned());
     }
@@ -169,7 +169,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
 }
 
 /// Removes the second address and family of a service that becomes single-stack.
-fn reduce(new: &mut Value, old: &Value, faults: &mut ErrorList) {
+fn reduce(new: &mut Value, old: &Value, errors: &mut ErrorList) {
     let is_single = new["spec"]["ipFamilyPolicy"] == "SingleStack";
     for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
         let (now, before) = (texts(&new["spec"][field]), texts(&old["spec"][field]));
@@ -178,13 +178,13 @@ fn reduce(new: &mut Value, old: &Value, faults: &mut ErrorList) {
             new["spec"][field] = first;
         } else if !is_single && !now.is_empty() && now.len() < before.len() {
             let why = format!("must be 'SingleStack' to release the secondary {what}");
-            faults.invalid(POLICY, new["spec"]["ipFamilyPolicy"].clone(), &why);
+            errors.invalid(POLICY, new["spec"]["ipFamilyPolicy"].clone(), &why);
         }
     }
 }
 
-fn refuse_any(faults: ErrorList) -> Result<(), ErrorList> {
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+fn refuse_any(errors: ErrorList) -> Result<(), ErrorList> {
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 fn family_of(address: &str) -> &'static str {
@@ -192,7 +192,7 @@ fn family_of(address: &str) -> &'static str {
 }
 
 /// Validates addresses, families and policy.
-pub(super) fn validate(service: &Value, faults: &mut ErrorList) {
+pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     if is_external(service) {
         return;
     }
@@ -201,46 +201,46 @@ pub(super) fn validate(service: &Value, faults: &mut ErrorList) {
     let field = "spec.clusterIPs";
     let all = || spec["clusterIPs"].clone();
     match (string(spec, "clusterIP"), addresses.first()) {
-        ("", Some(_)) => faults.invalid(field, all(), "must be empty when `clusterIP` is not specified"),
+        ("", Some(_)) => errors.invalid(field, all(), "must be empty when `clusterIP` is not specified"),
         ("", None) => {}
-        (_, None) => faults.required(field, ""),
+        (_, None) => errors.required(field, ""),
         (one, Some(first)) if one != *first => {
-            faults.invalid(field, all(), "first value must match `clusterIP`");
+            errors.invalid(field, all(), "first value must match `clusterIP`");
         }
         _ => {}
     }
     for (i, family) in families.iter().enumerate() {
         let at = format!("spec.ipFamilies[{i}]");
-        faults.one_of(&at, family, &["IPv4", "IPv6"]);
+        errors.one_of(&at, family, &["IPv4", "IPv6"]);
         if families[..i].contains(family) {
-            faults.duplicate(at, *family);
+            errors.duplicate(at, *family);
         }
     }
     if let Some(policy) = spec["ipFamilyPolicy"].as_str() {
-        faults.one_of(POLICY, policy, &POLICIES);
+        errors.one_of(POLICY, policy, &POLICIES);
     }
     let mut is_wrong = false;
     for (i, address) in addresses.iter().enumerate() {
         if i == 0 && *address == "None" {
             if addresses.len() > 1 {
                 is_wrong = true;
-                faults.invalid(field, all(), "'None' must be the first and only value");
+                errors.invalid(field, all(), "'None' must be the first and only value");
             }
             continue;
         }
         let complaints = ip::any_form(address);
         is_wrong |= !complaints.is_empty();
-        faults.invalid_all(&format!("{field}[{i}]"), address, complaints);
+        errors.invalid_all(&format!("{field}[{i}]"), address, complaints);
     }
     if addresses.len() > 2 {
-        faults.invalid(field, all(), "may only hold up to 2 values");
+        errors.invalid(field, all(), "may only hold up to 2 values");
     }
     if is_wrong {
         return;
     }
     let has = |family: &str| addresses.iter().any(|address| family_of(address) == family);
     if addresses.len() > 1 && !(has("IPv4") && has("IPv6")) {
-        faults.invalid(field, all(), "may specify no more than one IP for each IP family");
+        errors.invalid(field, all(), "may specify no more than one IP for each IP family");
     }
     if is_headless(service) {
         return;
@@ -248,26 +248,26 @@ pub(super) fn validate(service: &Value, faults: &mut ErrorList) {
     for (i, (address, family)) in addresses.iter().zip(&families).enumerate() {
         if ["IPv4", "IPv6"].contains(family) && family_of(address) != *family {
             let why = format!("expected an {family} value as indicated by `ipFamilies[{i}]`");
-            faults.invalid(format!("{field}[{i}]"), *address, &why);
+            errors.invalid(format!("{field}[{i}]"), *address, &why);
         }
     }
 }
 
 /// Validates an update: the secondary address and family may be added or removed, the primary ones are immutable.
-pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if is_external(new) || is_external(old) {
         return;
     }
     let (is_headless, was_headless) = (is_headless(new), is_headless(old));
     if !(is_headless && was_headless) {
-        kept(new, old, "clusterIPs", "clusterIP", faults);
+        primary_unchanged(new, old, "clusterIPs", "clusterIP", errors);
     }
     if !is_headless && !was_headless {
-        kept(new, old, "ipFamilies", "ipFamily", faults);
+        primary_unchanged(new, old, "ipFamilies", "ipFamily", errors);
     }
 }
 
-fn kept(new: &Value, old: &Value, name: &str, one: &str, faults: &mut ErrorList) {
+fn primary_unchanged(new: &Value, old: &Value, name: &str, one: &str, errors: &mut ErrorList) {
     let (now, before) = (texts(&new["spec"][name]), texts(&old["spec"][name]));
     let is_address = name == "clusterIPs";
     let (list, addresses) = (new["spec"][name].clone(), new["spec"]["clusterIPs"].clone());
@@ -275,22 +275,22 @@ fn kept(new: &Value, old: &Value, name: &str, one: &str, faults: &mut ErrorList)
     if now.len() == before.len() {
         for i in (0..now.len()).filter(|i| now[*i] != before[*i]) {
             let at = at(if is_address { i } else { 0 });
-            faults.invalid(at, list.clone(), "may not change once set");
+            errors.invalid(at, list.clone(), "may not change once set");
         }
         return;
     }
     let is_less = now.len() < before.len();
     if is_less && texts(&addresses).is_empty() {
-        faults.invalid(at(0), list, &format!("primary {one} can not be unset"));
+        errors.invalid(at(0), list, &format!("primary {one} can not be unset"));
     }
     if let (Some(now), Some(before)) = (now.first(), before.first())
         && now != before
     {
-        faults.invalid(at(0), addresses, "may not change once set");
+        errors.invalid(at(0), addresses, "may not change once set");
     }
     let policy = &new["spec"]["ipFamilyPolicy"];
     if is_less && now.len() == 1 && policy != "SingleStack" {
         let why = format!("must be set to 'SingleStack' when releasing the secondary {one}");
-        faults.invalid(POLICY, policy.clone(), &why);
+        errors.invalid(POLICY, policy.clone(), &why);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Validation and messages follow kube-apiserver 1.36.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::{Flag, Of, Text};
 use crate::kinds::columns::{AGE, name, text};
 use crate::machinery::error_list::ErrorList;
@@ -10,7 +10,7 @@ use crate::machinery::{json, metadata, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-pub(super) static STORAGE_CLASS: Row = Row {
+pub(super) static STORAGE_CLASS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "StorageClass",
     metadata_checks: MetadataChecks::core(2),
@@ -22,8 +22,8 @@ pub(super) static STORAGE_CLASS: Row = Row {
     hooks: Hooks {
         default: class_default,
         validate: class_validate,
-        validate_update: |new, old, faults| {
-            faults.members_unchanged(
+        validate_update: |new, old, errors| {
+            errors.members_unchanged(
                 new,
                 old,
                 &["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"],
@@ -48,12 +48,12 @@ fn class_default(object: &mut Value) {
     }
 }
 
-fn class_validate(object: &Value, faults: &mut ErrorList) {
+fn class_validate(object: &Value, errors: &mut ErrorList) {
     let provisioner = object["provisioner"].as_str().unwrap_or_default();
     if provisioner.is_empty() {
-        faults.required("provisioner", "");
+        errors.required("provisioner", "");
     } else {
-        faults.invalid_all(
+        errors.invalid_all(
             "provisioner",
             &provisioner.to_lowercase(),
             names::qualified(&provisioner.to_lowercase()),
@@ -61,12 +61,12 @@ fn class_validate(object: &Value, faults: &mut ErrorList) {
     }
     let policy = object["reclaimPolicy"].as_str().unwrap_or_default();
     if !policy.is_empty() {
-        faults.one_of("reclaimPolicy", policy, &["Delete", "Retain"]);
+        errors.one_of("reclaimPolicy", policy, &["Delete", "Retain"]);
     }
     let mode = object["volumeBindingMode"].as_str().unwrap_or_default();
-    faults.one_of("volumeBindingMode", mode, &["Immediate", "WaitForFirstConsumer"]);
-    parameters(&object["parameters"], true, faults);
-    topologies(&object["allowedTopologies"], faults);
+    errors.one_of("volumeBindingMode", mode, &["Immediate", "WaitForFirstConsumer"]);
+    parameters(&object["parameters"], true, errors);
+    topologies(&object["allowedTopologies"], errors);
 }
 
 /// The maximum number of parameters, and their maximum total size in bytes.
@@ -74,27 +74,27 @@ const PARAMETERS_MAX: usize = 512;
 
 const PARAMETER_BYTES_MAX: usize = 256 * 1024;
 
-pub(super) fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut ErrorList) {
+pub(super) fn parameters(parameters: &Value, may_be_empty: bool, errors: &mut ErrorList) {
     let count = json::pairs(parameters).count();
     if count > PARAMETERS_MAX {
-        faults.too_long("parameters", PARAMETERS_MAX);
+        errors.too_long("parameters", PARAMETERS_MAX);
         return;
     }
     let bytes: usize = json::pairs(parameters)
         .map(|(key, value)| key.len() + value.len())
         .sum();
     if json::pairs(parameters).any(|(key, _)| key.is_empty()) {
-        faults.invalid("parameters", "", "field can not be empty.");
+        errors.invalid("parameters", "", "field can not be empty.");
     }
     if bytes > PARAMETER_BYTES_MAX {
-        faults.too_long("parameters", PARAMETER_BYTES_MAX);
+        errors.too_long("parameters", PARAMETER_BYTES_MAX);
     }
     if !may_be_empty && count == 0 {
-        faults.required("parameters", "must contain at least one key/value pair");
+        errors.required("parameters", "must contain at least one key/value pair");
     }
 }
 
-fn topologies(terms: &Value, faults: &mut ErrorList) {
+fn topologies(terms: &Value, errors: &mut ErrorList) {
     let terms = json::list(terms);
     // kube-apiserver also compares each term with as many empty terms as there are terms.
     let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
@@ -104,37 +104,37 @@ fn topologies(terms: &Value, faults: &mut ErrorList) {
         let mut keys = BTreeMap::new();
         let requirements = term["matchLabelExpressions"].as_array().into_iter().flatten();
         for (j, requirement) in requirements.enumerate() {
-            topology(requirement, &format!("{at}[{j}]"), faults);
+            topology(requirement, &format!("{at}[{j}]"), errors);
             let key = requirement["key"].as_str().unwrap_or_default();
             if keys.contains_key(key) {
-                faults.duplicate(format!("{at}[{j}].key"), key);
+                errors.duplicate(format!("{at}[{j}].key"), key);
             }
             keys.insert(key, json::texts(&requirement["values"]).into_iter().collect());
         }
         let like_this = seen.entry(keys).or_default();
         for _ in 0..*like_this {
-            if faults.is_full() {
+            if errors.is_full() {
                 return;
             }
-            faults.duplicate(at.as_str(), "");
+            errors.duplicate(at.as_str(), "");
         }
         *like_this += 1;
     }
 }
 
-fn topology(requirement: &Value, at: &str, faults: &mut ErrorList) {
+fn topology(requirement: &Value, at: &str, errors: &mut ErrorList) {
     let key = requirement["key"].as_str().unwrap_or_default();
     let values = json::texts(&requirement["values"]);
     if values.is_empty() {
-        faults.required(format!("{at}.values"), "");
+        errors.required(format!("{at}.values"), "");
     }
     let mut seen = HashSet::new();
     for (i, value) in values.iter().enumerate() {
         if !seen.insert(value) {
-            faults.duplicate(format!("{at}.values[{i}]"), *value);
+            errors.duplicate(format!("{at}.values[{i}]"), *value);
         }
     }
-    faults.invalid_all(&format!("{at}.key"), key, names::qualified(key));
+    errors.invalid_all(&format!("{at}.key"), key, names::qualified(key));
 }
 
 /// The name of a class, marked if it is the default class.

@@ -12,11 +12,11 @@ pub(crate) const USUAL_SECONDS: i64 = 3600;
 pub(crate) const SECONDS: RangeInclusive<i64> = 600..=1 << 32;
 
 /// Reports an invalid lifetime.
-pub(crate) fn check(field: &str, seconds: i64, faults: &mut ErrorList) {
+pub(crate) fn check(field: &str, seconds: i64, errors: &mut ErrorList) {
     if seconds < *SECONDS.start() {
-        faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");
+        errors.invalid(field, seconds, "may not specify a duration less than 10 minutes");
     } else if seconds > *SECONDS.end() {
         let text = "may not specify a duration larger than 2^32 seconds";
-        faults.invalid(field, seconds, text);
+        errors.invalid(field, seconds, text);
     }
 }

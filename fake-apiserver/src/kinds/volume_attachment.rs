@@ -1,7 +1,7 @@
 //! VolumeAttachment.
 
 use super::volume::{driver_name, inline_validate, source_default};
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, StatusMetadata};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, StatusMetadata};
 use crate::kinds::columns::Cell::{Flag, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, name, text};
 use crate::machinery::error_list::ErrorList;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const METADATA_BYTES_MAX: usize = 256 << 10;
 const MESSAGE_BYTES_MAX: usize = 1024;
 
-pub(super) static VOLUME_ATTACHMENT: Row = Row {
+pub(super) static VOLUME_ATTACHMENT: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "VolumeAttachment",
     metadata_checks: MetadataChecks::core(1).alone().status(1, false),
@@ -28,9 +28,9 @@ pub(super) static VOLUME_ATTACHMENT: Row = Row {
         create: attachment_create,
         validate: attachment_validate,
         validate_update: attachment_validate_update,
-        validate_status: |new, old, faults| {
-            attachment_validate(new, faults);
-            attachment_validate_update(new, old, faults);
+        validate_status: |new, old, errors| {
+            attachment_validate(new, errors);
+            attachment_validate_update(new, old, errors);
         },
         ..NO_HOOKS
     },
@@ -55,30 +55,30 @@ fn attachment_create(object: &mut Value, _: &Setting<'_>) {
     object["status"] = json!({"attached": false});
 }
 
-fn attachment_validate(object: &Value, faults: &mut ErrorList) {
+fn attachment_validate(object: &Value, errors: &mut ErrorList) {
     let spec = &object["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    driver_name(&text(&spec["attacher"]), "spec.attacher", faults);
+    driver_name(&text(&spec["attacher"]), "spec.attacher", errors);
     let (volume, inline) = (
         &spec["source"]["persistentVolumeName"],
         &spec["source"]["inlineVolumeSpec"],
     );
     let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     match (volume.is_null(), inline.is_null()) {
-        (true, true) => faults.required("spec.source", one),
-        (false, false) => faults.forbidden("spec.source", one),
-        (true, false) => inline_validate(inline, "spec.source.inlineVolumeSpec", faults),
+        (true, true) => errors.required("spec.source", one),
+        (false, false) => errors.forbidden("spec.source", one),
+        (true, false) => inline_validate(inline, "spec.source.inlineVolumeSpec", errors),
         (false, true) if *volume == "" => {
             let text = "must specify non empty persistentVolumeName";
-            faults.required("spec.source.persistentVolumeName", text);
+            errors.required("spec.source.persistentVolumeName", text);
         }
         _ => {}
     }
     let node = text(&spec["nodeName"]);
-    faults.invalid_all("spec.nodeName", &node, names::subdomain(&node));
-    attachment_validate_status(object, faults);
+    errors.invalid_all("spec.nodeName", &node, names::subdomain(&node));
+    attachment_validate_status(object, errors);
     if let Some(volume) = volume.as_str() {
-        faults.invalid_all(
+        errors.invalid_all(
             "spec.source.persistentVolumeName",
             volume,
             names::subdomain(volume),
@@ -87,29 +87,29 @@ fn attachment_validate(object: &Value, faults: &mut ErrorList) {
 }
 
 /// Limits the size of the attachment metadata and of error messages.
-fn attachment_validate_status(object: &Value, faults: &mut ErrorList) {
+fn attachment_validate_status(object: &Value, errors: &mut ErrorList) {
     let status = &object["status"];
     let bytes: usize = json::pairs(&status["attachmentMetadata"])
         .map(|(key, value)| key.len() + value.len())
         .sum();
     if bytes > METADATA_BYTES_MAX {
-        faults.too_long("status.attachmentMetadata", METADATA_BYTES_MAX);
+        errors.too_long("status.attachmentMetadata", METADATA_BYTES_MAX);
     }
     for error in ["attachError", "detachError"] {
         let (error, at) = (&status[error], format!("status.{error}"));
         if json::string(error, "message").len() > MESSAGE_BYTES_MAX {
             // kube-apiserver reports the limit of the metadata here.
-            faults.too_long(format!("{at}.message"), METADATA_BYTES_MAX);
+            errors.too_long(format!("{at}.message"), METADATA_BYTES_MAX);
         }
         let code = &error["errorCode"];
         if code.as_i64().is_some_and(|code| code < 0) {
             let why = "must be between 0 and 2147483647, inclusive";
-            faults.invalid(format!("{at}.errorCode"), code.clone(), why);
+            errors.invalid(format!("{at}.errorCode"), code.clone(), why);
         }
     }
 }
 
-fn attachment_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn attachment_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if new["spec"] == old["spec"] {
         return;
     }
@@ -119,5 +119,5 @@ fn attachment_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) 
         "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\"NodeName\":{}}}",
         spec["attacher"], source["persistentVolumeName"], source["inlineVolumeSpec"], spec["nodeName"]
     );
-    faults.invalid_as("spec", &shown, "field is immutable");
+    errors.invalid_as("spec", &shown, "field is immutable");
 }

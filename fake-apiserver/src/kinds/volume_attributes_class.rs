@@ -2,7 +2,7 @@
 
 use super::storage_class::parameters;
 use super::volume::protect;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
@@ -10,7 +10,7 @@ use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 use serde_json::Value;
 
-pub(super) static VOLUME_ATTRIBUTES_CLASS: Row = Row {
+pub(super) static VOLUME_ATTRIBUTES_CLASS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "VolumeAttributesClass",
     metadata_checks: MetadataChecks::core(2),
@@ -22,13 +22,13 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: Row = Row {
     hooks: Hooks {
         create: |object, setting| protect(object, setting, "kubernetes.io/vac-protection"),
         validate_create: attributes_validate,
-        validate_update: |new, old, faults| {
+        validate_update: |new, old, errors| {
             for field in ["driverName", "parameters"] {
                 if new[field] != old[field] {
-                    faults.forbidden(field, &format!("updates to {field} are forbidden."));
+                    errors.forbidden(field, &format!("updates to {field} are forbidden."));
                 }
             }
-            attributes_validate(new, faults);
+            attributes_validate(new, errors);
         },
         ..NO_HOOKS
     },
@@ -37,13 +37,13 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: Row = Row {
     ..PLAIN
 };
 
-fn attributes_validate(object: &Value, faults: &mut ErrorList) {
+fn attributes_validate(object: &Value, errors: &mut ErrorList) {
     let driver = object["driverName"].as_str().unwrap_or_default();
     if driver.is_empty() {
-        faults.required("driverName", "");
+        errors.required("driverName", "");
     } else {
         let driver = driver.to_lowercase();
-        faults.invalid_all("driverName", &driver, names::qualified(&driver));
+        errors.invalid_all("driverName", &driver, names::qualified(&driver));
     }
-    parameters(&object["parameters"], false, faults);
+    parameters(&object["parameters"], false, errors);
 }

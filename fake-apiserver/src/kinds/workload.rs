@@ -1,8 +1,10 @@
 //! Workloads (apps/v1 and ReplicationControllers): stored and printed, with defaults and pod validation; no controller runs them.
 
-use super::row::not_supported;
+use super::resource_definition::not_supported;
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Subresource, pod, workload_rules};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Subresource, pod, workload_rules,
+};
 use crate::kinds::columns::Cell::{Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::selector::{Selectable, selectable};
@@ -10,7 +12,7 @@ use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
 /// Shared by all workloads: a status and a generation.
-const WORKLOAD: Row = Row {
+const WORKLOAD: ResourceDefinition = ResourceDefinition {
     group: "apps",
     categories: &["all"],
     status: true,
@@ -22,7 +24,7 @@ const WORKLOAD: Row = Row {
 /// Field labels of ReplicaSets and ReplicationControllers.
 const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/replicas"])];
 
-pub(super) static CONTROLLER_REVISION: Row = Row {
+pub(super) static CONTROLLER_REVISION: ResourceDefinition = ResourceDefinition {
     kind: "ControllerRevision",
     metadata_checks: MetadataChecks::core(2),
     plural: "controllerrevisions",
@@ -40,7 +42,7 @@ pub(super) static CONTROLLER_REVISION: Row = Row {
     ..WORKLOAD
 };
 
-pub(super) static DAEMON_SET: Row = Row {
+pub(super) static DAEMON_SET: ResourceDefinition = ResourceDefinition {
     kind: "DaemonSet",
     plural: "daemonsets",
     singular: "daemonset",
@@ -60,14 +62,14 @@ pub(super) static DAEMON_SET: Row = Row {
     ],
     hooks: Hooks {
         default: daemon_set_default,
-        validate: |object, faults| workload_rules::validate(object, "daemonset", faults),
+        validate: |object, errors| workload_rules::validate(object, "daemonset", errors),
         validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
 };
 
-pub(super) static DEPLOYMENT: Row = Row {
+pub(super) static DEPLOYMENT: ResourceDefinition = ResourceDefinition {
     kind: "Deployment",
     plural: "deployments",
     generation_of: &["/spec", "/metadata/annotations"],
@@ -88,14 +90,14 @@ pub(super) static DEPLOYMENT: Row = Row {
     hooks: Hooks {
         default: deployment_default,
         separate_status: |new, old| metadata::set(new, "labels", old["metadata"].get("labels").cloned()),
-        validate: |object, faults| workload_rules::validate(object, "deployment", faults),
+        validate: |object, errors| workload_rules::validate(object, "deployment", errors),
         validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
 };
 
-pub(super) static REPLICA_SET: Row = Row {
+pub(super) static REPLICA_SET: ResourceDefinition = ResourceDefinition {
     kind: "ReplicaSet",
     plural: "replicasets",
     singular: "replicaset",
@@ -104,7 +106,7 @@ pub(super) static REPLICA_SET: Row = Row {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
-        validate: |object, faults| workload_rules::validate(object, "deployment", faults),
+        validate: |object, errors| workload_rules::validate(object, "deployment", errors),
         validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
@@ -112,7 +114,7 @@ pub(super) static REPLICA_SET: Row = Row {
     ..WORKLOAD
 };
 
-pub(super) static STATEFUL_SET: Row = Row {
+pub(super) static STATEFUL_SET: ResourceDefinition = ResourceDefinition {
     kind: "StatefulSet",
     plural: "statefulsets",
     name_rule: names::label,
@@ -122,14 +124,14 @@ pub(super) static STATEFUL_SET: Row = Row {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
-        validate: |object, faults| workload_rules::validate(object, "statefulset", faults),
+        validate: |object, errors| workload_rules::validate(object, "statefulset", errors),
         validate_update: workload_rules::validate_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
 };
 
-pub(super) static REPLICATION_CONTROLLER: Row = Row {
+pub(super) static REPLICATION_CONTROLLER: ResourceDefinition = ResourceDefinition {
     group: "",
     kind: "ReplicationController",
     plural: "replicationcontrollers",
@@ -138,7 +140,7 @@ pub(super) static REPLICATION_CONTROLLER: Row = Row {
     short_names: &["rc"],
     columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
-    orphans: Some(None),
+    orphans_by_default: Some(None),
     hooks: Hooks {
         default: replication_controller_default,
         validate: workload_rules::validate_labels,
@@ -236,9 +238,9 @@ fn stateful_set_default(object: &mut Value) {
         claim["status"] = json!({"phase": "Pending"});
         claim_spec_default(&mut claim["spec"]);
     }
-    let kept = json::member(json::slot(object, "spec"), "persistentVolumeClaimRetentionPolicy");
+    let retention = json::member(json::slot(object, "spec"), "persistentVolumeClaimRetentionPolicy");
     for when in ["whenDeleted", "whenScaled"] {
-        let policy = kept.entry(when).or_insert(Value::Null);
+        let policy = retention.entry(when).or_insert(Value::Null);
         if ["", "null"].contains(&policy.as_str().unwrap_or("null")) {
             *policy = "Retain".into();
         }

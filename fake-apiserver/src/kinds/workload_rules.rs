@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 const SELECTOR: &str = "spec.selector";
 
 /// Validates a required label selector, and that the labels of the template match it; `kind` is the name of the workload's kind.
-pub(super) fn validate(workload: &Value, kind: &str, faults: &mut ErrorList) {
+pub(super) fn validate(workload: &Value, kind: &str, errors: &mut ErrorList) {
     let selector = &workload["spec"]["selector"];
     if selector.is_null() {
-        return faults.required(SELECTOR, "");
+        return errors.required(SELECTOR, "");
     }
     let mut found = ErrorList::default();
     selectors::labels(selector, SELECTOR, &mut found);
@@ -29,29 +29,29 @@ pub(super) fn validate(workload: &Value, kind: &str, faults: &mut ErrorList) {
     } else if found.is_empty() {
         matches(selector, workload, &mut found);
     }
-    faults.append(found);
+    errors.append(found);
 }
 
 /// The same for a ReplicationController, whose selector is a map of labels.
-pub(super) fn validate_labels(controller: &Value, faults: &mut ErrorList) {
+pub(super) fn validate_labels(controller: &Value, errors: &mut ErrorList) {
     let selector = &controller["spec"]["selector"];
     if json::pairs(selector).next().is_none() {
-        return faults.required(SELECTOR, "");
+        return errors.required(SELECTOR, "");
     }
-    matches(&json!({"matchLabels": selector}), controller, faults);
+    matches(&json!({"matchLabels": selector}), controller, errors);
 }
 
-fn matches(selector: &Value, workload: &Value, faults: &mut ErrorList) {
+fn matches(selector: &Value, workload: &Value, errors: &mut ErrorList) {
     let template = &workload["spec"]["template"];
     let selector = LabelSelector::from_object(selector);
     if selector.is_some_and(|selector| !selector.matches(template)) {
         let labels = template["metadata"]["labels"].clone();
         let detail = "`selector` does not match template `labels`";
-        faults.invalid("spec.template.metadata.labels", labels, detail);
+        errors.invalid("spec.template.metadata.labels", labels, detail);
     }
 }
 
 /// The selector is immutable.
-pub(super) fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
-    faults.unchanged(SELECTOR, &new["spec"]["selector"], &old["spec"]["selector"]);
+pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
+    errors.unchanged(SELECTOR, &new["spec"]["selector"], &old["spec"]["selector"]);
 }

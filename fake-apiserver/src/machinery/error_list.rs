@@ -278,12 +278,12 @@ impl ErrorList {
 impl fmt::Display for ErrorList {
     /// One error as it is, several in brackets; equal messages appear once, although each remains a cause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut said = HashSet::new();
+        let mut seen = HashSet::new();
         let texts = self
             .0
             .iter()
             .map(|cause| format!("{}: {}", cause.field, cause.message));
-        let texts: Vec<String> = texts.filter(|text| said.insert(text.clone())).collect();
+        let texts: Vec<String> = texts.filter(|text| seen.insert(text.clone())).collect();
         match texts.as_slice() {
             [one] => f.write_str(one),
             many => write!(f, "[{}]", many.join(", ")),

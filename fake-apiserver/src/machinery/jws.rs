@@ -317,8 +317,8 @@ mod tests {
     #[test]
     fn keys_and_tokens_match_kube_apiserver() {
         let keys = PublicKey::all_from_pem(include_str!("../../tests/keys/recorded.pub")).unwrap();
-        let told = serde_json::to_string(&BTreeMap::from([("keys", &keys)])).unwrap();
-        assert_eq!(told, include_str!("../../tests/keys/recorded.keys.json"));
+        let published = serde_json::to_string(&BTreeMap::from([("keys", &keys)])).unwrap();
+        assert_eq!(published, include_str!("../../tests/keys/recorded.keys.json"));
         let claims = keys[0]
             .verify(include_str!("../../tests/keys/recorded.token"))
             .unwrap();

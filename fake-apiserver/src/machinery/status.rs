@@ -332,7 +332,7 @@ impl Status {
     }
 
     /// The response to a request for a revision that does not exist yet.
-    pub(crate) fn revision_too_large(asked: u64, current: u64, retry_after_seconds: u32) -> Self {
+    pub(crate) fn revision_too_large(requested: u64, current: u64, retry_after_seconds: u32) -> Self {
         let cause = Cause {
             reason: "ResourceVersionTooLarge",
             message: "Too large resource version".to_owned(),
@@ -343,7 +343,7 @@ impl Status {
             retry_after_seconds,
             ..Details::default()
         };
-        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
         Self {
             details: Some(Box::new(details)),
             ..Self::failure(504, "Timeout", message)

@@ -47,14 +47,14 @@ fn parse_document(body: &[u8]) -> Result<Document, String> {
 
 /// Go's error for the most frequent syntax errors; without a line number for the first line.
 fn message(text: &str, error: &serde_saphyr::Error) -> String {
-    let said = error.without_snippet().to_string();
+    let parser_message = error.without_snippet().to_string();
     let line = error.location().map_or(1, |location| location.line());
     let opens = text.trim_end().ends_with(['{', '[', ',', ':']);
     let nested = "mapping values are not allowed in this context";
-    let unclosed = |bracket: char| said.starts_with(&format!("unclosed bracket '{bracket}'"));
-    if said.starts_with(nested) && line > 1 {
+    let unclosed = |bracket: char| parser_message.starts_with(&format!("unclosed bracket '{bracket}'"));
+    if parser_message.starts_with(nested) && line > 1 {
         format!("line {line}: {nested}")
-    } else if said.starts_with(nested) {
+    } else if parser_message.starts_with(nested) {
         nested.to_owned()
     } else if (unclosed('{') || unclosed('[')) && opens {
         format!("line {line}: did not find expected node content")
@@ -63,7 +63,7 @@ fn message(text: &str, error: &serde_saphyr::Error) -> String {
     } else if unclosed('[') {
         format!("line {line}: did not find expected ',' or ']'")
     } else {
-        said
+        parser_message
     }
 }
 

@@ -91,12 +91,12 @@ impl MessageGenerator {
                     scalars::zero(field.of)
                 };
                 let zero = value == scalars::zero(field.of);
-                let gone = match field.empty {
+                let is_dropped = match field.empty {
                     Empty::Kept => false,
                     Empty::Omitted => zero && !field.of.is_struct(),
                     Empty::OmittedStruct => zero,
                 };
-                (!gone).then_some(value)
+                (!is_dropped).then_some(value)
             }
             Shape::Pointer if set => Some(self.value(field.of)),
             Shape::List if set => {

@@ -108,9 +108,9 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8], CodecError> {
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or_else(CodecError::end)?;
+        let (head, rest) = self.rest.split_at_checked(length).ok_or_else(CodecError::end)?;
         self.rest = rest;
-        Ok(taken)
+        Ok(head)
     }
 }
 

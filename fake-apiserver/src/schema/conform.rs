@@ -96,13 +96,13 @@ pub(crate) fn conform(
     let Value::Object(members) = object else {
         return Err(root.mismatch(object, struct_of(of)));
     };
-    let apart = TYPE_META.map(|name| (name, members.remove(name)));
+    let type_meta = TYPE_META.map(|name| (name, members.remove(name)));
     walk_struct(of, object, root, &mut found)?;
     if let Value::Object(members) = object {
-        let kept = apart
+        let restored = type_meta
             .into_iter()
             .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        members.extend(kept);
+        members.extend(restored);
     }
     found.outcome(body)
 }

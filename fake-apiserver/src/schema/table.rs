@@ -30,8 +30,8 @@ impl Notes {
 
     /// The default of a field.
     fn default(&self, owner: &'static str, field: &'static str) -> Option<&'static str> {
-        let told = self.documents.get(&(owner, field))?;
-        let default = told.split(' ').find_map(|word| word.strip_prefix("default="))?;
+        let notes = self.documents.get(&(owner, field))?;
+        let default = notes.split(' ').find_map(|word| word.strip_prefix("default="))?;
         Some(default.trim_matches('"'))
     }
 }

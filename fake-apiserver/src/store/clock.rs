@@ -43,7 +43,7 @@ mod tests {
         let clock = Clock::new(Timestamp::now);
         *clock.second.lock() = Some((0, "1970-01-01T00:00:00Z".into()));
         let before = Timestamp::now().as_second();
-        let told: Timestamp = clock.now().parse().expect("the clock returns an RFC 3339 time");
-        assert!((before..=Timestamp::now().as_second()).contains(&told.as_second()));
+        let now: Timestamp = clock.now().parse().expect("the clock returns an RFC 3339 time");
+        assert!((before..=Timestamp::now().as_second()).contains(&now.as_second()));
     }
 }

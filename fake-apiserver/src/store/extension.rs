@@ -2,7 +2,7 @@
 
 use crate::admission::{Configured, Policies, Webhooks};
 use crate::config::options::ServerOptions;
-use crate::kinds::Row;
+use crate::kinds::ResourceDefinition;
 use crate::plugin::{AdmissionPlugin, Controller};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Extension {
     /// Built-in resources.
-    pub resources: Vec<&'static Row>,
+    pub resources: Vec<&'static ResourceDefinition>,
     /// Admission plugins, which run after those of the core.
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
     /// Admission webhooks.

@@ -5,7 +5,8 @@
 
 use super::{Snapshot, State, Store, Watcher};
 use crate::fault_injection::{
-    AppliedFault, Effect, Fate, InstalledRule, Match, RequestAttributes, Rule, RuleError, RuleId, WatchFate,
+    AppliedFault, Effect, InstalledRule, Match, RequestAttributes, RequestEffect, Rule, RuleError, RuleId,
+    WatchEffect,
 };
 use crate::kinds::Kind;
 use crate::observe::Event;
@@ -58,10 +59,10 @@ impl Store {
         verb: Verb,
         resource: Option<&ResourcePath>,
         revision: &str,
-    ) -> Fate {
+    ) -> RequestEffect {
         // Without rules, requests do not take the lock.
         if !self.has_fault_rules.load(Ordering::Acquire) {
-            return Fate::default();
+            return RequestEffect::default();
         }
         let request_attributes = RequestAttributes {
             client,
@@ -70,9 +71,9 @@ impl Store {
             revision,
         };
         let mut state = self.state.lock();
-        let (fate, applied) = state.fault_rules.evaluate(&request_attributes);
+        let (effect, applied) = state.fault_rules.evaluate(&request_attributes);
         applied.into_iter().for_each(|fault| self.report(fault));
-        fate
+        effect
     }
 
     /// Applies the rules to a new watch.
@@ -82,9 +83,9 @@ impl Store {
         }
         let path = watcher.path();
         let request_attributes = watcher.request_attributes(&path);
-        let (fates, applied) = state.fault_rules.evaluate_watch(&request_attributes);
-        for fate in fates {
-            self.apply_fate(watcher, &fate);
+        let (effects, applied) = state.fault_rules.evaluate_watch(&request_attributes);
+        for effect in effects {
+            self.apply_effect(watcher, &effect);
         }
         applied.into_iter().for_each(|fault| self.report(fault));
     }
@@ -99,19 +100,19 @@ impl Store {
         for watcher in watchers {
             let path = watcher.path();
             let request_attributes = watcher.request_attributes(&path);
-            if let Some((fate, applied)) = state.fault_rules.evaluate_open_watch(id, &request_attributes) {
-                self.apply_fate(&watcher, &fate);
+            if let Some((effect, applied)) = state.fault_rules.evaluate_open_watch(id, &request_attributes) {
+                self.apply_effect(&watcher, &effect);
                 self.report(applied);
             }
         }
     }
 
-    fn apply_fate(&self, watcher: &Watcher, fate: &WatchFate) {
-        match fate {
-            WatchFate::EndAfter(events) => {
+    fn apply_effect(&self, watcher: &Watcher, effect: &WatchEffect) {
+        match effect {
+            WatchEffect::EndAfter(events) => {
                 watcher.end_after(usize::try_from(*events).unwrap_or(usize::MAX), &self.activity);
             }
-            WatchFate::Hold(rule, time) => {
+            WatchEffect::Hold(rule, time) => {
                 let until = time.map(|time| Instant::now() + time);
                 watcher.hold(*rule, until, &self.activity);
             }

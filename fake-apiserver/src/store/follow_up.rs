@@ -18,7 +18,7 @@ pub(crate) enum FollowUp {
     /// A namespace is being deleted: delete its content.
     NamespaceEnding(String),
     /// An object was deleted from a namespace: a terminating namespace may now be empty.
-    Gone { namespace: String },
+    Deleted { namespace: String },
     /// A service was written or deleted: update the allocated addresses.
     Service {
         old: Option<Arc<Object>>,
@@ -35,16 +35,16 @@ pub(crate) enum FollowUp {
 
 impl FollowUp {
     /// The work that results from deleting an object.
-    pub(crate) fn gone(object: &Value) -> Self {
-        Self::Gone {
+    pub(crate) fn deleted(object: &Value) -> Self {
+        Self::Deleted {
             namespace: metadata::text(object, "namespace").to_owned(),
         }
     }
 
     /// The work that results from a change.
     pub(super) fn of(kind: &Kind, logged: &Logged, controllers: &[Arc<dyn Controller>]) -> Vec<Self> {
-        let is_gone = logged.change == Change::Deleted;
-        let now = || Some(logged.object()).filter(|_| !is_gone);
+        let is_deleted = logged.change == Change::Deleted;
+        let now = || Some(logged.object()).filter(|_| !is_deleted);
         let mut work = Vec::new();
         if *kind == SERVICE {
             let (old, new) = (logged.old(), now());
@@ -55,7 +55,7 @@ impl FollowUp {
             controller: controller.clone(),
             kind: kind.clone(),
             key: logged.key.clone(),
-            is_deleted: is_gone,
+            is_deleted,
         }));
         work
     }

@@ -52,7 +52,7 @@ const BYTES_MAX: usize = 512 << 20;
 
 /// The requested revision is no longer in the log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gone {
+pub(crate) struct Compacted {
     pub(crate) requested: u64,
     /// The oldest revision from which a watch can resume.
     pub(crate) oldest: u64,
@@ -240,10 +240,10 @@ impl History {
     }
 
     /// The log of a resource if it contains all changes after `revision`.
-    pub(super) fn since(&self, table_index: usize, revision: u64) -> Result<Log, Gone> {
+    pub(super) fn since(&self, table_index: usize, revision: u64) -> Result<Log, Compacted> {
         let (log, compacted) = &self.logs[table_index];
         if revision < *compacted {
-            return Err(Gone {
+            return Err(Compacted {
                 requested: revision,
                 oldest: *compacted,
             });
@@ -257,7 +257,7 @@ impl History {
         table_index: usize,
         revision: u64,
         objects: &mut Objects,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), Compacted> {
         let log = self.since(table_index, revision)?;
         for (_, logged) in log.range(revision + 1..).rev() {
             match &logged.old {
@@ -300,7 +300,10 @@ mod tests {
             history.push(0, Arc::new(logged));
         }
         assert_eq!(
-            history.since(0, 1).map(|_| ()).map_err(|gone| gone.oldest),
+            history
+                .since(0, 1)
+                .map(|_| ())
+                .map_err(|compacted| compacted.oldest),
             Err(2)
         );
         assert_eq!(history.since(0, 2).map(|log| log.len()).ok(), Some(2));

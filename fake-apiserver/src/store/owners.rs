@@ -42,11 +42,11 @@ impl Owners {
         let object_id = || (table_index, Arc::from(key));
         if before != after {
             for uid in uids(before) {
-                let gone = self.dependents.get_mut(uid).is_some_and(|dependents| {
+                let is_last = self.dependents.get_mut(uid).is_some_and(|dependents| {
                     dependents.remove(&object_id());
                     dependents.is_empty()
                 });
-                if gone {
+                if is_last {
                     self.dependents.remove(uid);
                 }
             }

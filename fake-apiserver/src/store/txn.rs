@@ -4,7 +4,7 @@
 //! Does not validate objects.
 
 use super::follow_up::FollowUp;
-use super::history::{self, Gone, Logged};
+use super::history::{self, Compacted, Logged};
 use super::selection::Selection;
 use super::watcher::{Inbox, Opening, Start, Watcher};
 use super::{Frames, Snapshot, State, Store, size};
@@ -152,7 +152,7 @@ impl Txn<'_> {
     }
 
     /// The resource at an earlier revision.
-    pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Gone> {
+    pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Compacted> {
         let table_index = kind.table_index();
         let mut objects = self.state.tables[table_index].objects.clone();
         self.state.history.rewind(table_index, revision, &mut objects)?;
@@ -283,7 +283,7 @@ impl Txn<'_> {
         state.history.push(table_index, logged.clone());
         self.work_queue
             .extend(FollowUp::of(kind, &logged, &self.store.controllers));
-        if kind.registers {
+        if kind.configures_admission {
             self.store.registrar.invalidate();
         }
         if rbac::is_source(kind) {
@@ -332,7 +332,7 @@ impl Txn<'_> {
         kind: &Kind,
         selection: Selection,
         start: Start,
-    ) -> Result<Arc<Watcher>, (u64, Gone)> {
+    ) -> Result<Arc<Watcher>, (u64, Compacted)> {
         let table_index = kind.table_index();
         self.state.watches += 1;
         let (id, now) = (self.state.watches, self.state.revision);
@@ -350,7 +350,7 @@ impl Txn<'_> {
                     .state
                     .history
                     .since(table_index, revision)
-                    .map_err(|gone| (id, gone))?;
+                    .map_err(|compacted| (id, compacted))?;
                 (Opening::Backlog { log, last: revision }, now.max(revision))
             }
         };

@@ -39,7 +39,7 @@ pub(super) fn apply(
         .map(|live| to_validated_version(txn, kind, live))
         .transpose()?;
     let (object, owners) = writer.apply(&txn.now, before.as_deref(), &document.value, force)?;
-    let decoded = decode_applied(&kind.judged(), object.into()).map_err(|why| match why {
+    let decoded = decode_applied(&kind.validated_version(), object.into()).map_err(|why| match why {
         DecodeError::Version(status) => status,
         why => Status::internal(format!(
             "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {}",

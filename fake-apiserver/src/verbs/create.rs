@@ -65,8 +65,8 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     prepare(txn, kind, &mut object)?;
     addresses::assign(txn, target, &mut object, None)?;
     escalation::check(txn, target, None, &object)?;
-    let sent = as_sent(&object, &std::mem::take(&mut txn.empties));
-    let warnings = validate(kind, &sent, &setting(txn))?;
+    let submitted = as_sent(&object, &std::mem::take(&mut txn.empties));
+    let warnings = validate(kind, &submitted, &setting(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     admission::validate(txn, target, &object, None)?;
@@ -113,9 +113,9 @@ fn refuse_while_ending(kind: &Kind, object: &Value) -> Result<(), Status> {
 }
 
 fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Status> {
-    let judged = kind.judged();
-    if judged.status && !judged.keeps_status {
-        let of = judged.object_type();
+    let validated = kind.validated_version();
+    if validated.status && !validated.status_on_create {
+        let of = validated.object_type();
         let empty = of
             .and_then(|of| of.field("status"))
             .map(|field| zero(&field.form));
@@ -130,7 +130,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
         metadata::set(object, "generation", Some(1.into()));
     }
     generate_name(txn, kind, object);
-    (judged.hooks.create)(object, &setting(txn));
+    (validated.hooks.create)(object, &setting(txn));
     Ok(())
 }
 

@@ -83,18 +83,19 @@ pub(super) fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 fn about_finalizer(finalizer: &str) -> Vec<String> {
-    let mut told = names::qualified(finalizer);
+    let mut messages = names::qualified(finalizer);
     if !finalizer.contains('/') && !metadata::is_standard_finalizer(finalizer) {
         let path = if finalizer.contains('.') {
             " including a path (/)"
         } else {
             ""
         };
-        told.push(format!(
+        messages.push(format!(
             "prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
         ));
     }
-    let told = told.into_iter();
-    told.map(|text| format!("metadata.finalizers: {finalizer:?}: {text}"))
+    let messages = messages.into_iter();
+    messages
+        .map(|text| format!("metadata.finalizers: {finalizer:?}: {text}"))
         .collect()
 }

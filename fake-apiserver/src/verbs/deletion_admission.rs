@@ -20,7 +20,7 @@ pub(super) fn before_deletion(
     objects: &[Arc<Object>],
 ) -> Result<(usize, Option<Status>), Status> {
     let all = (objects.len(), None);
-    if txn.admission.is_none() || kind.registers {
+    if txn.admission.is_none() || kind.configures_admission {
         return Ok(all);
     }
     let objects = all_to_validated_version(txn, kind, objects)?;
@@ -60,7 +60,7 @@ pub(super) fn before_deletion(
 
 /// Runs admission on the deletion of one object.
 pub(super) fn admit_deletion(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<(), Status> {
-    if txn.admission.is_none() || kind.registers {
+    if txn.admission.is_none() || kind.configures_admission {
         return Ok(());
     }
     if !deletion_is_matched(txn, kind, object) {

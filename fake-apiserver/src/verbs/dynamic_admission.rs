@@ -7,7 +7,7 @@
 use super::call::Target;
 use super::policies;
 use crate::admission::{AdmissionRequest, AdmissionResponse, AdmissionTarget, Operation, Phase};
-use crate::kinds::{Kind, NAMESPACE, Part, sent_to};
+use crate::kinds::{Kind, NAMESPACE, Part, request_kind};
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
@@ -73,7 +73,7 @@ impl<'a> Write<'a> {
         if !object.is_object() {
             return;
         }
-        let Some(body) = sent_to(*sub) else {
+        let Some(body) = request_kind(*sub) else {
             return;
         };
         json::default_member(object, "apiVersion", body.api_version());
@@ -150,7 +150,7 @@ impl<'a> Write<'a> {
     }
 
     fn is_subject_to_admission(&self, txn: &Txn<'_>) -> bool {
-        txn.admission.is_some() && !self.target.kind.registers
+        txn.admission.is_some() && !self.target.kind.configures_admission
     }
 }
 

@@ -59,8 +59,11 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
     refuse_future(txn, kind, requested)?;
     match requested {
         Some(requested) if is_exact(call, requested) => {
-            let gone = || Status::expired("The resourceVersion for the provided list is too old.");
-            Ok((uncompacted_snapshot(txn, kind, requested).ok_or_else(gone)?, None))
+            let expired = || Status::expired("The resourceVersion for the provided list is too old.");
+            Ok((
+                uncompacted_snapshot(txn, kind, requested).ok_or_else(expired)?,
+                None,
+            ))
         }
         _ => Ok((txn.snapshot_as_of(kind, call.stale), None)),
     }

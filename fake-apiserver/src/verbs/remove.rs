@@ -36,7 +36,7 @@ pub(super) fn remove(
         });
     }
     let grace = (kind.grace)(old.value(), txn.options(), options.grace_seconds);
-    let by_kind = kind.orphans.filter(|_| options.is_silent);
+    let by_kind = kind.orphans_by_default.filter(|_| options.is_silent);
     if let Some(warning) = by_kind.flatten()
         && !txn.warnings.iter().any(|known| known == warning)
     {
@@ -68,7 +68,7 @@ pub(super) fn remove(
         });
     }
     txn.remove(kind, &target.key());
-    txn.enqueue_work(FollowUp::gone(old.value()));
+    txn.enqueue_work(FollowUp::deleted(old.value()));
     if kind.returns_deleted {
         let mut object = old.value().clone();
         if grace.is_some() {

@@ -69,24 +69,24 @@ pub(super) fn validate(attributes: &Value, at: &str, errors: &mut ErrorList) {
 
 /// The `evaluationError` for selectors that are ignored in whole or in part. None if all are valid.
 pub(super) fn unread(attributes: &Value, at: &str) -> Option<String> {
-    let told = ALL.iter().filter_map(|selectors| {
+    let errors = ALL.iter().filter_map(|selectors| {
         let selector = &attributes[selectors.field];
         let (text, requirements) = (string(selector, "rawSelector"), list(&selector["requirements"]));
-        let meant = requirements
+        let valid = requirements
             .iter()
             .filter(|requirement| (selectors.is_meant)(requirement))
             .count();
         let is_read = match requirements.is_empty() {
             true => text.is_empty() || (selectors.is_text)(text),
-            false => meant == requirements.len(),
+            false => valid == requirements.len(),
         };
-        let how = match meant {
+        let how = match valid {
             0 => "ignored",
             _ => "partially ignored",
         };
         let field = selectors.field;
         (!is_read).then(|| format!("{at}.{field} {how} due to parse error"))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let errors: Vec<String> = errors.collect();
+    (!errors.is_empty()).then(|| errors.join("; "))
 }

@@ -28,12 +28,12 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && requested.is_none()));
     let watcher = txn
         .watch(&call.target.kind, selection, start)
-        .map_err(|(watch, gone)| {
+        .map_err(|(watch, compacted)| {
             (
                 watch,
                 Status::expired(format!(
                     "too old resource version: {} ({})",
-                    gone.requested, gone.oldest
+                    compacted.requested, compacted.oldest
                 )),
             )
         });

@@ -11,7 +11,9 @@ use super::decode::nullify_empties;
 use super::dynamic_admission::Write;
 use super::remove::is_finished;
 use super::{addresses, admission, escalation};
-use crate::kinds::{Generation, Kind, Looks, Part, Requester, Setting, StatusMetadata, forbid_privileged};
+use crate::kinds::{
+    Generation, Kind, MetadataPasses, Part, Requester, Setting, StatusMetadata, forbid_privileged,
+};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{go, json, metadata};
@@ -145,7 +147,7 @@ pub(crate) fn store(
     if is_finished(kind, &new) {
         // The response has the object without finalizers, at its old revision.
         txn.remove(kind, &key);
-        txn.enqueue_work(FollowUp::gone(&new));
+        txn.enqueue_work(FollowUp::deleted(&new));
         return Ok(Object::new(new, old.revision));
     }
     let managed = metadata::take(&mut new, "managedFields");
@@ -202,7 +204,7 @@ const DESCRIPTION: [&str; 6] = [
 /// Restores what a subresource must not change: the main resource retains the status, `/status` all but status and metadata.
 fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     match kind.status_metadata {
-        StatusMetadata::Kept if part == Part::Status => return only_status(new, old),
+        StatusMetadata::Unchanged if part == Part::Status => return only_status(new, old),
         StatusMetadata::Described if part == Part::Status => {
             for field in DESCRIPTION {
                 metadata::set(new, field, old["metadata"].get(field).cloned());
@@ -317,7 +319,7 @@ fn validate(
     // The strategies of kube-apiserver validate the metadata again, up to three times, and repeat the errors: first
     // before all other checks, and last as an update.
     let checks = kind.metadata_checks;
-    let Looks { times, compare } = match target.part {
+    let MetadataPasses { times, compare } = match target.part {
         Part::Main => checks.main,
         Part::Status | Part::Sub(_) => checks.status,
     };

@@ -31,7 +31,7 @@ impl Imports {
         Self::of_texts(files)
     }
 
-    /// Parses sources, given by path relative to the root: `kinds/row.rs`.
+    /// Parses sources, given by path relative to the root: `kinds/node.rs`.
     pub(crate) fn of_texts(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut sources: BTreeMap<Module, Source> = BTreeMap::new();
         for (path, text) in files {
@@ -81,7 +81,7 @@ impl Imports {
     }
 }
 
-/// A module path in messages: `kinds::row`.
+/// A module path in messages: `kinds::node`.
 pub(crate) fn shown(module: &Module) -> String {
     module.join("::")
 }

@@ -2,22 +2,22 @@
 
 use crate::{defaults, validation};
 use fake_apiserver::extension::resource::{
-    AGE, Cell, Column, Generation, Hooks, MetadataChecks, NAME, NO_HOOKS, PLAIN, Row, integer,
+    AGE, Cell, Column, Generation, Hooks, MetadataChecks, NAME, NO_HOOKS, PLAIN, ResourceDefinition, integer,
 };
 use serde_json::Value;
 
 /// What the resources of admissionregistration.k8s.io have in common.
-pub const REGISTRATION: Row = Row {
+pub const REGISTRATION: ResourceDefinition = ResourceDefinition {
     group: "admissionregistration.k8s.io",
     categories: &["api-extensions"],
     namespaced: false,
     generation: Generation::FromCreation,
     unconditional_update: false,
-    registers: true,
+    configures_admission: true,
     ..PLAIN
 };
 
-pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
+pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: ResourceDefinition = ResourceDefinition {
     generation_of: &["/webhooks"],
     kind: "MutatingWebhookConfiguration",
     metadata_checks: MetadataChecks::machinery(1).alone(),
@@ -33,7 +33,7 @@ pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: Row = Row {
     ..REGISTRATION
 };
 
-pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: Row = Row {
+pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: ResourceDefinition = ResourceDefinition {
     generation_of: &["/webhooks"],
     kind: "ValidatingWebhookConfiguration",
     metadata_checks: MetadataChecks::machinery(1).alone(),

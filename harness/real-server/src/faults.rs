@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{
-    Effect, Fate, Match, RequestAttributes, ResourcePath, Rule, RuleError, RuleId, Rules, Verb, WatchFate,
+    Effect, Match, RequestAttributes, RequestEffect, ResourcePath, Rule, RuleError, RuleId, Rules, Verb,
+    WatchEffect,
 };
 use harness::fact_sink::FactSink;
 use parking_lot::Mutex;
@@ -81,11 +82,11 @@ impl Faults {
         let State { rules, watches, .. } = state;
         for open in watches.values_mut() {
             let request = open.as_request();
-            let Some((fate, fault)) = rules.evaluate_open_watch(id, &request) else {
+            let Some((effect, fault)) = rules.evaluate_open_watch(id, &request) else {
                 continue;
             };
             self.sink.fault(fault);
-            open.apply(&fate);
+            open.apply(&effect);
         }
     }
 
@@ -107,16 +108,16 @@ impl Faults {
         verb: Verb,
         resource: Option<&ResourcePath>,
         revision: &str,
-    ) -> Fate {
+    ) -> RequestEffect {
         let request = RequestAttributes {
             client,
             verb,
             resource,
             revision,
         };
-        let (fate, applied) = self.state.lock().rules.evaluate(&request);
+        let (effect, applied) = self.state.lock().rules.evaluate(&request);
         applied.into_iter().for_each(|fault| self.sink.fault(fault));
-        fate
+        effect
     }
 
     /// Whether this revision was compacted by a rule.
@@ -139,9 +140,9 @@ impl Faults {
             held: BTreeMap::new(),
             remaining: None,
         };
-        let (fates, applied) = state.rules.evaluate_watch(&open.as_request());
+        let (effects, applied) = state.rules.evaluate_watch(&open.as_request());
         applied.into_iter().for_each(|fault| self.sink.fault(fault));
-        fates.iter().for_each(|fate| open.apply(fate));
+        effects.iter().for_each(|effect| open.apply(effect));
         state.last_number += 1;
         let number = state.last_number;
         state.watches.insert(number, open);
@@ -166,10 +167,10 @@ impl OpenWatch {
         }
     }
 
-    fn apply(&mut self, fate: &WatchFate) {
-        match fate {
-            WatchFate::EndAfter(events) => self.remaining = Some(*events),
-            WatchFate::Hold(rule, time) => {
+    fn apply(&mut self, effect: &WatchEffect) {
+        match effect {
+            WatchEffect::EndAfter(events) => self.remaining = Some(*events),
+            WatchEffect::Hold(rule, time) => {
                 let until = time.map(|time| Instant::now() + time);
                 self.held.insert(*rule, until);
             }

@@ -5,29 +5,29 @@ use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 
 /// Validates the defaults of a structural schema.
-pub(super) fn validate(schema: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn validate(schema: &Value, at: &str, errors: &mut ErrorList) {
     if schema.get("default").is_some_and(|default| !default.is_null()) {
-        fits(schema, at, faults);
+        fits(schema, at, errors);
     }
     if schema["items"].is_object() {
-        validate(&schema["items"], &format!("{at}.items"), faults);
+        validate(&schema["items"], &format!("{at}.items"), errors);
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        validate(property, &format!("{at}.properties[{name}]"), faults);
+        validate(property, &format!("{at}.properties[{name}]"), errors);
     }
 }
 
-fn fits(text: &Value, at: &str, faults: &mut ErrorList) {
+fn fits(text: &Value, at: &str, errors: &mut ErrorList) {
     let schema = read(text);
     let (default, place) = (&text["default"], format!("{at}.default"));
     let mut pruned = default.clone();
     if !prune(&mut pruned, &schema, schema.embedded).is_empty() {
-        faults.invalid(place.as_str(), default.clone(), "must not have unknown fields");
+        errors.invalid(place.as_str(), default.clone(), "must not have unknown fields");
     }
     for failure in judge(default, &schema, None) {
-        failure.report(Some(&place), faults);
+        failure.report(Some(&place), errors);
     }
     let mut found = ErrorList::default();
     validate_lists(default, &schema, &mut found);
-    faults.extend_with_prefix(&place, found);
+    errors.extend_with_prefix(&place, found);
 }

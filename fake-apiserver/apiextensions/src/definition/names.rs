@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Accepted names, by group.
 #[derive(Debug, Default)]
-pub(crate) struct TakenNames(HashMap<String, Group>);
+pub(crate) struct AcceptedNames(HashMap<String, Group>);
 
 /// The number of CRDs of a group that have a name.
 #[derive(Debug, Default)]
@@ -29,12 +29,12 @@ struct Names {
 }
 
 /// The accepted names of all CRDs of a group except one.
-pub(crate) struct Others<'a> {
+pub(crate) struct OtherNames<'a> {
     group: Option<&'a Group>,
     own: Names,
 }
 
-impl TakenNames {
+impl AcceptedNames {
     /// Records that a CRD was created, updated or deleted.
     pub(crate) fn change(&mut self, old: Option<&Value>, new: Option<&Value>) {
         for (definition, is_new) in [(old, false), (new, true)] {
@@ -63,8 +63,8 @@ impl TakenNames {
     }
 
     /// The accepted names of other CRDs; `definition` is the stored CRD to leave out.
-    pub(crate) fn of_others(&self, definition: &Value) -> Others<'_> {
-        Others {
+    pub(crate) fn of_other_crds(&self, definition: &Value) -> OtherNames<'_> {
+        OtherNames {
             group: self.0.get(json::string(&definition["spec"], "group")),
             own: Names::of(definition),
         }
@@ -98,15 +98,15 @@ impl Names {
     }
 }
 
-impl Others<'_> {
+impl OtherNames<'_> {
     /// Whether another resource has that name (plural, singular or short).
-    pub(super) fn have_resource(&self, name: &str) -> bool {
+    pub(super) fn has_resource(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.resources.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.resources.contains(name)))
     }
 
     /// Whether another kind or list kind has that name.
-    pub(super) fn have_kind(&self, name: &str) -> bool {
+    pub(super) fn has_kind(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.kinds.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.kinds.contains(name)))
     }

@@ -8,8 +8,8 @@ use crate::strategy::SchemaStrategy;
 use crate::structural;
 use fake_apiserver::extension::json_path::JsonPath;
 use fake_apiserver::extension::resource::{
-    Generation, Life, MetadataChecks, NAME_AND_AGE, NO_HOOKS, PLAIN, Row, Selectable, StatusMetadata,
-    not_supported, selectable,
+    Generation, Life, MetadataChecks, NAME_AND_AGE, NO_HOOKS, PLAIN, ResourceDefinition, Selectable,
+    StatusMetadata, not_supported, selectable,
 };
 use fake_apiserver::extension::{Defined, Kind, PrinterColumn, ScalePaths, Subresource};
 use fake_apiserver::extension::{intern, json, versions};
@@ -76,7 +76,7 @@ fn defined(
     let mut schema = structural::read(text);
     schema.preserve |= definition["spec"]["preserveUnknownFields"] == true;
     Defined {
-        row: row(definition, version),
+        definition: resource_definition(definition, version),
         table_index,
         versions,
         list_kind: json::string(&definition["status"]["acceptedNames"], "listKind").to_owned(),
@@ -96,11 +96,11 @@ fn defined(
     }
 }
 
-fn row(definition: &Value, version: &Value) -> Row {
+fn resource_definition(definition: &Value, version: &Value) -> ResourceDefinition {
     let names = &definition["status"]["acceptedNames"];
     let name = |field: &str| intern::name(json::string(names, field));
     let is_served = version["served"] == true;
-    Row {
+    ResourceDefinition {
         group: intern::name(json::string(&definition["spec"], "group")),
         version: intern::name(json::string(version, "name")),
         kind: name("kind"),
@@ -115,7 +115,7 @@ fn row(definition: &Value, version: &Value) -> Row {
             false => &[],
         },
         generation: Generation::FromCreation,
-        status_metadata: StatusMetadata::Kept,
+        status_metadata: StatusMetadata::Unchanged,
         status_resets: &[&["metadata"], &["spec"]],
         unconditional_update: false,
         hooks: NO_HOOKS,

@@ -29,66 +29,66 @@ const SELECTABLE_MAX: usize = 8;
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// The name of a CRD must be `PLURAL.GROUP`.
-pub(crate) fn validate_name(definition: &Value, faults: &mut ErrorList) {
+pub(crate) fn validate_name(definition: &Value, errors: &mut ErrorList) {
     let spec = &definition["spec"];
     let name = format!("{}.{}", string(&spec["names"], "plural"), string(spec, "group"));
     let own = string(&definition["metadata"], "name");
     if own != name {
-        faults.invalid("metadata.name", own, "must be spec.names.plural+\".\"+spec.group");
+        errors.invalid("metadata.name", own, "must be spec.names.plural+\".\"+spec.group");
     }
 }
 
 /// Validation for both create and update.
-pub(crate) fn validate(definition: &Value, faults: &mut ErrorList) {
+pub(crate) fn validate(definition: &Value, errors: &mut ErrorList) {
     let spec = &moved(&definition["spec"]);
-    group(spec, faults);
+    group(spec, errors);
     match string(spec, "scope") {
-        "" => faults.required("spec.scope", ""),
-        scope => faults.one_of("spec.scope", scope, &["Cluster", "Namespaced"]),
+        "" => errors.required("spec.scope", ""),
+        scope => errors.one_of("spec.scope", scope, &["Cluster", "Namespaced"]),
     }
-    versions(spec, faults);
+    versions(spec, errors);
     for field in ["plural", "singular", "kind", "listKind"] {
         if string(&spec["names"], field).is_empty() {
-            faults.required(format!("spec.names.{field}"), "");
+            errors.required(format!("spec.names.{field}"), "");
         }
     }
-    names_of(&spec["names"], "spec.names", faults);
-    shared(spec, faults);
-    conversion(spec, faults);
-    stored_versions(definition, faults);
+    names_of(&spec["names"], "spec.names", errors);
+    shared(spec, errors);
+    conversion(spec, errors);
+    stored_versions(definition, errors);
     if spec["preserveUnknownFields"] == true {
         let text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
                     spec.versions[*].schema instead";
-        faults.invalid("spec.preserveUnknownFields", true, text);
+        errors.invalid("spec.preserveUnknownFields", true, text);
     }
 }
 
 /// Validation for create only.
-pub(crate) fn validate_create(definition: &Value, faults: &mut ErrorList) {
-    approval(definition, faults);
+pub(crate) fn validate_create(definition: &Value, errors: &mut ErrorList) {
+    approval(definition, errors);
 }
 
 /// Validation of an update: the fields that determine the storage location are immutable.
-pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+pub(crate) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let mut fixed = vec!["/group", "/names/plural"];
     if is_true(old, "Established") {
         fixed.splice(0..0, ["/scope", "/names/kind"]);
     }
     for pointer in fixed {
         let at = |definition: &Value| definition["spec"].pointer(pointer).cloned().unwrap_or_default();
-        faults.unchanged(&format!("spec{}", pointer.replace('/', ".")), &at(new), &at(old));
+        errors.unchanged(&format!("spec{}", pointer.replace('/', ".")), &at(new), &at(old));
     }
 }
 
-fn group(spec: &Value, faults: &mut ErrorList) {
+fn group(spec: &Value, errors: &mut ErrorList) {
     let group = string(spec, "group");
     let complaints = names::subdomain(group);
     if group.is_empty() {
-        faults.required("spec.group", "");
+        errors.required("spec.group", "");
     } else if !complaints.is_empty() {
-        faults.invalid("spec.group", group, &complaints.join(","));
+        errors.invalid("spec.group", group, &complaints.join(","));
     } else if !group.contains('.') {
-        faults.invalid("spec.group", group, "should be a domain with at least one dot");
+        errors.invalid("spec.group", group, "should be a domain with at least one dot");
     }
 }
 
@@ -122,22 +122,22 @@ fn moved(spec: &Value) -> Value {
     spec
 }
 
-fn versions(spec: &Value, faults: &mut ErrorList) {
+fn versions(spec: &Value, errors: &mut ErrorList) {
     let versions = list(&spec["versions"]);
     if spec["validation"]["openAPIV3Schema"].is_null() {
         for (index, version) in versions.iter().enumerate() {
             if version["schema"]["openAPIV3Schema"].is_null() {
-                faults.required(format!("spec.versions[{index}].schema.openAPIV3Schema"), "");
+                errors.required(format!("spec.versions[{index}].schema.openAPIV3Schema"), "");
             }
         }
     }
     for (index, version) in versions.iter().enumerate() {
-        self::version(version, &format!("spec.versions[{index}]"), faults);
+        self::version(version, &format!("spec.versions[{index}]"), errors);
     }
     let names: Vec<&str> = versions.iter().map(|version| string(version, "name")).collect();
     let mut known = HashSet::new();
     if !names.iter().all(|name| known.insert(name)) {
-        faults.invalid(
+        errors.invalid(
             "spec.versions",
             spec["versions"].clone(),
             "must contain unique version names",
@@ -146,82 +146,82 @@ fn versions(spec: &Value, faults: &mut ErrorList) {
     let is_stored = |version: &&Value| version["storage"] == true;
     if versions.iter().filter(is_stored).count() != 1 {
         let text = "must have exactly one version marked as storage version";
-        faults.invalid("spec.versions", spec["versions"].clone(), text);
+        errors.invalid("spec.versions", spec["versions"].clone(), text);
     }
     // The internal type also has the first version in `spec.version`.
     let first = names.first().copied().unwrap_or_default();
     let complaints = names::label_1035(first);
     if !first.is_empty() && !complaints.is_empty() {
-        faults.invalid("spec.version", first, &complaints.join(","));
+        errors.invalid("spec.version", first, &complaints.join(","));
     }
 }
 
-fn version(version: &Value, at: &str, faults: &mut ErrorList) {
+fn version(version: &Value, at: &str, errors: &mut ErrorList) {
     let name = string(version, "name");
     let complaints = names::label_1035(name);
     if !complaints.is_empty() {
-        faults.invalid(format!("{at}.name"), name, &complaints.join(","));
+        errors.invalid(format!("{at}.name"), name, &complaints.join(","));
     }
-    deprecation(version, at, faults);
+    deprecation(version, at, errors);
     let schema = &version["schema"];
-    self::schema(schema, &format!("{at}.schema"), faults);
-    parts(version, at, faults);
+    self::schema(schema, &format!("{at}.schema"), errors);
+    parts(version, at, errors);
     let without = schema["openAPIV3Schema"]
         .is_null()
         .then_some("may only be set when `version.schema.openAPIV3Schema` is not included");
-    selectable(version, schema, at, without, faults);
+    selectable(version, schema, at, without, errors);
 }
 
 /// Validates the settings shared by all versions.
-fn shared(spec: &Value, faults: &mut ErrorList) {
+fn shared(spec: &Value, errors: &mut ErrorList) {
     let schema = &spec["validation"];
-    self::schema(schema, "spec.validation", faults);
-    parts(spec, "spec", faults);
+    self::schema(schema, "spec.validation", errors);
+    parts(spec, "spec", errors);
     let without = schema
         .is_null()
         .then_some("may only be set when validations.schema is included");
-    selectable(spec, schema, "spec", without, faults);
+    selectable(spec, schema, "spec", without, errors);
 }
 
-fn schema(schema: &Value, at: &str, faults: &mut ErrorList) {
+fn schema(schema: &Value, at: &str, errors: &mut ErrorList) {
     let schema = &schema["openAPIV3Schema"];
     if !schema.is_null() {
-        schema_rules::validate(schema, &format!("{at}.openAPIV3Schema"), faults);
+        schema_rules::validate(schema, &format!("{at}.openAPIV3Schema"), errors);
     }
 }
 
 /// Validates subresources and columns, of a version or of the top level.
-fn parts(of: &Value, at: &str, faults: &mut ErrorList) {
+fn parts(of: &Value, at: &str, errors: &mut ErrorList) {
     scale(
         &of["subresources"]["scale"],
         &format!("{at}.subresources"),
-        faults,
+        errors,
     );
     for (index, column) in list(&of["additionalPrinterColumns"]).iter().enumerate() {
-        self::column(column, &format!("{at}.additionalPrinterColumns[{index}]"), faults);
+        self::column(column, &format!("{at}.additionalPrinterColumns[{index}]"), errors);
     }
 }
 
-fn deprecation(version: &Value, at: &str, faults: &mut ErrorList) {
+fn deprecation(version: &Value, at: &str, errors: &mut ErrorList) {
     if let Some(warning) = version["deprecationWarning"].as_str()
         && version["deprecated"] != true
     {
         let text = "can only be set for deprecated versions";
-        faults.invalid(format!("{at}.deprecationWarning"), warning, text);
+        errors.invalid(format!("{at}.deprecationWarning"), warning, text);
     }
 }
 
-fn scale(scale: &Value, at: &str, faults: &mut ErrorList) {
+fn scale(scale: &Value, at: &str, errors: &mut ErrorList) {
     if !scale.is_object() {
         return;
     }
     for (field, below) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
         let (path, place) = (string(scale, field), format!("{at}.scale.{field}"));
         if path.is_empty() {
-            faults.required(place, "");
-        } else if json_path(path, &place, faults) && !path.starts_with(below) {
+            errors.required(place, "");
+        } else if json_path(path, &place, errors) && !path.starts_with(below) {
             let text = format!("should be a json path under {}", below.trim_end_matches('.'));
-            faults.invalid(place, path, &text);
+            errors.invalid(place, path, &text);
         }
     }
     let (path, place) = (
@@ -229,80 +229,80 @@ fn scale(scale: &Value, at: &str, faults: &mut ErrorList) {
         format!("{at}.scale.labelSelectorPath"),
     );
     let is_below = path.starts_with(".spec.") || path.starts_with(".status.");
-    if !path.is_empty() && json_path(path, &place, faults) && !is_below {
-        faults.invalid(place, path, "should be a json path under either .spec or .status");
+    if !path.is_empty() && json_path(path, &place, errors) && !is_below {
+        errors.invalid(place, path, "should be a json path under either .spec or .status");
     }
 }
 
 /// Whether a path starts with `.`; otherwise it is reported.
-fn json_path(path: &str, at: &str, faults: &mut ErrorList) -> bool {
+fn json_path(path: &str, at: &str, errors: &mut ErrorList) -> bool {
     let is_path = path.starts_with('.');
     if !is_path {
-        faults.invalid(at, path, "must be a simple json path starting with .");
+        errors.invalid(at, path, "must be a simple json path starting with .");
     }
     is_path
 }
 
-fn column(column: &Value, at: &str, faults: &mut ErrorList) {
+fn column(column: &Value, at: &str, errors: &mut ErrorList) {
     if string(column, "name").is_empty() {
-        faults.required(format!("{at}.name"), "");
+        errors.required(format!("{at}.name"), "");
     }
     let one_of = |words: &[&str]| format!("must be one of {}", words.join(","));
     match string(column, "type") {
-        "" => faults.required(format!("{at}.type"), &one_of(&COLUMN_TYPES)),
+        "" => errors.required(format!("{at}.type"), &one_of(&COLUMN_TYPES)),
         of if !COLUMN_TYPES.contains(&of) => {
-            faults.invalid(format!("{at}.type"), of, &one_of(&COLUMN_TYPES));
+            errors.invalid(format!("{at}.type"), of, &one_of(&COLUMN_TYPES));
         }
         _ => {}
     }
     let format = string(column, "format");
     if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
-        faults.invalid(format!("{at}.format"), format, &one_of(&COLUMN_FORMATS));
+        errors.invalid(format!("{at}.format"), format, &one_of(&COLUMN_FORMATS));
     }
     match string(column, "jsonPath") {
-        "" => faults.required(format!("{at}.JSONPath"), ""),
-        path => drop(json_path(path, &format!("{at}.JSONPath"), faults)),
+        "" => errors.required(format!("{at}.JSONPath"), ""),
+        path => drop(json_path(path, &format!("{at}.JSONPath"), errors)),
     }
 }
 
 /// Validates selectable fields, of a version or of the top level; `without`: the reason for which none are allowed.
-fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, faults: &mut ErrorList) {
+fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, errors: &mut ErrorList) {
     let (fields, root) = (list(&of["selectableFields"]), &schema["openAPIV3Schema"]);
     let all = format!("{at}.selectableFields");
     if fields.is_empty() {
         return;
     }
     if let Some(why) = without {
-        return faults.invalid(all, "", why);
+        return errors.invalid(all, "", why);
     }
     let mut seen: Vec<&str> = Vec::new();
     for (number, field) in fields.iter().enumerate() {
         let (path, place) = (string(field, "jsonPath"), format!("{all}[{number}].jsonPath"));
         if path.is_empty() {
-            faults.required(place, "");
+            errors.required(place, "");
             continue;
         }
         let Some(found) = led_to(path, root) else {
             let why = "is an invalid path: does not refer to a valid field";
-            faults.invalid(place, path, why);
+            errors.invalid(place, path, why);
             continue;
         };
         if path.starts_with(".metadata") {
-            faults.invalid(place.as_str(), path, "must not point to fields in metadata");
+            errors.invalid(place.as_str(), path, "must not point to fields in metadata");
         }
         if !["string", "boolean", "integer"].contains(&string(found, "type")) {
             let text = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
                         formats are allowed.";
-            faults.invalid(place.as_str(), path, text);
+            errors.invalid(place.as_str(), path, text);
         }
         if seen.contains(&path) {
-            faults.duplicate(place, path);
+            errors.duplicate(place, path);
         } else {
             seen.push(path);
         }
     }
     if seen.len() > SELECTABLE_MAX {
-        faults.too_many(all, seen.len(), SELECTABLE_MAX);
+        errors.too_many(all, seen.len(), SELECTABLE_MAX);
     }
 }
 
@@ -317,14 +317,14 @@ fn led_to<'s>(path: &str, root: &'s Value) -> Option<&'s Value> {
     })
 }
 
-fn names_of(wanted: &Value, at: &str, faults: &mut ErrorList) {
-    let check = |field: String, name: &str, mixed: &str, faults: &mut ErrorList| {
+fn names_of(wanted: &Value, at: &str, errors: &mut ErrorList) {
+    let check = |field: String, name: &str, mixed: &str, errors: &mut ErrorList| {
         let complaints = names::label_1035(&match mixed {
             "" => Cow::Borrowed(name),
             _ => name.to_lowercase().into(),
         });
         if !complaints.is_empty() {
-            faults.invalid(field, name, &format!("{mixed}{}", complaints.join(",")));
+            errors.invalid(field, name, &format!("{mixed}{}", complaints.join(",")));
         }
     };
     let mixed = "may have mixed case, but should otherwise match: ";
@@ -336,36 +336,36 @@ fn names_of(wanted: &Value, at: &str, faults: &mut ErrorList) {
     ] {
         let name = string(wanted, field);
         if !name.is_empty() {
-            check(format!("{at}.{field}"), name, mixed, faults);
+            check(format!("{at}.{field}"), name, mixed, errors);
         }
     }
-    let each = |field: &str, faults: &mut ErrorList| {
+    let each = |field: &str, errors: &mut ErrorList| {
         for (index, name) in json::texts(&wanted[field]).into_iter().enumerate() {
-            check(format!("{at}.{field}[{index}]"), name, "", faults);
+            check(format!("{at}.{field}[{index}]"), name, "", errors);
         }
     };
-    each("shortNames", faults);
+    each("shortNames", errors);
     let (kind, of_list) = (string(wanted, "kind"), string(wanted, "listKind"));
     if !kind.is_empty() && kind == of_list {
-        faults.invalid(
+        errors.invalid(
             format!("{at}.listKind"),
             of_list,
             "kind and listKind may not be the same",
         );
     }
-    each("categories", faults);
+    each("categories", errors);
 }
 
 /// Validation of the status: accepted names must be valid names.
-pub(crate) fn validate_status(definition: &Value, _: &Value, faults: &mut ErrorList) {
+pub(crate) fn validate_status(definition: &Value, _: &Value, errors: &mut ErrorList) {
     names_of(
         &definition["status"]["acceptedNames"],
         "status.acceptedNames",
-        faults,
+        errors,
     );
 }
 
-fn conversion(spec: &Value, faults: &mut ErrorList) {
+fn conversion(spec: &Value, errors: &mut ErrorList) {
     let (at, conversion) = ("spec.conversion", &spec["conversion"]);
     if conversion.is_null() {
         return;
@@ -373,11 +373,11 @@ fn conversion(spec: &Value, faults: &mut ErrorList) {
     let strategy = string(conversion, "strategy");
     if spec["preserveUnknownFields"] == true && strategy != "None" {
         let text = "must be None if spec.preserveUnknownFields is true";
-        faults.invalid(format!("{at}.strategy"), strategy, text);
+        errors.invalid(format!("{at}.strategy"), strategy, text);
     }
     match strategy {
-        "" => faults.required(format!("{at}.strategy"), ""),
-        strategy => faults.one_of(&format!("{at}.strategy"), strategy, &["None", "Webhook"]),
+        "" => errors.required(format!("{at}.strategy"), ""),
+        strategy => errors.one_of(&format!("{at}.strategy"), strategy, &["None", "Webhook"]),
     }
     let (client, reviews) = (
         &conversion["webhook"]["clientConfig"],
@@ -386,43 +386,43 @@ fn conversion(spec: &Value, faults: &mut ErrorList) {
     if strategy != "Webhook" {
         let text = "should not be set when strategy is not set to Webhook";
         if !client.is_null() {
-            faults.forbidden(format!("{at}.webhookClientConfig"), text);
+            errors.forbidden(format!("{at}.webhookClientConfig"), text);
         }
         if !list(reviews).is_empty() {
-            faults.forbidden(format!("{at}.conversionReviewVersions"), text);
+            errors.forbidden(format!("{at}.conversionReviewVersions"), text);
         }
         return;
     }
     let field = format!("{at}.webhookClientConfig");
     match client.is_null() {
-        true => faults.required(field, "required when strategy is set to Webhook"),
-        false => ClientConfig::validate(client, &field, faults),
+        true => errors.required(field, "required when strategy is set to Webhook"),
+        false => ClientConfig::validate(client, &field, errors),
     }
-    review_versions(reviews, &format!("{at}.conversionReviewVersions"), faults);
+    review_versions(reviews, &format!("{at}.conversionReviewVersions"), errors);
 }
 
-fn review_versions(versions: &Value, at: &str, faults: &mut ErrorList) {
+fn review_versions(versions: &Value, at: &str, errors: &mut ErrorList) {
     let known = json::texts(versions);
     if known.is_empty() {
-        return faults.required(at, "");
+        return errors.required(at, "");
     }
     for (index, version) in known.iter().enumerate() {
         if known[..index].contains(version) {
-            faults.invalid(format!("{at}[{index}]"), *version, "duplicate version");
+            errors.invalid(format!("{at}[{index}]"), *version, "duplicate version");
             continue;
         }
-        faults.invalid_all(&format!("{at}[{index}]"), version, names::label_1035(version));
+        errors.invalid_all(&format!("{at}[{index}]"), version, names::label_1035(version));
     }
     if !known.iter().any(|version| ["v1", "v1beta1"].contains(version)) {
-        faults.invalid(at, versions.clone(), "must include at least one of v1, v1beta1");
+        errors.invalid(at, versions.clone(), "must include at least one of v1, v1beta1");
     }
 }
 
-fn stored_versions(definition: &Value, faults: &mut ErrorList) {
+fn stored_versions(definition: &Value, errors: &mut ErrorList) {
     let at = "status.storedVersions";
     let stored = json::texts(&definition["status"]["storedVersions"]);
     if stored.is_empty() {
-        return faults.invalid(at, Value::Null, "must have at least one stored version");
+        return errors.invalid(at, Value::Null, "must have at least one stored version");
     }
     let versions = list(&definition["spec"]["versions"]);
     let is_known = |name: &str| versions.iter().any(|version| version["name"] == name);
@@ -430,7 +430,7 @@ fn stored_versions(definition: &Value, faults: &mut ErrorList) {
         let name = string(version, "name");
         if !stored.contains(&name) {
             let text = format!("must have the storage version {name}");
-            faults.invalid(at, definition["status"]["storedVersions"].clone(), &text);
+            errors.invalid(at, definition["status"]["storedVersions"].clone(), &text);
         }
     }
     for (index, name) in stored.iter().enumerate().filter(|(_, name)| !is_known(name)) {
@@ -439,12 +439,12 @@ fn stored_versions(definition: &Value, faults: &mut ErrorList) {
              a storage migration ensures no data remains persisted in {name} and removes {name} from \
              status.storedVersions"
         );
-        faults.invalid(format!("{at}[{index}]"), *name, &text);
+        errors.invalid(format!("{at}[{index}]"), *name, &text);
     }
 }
 
 /// Protected groups (`*.k8s.io`, `*.kubernetes.io`) require the approval annotation.
-fn approval(definition: &Value, faults: &mut ErrorList) {
+fn approval(definition: &Value, errors: &mut ErrorList) {
     let group = string(&definition["spec"], "group");
     let is_protected = ["k8s.io", "kubernetes.io"]
         .iter()
@@ -460,9 +460,9 @@ fn approval(definition: &Value, faults: &mut ErrorList) {
     let text = format!("protected groups must have approval annotation {APPROVAL:?}");
     let more = "see https://github.com/kubernetes/enhancements/pull/1111";
     if sign.is_empty() {
-        faults.required(at, &format!("{text}, {more}"));
+        errors.required(at, &format!("{text}, {more}"));
     } else {
         let either = "with either a URL or a reason starting with \"unapproved\"";
-        faults.invalid(at, sign, &format!("{text} {either}, {more}"));
+        errors.invalid(at, sign, &format!("{text} {either}, {more}"));
     }
 }

@@ -3,7 +3,7 @@
 //! Owns the acceptance of names. Does not know when conditions change.
 
 use super::conditions::{condition, is_true, set_condition};
-use super::names::Others;
+use super::names::OtherNames;
 use fake_apiserver::extension::{json, metadata};
 use serde_json::{Value, json};
 
@@ -40,9 +40,9 @@ const SINGLE: [(&str, &str, bool); 4] = [
 ];
 
 /// Accepts the names of a CRD that are not in use; returns reason and message of the last conflict.
-pub(crate) fn conflicts(definition: &mut Value, taken: &Others<'_>) -> Option<(&'static str, String)> {
+pub(crate) fn conflicts(definition: &mut Value, others: &OtherNames<'_>) -> Option<(&'static str, String)> {
     let wanted = definition["spec"]["names"].clone();
-    let mut refused = None;
+    let mut conflict = None;
     let given = json::member(definition, "status")
         .entry("acceptedNames")
         .or_insert(Value::Null);
@@ -52,32 +52,32 @@ pub(crate) fn conflicts(definition: &mut Value, taken: &Others<'_>) -> Option<(&
     for (field, reason, is_kind) in SINGLE {
         if field == "kind" {
             // As in kube-apiserver, short names are checked at this point, and the last conflict is reported.
-            refused = short_names(&wanted, given, taken).or(refused);
+            conflict = short_names(&wanted, given, others).or(conflict);
         }
         let name = json::string(&wanted, field);
         let is_taken = if is_kind {
-            taken.have_kind(name)
+            others.has_kind(name)
         } else {
-            taken.have_resource(name)
+            others.has_resource(name)
         };
         if name != json::string(given, field) && is_taken {
-            refused = Some((reason, format!("{name:?} is already in use")));
+            conflict = Some((reason, format!("{name:?} is already in use")));
         } else {
             given[field] = name.into();
         }
     }
     json::assign(given, "categories", wanted["categories"].clone());
-    refused
+    conflict
 }
 
 /// Short names are accepted all together, or not at all.
-fn short_names(wanted: &Value, given: &mut Value, taken: &Others<'_>) -> Option<(&'static str, String)> {
+fn short_names(wanted: &Value, given: &mut Value, others: &OtherNames<'_>) -> Option<(&'static str, String)> {
     if wanted["shortNames"] == given["shortNames"] {
         return None;
     }
     let own = json::texts(&given["shortNames"]);
     let names = json::texts(&wanted["shortNames"]).into_iter();
-    let clashes = names.filter(|name| !own.contains(name) && taken.have_resource(name));
+    let clashes = names.filter(|name| !own.contains(name) && others.has_resource(name));
     let clashes: Vec<String> = clashes
         .map(|name| format!("{name:?} is already in use"))
         .collect();

@@ -33,31 +33,31 @@ const NOT_NESTED: [(&str, &str); 12] = [
 ];
 
 /// Validates that a schema is structural. Errors are sorted by their text.
-pub(super) fn validate(schema: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn validate(schema: &Value, at: &str, errors: &mut ErrorList) {
     let mut found = ErrorList::default();
     visit(schema, at, Level::Root, &mut found);
-    faults.extend_sorted(found);
+    errors.extend_sorted(found);
 }
 
-fn visit(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
+fn visit(schema: &Value, at: &str, level: Level, errors: &mut ErrorList) {
     let of = string(schema, "type");
     if of == "array" && schema["items"].is_null() {
-        faults.required(format!("{at}.items"), "must be specified");
+        errors.required(format!("{at}.items"), "must be specified");
     }
     if schema["items"].is_object() {
-        visit(&schema["items"], &format!("{at}.items"), Level::Entry, faults);
+        visit(&schema["items"], &format!("{at}.items"), Level::Entry, errors);
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         visit(
             property,
             &format!("{at}.properties[{name}]"),
             Level::Member,
-            faults,
+            errors,
         );
     }
     let additional = &schema["additionalProperties"];
     if !additional.is_null() && level == Level::Root {
-        faults.forbidden(
+        errors.forbidden(
             format!("{at}.additionalProperties"),
             "must not be used at the root",
         );
@@ -67,14 +67,14 @@ fn visit(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
             additional,
             &format!("{at}.additionalProperties"),
             Level::Member,
-            faults,
+            errors,
         );
     }
-    combined(schema, at, is_int_or_string(schema), faults);
-    types(schema, at, level, faults);
+    combined(schema, at, is_int_or_string(schema), errors);
+    types(schema, at, level, errors);
 }
 
-fn types(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
+fn types(schema: &Value, at: &str, level: Level, errors: &mut ErrorList) {
     let of = string(schema, "type");
     let is_embedded = schema["x-kubernetes-embedded-resource"] == true;
     let is_free = schema["x-kubernetes-int-or-string"] == true
@@ -82,8 +82,8 @@ fn types(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
     if is_embedded && of != "object" {
         let text = "must be object if x-kubernetes-embedded-resource is true";
         match of {
-            "" => faults.required(format!("{at}.type"), text),
-            of => faults.invalid(format!("{at}.type"), of, text),
+            "" => errors.required(format!("{at}.type"), text),
+            of => errors.invalid(format!("{at}.type"), of, text),
         }
     } else if of.is_empty() && !is_free {
         let text = match level {
@@ -91,14 +91,14 @@ fn types(schema: &Value, at: &str, level: Level, faults: &mut ErrorList) {
             Level::Entry => "must not be empty for specified array items",
             Level::Member => "must not be empty for specified object fields",
         };
-        faults.required(format!("{at}.type"), text);
+        errors.required(format!("{at}.type"), text);
     }
     if is_embedded && !schema["additionalProperties"].is_null() {
         let text = "must not be used if x-kubernetes-embedded-resource is set";
-        faults.forbidden(format!("{at}.additionalProperties"), text);
+        errors.forbidden(format!("{at}.additionalProperties"), text);
     }
     if level == Level::Root && !of.is_empty() && of != "object" {
-        faults.invalid(format!("{at}.type"), of, "must be object at the root");
+        errors.invalid(format!("{at}.type"), of, "must be object at the root");
     }
 }
 
@@ -112,10 +112,10 @@ fn is_int_or_string(schema: &Value) -> bool {
 }
 
 /// Validates the schemas within `allOf`, `anyOf`, `oneOf` and `not`.
-fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut ErrorList) {
+fn combined(schema: &Value, at: &str, may_be_either: bool, errors: &mut ErrorList) {
     let is_either = |inner: &Value| may_be_either && *inner == int_or_string();
     if !is_either(&schema["anyOf"]) {
-        each(schema, "anyOf", at, faults);
+        each(schema, "anyOf", at, errors);
     }
     for (index, inner) in list(&schema["allOf"]).iter().enumerate() {
         let place = format!("{at}.allOf[{index}]");
@@ -123,43 +123,43 @@ fn combined(schema: &Value, at: &str, may_be_either: bool, faults: &mut ErrorLis
         if index == 0 && is_either(&inner["anyOf"]) {
             inner["anyOf"] = Value::Null;
         }
-        nested(&inner, &place, faults);
+        nested(&inner, &place, errors);
     }
-    each(schema, "oneOf", at, faults);
+    each(schema, "oneOf", at, errors);
     if schema["not"].is_object() {
-        nested(&schema["not"], &format!("{at}.not"), faults);
+        nested(&schema["not"], &format!("{at}.not"), errors);
     }
     let pattern = string(schema, "pattern");
     if let Err(error) = pattern::read(pattern) {
         let text = format!("must be a valid regular expression, but isn't: {error}");
-        faults.invalid(format!("{at}.pattern"), pattern, &text);
+        errors.invalid(format!("{at}.pattern"), pattern, &text);
     }
 }
 
-fn each(schema: &Value, word: &str, at: &str, faults: &mut ErrorList) {
+fn each(schema: &Value, word: &str, at: &str, errors: &mut ErrorList) {
     for (index, inner) in list(&schema[word]).iter().enumerate() {
-        nested(inner, &format!("{at}.{word}[{index}]"), faults);
+        nested(inner, &format!("{at}.{word}[{index}]"), errors);
     }
 }
 
-fn nested(schema: &Value, at: &str, faults: &mut ErrorList) {
-    combined(schema, at, false, faults);
+fn nested(schema: &Value, at: &str, errors: &mut ErrorList) {
+    combined(schema, at, false, errors);
     if schema["items"].is_object() {
-        nested(&schema["items"], &format!("{at}.items"), faults);
+        nested(&schema["items"], &format!("{at}.items"), errors);
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        nested(property, &format!("{at}.properties[{name}]"), faults);
+        nested(property, &format!("{at}.properties[{name}]"), errors);
     }
     for (word, text) in NOT_NESTED {
         let is_set = schema
             .get(word)
             .is_some_and(|value| !value.is_null() && *value != false);
         if is_set {
-            faults.forbidden(format!("{at}.{word}"), text);
+            errors.forbidden(format!("{at}.{word}"), text);
         }
     }
     if schema["properties"].get("metadata").is_some() {
         let place = format!("{at}.properties[metadata]");
-        faults.forbidden(place, "must not be specified in a nested context");
+        errors.forbidden(place, "must not be specified in a nested context");
     }
 }

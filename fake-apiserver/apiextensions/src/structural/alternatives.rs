@@ -48,12 +48,12 @@ fn fail(verdict: &mut Verdict, trail: &Trail, what: &str) {
 
 fn any_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
     let mut verdict = Verdict::default();
-    let (valid, others): (Vec<Verdict>, Vec<Verdict>) = found.into_iter().partition(Verdict::is_valid);
+    let (valid, invalid): (Vec<Verdict>, Vec<Verdict>) = found.into_iter().partition(Verdict::is_valid);
     match valid.into_iter().next() {
         Some(first) => verdict.merge(first),
         None => {
             fail(&mut verdict, trail, "must validate at least one schema (anyOf)");
-            verdict.merge(best(others));
+            verdict.merge(best(invalid));
         }
     }
     verdict
@@ -61,7 +61,7 @@ fn any_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
 
 fn one_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
     let mut verdict = Verdict::default();
-    let (mut valid, others): (Vec<Verdict>, Vec<Verdict>) = found.into_iter().partition(Verdict::is_valid);
+    let (mut valid, invalid): (Vec<Verdict>, Vec<Verdict>) = found.into_iter().partition(Verdict::is_valid);
     let count = match valid.len() {
         1 => return valid.remove(0),
         0 => "Found none valid".to_owned(),
@@ -70,7 +70,7 @@ fn one_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
     let what = format!("must validate one and only one schema (oneOf). {count}");
     fail(&mut verdict, trail, &what);
     if valid.is_empty() {
-        verdict.merge(best(others));
+        verdict.merge(best(invalid));
     }
     verdict
 }

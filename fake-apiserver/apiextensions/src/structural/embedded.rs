@@ -72,28 +72,28 @@ fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<()
 }
 
 /// Validates the type and metadata of all embedded resources.
-pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut ErrorList) {
-    judge(value, schema, &mut Trail::default(), faults);
+pub(crate) fn validate(value: &Value, schema: &Schema, errors: &mut ErrorList) {
+    validate_nested(value, schema, &mut Trail::default(), errors);
 }
 
-fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut ErrorList) {
+fn validate_nested(value: &Value, schema: &Schema, trail: &mut Trail, errors: &mut ErrorList) {
     match value {
         Value::Object(members) => {
             if schema.embedded {
-                object(members, value, trail, faults);
+                object(members, value, trail, errors);
             }
             for (name, member) in members {
                 if let Some(inner) = schema.properties.get(name) {
-                    trail.member(name, |trail| judge(member, inner, trail, faults));
+                    trail.member(name, |trail| validate_nested(member, inner, trail, errors));
                 } else if let Some(inner) = schema.additional_schema() {
-                    trail.key(name, |trail| judge(member, inner, trail, faults));
+                    trail.key(name, |trail| validate_nested(member, inner, trail, errors));
                 }
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 if let Some(inner) = schema.items.as_deref() {
-                    trail.entry(index, |trail| judge(item, inner, trail, faults));
+                    trail.entry(index, |trail| validate_nested(item, inner, trail, errors));
                 }
             }
         }
@@ -102,20 +102,20 @@ fn judge(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut ErrorLi
 }
 
 /// Validates the type and metadata of one embedded resource.
-fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &mut ErrorList) {
+fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, errors: &mut ErrorList) {
     for name in ["apiVersion", "kind"] {
         match members.get(name) {
-            None => faults.required(trail.to(name), ""),
+            None => errors.required(trail.to(name), ""),
             Some(Value::String(text)) if text.is_empty() => {
-                faults.invalid(trail.to(name), "", "must not be empty");
+                errors.invalid(trail.to(name), "", "must not be empty");
             }
-            Some(Value::String(text)) if name == "kind" => kind(text, trail, faults),
+            Some(Value::String(text)) if name == "kind" => kind(text, trail, errors),
             Some(Value::String(text)) if text.matches('/').count() > 1 => {
                 let why = format!("unexpected GroupVersion string: {text}");
-                faults.invalid(trail.to(name), text.as_str(), &why);
+                errors.invalid(trail.to(name), text.as_str(), &why);
             }
             Some(Value::String(_)) => {}
-            Some(other) => faults.invalid(trail.to(name), other.clone(), "must be a string"),
+            Some(other) => errors.invalid(trail.to(name), other.clone(), "must be a string"),
         }
     }
     if members.contains_key("metadata") {
@@ -126,17 +126,17 @@ fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, faults: &m
         }
         let mut found = ErrorList::default();
         metadata::validate_common(&named, names::path_segment, &mut found);
-        faults.extend_with_prefix(trail.as_str(), found);
+        errors.extend_with_prefix(trail.as_str(), found);
     }
 }
 
-fn kind(text: &str, trail: &Trail, faults: &mut ErrorList) {
+fn kind(text: &str, trail: &Trail, errors: &mut ErrorList) {
     let complaints = names::label_1035(&text.to_lowercase());
     if !complaints.is_empty() {
         let why = format!(
             "may have mixed case, but should otherwise match: {}",
             complaints.join(",")
         );
-        faults.invalid(trail.to("kind"), text, &why);
+        errors.invalid(trail.to("kind"), text, &why);
     }
 }

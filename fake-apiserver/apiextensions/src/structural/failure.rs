@@ -10,11 +10,11 @@ use serde_json::Value;
 pub(crate) struct Failure {
     /// The path of the field; unset if the error has none.
     pub(super) path: Option<String>,
-    pub(super) what: What,
+    pub(super) kind: FailureKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum What {
+pub(super) enum FailureKind {
     Required,
     /// The value is not in the enum.
     Enum(Value, Vec<Value>),
@@ -27,15 +27,15 @@ pub(super) enum What {
 }
 
 impl Failure {
-    pub(super) fn at(path: &str, what: What) -> Self {
+    pub(super) fn at(path: &str, kind: FailureKind) -> Self {
         let path = Some(path.to_owned());
-        Self { path, what }
+        Self { path, kind }
     }
 
     /// An error without a path.
     pub(super) fn bare(text: String) -> Self {
-        let what = What::Rule("".into(), text);
-        Self { path: None, what }
+        let kind = FailureKind::Rule("".into(), text);
+        Self { path: None, kind }
     }
 
     /// Adds errors, without duplicates.
@@ -47,27 +47,27 @@ impl Failure {
         }
     }
 
-    /// Adds the error to `faults`; `root` is the path of the validated value in its object.
-    pub(crate) fn report(self, root: Option<&str>, faults: &mut ErrorList) {
+    /// Adds the error to `errors`; `root` is the path of the validated value in its object.
+    pub(crate) fn report(self, root: Option<&str>, errors: &mut ErrorList) {
         let field = match (self.path.filter(|path| !path.is_empty()), root) {
             (None, None) => "<nil>".to_owned(),
             (None, Some(root)) => root.to_owned(),
             (Some(path), None) => path,
             (Some(path), Some(root)) => format!("{root}.{path}"),
         };
-        match self.what {
-            What::Required => faults.required(field, ""),
-            What::Enum(value, values) => {
+        match self.kind {
+            FailureKind::Required => errors.required(field, ""),
+            FailureKind::Enum(value, values) => {
                 let values: Vec<String> = values.iter().map(shown).collect();
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
-                faults.not_supported(field, value, &values);
+                errors.not_supported(field, value, &values);
             }
-            What::TooLong(most) => faults.too_long(field, usize::try_from(most).unwrap_or_default()),
-            What::TooMany(count, most) => {
-                faults.too_many(field, count, usize::try_from(most).unwrap_or_default());
+            FailureKind::TooLong(most) => errors.too_long(field, usize::try_from(most).unwrap_or_default()),
+            FailureKind::TooMany(count, most) => {
+                errors.too_many(field, count, usize::try_from(most).unwrap_or_default());
             }
-            What::Type(found, text) => faults.wrong_type(field, &found, &text),
-            What::Rule(value, text) => faults.invalid(field, value, &text),
+            FailureKind::Type(found, text) => errors.wrong_type(field, &found, &text),
+            FailureKind::Rule(value, text) => errors.invalid(field, value, &text),
         }
     }
 }

@@ -7,30 +7,30 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Reports duplicate items in all lists of a value.
-pub(crate) fn validate(value: &Value, schema: &Schema, faults: &mut ErrorList) {
-    visit(value, schema, &mut Trail::default(), faults);
+pub(crate) fn validate(value: &Value, schema: &Schema, errors: &mut ErrorList) {
+    visit(value, schema, &mut Trail::default(), errors);
 }
 
-fn visit(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut ErrorList) {
+fn visit(value: &Value, schema: &Schema, trail: &mut Trail, errors: &mut ErrorList) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
                 if let Some(inner) = schema.properties.get(name) {
-                    trail.member(name, |trail| visit(member, inner, trail, faults));
+                    trail.member(name, |trail| visit(member, inner, trail, errors));
                 } else if let Some(inner) = schema.additional_schema() {
-                    trail.key(name, |trail| visit(member, inner, trail, faults));
+                    trail.key(name, |trail| visit(member, inner, trail, errors));
                 }
             }
         }
         Value::Array(items) => {
             match &schema.list {
                 ListType::Atomic => {}
-                ListType::Set => duplicates(items.iter().cloned(), trail, faults),
-                ListType::Map(keys) => keyed(items, keys, trail, faults),
+                ListType::Set => duplicates(items.iter().cloned(), trail, errors),
+                ListType::Map(keys) => keyed(items, keys, trail, errors),
             }
             if let Some(inner) = schema.items.as_deref() {
                 for (index, item) in items.iter().enumerate() {
-                    trail.entry(index, |trail| visit(item, inner, trail, faults));
+                    trail.entry(index, |trail| visit(item, inner, trail, errors));
                 }
             }
         }
@@ -38,11 +38,11 @@ fn visit(value: &Value, schema: &Schema, trail: &mut Trail, faults: &mut ErrorLi
     }
 }
 
-fn keyed(items: &[Value], keys: &[String], trail: &Trail, faults: &mut ErrorList) {
+fn keyed(items: &[Value], keys: &[String], trail: &Trail, errors: &mut ErrorList) {
     let wrong = items.iter().position(|item| !item.is_object() && !item.is_null());
     if let Some(index) = wrong {
         let text = "must be an object for an array of list-type map";
-        return faults.invalid(format!("{}[{index}]", trail.as_str()), items[index].clone(), text);
+        return errors.invalid(format!("{}[{index}]", trail.as_str()), items[index].clone(), text);
     }
     let key = |item: &Value| -> Value {
         let named = keys
@@ -50,17 +50,17 @@ fn keyed(items: &[Value], keys: &[String], trail: &Trail, faults: &mut ErrorList
             .filter_map(|key| Some((key.clone(), item.get(key)?.clone())));
         named.collect::<Map<_, _>>().into()
     };
-    duplicates(items.iter().map(key), trail, faults);
+    duplicates(items.iter().map(key), trail, errors);
 }
 
 /// Reports the second of equal items, but no later ones.
-fn duplicates(items: impl Iterator<Item = Value>, trail: &Trail, faults: &mut ErrorList) {
+fn duplicates(items: impl Iterator<Item = Value>, trail: &Trail, errors: &mut ErrorList) {
     let mut seen: HashMap<Value, usize> = HashMap::new();
     for (index, item) in items.enumerate() {
         let times = seen.entry(item.clone()).or_insert(0);
         *times += 1;
         if *times == 2 {
-            faults.duplicate(format!("{}[{index}]", trail.as_str()), item);
+            errors.duplicate(format!("{}[{index}]", trail.as_str()), item);
         }
     }
 }

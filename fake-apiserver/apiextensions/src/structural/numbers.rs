@@ -1,6 +1,6 @@
 //! Validation of numbers: bounds, multiples and formats.
 
-use super::failure::{Failure, What};
+use super::failure::{Failure, FailureKind};
 use super::trail::Trail;
 use fake_apiserver::extension::schema::{Checks, Schema};
 use serde_json::{Number, Value};
@@ -12,7 +12,7 @@ pub(super) fn validate(number: &Number, schema: &Schema, checks: &Checks, trail:
         let text = format!("{} in body should be {text}", trail.as_str());
         found.push(Failure::at(
             trail.as_str(),
-            What::Rule(number.clone().into(), text),
+            FailureKind::Rule(number.clone().into(), text),
         ));
     };
     if let Some(factor) = checks.multiple_of.filter(|factor| !is_multiple(number, *factor)) {

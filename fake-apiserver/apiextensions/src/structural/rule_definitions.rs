@@ -19,8 +19,8 @@ const REASONS: [&str; 4] = [
 ];
 
 /// Reports the invalid expressions of the schema at path `at`.
-pub(crate) fn validate_expressions(text: &Value, at: &str, faults: &mut ErrorList) {
-    visit(text, &read(text), at, (true, None), faults);
+pub(crate) fn validate_expressions(text: &Value, at: &str, errors: &mut ErrorList) {
+    visit(text, &read(text), at, (true, None), errors);
 }
 
 /// Validates the expressions of one schema. `is_root`: the schema is that of an object; `lost`: the path of the enclosing schema whose
@@ -30,16 +30,16 @@ fn visit(
     schema: &Schema,
     at: &str,
     (is_root, lost): (bool, Option<&str>),
-    faults: &mut ErrorList,
+    errors: &mut ErrorList,
 ) {
     for (index, rule) in json::list(&text["x-kubernetes-validations"]).iter().enumerate() {
         let at = format!("{at}.x-kubernetes-validations[{index}]");
-        expressions(rule, schema, &at, (is_root, lost), faults);
+        expressions(rule, schema, &at, (is_root, lost), errors);
     }
     let within = |is_lost: bool| lost.or(is_lost.then_some(at));
     let mut below = |name: &str, inner: &Schema, at: String, is_lost: bool| {
         let text = text.pointer(name).unwrap_or(&Value::Null);
-        visit(text, inner, &at, (inner.embedded, within(is_lost)), faults);
+        visit(text, inner, &at, (inner.embedded, within(is_lost)), errors);
     };
     for (name, inner) in &schema.properties {
         let pointer = format!("/properties/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -64,7 +64,7 @@ fn expressions(
     schema: &Schema,
     at: &str,
     (is_root, lost): (bool, Option<&str>),
-    faults: &mut ErrorList,
+    errors: &mut ErrorList,
 ) {
     let read = |name: &str| {
         let expression = Expression::read(json::string(rule, name))?;
@@ -88,23 +88,23 @@ fn expressions(
                 let why = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within {lost}"
                 );
-                faults.invalid(rule_at, text, &why);
+                errors.invalid(rule_at, text, &why);
             }
         }
         Ok(_) => {
             if let Some(optional) = rule["optionalOldSelf"].as_bool() {
                 let why = "may not be set if oldSelf is not used in rule";
-                faults.invalid(format!("{at}.optionalOldSelf"), optional, why);
+                errors.invalid(format!("{at}.optionalOldSelf"), optional, why);
             }
         }
-        Err(why) => faults.invalid(rule_at, text, why),
+        Err(why) => errors.invalid(rule_at, text, why),
     }
     let text = json::string(rule, "messageExpression");
     if !text.is_empty()
         && let Err(why) = read("messageExpression")
     {
         let why = format!("messageExpression {why}");
-        faults.invalid(format!("{at}.messageExpression"), text, &why);
+        errors.invalid(format!("{at}.messageExpression"), text, &why);
     }
 }
 
@@ -144,49 +144,49 @@ fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> 
 }
 
 /// Reports errors in the fields of rules other than expressions.
-pub(crate) fn validate_rules(schema: &Value, at: &str, faults: &mut ErrorList) {
+pub(crate) fn validate_rules(schema: &Value, at: &str, errors: &mut ErrorList) {
     // Only needed for `fieldPath`.
     let read = LazyCell::new(|| read(schema));
     let is_path = |path: &str| leads_somewhere(path, &read);
     let rules = json::list(&schema["x-kubernetes-validations"]);
     for (index, rule) in rules.iter().enumerate() {
         let at = format!("{at}.x-kubernetes-validations[{index}]");
-        fields(rule, is_path, &at, faults);
+        fields(rule, is_path, &at, errors);
     }
 }
 
-fn fields(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, faults: &mut ErrorList) {
+fn fields(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, errors: &mut ErrorList) {
     let text = json::string(rule, "rule");
     let message = rule["message"].as_str();
     let trimmed = message.unwrap_or_default().trim();
     if text.trim().is_empty() {
-        faults.required(format!("{at}.rule"), "rule is not specified");
+        errors.required(format!("{at}.rule"), "rule is not specified");
     } else if message.is_some_and(|message| !message.is_empty()) && trimmed.is_empty() {
-        faults.invalid(format!("{at}.message"), message, "must be non-empty if specified");
+        errors.invalid(format!("{at}.message"), message, "must be non-empty if specified");
     } else if trimmed.contains(['\n', '\r']) {
-        faults.invalid(format!("{at}.message"), message, "must not contain line breaks");
+        errors.invalid(format!("{at}.message"), message, "must not contain line breaks");
     } else if text.trim().contains(['\n', '\r']) && trimmed.is_empty() {
         let why = "message must be specified if rule contains line breaks";
-        faults.required(format!("{at}.message"), why);
+        errors.required(format!("{at}.message"), why);
     }
     let expression = json::string(rule, "messageExpression");
     if !expression.is_empty() && expression.trim().is_empty() {
         let why = "messageExpression must be non-empty if specified";
-        faults.required(format!("{at}.messageExpression"), why);
+        errors.required(format!("{at}.messageExpression"), why);
     }
     if let Some(reason) = rule["reason"].as_str() {
-        faults.one_of(&format!("{at}.reason"), reason, &REASONS);
+        errors.one_of(&format!("{at}.reason"), reason, &REASONS);
     }
     if let Some(path) = rule["fieldPath"].as_str() {
         let path_at = format!("{at}.fieldPath");
         if !path.is_empty() && path.trim().is_empty() {
-            faults.invalid(path_at.clone(), path, "must be non-empty if specified");
+            errors.invalid(path_at.clone(), path, "must be non-empty if specified");
         }
         if path.contains(['\n', '\r']) {
-            faults.invalid(path_at.clone(), path, "must not contain line breaks");
+            errors.invalid(path_at.clone(), path, "must not contain line breaks");
         }
         if !path.is_empty() && !is_path(path) {
-            faults.invalid(path_at, path, "must be a valid path");
+            errors.invalid(path_at, path, "must be a valid path");
         }
     }
 }

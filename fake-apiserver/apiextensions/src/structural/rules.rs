@@ -106,10 +106,10 @@ impl Rules {
         value: &Value,
         schema: &Schema,
         before: Before<'_>,
-        faults: &mut ErrorList,
+        errors: &mut ErrorList,
     ) -> Vec<String> {
         let mut walk = Walk {
-            faults,
+            errors,
             warnings: Vec::new(),
             budget: Budget::validation(),
             is_over: false,
@@ -144,7 +144,7 @@ impl<'a> Node<'a> {
 }
 
 struct Walk<'f> {
-    faults: &'f mut ErrorList,
+    errors: &'f mut ErrorList,
     warnings: Vec<String>,
     budget: Budget,
     is_over: bool,
@@ -233,7 +233,7 @@ impl Walk<'_> {
                 }
             }
         };
-        self.faults.invalid(field(trail, ""), node.schema.of, &why);
+        self.errors.invalid(field(trail, ""), node.schema.of, &why);
     }
 
     /// Reports that a rule evaluated to false.
@@ -258,7 +258,7 @@ impl Walk<'_> {
             let warnings = causes.map(|cause| format!("{}: {}", cause.field, cause.message));
             self.warnings.extend(warnings);
         } else {
-            self.faults.append(found);
+            self.errors.append(found);
         }
     }
 }

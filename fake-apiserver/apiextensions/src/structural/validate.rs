@@ -4,7 +4,7 @@
 
 use super::alternatives;
 use super::correlated::{self, Before};
-use super::failure::{Failure, What};
+use super::failure::{Failure, FailureKind};
 use super::trail::Trail;
 use super::verdict::Verdict;
 use super::{formats, numbers};
@@ -106,16 +106,19 @@ fn wrong_type(value: &Value, schema: &Schema, trail: &Trail) -> Option<Failure> 
         _ => (format.to_owned(), go_format),
     };
     let text = format!("{} in body must be of type {wanted}: {found:?}", trail.as_str());
-    Some(Failure::at(trail.as_str(), What::Type(found.to_owned(), text)))
+    Some(Failure::at(
+        trail.as_str(),
+        FailureKind::Type(found.to_owned(), text),
+    ))
 }
 
 /// Validates a string; only the first violation of length or pattern is reported.
 fn text_rules(text: &str, checks: &Checks, trail: &Trail, verdict: &mut Verdict) {
     let path = trail.as_str();
-    let rule = |what: String| What::Rule(text.into(), format!("{path} in body should {what}"));
+    let rule = |what: String| FailureKind::Rule(text.into(), format!("{path} in body should {what}"));
     let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
     let broken = match (checks.length_max, checks.length_min, &checks.pattern) {
-        (Some(most), ..) if length > most => Some(What::TooLong(most)),
+        (Some(most), ..) if length > most => Some(FailureKind::TooLong(most)),
         (_, Some(least), _) if length < least => Some(rule(format!("be at least {least} chars long"))),
         (.., Some(pattern)) if !pattern.matcher.is_match(text) => {
             Some(rule(format!("match '{}'", pattern.text)))
@@ -127,7 +130,7 @@ fn text_rules(text: &str, checks: &Checks, trail: &Trail, verdict: &mut Verdict)
     }
     if !formats::fits(checks.format, text) {
         let what = format!("{path} in body must be of type {}: {text:?}", checks.format);
-        verdict.fail(Failure::at(path, What::Type(text.to_owned(), what)));
+        verdict.fail(Failure::at(path, FailureKind::Type(text.to_owned(), what)));
     }
 }
 
@@ -136,7 +139,7 @@ fn not_in_enum(value: &Value, checks: &Checks, trail: &Trail) -> Option<Failure>
     if checks.values.is_empty() || checks.values.iter().any(is_one) {
         return None;
     }
-    let what = What::Enum(value.clone(), checks.values.clone());
+    let what = FailureKind::Enum(value.clone(), checks.values.clone());
     Some(Failure::at(trail.as_str(), what))
 }
 
@@ -158,13 +161,13 @@ fn entries(items: &[Value], schema: &Schema, before: Before<'_>, trail: &mut Tra
 
 fn count_entries(items: &[Value], checks: &Checks, trail: &Trail, verdict: &mut Verdict) {
     let (path, count) = (trail.as_str(), items.len());
-    let rule = |value: Value, what: String| What::Rule(value, format!("{path} in body {what}"));
+    let rule = |value: Value, what: String| FailureKind::Rule(value, format!("{path} in body {what}"));
     if let Some(least) = checks.items_min.filter(|least| (count as i64) < *least) {
         let what = rule(count.into(), format!("should have at least {least} items"));
         verdict.fail(Failure::at(path, what));
     }
     if let Some(most) = checks.items_max.filter(|most| count as i64 > *most) {
-        verdict.fail(Failure::at(path, What::TooMany(count, most)));
+        verdict.fail(Failure::at(path, FailureKind::TooMany(count, most)));
     }
     let comes_twice = |(at, item): (usize, &Value)| items[..at].contains(item);
     if checks.unique && items.iter().enumerate().any(comes_twice) {
@@ -187,7 +190,7 @@ fn object(members: &Map<String, Value>, schema: &Schema, before: Before<'_>, tra
                 let what = format!("{}.{name} in body is a forbidden property", trail.as_str());
                 verdict.fail(Failure::at(
                     trail.as_str(),
-                    What::Rule(name.as_str().into(), what),
+                    FailureKind::Rule(name.as_str().into(), what),
                 ));
             }
             Some(Additional::Schema(inner)) => {
@@ -206,7 +209,7 @@ fn object(members: &Map<String, Value>, schema: &Schema, before: Before<'_>, tra
         .as_deref()
         .map_or(&[][..], |checks| &checks.required);
     for name in required.iter().filter(|name| !members.contains_key(*name)) {
-        verdict.fail(Failure::at(&trail.to(name), What::Required));
+        verdict.fail(Failure::at(&trail.to(name), FailureKind::Required));
     }
     verdict
 }
@@ -230,9 +233,9 @@ fn count_members(members: &Map<String, Value>, checks: &Checks, trail: &Trail, v
     let (path, count) = (trail.as_str(), members.len());
     if let Some(least) = checks.properties_min.filter(|least| (count as i64) < *least) {
         let text = format!("{path} in body should have at least {least} properties");
-        verdict.fail(Failure::at(path, What::Rule(count.into(), text)));
+        verdict.fail(Failure::at(path, FailureKind::Rule(count.into(), text)));
     }
     if let Some(most) = checks.properties_max.filter(|most| count as i64 > *most) {
-        verdict.fail(Failure::at(path, What::TooMany(count, most)));
+        verdict.fail(Failure::at(path, FailureKind::TooMany(count, most)));
     }
 }

@@ -118,17 +118,17 @@ pub(super) fn capabilities(pod: &Subject<'_>) -> Found {
     if pod.minor >= 25 && pod.is_for_windows() {
         return None;
     }
-    let kept = pod.containers_that(|container| {
+    let retaining = pod.containers_that(|container| {
         let dropped = &container["securityContext"]["capabilities"]["drop"];
         !json::texts(dropped).contains(&"ALL")
     });
-    let kept = (!kept.is_empty()).then(|| {
+    let retaining = (!retaining.is_empty()).then(|| {
         format!(
             "{} must set securityContext.capabilities.drop=[\"ALL\"]",
-            named(&kept)
+            named(&retaining)
         )
     });
-    let details: Vec<String> = kept
+    let details: Vec<String> = retaining
         .into_iter()
         .chain(adds_beyond(pod, &["NET_BIND_SERVICE"]))
         .collect();

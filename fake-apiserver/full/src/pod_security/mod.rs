@@ -81,10 +81,10 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
 /// The violations of a standard, each with its detail in brackets.
 fn violations(standard: Standard, pod: &Value) -> Option<String> {
     let found = standard::violations(standard, pod);
-    let told = found
+    let details = found
         .iter()
         .map(|found| format!("{} ({})", found.reason, found.detail));
-    (!found.is_empty()).then(|| told.collect::<Vec<_>>().join(", "))
+    (!found.is_empty()).then(|| details.collect::<Vec<_>>().join(", "))
 }
 
 /// Whether an update changes no container image: no other mutable field is relevant.
@@ -108,12 +108,12 @@ fn runs_the_same(new: &Value, old: &Value) -> bool {
 
 /// Validates the labels of a namespace. Existing pods that violate a stricter standard stay and cause warnings.
 fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
-    let (policy, faults) = Policy::of(&new["metadata"]["labels"]);
+    let (policy, errors) = Policy::of(&new["metadata"]["labels"]);
     let before = old.map(|old| Policy::of(&old["metadata"]["labels"]));
-    let is_known = before.as_ref().is_some_and(|(_, known)| *known == faults);
+    let is_known = before.as_ref().is_some_and(|(_, known)| *known == errors);
     let name = metadata::text(new, "name");
-    if !faults.is_empty() && !is_known {
-        return Err(Status::invalid(kind.subject(), name, faults));
+    if !errors.is_empty() && !is_known {
+        return Err(Status::invalid(kind.subject(), name, errors));
     }
     let (now, Some((Policy { enforce: before, .. }, _))) = (policy.enforce, before) else {
         return Ok(());
@@ -130,11 +130,11 @@ fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&V
 
 /// The warnings for a stricter namespace, grouped by violations: one pod of each group, and the number of others.
 fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let all = pods.len();
     let pods = one_of_each_controller_first(pods);
     if all > PODS_MAX {
-        told.push(format!(
+        messages.push(format!(
             "new PodSecurity enforce level only checked against the first {PODS_MAX} of {all} existing pods"
         ));
     }
@@ -155,7 +155,7 @@ fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<
         *count += 1;
     }
     if !against.is_empty() {
-        told.push(format!(
+        messages.push(format!(
             "existing pods in namespace {namespace:?} violate the new PodSecurity enforce level \"{standard}\""
         ));
     }
@@ -168,17 +168,17 @@ fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<
         })
         .collect();
     lines.sort();
-    told.extend(lines);
-    told
+    messages.extend(lines);
+    messages
 }
 
 /// Moves one pod of each controller to the front, since pods of a controller usually have the same violations.
 fn one_of_each_controller_first(pods: Vec<Arc<Object>>) -> Vec<Arc<Object>> {
     let mut seen = HashSet::new();
-    let (mut first, others): (Vec<_>, Vec<_>) = pods.into_iter().partition(|pod| {
+    let (mut first, rest): (Vec<_>, Vec<_>) = pods.into_iter().partition(|pod| {
         let controller = metadata::controller(pod.value());
         controller.is_none_or(|controller| seen.insert(json::string(controller, "uid").to_owned()))
     });
-    first.extend(others);
+    first.extend(rest);
     first
 }

@@ -53,7 +53,7 @@ impl Policy {
     pub(super) fn of(labels: &Value) -> (Self, ErrorList) {
         let mut labels = Labels {
             labels,
-            faults: ErrorList::default(),
+            errors: ErrorList::default(),
         };
         let named = labels.level("enforce");
         let enforce = Standard {
@@ -72,7 +72,7 @@ impl Policy {
             level,
             version: labels.version("warn").unwrap_or(version),
         };
-        (Self { enforce, warn }, labels.faults)
+        (Self { enforce, warn }, labels.errors)
     }
 }
 
@@ -100,7 +100,7 @@ impl Named {
 /// The labels of a namespace, and the errors found so far.
 struct Labels<'a> {
     labels: &'a Value,
-    faults: ErrorList,
+    errors: ErrorList,
 }
 
 impl Labels<'_> {
@@ -131,7 +131,7 @@ impl Labels<'_> {
     }
 
     fn refuse(&mut self, label: &str, value: &str, why: &str) {
-        self.faults
+        self.errors
             .invalid(format!("metadata.labels[{}]", key(label)), value, why);
     }
 }

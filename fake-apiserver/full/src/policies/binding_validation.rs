@@ -11,67 +11,67 @@ const MISSING: [&str; 2] = ["Deny", "Allow"];
 const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 
 /// Validates a ValidatingAdmissionPolicyBinding.
-pub(super) fn validating(binding: &Value, faults: &mut ErrorList) {
-    mutating(binding, faults);
+pub(super) fn validating(binding: &Value, errors: &mut ErrorList) {
+    mutating(binding, errors);
     actions(
         &binding["spec"]["validationActions"],
         "spec.validationActions",
-        faults,
+        errors,
     );
 }
 
 /// Validates a MutatingAdmissionPolicyBinding.
-pub(super) fn mutating(binding: &Value, faults: &mut ErrorList) {
+pub(super) fn mutating(binding: &Value, errors: &mut ErrorList) {
     let spec = &binding["spec"];
-    faults.require_valid("spec.policyName", string(spec, "policyName"), names::subdomain);
+    errors.require_valid("spec.policyName", string(spec, "policyName"), names::subdomain);
     if spec["paramRef"].is_object() {
-        parameters(&spec["paramRef"], "spec.paramRef", faults);
+        parameters(&spec["paramRef"], "spec.paramRef", errors);
     }
     if spec["matchResources"].is_object() {
-        constraints::validate(&spec["matchResources"], "spec.matchResources", faults);
+        constraints::validate(&spec["matchResources"], "spec.matchResources", errors);
     }
 }
 
-fn parameters(of: &Value, at: &str, faults: &mut ErrorList) {
+fn parameters(of: &Value, at: &str, errors: &mut ErrorList) {
     let (name, has_selector) = (string(of, "name"), of["selector"].is_object());
     if !name.is_empty() {
-        faults.invalid_all(&format!("{at}.name"), name, names::path_segment(name));
+        errors.invalid_all(&format!("{at}.name"), name, names::path_segment(name));
         if has_selector {
-            faults.forbidden(format!("{at}.name"), EXCLUSIVE);
+            errors.forbidden(format!("{at}.name"), EXCLUSIVE);
         }
     }
     if has_selector {
-        label_selector(&of["selector"], &format!("{at}.selector"), faults);
+        label_selector(&of["selector"], &format!("{at}.selector"), errors);
         if !name.is_empty() {
-            faults.forbidden(format!("{at}.selector"), EXCLUSIVE);
+            errors.forbidden(format!("{at}.selector"), EXCLUSIVE);
         }
     }
     if name.is_empty() && !has_selector {
-        faults.required(at, "one of name or selector must be specified");
+        errors.required(at, "one of name or selector must be specified");
     }
     // An empty value counts as unset.
     let field = format!("{at}.parameterNotFoundAction");
     match string(of, "parameterNotFoundAction") {
-        "" => faults.required(field, ""),
-        chosen => faults.one_of(&field, chosen, &MISSING),
+        "" => errors.required(field, ""),
+        chosen => errors.one_of(&field, chosen, &MISSING),
     }
 }
 
-fn actions(of: &Value, at: &str, faults: &mut ErrorList) {
+fn actions(of: &Value, at: &str, errors: &mut ErrorList) {
     let (all, mut known) = (texts(of), HashSet::new());
     for (i, action) in all.iter().enumerate() {
         let field = format!("{at}[{i}]");
-        faults.one_of(&field, action, &ACTIONS);
+        errors.one_of(&field, action, &ACTIONS);
         if !known.insert(*action) {
-            faults.duplicate(field, *action);
+            errors.duplicate(field, *action);
         }
     }
     if known.contains("Deny") && known.contains("Warn") {
         let why = "must not contain both Deny and Warn (repeating the same validation failure information in the API \
                    response and headers serves no purpose)";
-        faults.invalid(at, of.clone(), why);
+        errors.invalid(at, of.clone(), why);
     }
     if all.is_empty() {
-        faults.required(at, "at least one validation action is required");
+        errors.required(at, "at least one validation action is required");
     }
 }

@@ -7,49 +7,49 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// Validates `matchConstraints` of policies and `matchResources` of bindings.
-pub(super) fn validate(of: &Value, at: &str, faults: &mut ErrorList) {
-    choice(of, "matchPolicy", at, &MATCH_POLICIES, faults);
+pub(super) fn validate(of: &Value, at: &str, errors: &mut ErrorList) {
+    choice(of, "matchPolicy", at, &MATCH_POLICIES, errors);
     for name in ["namespaceSelector", "objectSelector"] {
         if of[name].is_null() {
-            faults.required(format!("{at}.{name}"), "");
+            errors.required(format!("{at}.{name}"), "");
         } else {
-            label_selector(&of[name], &format!("{at}.{name}"), faults);
+            label_selector(&of[name], &format!("{at}.{name}"), errors);
         }
     }
     for name in ["resourceRules", "excludeResourceRules"] {
         for (i, rule) in list(&of[name]).iter().enumerate() {
             let at = format!("{at}.{name}[{i}]");
-            resource_names(rule, &at, faults);
-            validate_rule(rule, &at, faults);
+            resource_names(rule, &at, errors);
+            validate_rule(rule, &at, errors);
         }
     }
 }
 
 /// Validates an enum field.
-pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], faults: &mut ErrorList) {
+pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], errors: &mut ErrorList) {
     let field = format!("{at}.{name}");
     match of[name].as_str() {
-        None => faults.required(field, ""),
-        Some(chosen) => faults.one_of(&field, chosen, known),
+        None => errors.required(field, ""),
+        Some(chosen) => errors.one_of(&field, chosen, known),
     }
 }
 
-fn resource_names(rule: &Value, at: &str, faults: &mut ErrorList) {
+fn resource_names(rule: &Value, at: &str, errors: &mut ErrorList) {
     let mut known = HashSet::new();
     for (i, name) in texts(&rule["resourceNames"]).into_iter().enumerate() {
         let field = format!("{at}.resourceNames[{i}]");
-        faults.invalid_all(&field, name, names::path_segment(name));
+        errors.invalid_all(&field, name, names::path_segment(name));
         if !known.insert(name) {
-            faults.duplicate(field, name);
+            errors.duplicate(field, name);
         }
     }
 }
 
 /// Validates `paramKind`.
-pub(super) fn param_kind(of: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn param_kind(of: &Value, at: &str, errors: &mut ErrorList) {
     for name in ["apiVersion", "kind"] {
         if string(of, name).is_empty() {
-            faults.required(format!("{at}.{name}"), "");
+            errors.required(format!("{at}.{name}"), "");
         }
     }
 }

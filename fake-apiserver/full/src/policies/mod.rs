@@ -14,7 +14,7 @@ mod status;
 mod validating;
 
 use fake_apiserver::Status;
-use fake_apiserver::extension::resource::Row;
+use fake_apiserver::extension::resource::ResourceDefinition;
 use fake_apiserver::extension::{Extension, Kind, Mutated, Objects, Part, Policies, PolicyContext};
 use matching::Context;
 use policy::{Policy, policies};
@@ -46,7 +46,9 @@ struct AllPolicies {
 
 /// The policies with at least one binding, from the objects of both.
 fn read(objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies> {
-    let read = |all: &Row, bindings: &Row| policies(&objects(all.plural), &objects(bindings.plural));
+    let read = |all: &ResourceDefinition, bindings: &ResourceDefinition| {
+        policies(&objects(all.plural), &objects(bindings.plural))
+    };
     Arc::new(AllPolicies {
         mutating: read(
             &resources::MUTATING_ADMISSION_POLICY,

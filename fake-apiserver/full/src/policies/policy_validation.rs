@@ -21,7 +21,7 @@ const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
 
 /// Validates the type checking result in the status.
-pub(super) fn validating_status(policy: &Value, _: &Value, faults: &mut ErrorList) {
+pub(super) fn validating_status(policy: &Value, _: &Value, errors: &mut ErrorList) {
     let status = &policy["status"];
     for (i, one) in list(&status["typeChecking"]["expressionWarnings"])
         .iter()
@@ -29,92 +29,92 @@ pub(super) fn validating_status(policy: &Value, _: &Value, faults: &mut ErrorLis
     {
         for field in ["warning", "fieldRef"] {
             if string(one, field).trim().is_empty() {
-                faults.required(format!("status.typeChecking.expressionWarnings[{i}].{field}"), "");
+                errors.required(format!("status.typeChecking.expressionWarnings[{i}].{field}"), "");
             }
         }
     }
-    validate_conditions(&status["conditions"], "status.conditions", faults);
+    validate_conditions(&status["conditions"], "status.conditions", errors);
 }
 
 /// Validates a ValidatingAdmissionPolicy.
-pub(super) fn validating(policy: &Value, faults: &mut ErrorList) {
-    let known = common(policy, faults);
+pub(super) fn validating(policy: &Value, errors: &mut ErrorList) {
+    let known = common(policy, errors);
     let spec = &policy["spec"];
     let (validations, notes) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
     if validations.is_empty() && notes.is_empty() {
-        faults.required("spec.validations", SOMETHING);
-        faults.required("spec.auditAnnotations", SOMETHING);
+        errors.required("spec.validations", SOMETHING);
+        errors.required("spec.auditAnnotations", SOMETHING);
     }
     for (i, one) in validations.iter().enumerate() {
-        validation(one, &known, &format!("spec.validations[{i}]"), faults);
+        validation(one, &known, &format!("spec.validations[{i}]"), errors);
     }
     if notes.len() > NOTES_MAX {
         let why = format!("must not have more than {NOTES_MAX} auditAnnotations");
-        faults.invalid("spec.auditAnnotations", spec["auditAnnotations"].clone(), &why);
+        errors.invalid("spec.auditAnnotations", spec["auditAnnotations"].clone(), &why);
     }
     let mut keys = HashSet::new();
     for (i, one) in notes.iter().enumerate() {
         let at = format!("spec.auditAnnotations[{i}]");
-        note(one, metadata::text(policy, "name"), &known, &at, faults);
+        note(one, metadata::text(policy, "name"), &known, &at, errors);
         if !keys.insert(string(one, "key")) {
-            faults.duplicate(format!("{at}.key"), string(one, "key"));
+            errors.duplicate(format!("{at}.key"), string(one, "key"));
         }
     }
 }
 
 /// Validates a MutatingAdmissionPolicy.
-pub(super) fn mutating(policy: &Value, faults: &mut ErrorList) {
-    let mut known = common(policy, faults);
+pub(super) fn mutating(policy: &Value, errors: &mut ErrorList) {
+    let mut known = common(policy, errors);
     let spec = &policy["spec"];
     let rules = list(&spec["matchConstraints"]["resourceRules"]).iter();
     for operation in rules.flat_map(|rule| texts(&rule["operations"])) {
         let at = "spec.matchConstraints.resourceRules.operations";
-        faults.one_of(at, operation, &CHANGING);
+        errors.one_of(at, operation, &CHANGING);
     }
     let mutations = list(&spec["mutations"]);
     if mutations.is_empty() {
-        faults.required("spec.mutations", "mutations must contain at least one item");
+        errors.required("spec.mutations", "mutations must contain at least one item");
     }
     // The types that expressions of mutations construct.
     known.extend(["Object", "JSONPatch"].map(str::to_owned));
     for (i, one) in mutations.iter().enumerate() {
-        mutation(one, &known, &format!("spec.mutations[{i}]"), faults);
+        mutation(one, &known, &format!("spec.mutations[{i}]"), errors);
     }
-    choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, faults);
+    choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, errors);
 }
 
 /// Validates the fields of both kinds of policies; returns the variables that expressions may use.
-fn common(policy: &Value, faults: &mut ErrorList) -> Vec<String> {
+fn common(policy: &Value, errors: &mut ErrorList) -> Vec<String> {
     let mut known = admission_variables();
     let spec = &policy["spec"];
-    choice(spec, "failurePolicy", "spec", &FAILURE_POLICIES, faults);
+    choice(spec, "failurePolicy", "spec", &FAILURE_POLICIES, errors);
     if spec["paramKind"].is_object() {
-        constraints::param_kind(&spec["paramKind"], "spec.paramKind", faults);
+        constraints::param_kind(&spec["paramKind"], "spec.paramKind", errors);
         known.push("params".to_owned());
     }
     let matched = &spec["matchConstraints"];
     if matched.is_object() {
-        constraints::validate(matched, "spec.matchConstraints", faults);
+        constraints::validate(matched, "spec.matchConstraints", errors);
         if list(&matched["resourceRules"]).is_empty() {
-            faults.required("spec.matchConstraints.resourceRules", "");
+            errors.required("spec.matchConstraints.resourceRules", "");
         }
     } else {
-        faults.required("spec.matchConstraints", "");
+        errors.required("spec.matchConstraints", "");
     }
-    validate_match_conditions(&spec["matchConditions"], &known, "spec.matchConditions", faults);
+    validate_match_conditions(&spec["matchConditions"], &known, "spec.matchConditions", errors);
     for (i, variable) in list(&spec["variables"]).iter().enumerate() {
         let (name, text) = (string(variable, "name"), string(variable, "expression"));
         let at = format!("spec.variables[{i}]");
         if name.trim().is_empty() {
-            faults.required(format!("{at}.name"), "name is not specified");
+            errors.required(format!("{at}.name"), "name is not specified");
         } else if !is_identifier(name) {
-            faults.invalid(format!("{at}.name"), name, "must be a valid CEL identifier");
+            errors.invalid(format!("{at}.name"), name, "must be a valid CEL identifier");
         }
         if text.trim().is_empty() {
-            faults.required(format!("{at}.expression"), "expression is not specified");
+            errors.required(format!("{at}.expression"), "expression is not specified");
             continue;
         }
-        validate_expression(text, &known, &[], &format!("{at}.expression"), faults);
+        validate_expression(text, &known, &[], &format!("{at}.expression"), errors);
         known.push(format!("variables.{name}"));
     }
     known
@@ -131,80 +131,80 @@ fn is_identifier(name: &str) -> bool {
         && name != LOOP
 }
 
-fn validation(of: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
+fn validation(of: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
     let text = string(of, "expression");
     if text.trim().is_empty() {
-        faults.required(format!("{at}.expression"), "expression is not specified");
+        errors.required(format!("{at}.expression"), "expression is not specified");
     } else {
-        validate_expression(text, known, &["bool"], &format!("{at}.expression"), faults);
+        validate_expression(text, known, &["bool"], &format!("{at}.expression"), errors);
     }
     let text = string(of, "messageExpression");
     if !text.is_empty() && text.trim().is_empty() {
         let why = "must be non-empty if specified";
-        faults.invalid(format!("{at}.messageExpression"), text, why);
+        errors.invalid(format!("{at}.messageExpression"), text, why);
     } else if !text.is_empty() {
         let field = format!("{at}.messageExpression");
         let known = known.iter().filter(|name| !name.starts_with("authorizer"));
         let known: Vec<String> = known.cloned().collect();
-        validate_expression(text, &known, &["string"], &field, faults);
+        validate_expression(text, &known, &["string"], &field, errors);
     }
     let text = string(of, "message");
     if !text.is_empty() && text.trim().is_empty() {
-        faults.invalid(format!("{at}.message"), text, "must be non-empty if specified");
+        errors.invalid(format!("{at}.message"), text, "must be non-empty if specified");
     } else if text.trim().contains(['\n', '\r']) {
-        faults.invalid(format!("{at}.message"), text, "must not contain line breaks");
+        errors.invalid(format!("{at}.message"), text, "must not contain line breaks");
     }
     if let Some(reason) = of["reason"].as_str() {
-        faults.one_of(&format!("{at}.reason"), reason, &REASONS);
+        errors.one_of(&format!("{at}.reason"), reason, &REASONS);
     }
 }
 
-fn note(of: &Value, policy: &str, known: &[String], at: &str, faults: &mut ErrorList) {
+fn note(of: &Value, policy: &str, known: &[String], at: &str, errors: &mut ErrorList) {
     let key = string(of, "key");
     if policy.is_empty() {
-        faults.invalid(format!("{at}.key"), key, "requires metadata.name be non-empty");
+        errors.invalid(format!("{at}.key"), key, "requires metadata.name be non-empty");
     } else {
         let whole = format!("{policy}/{key}");
-        faults.invalid_all(&format!("{at}.key"), &whole, names::qualified(&whole));
+        errors.invalid_all(&format!("{at}.key"), &whole, names::qualified(&whole));
     }
     let (text, field) = (
         string(of, "valueExpression").trim(),
         format!("{at}.valueExpression"),
     );
     if text.is_empty() {
-        faults.required(field, "valueExpression is not specified");
+        errors.required(field, "valueExpression is not specified");
     } else if text.len() > NOTE_BYTES_MAX {
         let why = format!("must not exceed {NOTE_BYTES_MAX} bytes in length");
-        faults.required(field, &why);
+        errors.required(field, &why);
     } else {
-        validate_expression(text, known, &["string", "null_type"], &field, faults);
+        validate_expression(text, known, &["string", "null_type"], &field, errors);
     }
 }
 
-fn mutation(of: &Value, known: &[String], at: &str, faults: &mut ErrorList) {
+fn mutation(of: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
     let (style, field) = (string(of, "patchType"), format!("{at}.patchType"));
     let (own, other, made) = match style {
-        "" => return faults.required(field, ""),
+        "" => return errors.required(field, ""),
         "JSONPatch" => (
             "jsonPatch",
             "applyConfiguration",
             &["list(JSONPatch)", "list"][..],
         ),
         "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", &["Object"][..]),
-        _ => return faults.not_supported(field, style, &PATCHES),
+        _ => return errors.not_supported(field, style, &PATCHES),
     };
     let field = format!("{at}.{own}.expression");
     let text = string(&of[own], "expression").trim();
     if of[own].is_null() {
         let why = format!("must be specified when patchType is {style}");
-        faults.required(format!("{at}.{own}"), &why);
+        errors.required(format!("{at}.{own}"), &why);
     } else if text.is_empty() {
-        faults.required(field, "");
+        errors.required(field, "");
     } else {
-        validate_expression(text, known, made, &field, faults);
+        validate_expression(text, known, made, &field, errors);
     }
     if !of[other].is_null() {
         let why = format!("must not be specified when patchType is {style}");
-        faults.invalid(format!("{at}.{other}"), format!("{{{other}}}"), &why);
+        errors.invalid(format!("{at}.{other}"), format!("{{{other}}}"), &why);
     }
 }

@@ -4,12 +4,12 @@ use super::{binding_validation, defaults, policy_validation};
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{self, Of, Text};
 use fake_apiserver::extension::resource::{
-    AGE, Column, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, Row, integer, text,
+    AGE, Column, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, ResourceDefinition, integer, text,
 };
 use fake_apiserver_webhooks::REGISTRATION;
 use serde_json::Value;
 
-pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
+pub(super) static MUTATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefinition {
     // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
@@ -31,7 +31,7 @@ pub(super) static MUTATING_ADMISSION_POLICY: Row = Row {
     ..REGISTRATION
 };
 
-pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
+pub(super) static MUTATING_ADMISSION_POLICY_BINDING: ResourceDefinition = ResourceDefinition {
     // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
@@ -48,7 +48,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Row = Row {
     ..REGISTRATION
 };
 
-pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
+pub(super) static VALIDATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefinition {
     kind: "ValidatingAdmissionPolicy",
     metadata_checks: MetadataChecks::machinery(1),
     plural: "validatingadmissionpolicies",
@@ -70,7 +70,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     ..REGISTRATION
 };
 
-pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Row = Row {
+pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: ResourceDefinition = ResourceDefinition {
     kind: "ValidatingAdmissionPolicyBinding",
     metadata_checks: MetadataChecks::machinery(1),
     plural: "validatingadmissionpolicybindings",

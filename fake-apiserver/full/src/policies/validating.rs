@@ -13,15 +13,15 @@ use serde_json::Value;
 const MESSAGE_MAX: usize = 5 * 1024;
 
 /// A failed validation, or an evaluation error.
-struct Objection {
+struct Failure {
     message: String,
     reason: &'static str,
     /// Denies whatever the binding's validationActions are.
     always: bool,
 }
 
-impl Objection {
-    fn failure(message: String) -> Self {
+impl Failure {
+    fn invalid(message: String) -> Self {
         Self {
             message,
             reason: "Invalid",
@@ -50,9 +50,9 @@ fn one(
 ) -> Result<(), Status> {
     let object = context.request.object.as_ref();
     let title = format!("ValidatingAdmissionPolicy '{}'", policy.name);
-    let broken = |why: &str, what: &str| Objection::failure(format!("failed to configure {what}: {why}"));
-    let mut refuse = |title: &str, objection: &Objection| {
-        refusal.get_or_insert_with(|| refused(context, title, objection));
+    let broken = |why: &str, what: &str| Failure::invalid(format!("failed to configure {what}: {why}"));
+    let mut refuse = |title: &str, failure: &Failure| {
+        refusal.get_or_insert_with(|| refused(context, title, failure));
     };
     let (kind, cases) = match context.cases(policy, object) {
         Ok(Some(found)) => found,
@@ -77,15 +77,15 @@ fn one(
                 continue;
             }
         };
-        for objection in params
+        for failure in params
             .iter()
-            .flat_map(|params| judge(policy, context, &view, params))
+            .flat_map(|params| evaluate_policy(policy, context, &view, params))
         {
-            if case.binding.denies || objection.always {
-                refuse(&title, &objection);
+            if case.binding.denies || failure.always {
+                refuse(&title, &failure);
             }
-            if case.binding.warns && !objection.always {
-                warnings.push(format!("Validation failed for {title}: {}", objection.message));
+            if case.binding.warns && !failure.always {
+                warnings.push(format!("Validation failed for {title}: {}", failure.message));
             }
         }
     }
@@ -93,12 +93,12 @@ fn one(
 }
 
 /// The violations and errors of one policy.
-fn judge(policy: &Policy, context: Context<'_>, view: &View, params: &Value) -> Vec<Objection> {
+fn evaluate_policy(policy: &Policy, context: Context<'_>, view: &View, params: &Value) -> Vec<Failure> {
     let authorizer = context.authorizer();
     let activation = view.activation(policy, params, &authorizer);
     let failed = |why: String| match policy.ignores_failures {
         true => None,
-        false => Some(Objection::failure(why)),
+        false => Some(Failure::invalid(why)),
     };
     match policy.conditions.all_true(&activation) {
         Ok(true) => {}
@@ -106,27 +106,27 @@ fn judge(policy: &Policy, context: Context<'_>, view: &View, params: &Value) -> 
         Err(why) => return failed(why).into_iter().collect(),
     }
     let variables = variables(policy, &activation);
-    let mut objections = Vec::new();
+    let mut failures = Vec::new();
     for validation in &policy.validations {
         match value(&validation.expression, &variables) {
             Ok(Value::Bool(true)) => {}
-            Ok(_) => objections.push(Objection {
+            Ok(_) => failures.push(Failure {
                 message: message(validation, &variables),
                 reason: validation.reason,
                 always: false,
             }),
-            Err(why) => objections.extend(failed(why)),
+            Err(why) => failures.extend(failed(why)),
         }
     }
     for note in &policy.notes {
         if let Err(why) = value(note, &variables) {
-            objections.extend(failed(why).map(|objection| Objection {
+            failures.extend(failed(why).map(|failure| Failure {
                 always: true,
-                ..objection
+                ..failure
             }));
         }
     }
-    objections
+    failures
 }
 
 fn value(expression: &Read, variables: &Variables<'_>) -> Result<Value, String> {
@@ -146,11 +146,11 @@ fn message(validation: &Validation, variables: &Variables<'_>) -> String {
     }
 }
 
-fn refused(context: Context<'_>, title: &str, objection: &Objection) -> Status {
-    let message = format!("{title} denied request: {}", objection.message);
+fn refused(context: Context<'_>, title: &str, failure: &Failure) -> Status {
+    let message = format!("{title} denied request: {}", failure.message);
     let mut status = Status::forbidden(context.request.target.kind.resource(), context.name(), &message);
-    status.reason = Some(objection.reason);
-    status.code = match objection.reason {
+    status.reason = Some(failure.reason);
+    status.code = match failure.reason {
         "Forbidden" => 403,
         "Unauthorized" => 401,
         "RequestEntityTooLarge" => 413,

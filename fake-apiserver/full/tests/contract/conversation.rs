@@ -74,7 +74,7 @@ struct Answer {
 /// The compared headers.
 const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
 /// Time after which no more data is expected.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// All conversations in a folder, with their recorded responses.
 pub(crate) fn read_all(folder: &Path) -> Vec<File> {
@@ -136,11 +136,11 @@ impl Conversation {
         let got = self.talk(server).await;
         let mut differences = Vec::new();
         for (number, ((step, got), want)) in self.steps.iter().zip(got).zip(&self.answers).enumerate() {
-            let sent = format!("step {number}: {}", step.send);
+            let label = format!("step {number}: {}", step.send);
             match (&step.simplified, got == *want) {
-                (None, false) => differences.push(difference(sent, want, &got)),
+                (None, false) => differences.push(difference(label, want, &got)),
                 (Some(_), true) => {
-                    differences.push(format!("{sent}: the answers are the same; `simplified` can go"));
+                    differences.push(format!("{label}: the answers are the same; `simplified` can go"));
                 }
                 _ => {}
             }
@@ -270,7 +270,7 @@ fn fill(content: &str, words: &BTreeMap<String, String>) -> String {
 /// The whole body; if it does not end in time, as with an unexpected watch, the part received so far.
 async fn whole(response: Response<Body>) -> Value {
     let (mut body, mut bytes) = (response.into_body(), Vec::new());
-    while let Ok(Some(Ok(frame))) = tokio::time::timeout(PATIENCE, body.frame()).await {
+    while let Ok(Some(Ok(frame))) = tokio::time::timeout(READ_TIMEOUT, body.frame()).await {
         bytes.extend_from_slice(&frame.into_data().unwrap_or_default());
     }
     serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into())
@@ -292,7 +292,7 @@ async fn events(response: Response<Body>, count: usize) -> Value {
     let mut body = response.into_body();
     let (mut bytes, mut events) = (Vec::new(), Vec::new());
     while events.len() < count {
-        let Ok(Some(Ok(frame))) = tokio::time::timeout(PATIENCE, body.frame()).await else {
+        let Ok(Some(Ok(frame))) = tokio::time::timeout(READ_TIMEOUT, body.frame()).await else {
             break;
         };
         bytes.extend_from_slice(&frame.into_data().unwrap_or_default());
@@ -342,9 +342,9 @@ fn drop_at(value: &mut Value, path: &str) {
 }
 
 /// The differing leaves of two responses.
-fn difference(sent: String, want: &Answer, got: &Answer) -> String {
+fn difference(label: String, want: &Answer, got: &Answer) -> String {
     let (want, got) = (leaves(want), leaves(got));
-    let mut lines = vec![sent];
+    let mut lines = vec![label];
     for (path, value) in &want {
         if got.get(path) != Some(value) {
             lines.push(format!("  - {path}: {value}"));

@@ -64,8 +64,9 @@ fn mark(schema: &mut Value, kind: &Kind, name: &str, defined: &Defined) {
 
 fn type_meta() -> Map<String, Value> {
     let texts = [("apiVersion", texts::API_VERSION), ("kind", texts::KIND)];
-    let told = texts.map(|(name, text)| (name.to_owned(), json!({"type": "string", "description": text})));
-    told.into_iter().collect()
+    let properties =
+        texts.map(|(name, text)| (name.to_owned(), json!({"type": "string", "description": text})));
+    properties.into_iter().collect()
 }
 
 /// The object-valued member of that name, created if absent.
@@ -122,14 +123,14 @@ fn reduce(schema: &mut Value) {
         let Some(members) = schema.as_object_mut() else {
             return;
         };
-        let mut gone = vec!["allOf", "oneOf", "anyOf", "not", "nullable"];
+        let mut removed = vec!["allOf", "oneOf", "anyOf", "not", "nullable"];
         if is_nullable {
-            gone.push("type");
+            removed.push("type");
         }
         if is_nullable || is_open {
-            gone.extend(["items", "properties"]);
+            removed.extend(["items", "properties"]);
         }
-        gone.iter().for_each(|name| drop(members.remove(*name)));
+        removed.iter().for_each(|name| drop(members.remove(*name)));
         let of = members.get("type").and_then(Value::as_str).unwrap_or_default();
         if (of == "array" && !members.contains_key("items")) || (of == "object" && is_open) {
             members.remove("type");

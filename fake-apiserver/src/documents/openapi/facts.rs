@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 static FACTS: LazyLock<HashMap<(&str, &str), Facts>> = LazyLock::new(|| {
-    let told = types::column(|notes| notes.documents).into_iter();
-    told.map(|(place, words)| (place, words.split(' ').fold(Facts::default(), note)))
+    let notes = types::column(|notes| notes.documents).into_iter();
+    notes
+        .map(|(field, words)| (field, words.split(' ').fold(Facts::default(), note)))
         .collect()
 });
 

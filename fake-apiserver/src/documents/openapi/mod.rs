@@ -20,7 +20,7 @@ use crate::protobuf::gnostic;
 use bytes::{Bytes, BytesMut};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use paths::{Answer, Told};
+use paths::{Answer, DiscoveryPath};
 use ring::digest::{SHA512, digest};
 use schemas::Schemas;
 use serde_json::{Map, Value, json};
@@ -29,21 +29,21 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Maximum number of cached documents: enough for one release and many CustomResourceDefinitions. The v2 document takes some megabytes,
 /// that of a definition some kilobytes.
-const KEPT_MAX: usize = 1024;
+const CACHE_MAX: usize = 1024;
 
 /// The most recently built documents.
-static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
 /// Newest first.
-type Kept = VecDeque<(Key, Arc<OpenApiDocument>)>;
+type Cache = VecDeque<(Key, Arc<OpenApiDocument>)>;
 
 /// Cache key: version of OpenAPI, release, path of the document, and its resources.
 #[derive(Clone, PartialEq)]
 struct Key {
-    place: String,
+    group_path: String,
     form: OpenApiVersion,
     release: String,
-    rows: Vec<Kind>,
+    kinds: Vec<Kind>,
 }
 
 /// A version of OpenAPI.
@@ -93,7 +93,7 @@ impl OpenApiDocument {
 }
 
 /// The path of a group version in the index: `api/v1`, `apis/GROUP/VERSION`.
-pub(super) fn place(group: &str, version: &str) -> String {
+pub(super) fn group_path(group: &str, version: &str) -> String {
     if group.is_empty() {
         format!("api/{version}")
     } else {
@@ -102,8 +102,8 @@ pub(super) fn place(group: &str, version: &str) -> String {
 }
 
 /// All paths of the index.
-pub(crate) fn places(api: &Api) -> Vec<String> {
-    let mut places = ["api", "apis", "version"].map(str::to_owned).to_vec();
+pub(crate) fn group_paths(api: &Api) -> Vec<String> {
+    let mut group_paths = ["api", "apis", "version"].map(str::to_owned).to_vec();
     for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
         // Groups of custom resources have documents only for their versions.
@@ -111,95 +111,97 @@ pub(crate) fn places(api: &Api) -> Vec<String> {
             let mut kinds = api.catalogue.of_group(group);
             kinds.any(|kind| kind.defined().is_none())
         };
-        if !group.is_empty() && is_built_in() && !places.contains(&of_group) {
-            places.push(of_group);
+        if !group.is_empty() && is_built_in() && !group_paths.contains(&of_group) {
+            group_paths.push(of_group);
         }
-        places.push(place(group, version));
+        group_paths.push(group_path(group, version));
     }
-    places.sort();
-    places
+    group_paths.sort();
+    group_paths
 }
 
 /// The OpenAPI v3 document of a path.
-pub(crate) fn document(place: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
-    places(api).iter().any(|known| known == place).then(|| {
-        let rows = rows(place, api);
-        kept(OpenApiVersion::Three, place, &rows, api, || {
-            made(place, &rows, api, OpenApiVersion::Three)
+pub(crate) fn document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
+    group_paths(api).iter().any(|known| known == group_path).then(|| {
+        let kinds = kinds(group_path, api);
+        cached(OpenApiVersion::Three, group_path, &kinds, api, || {
+            build(group_path, &kinds, api, OpenApiVersion::Three)
         })
     })
 }
 
 /// The OpenAPI v2 document, which covers all groups.
 pub(crate) fn everything(api: &Api) -> Arc<OpenApiDocument> {
-    let places = places(api);
-    let rows: Vec<&Kind> = places.iter().flat_map(|place| rows(place, api)).collect();
-    kept(OpenApiVersion::Two, "", &rows, api, || {
-        let documents = places
+    let group_paths = group_paths(api);
+    let kinds: Vec<&Kind> = group_paths.iter().flat_map(|path| kinds(path, api)).collect();
+    cached(OpenApiVersion::Two, "", &kinds, api, || {
+        let documents = group_paths
             .iter()
-            .map(|place| made(place, &self::rows(place, api), api, OpenApiVersion::Two));
+            .map(|path| build(path, &self::kinds(path, api), api, OpenApiVersion::Two));
         version2::from(documents)
     })
 }
 
 /// The resource definitions of the group version at a path.
-fn rows<'a>(place: &str, api: &'a Api) -> Vec<&'a Kind> {
+fn kinds<'a>(group_path: &str, api: &'a Api) -> Vec<&'a Kind> {
     let versions = served::versions(api);
     let home = versions
         .into_iter()
-        .find(|(group, version)| self::place(group, version) == place);
+        .find(|(group, version)| self::group_path(group, version) == group_path);
     home.map_or(Vec::new(), |(group, version)| {
         served::of_group(group, version, api).collect()
     })
 }
 
 /// A document from the cache, or else a new one.
-fn kept(
+fn cached(
     form: OpenApiVersion,
-    place: &str,
-    rows: &[&Kind],
+    group_path: &str,
+    kinds: &[&Kind],
     api: &Api,
     make: impl FnOnce() -> Value,
 ) -> Arc<OpenApiDocument> {
     let key = Key {
-        place: place.to_owned(),
+        group_path: group_path.to_owned(),
         form,
         release: api.profile.release.to_string(),
-        rows: rows.iter().map(|kind| (*kind).clone()).collect(),
+        kinds: kinds.iter().map(|kind| (*kind).clone()).collect(),
     };
-    let find = |kept: &Kept| {
-        let found = kept.iter().find(|(known, _)| *known == key);
+    let find = |cache: &Cache| {
+        let found = cache.iter().find(|(known, _)| *known == key);
         found.map(|(_, document)| document.clone())
     };
-    if let Some(found) = find(&KEPT.lock()) {
+    if let Some(found) = find(&CACHE.lock()) {
         return found;
     }
     // Concurrent requests may build the same document; the first one is cached.
     let made = Arc::new(OpenApiDocument::new(form, &make()));
-    let mut kept = KEPT.lock();
-    if let Some(found) = find(&kept) {
+    let mut cache = CACHE.lock();
+    if let Some(found) = find(&cache) {
         return found;
     }
-    kept.truncate(KEPT_MAX - 1);
-    kept.push_front((key, made.clone()));
+    cache.truncate(CACHE_MAX - 1);
+    cache.push_front((key, made.clone()));
     made
 }
 
-fn made(place: &str, rows: &[&Kind], api: &Api, form: OpenApiVersion) -> Value {
+fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> Value {
     let mut schemas = Schemas::new(form == OpenApiVersion::Two);
-    let paths: Map<String, Value> = match rows.first() {
-        Some(row) => {
-            let told = row.defined().is_none();
-            let told = told.then(|| paths::of_resources(place, row.group, row.version, &mut schemas));
-            let of_rows = rows.iter();
-            let of_rows = of_rows.flat_map(|kind| paths::of_kind(place, kind, &mut schemas));
-            told.into_iter()
+    let paths: Map<String, Value> = match kinds.first() {
+        Some(first) => {
+            let is_built_in = first.defined().is_none();
+            let resource_list = is_built_in
+                .then(|| paths::of_resources(group_path, first.group, first.version, &mut schemas));
+            let of_kinds = kinds.iter();
+            let of_kinds = of_kinds.flat_map(|kind| paths::of_kind(group_path, kind, &mut schemas));
+            resource_list
+                .into_iter()
                 .collect::<Vec<_>>()
                 .into_iter()
-                .chain(of_rows)
+                .chain(of_kinds)
                 .collect()
         }
-        None => [of_root(place, &mut schemas)].into_iter().collect(),
+        None => [of_root(group_path, &mut schemas)].into_iter().collect(),
     };
     let mut components = json!({"securitySchemes": {"BearerToken": {
         "type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token.",
@@ -217,34 +219,34 @@ fn made(place: &str, rows: &[&Kind], api: &Api, form: OpenApiVersion) -> Value {
 }
 
 /// The only path of a document without resources.
-fn of_root(place: &str, schemas: &mut Schemas) -> (String, Value) {
-    let told = |operation: &str, tag, description, answer| Told {
-        path: format!("/{place}/"),
+fn of_root(group_path: &str, schemas: &mut Schemas) -> (String, Value) {
+    let discovery = |operation: &str, tag, description, answer| DiscoveryPath {
+        path: format!("/{group_path}/"),
         tag,
         operation: operation.to_owned(),
         description,
         answer,
     };
-    let told = match place {
-        "api" => told(
+    let path = match group_path {
+        "api" => discovery(
             "getCoreAPIVersions",
             "core",
-            "tell which versions the core group has",
+            "list the versions of the core group",
             Answer::Kind("APIVersions"),
         ),
-        "apis" => told(
+        "apis" => discovery(
             "getAPIVersions",
             "apis",
             "list the groups",
             Answer::Kind("APIGroupList"),
         ),
-        "version" => told(
+        "version" => discovery(
             "getCodeVersion",
             "version",
-            "tell what is running",
+            "get the version of the server",
             Answer::Version,
         ),
         group => return paths::of_group(group.trim_start_matches("apis/"), schemas),
     };
-    paths::of_discovery(&told, schemas)
+    paths::of_discovery(&path, schemas)
 }

@@ -145,35 +145,35 @@ pub(super) struct Operand<'a> {
 
 /// An operation with its HTTP method.
 pub(super) fn operation(
-    place: &Operand<'_>,
+    operand: &Operand<'_>,
     action: &Action,
     schemas: &mut Schemas,
 ) -> (&'static str, Value) {
-    let (group, version, body) = place.body;
-    let home = Home::of(place.kind.group, place.kind.version);
+    let (group, version, body) = operand.body;
+    let home = Home::of(operand.kind.group, operand.kind.version);
     let collection = match action.verb {
         "deletecollection" => "Collection",
         _ => "",
     };
     let mut operation = json!({
         "tags": [home.tag],
-        "description": description(place, action),
-        "operationId": format!("{}{}{collection}{}", action.word, home.name, place.name),
+        "description": description(operand, action),
+        "operationId": format!("{}{}{collection}{}", action.word, home.name, operand.name),
         "parameters": action.parameters.iter().map(|name| parameter(name)).collect::<Value>(),
-        "responses": responses(place, action, schemas),
+        "responses": responses(operand, action, schemas),
         "x-kubernetes-action": action.name,
         "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": body},
     });
     if action.sends != Content::None {
-        operation["requestBody"] = request_body(place, action, schemas);
+        operation["requestBody"] = request_body(operand, action, schemas);
     }
     (action.method, operation)
 }
 
 /// A short description of the operation.
-fn description(place: &Operand<'_>, action: &Action) -> String {
-    let kind = place.kind.kind;
-    let of = place.part.map_or(String::new(), |part| format!("{part} of "));
+fn description(operand: &Operand<'_>, action: &Action) -> String {
+    let kind = operand.kind.kind;
+    let of = operand.part.map_or(String::new(), |part| format!("{part} of "));
     match action.name {
         "list" => format!("list objects of kind {kind}, or watch them"),
         "post" => format!("create {of}a {kind}"),
@@ -187,10 +187,10 @@ fn description(place: &Operand<'_>, action: &Action) -> String {
     }
 }
 
-fn responses(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map<String, Value> {
-    let returned = content(action.returns, place, schemas);
-    let mut medias = medias(place.kind);
-    if matches!(action.returns, Content::List | Content::Event) && place.kind.defined().is_none() {
+fn responses(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map<String, Value> {
+    let returned = content(action.returns, operand, schemas);
+    let mut medias = medias(operand.kind);
+    if matches!(action.returns, Content::List | Content::Event) && operand.kind.defined().is_none() {
         // A watch streams JSON or protobuf, never YAML. Custom resources do not list streams.
         let streams = medias.iter().filter(|media| !media.ends_with("yaml"));
         let streams: Vec<String> = streams.map(|media| format!("{media};stream=watch")).collect();
@@ -230,10 +230,10 @@ fn medias(kind: &Kind) -> Vec<String> {
     medias
 }
 
-fn request_body(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Value {
-    let schema = content(action.sends, place, schemas);
+fn request_body(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Value {
+    let schema = content(action.sends, operand, schemas);
     let medias: &[&str] = match action.sends {
-        Content::Patch if place.kind.defined().is_some() => &[
+        Content::Patch if operand.kind.defined().is_some() => &[
             "application/json-patch+json",
             "application/merge-patch+json",
             "application/apply-patch+yaml",
@@ -244,7 +244,7 @@ fn request_body(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> 
             "application/strategic-merge-patch+json",
             "application/apply-patch+yaml",
         ],
-        _ if place.kind.defined().is_some() => &["application/json", yaml::MEDIA],
+        _ if operand.kind.defined().is_some() => &["application/json", yaml::MEDIA],
         _ => &["*/*"],
     };
     let mut body = json!({ "content": in_medias(medias, &schema) });
@@ -255,17 +255,17 @@ fn request_body(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> 
 }
 
 /// The schema of a body.
-fn content(content: Content, place: &Operand<'_>, schemas: &mut Schemas) -> Value {
-    let (group, version, kind) = place.body;
-    if let Some(defined) = place.kind.defined().filter(|_| kind == place.kind.kind) {
+fn content(content: Content, operand: &Operand<'_>, schemas: &mut Schemas) -> Value {
+    let (group, version, kind) = operand.body;
+    if let Some(defined) = operand.kind.defined().filter(|_| kind == operand.kind.kind) {
         match content {
-            Content::Object => return schemas.object(place.kind, defined),
-            Content::List => return schemas.list(place.kind, defined),
+            Content::Object => return schemas.object(operand.kind, defined),
+            Content::List => return schemas.list(operand.kind, defined),
             _ => {}
         }
     }
     // Deleting a namespace returns a Status in OpenAPI, although its DELETE returns the Namespace.
-    let returns_deleted = place.kind.returns_deleted && place.kind.end.is_none();
+    let returns_deleted = operand.kind.returns_deleted && operand.kind.end.is_none();
     match content {
         Content::None => Value::Null,
         Content::Object => schemas.kind(group, version, kind),

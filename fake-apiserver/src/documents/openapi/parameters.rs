@@ -17,27 +17,27 @@ const ALL: [Parameter; 36] = [
     (
         "command",
         "string",
-        "What to run, with its arguments; no shell reads it.",
+        "The command with its arguments; not run in a shell.",
     ),
     (
         "container",
         "string",
-        "The container; needed where a pod has several.",
+        "The container; required if the pod has several.",
     ),
     (
         "continue",
         "string",
-        "Where to go on with a list: the token of the page before.",
+        "The `continue` token of the previous page of a list.",
     ),
     (
         "dryRun",
         "string",
-        "`All`: do everything but keep the result. Nothing else is known.",
+        "`All`: process the request without storing the result.",
     ),
     (
         "fieldManager",
         "string",
-        "Whom the changes belong to, in up to 128 printable characters.",
+        "The field manager of the changes: up to 128 printable characters.",
     ),
     (
         "fieldSelector",
@@ -47,28 +47,28 @@ const ALL: [Parameter; 36] = [
     (
         "fieldValidation",
         "string",
-        "What becomes of unknown and duplicate fields: `Ignore` drops them, `Warn` drops and reports them, `Strict` \
-         refuses the request.",
+        "Unknown and duplicate fields: `Ignore` drops them, `Warn` drops and reports them, `Strict` rejects the \
+         request.",
     ),
     (
         "follow",
         "boolean",
-        "Whether to go on with what is written later.",
+        "Whether to stream lines that are written later.",
     ),
     (
         "force",
         "boolean",
-        "Server-side apply: take fields that others own.",
+        "Server-side apply: acquire fields that other managers own.",
     ),
     (
         "gracePeriodSeconds",
         "integer",
-        "Seconds that the object has to end in; 0 for at once.",
+        "Grace period of the deletion in seconds; 0 deletes at once.",
     ),
     (
         "insecureSkipTLSVerifyBackend",
         "boolean",
-        "Whether the certificate of the kubelet is taken unread.",
+        "Whether the kubelet's certificate is not verified.",
     ),
     (
         "labelSelector",
@@ -78,32 +78,32 @@ const ALL: [Parameter; 36] = [
     (
         "limit",
         "integer",
-        "How many objects a page of a list has at most.",
+        "Maximum number of objects in a page of a list.",
     ),
-    ("limitBytes", "integer", "How many bytes to read at most."),
+    ("limitBytes", "integer", "Maximum number of bytes to read."),
     ("name", "string", "Name of the object."),
     ("namespace", "string", "Namespace of the objects."),
     (
         "orphanDependents",
         "boolean",
-        "Deprecated for `propagationPolicy`: whether dependents stay.",
+        "Deprecated, use `propagationPolicy`: whether dependents are orphaned.",
     ),
     (
         "path",
         "string",
-        "The path of the request to what is reached, with its query.",
+        "The path of the proxied request, with its query.",
     ),
     ("ports", "integer", "The ports of the pod."),
-    ("pretty", "string", "`true`: indent the answer."),
+    ("pretty", "string", "`true`: indent the response."),
     (
         "previous",
         "boolean",
-        "Whether to read the log of the container that ran before.",
+        "Whether to read the log of the previous container.",
     ),
     (
         "propagationPolicy",
         "string",
-        "What becomes of dependents: `Orphan`, `Background` or `Foreground`.",
+        "Deletion of dependents: `Orphan`, `Background` or `Foreground`.",
     ),
     (
         "resourceVersion",
@@ -113,42 +113,46 @@ const ALL: [Parameter; 36] = [
     (
         "resourceVersionMatch",
         "string",
-        "How `resourceVersion` is meant: `Exact` or `NotOlderThan`.",
+        "Interpretation of `resourceVersion`: `Exact` or `NotOlderThan`.",
     ),
     (
         "sendInitialEvents",
         "boolean",
-        "Whether a watch begins with all objects as they are, and a bookmark that ends them.",
+        "Whether a watch begins with all existing objects, followed by a bookmark.",
     ),
     (
         "sinceSeconds",
         "integer",
-        "Only what was written in these last seconds.",
+        "Only lines written in the last seconds.",
+    ),
+    ("stderr", "boolean", "Whether to receive stderr of the process."),
+    ("stdin", "boolean", "Whether to send stdin to the process."),
+    ("stdout", "boolean", "Whether to receive stdout of the process."),
+    (
+        "stream",
+        "string",
+        "The stream to read: `All`, `Stdout` or `Stderr`.",
     ),
     (
-        "stderr",
-        "boolean",
-        "Whether to be sent what the process writes as errors.",
+        "tailLines",
+        "integer",
+        "Number of lines to read from the end of the log.",
     ),
-    ("stdin", "boolean", "Whether to send the process its input."),
-    ("stdout", "boolean", "Whether to be sent what the process writes."),
-    ("stream", "string", "What to read: `All`, `Stdout` or `Stderr`."),
-    ("tailLines", "integer", "How many lines from the end to read."),
     (
         "timeoutSeconds",
         "integer",
-        "Seconds until the list or watch ends.",
+        "Timeout of the list or watch in seconds.",
     ),
     (
         "timestamps",
         "boolean",
-        "Whether each line begins with its time (RFC 3339).",
+        "Whether each line begins with a timestamp (RFC 3339).",
     ),
     ("tty", "boolean", "Whether the process has a terminal."),
     (
         "watch",
         "boolean",
-        "Whether to be told of changes instead of listing.",
+        "Whether to watch for changes instead of listing.",
     ),
 ];
 

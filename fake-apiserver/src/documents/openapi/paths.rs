@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 type PathEntry = (String, Value);
 
 /// All paths of a resource.
-pub(super) fn of_kind(place: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
+pub(super) fn of_kind(group_path: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
     let verbs = verbs(kind);
     let has = |verb: &str| verbs.contains(&verb);
     let namespace = if kind.namespaced {
@@ -39,20 +39,20 @@ pub(super) fn of_kind(place: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<Pa
         name,
         part: None,
     };
-    let collection = format!("/{place}{namespace}/{}", kind.plural);
+    let collection = format!("/{group_path}{namespace}/{}", kind.plural);
     let of_one = format!("{scope}{}", kind.kind);
     let mut paths = vec![(
         collection.clone(),
         item(&own(of_one.clone()), &MANY, &verbs, schemas, named),
     )];
     if kind.namespaced && has("list") {
-        let place_of_all = own(format!("{}{everywhere}", kind.kind));
-        let item = item(&place_of_all, &[LIST], &verbs, schemas, &[]);
-        paths.push((format!("/{place}/{}", kind.plural), item));
+        let all = own(format!("{}{everywhere}", kind.kind));
+        let item = item(&all, &[LIST], &verbs, schemas, &[]);
+        paths.push((format!("/{group_path}/{}", kind.plural), item));
     }
     // Custom resources have no deprecated `/watch/` paths.
     if has("watch") && kind.defined().is_none() {
-        let old = |rest: &str| format!("/{place}/watch{rest}");
+        let old = |rest: &str| format!("/{group_path}/watch{rest}");
         let mut watch = |path: String, name: String, action: Action, named: &[&str]| {
             paths.push((path, item(&own(name), &[action], &verbs, schemas, named)));
         };
@@ -99,23 +99,23 @@ fn of_part(
     named: &[&str],
 ) -> PathEntry {
     let (group, version) = part.home.unwrap_or((kind.group, kind.version));
-    let place = Operand {
+    let operand = Operand {
         kind,
         body: (group, version, part.body),
         name: format!("{of_one}{}", capitalized(part.name)),
         part: Some(part.name),
     };
     let item = if part.verbs.contains(&"create") {
-        item(&place, &[CREATE], &part.verbs, schemas, named)
+        item(&operand, &[CREATE], &part.verbs, schemas, named)
     } else {
-        item(&place, &ONE, &part.verbs, schemas, named)
+        item(&operand, &ONE, &part.verbs, schemas, named)
     };
     (format!("{object}/{}", part.name), item)
 }
 
 /// A path item. Parameters common to all its operations are listed once, on the item.
 fn item(
-    place: &Operand<'_>,
+    operand: &Operand<'_>,
     actions: &[Action],
     verbs: &[&str],
     schemas: &mut Schemas,
@@ -124,7 +124,7 @@ fn item(
     let mut operations: Vec<(&str, Value)> = actions
         .iter()
         .filter(|action| verbs.contains(&action.verb))
-        .map(|action| operation(place, action, schemas))
+        .map(|action| operation(operand, action, schemas))
         .collect();
     let mut common: Vec<Value> = named.iter().map(|name| parameter(name)).collect();
     common.push(parameter("pretty"));
@@ -161,7 +161,7 @@ fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
 }
 
 /// A discovery document: path, tag, operation ID and content.
-pub(super) struct Told<'a> {
+pub(super) struct DiscoveryPath<'a> {
     pub(super) path: String,
     pub(super) tag: &'a str,
     pub(super) operation: String,
@@ -178,8 +178,8 @@ pub(super) enum Answer<'a> {
 }
 
 /// The path of a discovery document.
-pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry {
-    let (schema, medias): (Value, &[&str]) = match &told.answer {
+pub(super) fn of_discovery(discovery: &DiscoveryPath<'_>, schemas: &mut Schemas) -> PathEntry {
+    let (schema, medias): (Value, &[&str]) = match &discovery.answer {
         Answer::Kind(kind) => {
             if *kind == "APIGroupList" {
                 // Its items have the kind APIGroup, which gets a schema with group, version and kind.
@@ -191,36 +191,36 @@ pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry 
         Answer::Version => (schemas.version(), &["application/json"]),
     };
     let operation = json!({
-        "tags": [told.tag],
-        "description": told.description,
-        "operationId": told.operation,
+        "tags": [discovery.tag],
+        "description": discovery.description,
+        "operationId": discovery.operation,
         "responses": answers(&[OK], medias, &schema),
     });
-    (told.path.clone(), json!({ "get": operation }))
+    (discovery.path.clone(), json!({ "get": operation }))
 }
 
 /// The path that lists the resources of a group version.
-pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mut Schemas) -> PathEntry {
+pub(super) fn of_resources(group_path: &str, group: &str, version: &str, schemas: &mut Schemas) -> PathEntry {
     let home = Home::of(group, version);
-    let told = Told {
-        path: format!("/{place}/"),
+    let discovery = DiscoveryPath {
+        path: format!("/{group_path}/"),
         tag: &home.tag,
         operation: format!("get{}APIResources", home.name),
         description: "list the resources of this version",
         answer: Answer::Kind("APIResourceList"),
     };
-    of_discovery(&told, schemas)
+    of_discovery(&discovery, schemas)
 }
 
 /// The path that lists the versions of a group.
 pub(super) fn of_group(group: &str, schemas: &mut Schemas) -> PathEntry {
     let name = group_name(group);
-    let told = Told {
+    let discovery = DiscoveryPath {
         path: format!("/apis/{group}/"),
         tag: &name,
         operation: format!("get{}APIGroup", capitalized(&name)),
-        description: "tell which versions the group has",
+        description: "list the versions of the group",
         answer: Answer::Kind("APIGroup"),
     };
-    of_discovery(&told, schemas)
+    of_discovery(&discovery, schemas)
 }

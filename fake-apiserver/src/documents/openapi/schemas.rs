@@ -85,8 +85,8 @@ impl Schemas {
 
     fn metadata(&mut self, of: &'static Type) -> Value {
         self.add(of);
-        let told = json!({"description": texts::METADATA});
-        guarded(merged(reference(&name(of)), told))
+        let description = json!({"description": texts::METADATA});
+        guarded(merged(reference(&name(of)), description))
     }
 
     /// A reference to the schema of a kind.
@@ -147,14 +147,14 @@ impl Schemas {
 
     /// A reference to the schema of `/version`.
     pub(super) fn version(&mut self) -> Value {
-        let (name, always, others) = VERSION;
+        let (name, always, optional) = VERSION;
         self.named(name, || {
             let mut properties: Map<String, Value> = always
                 .iter()
                 .map(|member| ((*member).to_owned(), json!({"type": "string", "default": ""})))
                 .collect();
             properties.extend(
-                others
+                optional
                     .iter()
                     .map(|member| ((*member).to_owned(), json!({"type": "string"}))),
             );

@@ -52,8 +52,8 @@ pub(super) fn of(owner: &'static Type) -> Option<String> {
 
 /// The description of a field, if any.
 pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'static str> {
-    let told = TEXTS.get(&(owner.name, field)).copied();
-    told.or_else(|| {
+    let text = TEXTS.get(&(owner.name, field)).copied();
+    text.or_else(|| {
         let is_kind = owner.field("metadata").is_some();
         let common = COMMON.iter().find(|(name, _)| is_kind && *name == field);
         common.map(|(_, text)| *text)

@@ -40,11 +40,15 @@ pub(super) fn from(documents: impl Iterator<Item = Value>) -> Value {
 }
 
 fn item(item: Value, shared: &mut Map<String, Value>) -> Value {
-    let told = |(name, value): (String, Value)| match name.as_str() {
+    let convert = |(name, value): (String, Value)| match name.as_str() {
         "parameters" => (name, parameters(value, shared).into()),
         _ => (name, operation(value, shared)),
     };
-    members(item).into_iter().map(told).collect::<Map<_, _>>().into()
+    members(item)
+        .into_iter()
+        .map(convert)
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
@@ -91,9 +95,9 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
 /// A response; adds its media types to `produces`.
 fn answer(mut answer: Value, produces: &mut Vec<Value>) -> Value {
     let content = members(answer["content"].take());
-    let mut told = json!({"description": answer["description"]});
+    let mut v2 = json!({"description": answer["description"]});
     if let Some(media) = content.values().next() {
-        told["schema"] = schema(media["schema"].clone());
+        v2["schema"] = schema(media["schema"].clone());
     }
     for (media, _) in content {
         let media = Value::from(media);
@@ -101,7 +105,7 @@ fn answer(mut answer: Value, produces: &mut Vec<Value>) -> Value {
             produces.push(media);
         }
     }
-    told
+    v2
 }
 
 fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
@@ -127,53 +131,53 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
 
 /// A parameter: v2 has type and format beside its name.
 fn parameter(parameter: Value) -> Value {
-    let mut told = members(parameter);
-    let of = told.remove("schema").unwrap_or_default();
-    told.extend(members(of));
-    told.into()
+    let mut v2 = members(parameter);
+    let of = v2.remove("schema").unwrap_or_default();
+    v2.extend(members(of));
+    v2.into()
 }
 
 /// A schema: references point to `#/definitions/`, and keywords unknown to v2 are removed.
 fn schema(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {
-            let mut told = Map::new();
+            let mut v2 = Map::new();
             for (name, value) in members {
-                put(&mut told, name, value);
+                put(&mut v2, name, value);
             }
-            told.into()
+            v2.into()
         }
         Value::Array(items) => items.into_iter().map(self::schema).collect(),
         other => other,
     }
 }
 
-fn put(told: &mut Map<String, Value>, name: String, value: Value) {
+fn put(v2: &mut Map<String, Value>, name: String, value: Value) {
     match (name.as_str(), value) {
         ("default", _) => {}
         ("$ref", Value::String(target)) => {
-            told.insert(name, target.replacen(COMPONENTS, DEFINITIONS, 1).into());
+            v2.insert(name, target.replacen(COMPONENTS, DEFINITIONS, 1).into());
         }
         // v2 allows siblings of `$ref`, so `allOf` is unwrapped.
         ("allOf", Value::Array(items)) => {
             items
                 .into_iter()
-                .for_each(|item| told.extend(members(schema(item))));
+                .for_each(|item| v2.extend(members(schema(item))));
         }
         // v2 has no `oneOf`; it publishes such types as `string`.
         ("oneOf", _) => {
-            told.insert("type".to_owned(), "string".into());
+            v2.insert("type".to_owned(), "string".into());
         }
         // Property names may equal schema keywords.
         ("properties", Value::Object(properties)) => {
             let properties = properties.into_iter().map(|(name, value)| (name, schema(value)));
-            told.insert(name, properties.collect::<Map<_, _>>().into());
+            v2.insert(name, properties.collect::<Map<_, _>>().into());
         }
         ("items" | "additionalProperties", value) => {
-            told.insert(name, schema(value));
+            v2.insert(name, schema(value));
         }
         (_, value) => {
-            told.insert(name, value);
+            v2.insert(name, value);
         }
     }
 }

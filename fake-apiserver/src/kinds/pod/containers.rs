@@ -22,41 +22,41 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
 }
 
 /// Validates containers and init containers; `volumes` are those that they can mount.
-pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
+pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
-        faults.required(format!("{at}.containers"), "");
+        errors.required(format!("{at}.containers"), "");
     }
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
         let at = format!("{at}.containers[{i}]");
-        common(container, &at, volumes, faults);
+        common(container, &at, volumes, errors);
         let name = string(container, "name");
         if !seen.insert(name) {
-            faults.duplicate(format!("{at}.name"), name);
+            errors.duplicate(format!("{at}.name"), name);
         }
     }
-    host_ports(containers, &format!("{at}.containers"), faults);
+    host_ports(containers, &format!("{at}.containers"), errors);
     let inits = list(&spec["initContainers"]);
     let list_at = format!("{at}.initContainers");
     for (i, container) in inits.iter().enumerate() {
         let at = format!("{list_at}[{i}]");
-        common(container, &at, volumes, faults);
+        common(container, &at, volumes, errors);
         let name = string(container, "name");
         let is_known = seen.contains(name);
         if !name.is_empty() {
             seen.insert(name);
         }
         if is_known {
-            faults.duplicate(format!("{at}.name"), name);
+            errors.duplicate(format!("{at}.name"), name);
         }
         // Init containers run one at a time, so each is checked alone; kube-apiserver reports index 0 for each.
-        host_ports(std::slice::from_ref(container), &list_at, faults);
+        host_ports(std::slice::from_ref(container), &list_at, errors);
     }
 }
 
 /// With `hostNetwork`, `hostPort` must equal `containerPort`.
-pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn ports_of_host(spec: &Value, at: &str, errors: &mut ErrorList) {
     if spec["hostNetwork"] != true {
         return;
     }
@@ -66,7 +66,7 @@ pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut ErrorList) {
             let host = number("hostPort");
             if host != 0 && host != number("containerPort") {
                 let field = format!("{at}.containers[{i}].ports[{j}].hostPort");
-                faults.invalid(
+                errors.invalid(
                     field,
                     host,
                     "must match `containerPort` when `hostNetwork` is true",
@@ -77,7 +77,7 @@ pub(super) fn ports_of_host(spec: &Value, at: &str, faults: &mut ErrorList) {
 }
 
 /// Rejects duplicate host ports among containers that run concurrently.
-fn host_ports(containers: &[Value], at: &str, faults: &mut ErrorList) {
+fn host_ports(containers: &[Value], at: &str, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
         for (j, port) in list(&container["ports"]).iter().enumerate() {
@@ -86,44 +86,44 @@ fn host_ports(containers: &[Value], at: &str, faults: &mut ErrorList) {
             };
             let socket = format!("{}/{}/{number}", string(port, "protocol"), string(port, "hostIP"));
             if !seen.insert(socket.clone()) {
-                faults.duplicate(format!("{at}[{i}].ports[{j}].hostPort"), socket);
+                errors.duplicate(format!("{at}[{i}].ports[{j}].hostPort"), socket);
             }
         }
     }
 }
 
 /// Validation of pods that does not apply to pod templates.
-pub(super) fn validate_images(spec: &Value, faults: &mut ErrorList) {
+pub(super) fn validate_images(spec: &Value, errors: &mut ErrorList) {
     for name in ["containers", "initContainers"] {
         for (i, container) in list(&spec[name]).iter().enumerate() {
             let image = string(container, "image");
             if image.trim() != image {
                 let field = format!("spec.{name}[{i}].image");
-                faults.invalid(field, image, "must not have leading or trailing whitespace");
+                errors.invalid(field, image, "must not have leading or trailing whitespace");
             }
         }
     }
 }
 
-fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
+fn common(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
     let name = string(container, "name");
-    faults.require_valid(&format!("{at}.name"), name, names::label);
+    errors.require_valid(&format!("{at}.name"), name, names::label);
     if string(container, "image").is_empty() {
-        faults.required(format!("{at}.image"), "");
+        errors.required(format!("{at}.image"), "");
     }
     let policy = string(container, "terminationMessagePolicy");
     let field = format!("{at}.terminationMessagePolicy");
-    faults.one_of(&field, policy, &["File", "FallbackToLogsOnError"]);
-    ports(container, at, faults);
-    mounts(container, at, volumes, faults);
-    devices(container, at, volumes, faults);
+    errors.one_of(&field, policy, &["File", "FallbackToLogsOnError"]);
+    ports(container, at, errors);
+    mounts(container, at, volumes, errors);
+    devices(container, at, volumes, errors);
     let policy = string(container, "imagePullPolicy");
     let field = format!("{at}.imagePullPolicy");
-    faults.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
-    resources::of_container(container, &format!("{at}.resources"), faults);
+    errors.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
+    resources::of_container(container, &format!("{at}.resources"), errors);
 }
 
-fn ports(container: &Value, at: &str, faults: &mut ErrorList) {
+fn ports(container: &Value, at: &str, errors: &mut ErrorList) {
     let ports = list(&container["ports"]);
     let mut seen = HashSet::new();
     for (i, port) in ports.iter().enumerate() {
@@ -131,22 +131,22 @@ fn ports(container: &Value, at: &str, faults: &mut ErrorList) {
         let (name, protocol) = (string(port, "name"), string(port, "protocol"));
         let complaints = names::port(name);
         if !name.is_empty() && !complaints.is_empty() {
-            faults.invalid_all(&format!("{at}.name"), name, complaints);
+            errors.invalid_all(&format!("{at}.name"), name, complaints);
         } else if !name.is_empty() && !seen.insert(name) {
-            faults.duplicate(format!("{at}.name"), name);
+            errors.duplicate(format!("{at}.name"), name);
         }
         for field in ["containerPort", "hostPort"] {
             match port[field].as_i64().unwrap_or_default() {
-                0 if field == "containerPort" => faults.required(format!("{at}.{field}"), ""),
+                0 if field == "containerPort" => errors.required(format!("{at}.{field}"), ""),
                 0 => {}
-                number => faults.port(&format!("{at}.{field}"), number),
+                number => errors.port(&format!("{at}.{field}"), number),
             }
         }
-        faults.one_of(&format!("{at}.protocol"), protocol, &names::PROTOCOLS);
+        errors.one_of(&format!("{at}.protocol"), protocol, &names::PROTOCOLS);
     }
 }
 
-fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
+fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
     let at = format!("{at}.volumeMounts");
     let mounts = list(&container["volumeMounts"]);
     let devices = list(&container["volumeDevices"]);
@@ -156,19 +156,19 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Err
         let (name, path) = (string(mount, "name"), string(mount, "mountPath"));
         let here = format!("{at}[{i}]");
         if name.is_empty() {
-            faults.required(format!("{here}.name"), "");
+            errors.required(format!("{here}.name"), "");
         }
         if !volumes.contains_key(name) {
-            faults.not_found(format!("{here}.name"), name);
+            errors.not_found(format!("{here}.name"), name);
         }
         if path.is_empty() {
-            faults.required(format!("{here}.mountPath"), "");
+            errors.required(format!("{here}.mountPath"), "");
         }
         if !seen.insert(path) {
-            faults.invalid(format!("{here}.mountPath"), path, "must be unique");
+            errors.invalid(format!("{here}.mountPath"), path, "must be unique");
         }
         if device_names.contains(name) {
-            faults.invalid(
+            errors.invalid(
                 format!("{here}.name"),
                 name,
                 "must not already exist in volumeDevices",
@@ -176,31 +176,31 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Err
         }
         if device_paths.contains(path) {
             let text = "must not already exist as a path in volumeDevices";
-            faults.invalid(format!("{here}.mountPath"), path, text);
+            errors.invalid(format!("{here}.mountPath"), path, text);
         }
         let (sub, expression) = (string(mount, "subPath"), string(mount, "subPathExpr"));
-        descending_path(sub, &format!("{at}.subPath"), faults);
+        descending_path(sub, &format!("{at}.subPath"), errors);
         if !sub.is_empty() && !expression.is_empty() {
             let text = "subPathExpr and subPath are mutually exclusive";
-            faults.invalid(format!("{here}.subPathExpr"), expression, text);
+            errors.invalid(format!("{here}.subPathExpr"), expression, text);
         }
-        descending_path(expression, &format!("{at}.subPathExpr"), faults);
-        propagation(mount, container, &format!("{at}.mountPropagation"), faults);
+        descending_path(expression, &format!("{at}.subPathExpr"), errors);
+        propagation(mount, container, &format!("{at}.mountPropagation"), errors);
     }
 }
 
-fn propagation(mount: &Value, container: &Value, field: &str, faults: &mut ErrorList) {
+fn propagation(mount: &Value, container: &Value, field: &str, errors: &mut ErrorList) {
     let Some(propagation) = mount["mountPropagation"].as_str() else {
         return;
     };
-    faults.one_of(field, propagation, &["Bidirectional", "HostToContainer", "None"]);
+    errors.one_of(field, propagation, &["Bidirectional", "HostToContainer", "None"]);
     if propagation == "Bidirectional" && container["securityContext"]["privileged"] != true {
         let text = "Bidirectional mount propagation is available only to privileged containers";
-        faults.forbidden(field, text);
+        errors.forbidden(field, text);
     }
 }
 
-fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut ErrorList) {
+fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
     let devices = list(&container["volumeDevices"]);
     let mounts = list(&container["volumeMounts"]);
     let (mount_names, mount_paths) = placed(mounts, "mountPath");
@@ -209,38 +209,38 @@ fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Er
         let (name, path) = (string(device, "name"), string(device, "devicePath"));
         let at = format!("{at}.volumeDevices[{i}]");
         if name.is_empty() {
-            faults.required(format!("{at}.name"), "");
+            errors.required(format!("{at}.name"), "");
         } else if !names.insert(name) {
-            faults.invalid(format!("{at}.name"), name, "must be unique");
+            errors.invalid(format!("{at}.name"), name, "must be unique");
         }
         match volumes.get(name) {
-            None => faults.not_found(format!("{at}.name"), name),
+            None => errors.not_found(format!("{at}.name"), name),
             Some(volume) if volume["persistentVolumeClaim"].is_null() && volume["ephemeral"].is_null() => {
                 let text =
                     "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
-                faults.invalid(format!("{at}.name"), name, text);
+                errors.invalid(format!("{at}.name"), name, text);
             }
             Some(_) => {}
         }
         let field = format!("{at}.devicePath");
         if path.is_empty() {
-            faults.required(field.as_str(), "");
+            errors.required(field.as_str(), "");
         }
         if !paths.insert(path) {
-            faults.invalid(field.as_str(), path, "must be unique");
+            errors.invalid(field.as_str(), path, "must be unique");
         }
         if path.split('/').any(|part| part == "..") {
-            faults.invalid(field.as_str(), path, "can not contain backsteps ('..')");
+            errors.invalid(field.as_str(), path, "can not contain backsteps ('..')");
         }
         if mount_names.contains(name) {
-            faults.invalid(
+            errors.invalid(
                 format!("{at}.name"),
                 name,
                 "must not already exist in volumeMounts",
             );
         }
         if mount_paths.contains(path) {
-            faults.invalid(field, path, "must not already exist as a path in volumeMounts");
+            errors.invalid(field, path, "must not already exist as a path in volumeMounts");
         }
     }
 }

@@ -7,58 +7,58 @@ use serde_json::Value;
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
 /// Validates the files of a source.
-pub(super) fn keys(source: &Value, at: &str, faults: &mut ErrorList) {
-    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
-    items(source, at, faults);
+pub(super) fn keys(source: &Value, at: &str, errors: &mut ErrorList) {
+    mode(&source["defaultMode"], &format!("{at}.defaultMode"), errors);
+    items(source, at, errors);
 }
 
-fn items(source: &Value, at: &str, faults: &mut ErrorList) {
+fn items(source: &Value, at: &str, errors: &mut ErrorList) {
     for (i, one) in list(&source["items"]).iter().enumerate() {
-        item(one, &format!("{at}.items[{i}]"), faults);
+        item(one, &format!("{at}.items[{i}]"), errors);
     }
 }
 
 /// Validates a key that is projected as a file.
-pub(super) fn item(item: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn item(item: &Value, at: &str, errors: &mut ErrorList) {
     for part in ["key", "path"] {
         if string(item, part).is_empty() {
-            faults.required(format!("{at}.{part}"), "");
+            errors.required(format!("{at}.{part}"), "");
         }
     }
-    inner_path(string(item, "path"), &format!("{at}.path"), faults);
-    mode(&item["mode"], &format!("{at}.mode"), faults);
+    inner_path(string(item, "path"), &format!("{at}.path"), errors);
+    mode(&item["mode"], &format!("{at}.mode"), errors);
 }
 
 /// Validates a downward API file: a field or a resource of the pod.
-pub(super) fn shown(item: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn shown(item: &Value, at: &str, errors: &mut ErrorList) {
     let path = string(item, "path");
     if path.is_empty() {
-        faults.required(format!("{at}.path"), "");
+        errors.required(format!("{at}.path"), "");
     }
-    inner_path(path, &format!("{at}.path"), faults);
-    mode(&item["mode"], &format!("{at}.mode"), faults);
+    inner_path(path, &format!("{at}.path"), errors);
+    mode(&item["mode"], &format!("{at}.mode"), errors);
 }
 
-pub(super) fn mode(mode: &Value, field: &str, faults: &mut ErrorList) {
+pub(super) fn mode(mode: &Value, field: &str, errors: &mut ErrorList) {
     if let Some(mode) = mode.as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
-        faults.invalid(field, mode, MODE);
+        errors.invalid(field, mode, MODE);
     }
 }
 
 /// A relative path that does not start with `..`, a prefix that the kubelet uses for its own files.
-pub(super) fn inner_path(path: &str, field: &str, faults: &mut ErrorList) {
-    descending_path(path, field, faults);
+pub(super) fn inner_path(path: &str, field: &str, errors: &mut ErrorList) {
+    descending_path(path, field, errors);
     if path.starts_with("..") && !path.starts_with("../") {
-        faults.invalid(field, path, "must not start with '..'");
+        errors.invalid(field, path, "must not start with '..'");
     }
 }
 
 /// A relative path without `..` segments.
-pub(super) fn descending_path(path: &str, field: &str, faults: &mut ErrorList) {
+pub(super) fn descending_path(path: &str, field: &str, errors: &mut ErrorList) {
     if path.starts_with('/') {
-        faults.invalid(field, path, "must be a relative path");
+        errors.invalid(field, path, "must be a relative path");
     }
     if path.split('/').any(|part| part == "..") {
-        faults.invalid(field, path, "must not contain '..'");
+        errors.invalid(field, path, "must not contain '..'");
     }
 }

@@ -25,15 +25,15 @@ pub(super) fn complete(pod: &mut Value) {
 }
 
 fn complete_term(term: &mut Value, labels: &Map<String, Value>) {
-    let asked = KEYS.into_iter().flat_map(|(list, operator)| {
+    let requirements = KEYS.into_iter().flat_map(|(list, operator)| {
         let keys = json::texts(&term[list]).into_iter();
         keys.filter_map(move |key| {
             let value = labels.get(key)?;
             Some(json!({"key": key, "operator": operator, "values": [value]}))
         })
     });
-    let asked: Vec<Value> = asked.collect();
-    if asked.is_empty() {
+    let requirements: Vec<Value> = requirements.collect();
+    if requirements.is_empty() {
         return;
     }
     let Some(selector) = term["labelSelector"].as_object_mut() else {
@@ -41,6 +41,6 @@ fn complete_term(term: &mut Value, labels: &Map<String, Value>) {
     };
     let expressions = selector.entry("matchExpressions").or_insert_with(|| json!([]));
     if let Value::Array(expressions) = expressions {
-        expressions.extend(asked);
+        expressions.extend(requirements);
     }
 }

@@ -19,9 +19,9 @@ mod volumes;
 pub(super) use placement::tolerations;
 pub(crate) use privileged::forbid_privileged;
 
-use super::row::not_supported;
+use super::resource_definition::not_supported;
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, Subresource};
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
 use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
 use crate::kinds::columns::Cell::{At, Of, TextOr};
@@ -30,7 +30,7 @@ use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
-pub(super) static POD: Row = Row {
+pub(super) static POD: ResourceDefinition = ResourceDefinition {
     kind: "Pod",
     metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "pods",
@@ -202,7 +202,7 @@ fn ports_of_host(container: &mut Value) {
 
 /// The grace period of a pod's deletion. It is 0 for a pod that is not bound or has finished, and for all pods if the
 /// server runs without kubelets.
-fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option<i64> {
+fn pod_grace(pod: &Value, options: &ServerOptions, requested: Option<i64>) -> Option<i64> {
     let spec = &pod["spec"];
     let is_unbound = json::string(spec, "nodeName").is_empty();
     let is_finished = ["Succeeded", "Failed"].contains(&json::string(&pod["status"], "phase"));
@@ -210,7 +210,7 @@ fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option
         return Some(0);
     }
     let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-    match asked.unwrap_or(default) {
+    match requested.unwrap_or(default) {
         // Old clients may have stored a negative value, which counts as 1 second.
         ..0 => Some(1),
         seconds => Some(seconds),

@@ -12,70 +12,70 @@ const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /// Validates `spec.affinity`.
-pub(super) fn affinity(affinity: &Value, field: &str, faults: &mut ErrorList) {
+pub(super) fn affinity(affinity: &Value, field: &str, errors: &mut ErrorList) {
     let nodes = &affinity["nodeAffinity"];
     if !nodes[REQUIRED].is_null() {
         let at = format!("{field}.nodeAffinity.{REQUIRED}");
-        selectors::nodes(&nodes[REQUIRED], &at, Values::Labels, faults);
+        selectors::nodes(&nodes[REQUIRED], &at, Values::Labels, errors);
     }
     for (i, term) in list(&nodes[PREFERRED]).iter().enumerate() {
         let at = format!("{field}.nodeAffinity.{PREFERRED}[{i}]");
-        weight(term, &at, faults);
+        weight(term, &at, errors);
         selectors::node_term(
             &term["preference"],
             &format!("{at}.preference"),
             Values::Any,
-            faults,
+            errors,
         );
     }
     for side in ["podAffinity", "podAntiAffinity"] {
         let pods = &affinity[side];
         for (i, term) in list(&pods[REQUIRED]).iter().enumerate() {
-            pod_term(term, &format!("{field}.{side}.{REQUIRED}[{i}]"), faults);
+            pod_term(term, &format!("{field}.{side}.{REQUIRED}[{i}]"), errors);
         }
         for (i, term) in list(&pods[PREFERRED]).iter().enumerate() {
             let at = format!("{field}.{side}.{PREFERRED}[{i}]");
-            weight(term, &at, faults);
-            pod_term(&term["podAffinityTerm"], &format!("{at}.podAffinityTerm"), faults);
+            weight(term, &at, errors);
+            pod_term(&term["podAffinityTerm"], &format!("{at}.podAffinityTerm"), errors);
         }
     }
 }
 
-fn weight(term: &Value, at: &str, faults: &mut ErrorList) {
+fn weight(term: &Value, at: &str, errors: &mut ErrorList) {
     let weight = term["weight"].as_i64().unwrap_or_default();
     if !(1..=100).contains(&weight) {
-        faults.invalid(format!("{at}.weight"), weight, "must be in the range 1-100");
+        errors.invalid(format!("{at}.weight"), weight, "must be in the range 1-100");
     }
 }
 
-fn pod_term(term: &Value, at: &str, faults: &mut ErrorList) {
+fn pod_term(term: &Value, at: &str, errors: &mut ErrorList) {
     for selector in ["labelSelector", "namespaceSelector"] {
-        selectors::labels(&term[selector], &format!("{at}.{selector}"), faults);
+        selectors::labels(&term[selector], &format!("{at}.{selector}"), errors);
     }
     for name in json::texts(&term["namespaces"]) {
-        faults.invalid_all(&format!("{at}.namespace"), name, names::label(name));
+        errors.invalid_all(&format!("{at}.namespace"), name, names::label(name));
     }
-    label_keys(term, at, faults);
+    label_keys(term, at, errors);
     let key = string(term, "topologyKey");
     let field = format!("{at}.topologyKey");
     if key.is_empty() {
-        faults.required(field.as_str(), "can not be empty");
+        errors.required(field.as_str(), "can not be empty");
     }
-    faults.invalid_all(&field, key, names::qualified(key));
+    errors.invalid_all(&field, key, names::qualified(key));
 }
 
 /// Validates `matchLabelKeys` and `mismatchLabelKeys` next to a label selector.
-fn label_keys(term: &Value, at: &str, faults: &mut ErrorList) {
+fn label_keys(term: &Value, at: &str, errors: &mut ErrorList) {
     let selector = &term["labelSelector"];
     for list in ["matchLabelKeys", "mismatchLabelKeys"] {
         let field = format!("{at}.{list}");
         let keys = json::texts(&term[list]);
         if !keys.is_empty() && selector.is_null() {
-            faults.forbidden(field, "must not be specified when labelSelector is not set");
+            errors.forbidden(field, "must not be specified when labelSelector is not set");
             continue;
         }
         for (i, key) in keys.into_iter().enumerate() {
-            faults.invalid_all(&format!("{field}[{i}]"), key, names::qualified(key));
+            errors.invalid_all(&format!("{field}[{i}]"), key, names::qualified(key));
         }
     }
     let matched = json::texts(&term["matchLabelKeys"]);
@@ -88,7 +88,7 @@ fn label_keys(term: &Value, at: &str, faults: &mut ErrorList) {
             && selected.contains(&key)
         {
             let text = "exists in both matchLabelKeys and labelSelector";
-            faults.invalid(format!("{at}[{i}]"), key, text);
+            errors.invalid(format!("{at}[{i}]"), key, text);
         }
         selected.push(key);
     }
@@ -99,12 +99,12 @@ fn label_keys(term: &Value, at: &str, faults: &mut ErrorList) {
         .filter(|(_, key)| mismatched.contains(key))
     {
         let text = "exists in both matchLabelKeys and mismatchLabelKeys";
-        faults.invalid(format!("{at}.matchLabelKeys[{i}]"), *key, text);
+        errors.invalid(format!("{at}.matchLabelKeys[{i}]"), *key, text);
     }
 }
 
 /// Validates `spec.tolerations`.
-pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &mut ErrorList) {
+pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, errors: &mut ErrorList) {
     for (i, toleration) in list(tolerations).iter().enumerate() {
         let at = format!("{field}[{i}]");
         let (key, operator) = (string(toleration, "key"), string(toleration, "operator"));
@@ -112,106 +112,106 @@ pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, faults: &m
         if key.is_empty() && operator != "Exists" {
             let text =
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-            faults.invalid(format!("{at}.operator"), operator, text);
+            errors.invalid(format!("{at}.operator"), operator, text);
         } else if !key.is_empty() {
-            faults.invalid_all(&format!("{at}.key"), key, names::qualified(key));
+            errors.invalid_all(&format!("{at}.key"), key, names::qualified(key));
         }
         if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
             let text = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            faults.invalid(format!("{at}.effect"), effect, text);
+            errors.invalid(format!("{at}.effect"), effect, text);
         }
         tolerated(
             string(toleration, "value"),
             operator,
             &format!("{at}.operator"),
-            faults,
+            errors,
         );
         if !effect.is_empty() && !EFFECTS.contains(&effect) {
-            faults.not_supported(format!("{at}.effect"), effect, &EFFECTS);
+            errors.not_supported(format!("{at}.effect"), effect, &EFFECTS);
         }
     }
 }
 
-fn tolerated(value: &str, operator: &str, field: &str, faults: &mut ErrorList) {
+fn tolerated(value: &str, operator: &str, field: &str, errors: &mut ErrorList) {
     match operator {
         "Equal" | "" => {
             let complaints = names::label_value(value);
             if !complaints.is_empty() {
-                faults.invalid(field, value, &complaints.join(";"));
+                errors.invalid(field, value, &complaints.join(";"));
             }
         }
         "Exists" if !value.is_empty() => {
-            faults.invalid(field, value, "value must be empty when `operator` is 'Exists'");
+            errors.invalid(field, value, "value must be empty when `operator` is 'Exists'");
         }
         "Exists" => {}
         // `Lt` and `Gt` exist since 1.35, behind a feature gate that is off.
-        "Lt" | "Gt" => faults.not_supported(field, operator, &["Equal", "Exists", "Lt", "Gt"]),
-        _ => faults.not_supported(field, operator, &["Equal", "Exists"]),
+        "Lt" | "Gt" => errors.not_supported(field, operator, &["Equal", "Exists", "Lt", "Gt"]),
+        _ => errors.not_supported(field, operator, &["Equal", "Exists"]),
     }
 }
 
 /// Validates `spec.schedulingGates`.
-pub(super) fn gates(gates: &Value, field: &str, faults: &mut ErrorList) {
+pub(super) fn gates(gates: &Value, field: &str, errors: &mut ErrorList) {
     let gates = list(gates);
     let mut seen = HashSet::new();
     for (i, gate) in gates.iter().enumerate() {
         let (name, at) = (string(gate, "name"), format!("{field}[{i}]"));
-        faults.invalid_all(&at, name, names::qualified(name));
+        errors.invalid_all(&at, name, names::qualified(name));
         if !seen.insert(name) {
-            faults.duplicate(at, name);
+            errors.duplicate(at, name);
         }
     }
 }
 
 /// Validates `spec.topologySpreadConstraints`.
-pub(super) fn spread(constraints: &Value, field: &str, faults: &mut ErrorList) {
+pub(super) fn spread(constraints: &Value, field: &str, errors: &mut ErrorList) {
     let constraints = list(constraints);
     for (i, constraint) in constraints.iter().enumerate() {
         let at = format!("{field}[{i}]");
-        positive(&constraint["maxSkew"], &format!("{at}.maxSkew"), faults);
+        positive(&constraint["maxSkew"], &format!("{at}.maxSkew"), errors);
         let (key, action) = (
             string(constraint, "topologyKey"),
             string(constraint, "whenUnsatisfiable"),
         );
         if key.is_empty() {
-            faults.required(format!("{at}.topologyKey"), "can not be empty");
+            errors.required(format!("{at}.topologyKey"), "can not be empty");
         }
         let field = format!("{at}.whenUnsatisfiable");
-        faults.one_of(&field, action, &["DoNotSchedule", "ScheduleAnyway"]);
+        errors.one_of(&field, action, &["DoNotSchedule", "ScheduleAnyway"]);
         let pair = |constraint: &Value| json!([constraint["topologyKey"], constraint["whenUnsatisfiable"]]);
         if constraints[i + 1..]
             .iter()
             .any(|later| pair(later) == pair(constraint))
         {
             let field = format!("{at}.{{topologyKey, whenUnsatisfiable}}");
-            faults.duplicate(field, format!("{{{key}, {action}}}"));
+            errors.duplicate(field, format!("{{{key}, {action}}}"));
         }
         if let Some(domains) = constraint["minDomains"].as_i64() {
             let field = format!("{at}.minDomains");
-            positive(&constraint["minDomains"], &field, faults);
+            positive(&constraint["minDomains"], &field, errors);
             if action != "DoNotSchedule" {
                 let text =
                     format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
-                faults.invalid(field, domains, &text);
+                errors.invalid(field, domains, &text);
             }
         }
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
             if let Some(chosen) = constraint[policy].as_str() {
-                faults.one_of(&format!("{at}.{policy}"), chosen, &["Honor", "Ignore"]);
+                errors.one_of(&format!("{at}.{policy}"), chosen, &["Honor", "Ignore"]);
             }
         }
-        label_keys(constraint, &at, faults);
+        label_keys(constraint, &at, errors);
         selectors::labels(
             &constraint["labelSelector"],
             &format!("{at}.labelSelector"),
-            faults,
+            errors,
         );
     }
 }
 
-fn positive(number: &Value, field: &str, faults: &mut ErrorList) {
+fn positive(number: &Value, field: &str, errors: &mut ErrorList) {
     let number = number.as_i64().unwrap_or_default();
     if number <= 0 {
-        faults.invalid(field, number, "must be greater than zero");
+        errors.invalid(field, number, "must be greater than zero");
     }
 }

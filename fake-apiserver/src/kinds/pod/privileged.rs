@@ -11,7 +11,7 @@ pub(crate) fn forbid_privileged(
     kind: &Kind,
     object: &Value,
     options: &ServerOptions,
-    faults: &mut ErrorList,
+    errors: &mut ErrorList,
 ) {
     if options.allow_privileged {
         return;
@@ -23,7 +23,7 @@ pub(crate) fn forbid_privileged(
     let at = at.trim_start_matches('.');
     for (container, here) in containers::all(spec, at) {
         if container["securityContext"]["privileged"] == true {
-            faults.forbidden(
+            errors.forbidden(
                 format!("{here}.securityContext.privileged"),
                 "disallowed by cluster policy",
             );

@@ -9,14 +9,14 @@ use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
 /// Validates `resources` of a container.
-pub(super) fn of_container(container: &Value, at: &str, faults: &mut ErrorList) {
-    amounts(&container["resources"], at, faults);
+pub(super) fn of_container(container: &Value, at: &str, errors: &mut ErrorList) {
+    amounts(&container["resources"], at, errors);
 }
 
 /// Validates pod overhead.
-pub(in crate::kinds) fn overhead(overhead: &Value, at: &str, faults: &mut ErrorList) {
+pub(in crate::kinds) fn overhead(overhead: &Value, at: &str, errors: &mut ErrorList) {
     let limits = serde_json::json!({"limits": overhead});
-    amounts(&limits, at, faults);
+    amounts(&limits, at, errors);
 }
 
 fn read(text: &str) -> Option<Quantity> {
@@ -24,50 +24,50 @@ fn read(text: &str) -> Option<Quantity> {
 }
 
 /// Validates limits and requests.
-fn amounts(resources: &Value, at: &str, faults: &mut ErrorList) {
+fn amounts(resources: &Value, at: &str, errors: &mut ErrorList) {
     let limits = &resources["limits"];
     for (name, amount) in json::pairs(limits) {
         let field = format!("{at}.limits[{name}]");
-        resource_names::of_container(name, &field, faults);
-        quantity(name, amount, &field, faults);
+        resource_names::of_container(name, &field, errors);
+        quantity(name, amount, &field, errors);
     }
     for (name, amount) in json::pairs(&resources["requests"]) {
         let field = format!("{at}.requests[{name}]");
-        resource_names::of_container(name, &field, faults);
-        quantity(name, amount, &field, faults);
-        within(name, amount, limits[name].as_str(), at, faults);
+        resource_names::of_container(name, &field, errors);
+        quantity(name, amount, &field, errors);
+        within(name, amount, limits[name].as_str(), at, errors);
     }
 }
 
 /// A request must not exceed its limit, and must equal it for resources that cannot be overcommitted.
-fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, faults: &mut ErrorList) {
+fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, errors: &mut ErrorList) {
     let field = format!("{at}.requests");
     let Some(limit) = limit else {
         if !resource_names::is_overcommitted(name) {
             let text = "Limit must be set for non overcommitable resources";
-            faults.required(format!("{at}.limits"), text);
+            errors.required(format!("{at}.limits"), text);
         }
         return;
     };
-    let (asked, allowed) = (read(amount), read(limit));
-    if asked != allowed && !resource_names::is_overcommitted(name) {
-        faults.invalid(
+    let (requested, allowed) = (read(amount), read(limit));
+    if requested != allowed && !resource_names::is_overcommitted(name) {
+        errors.invalid(
             field,
             amount,
             &format!("must be equal to {name} limit of {limit}"),
         );
-    } else if asked > allowed {
+    } else if requested > allowed {
         let text = format!("must be less than or equal to {name} limit of {limit}");
-        faults.invalid(field, amount, &text);
+        errors.invalid(field, amount, &text);
     }
 }
 
 /// Validates a quantity; only some resources may be fractional.
-pub(in crate::kinds) fn quantity(name: &str, amount: &str, field: &str, faults: &mut ErrorList) {
+pub(in crate::kinds) fn quantity(name: &str, amount: &str, field: &str, errors: &mut ErrorList) {
     if amount.starts_with('-') {
-        faults.invalid(field, amount, "must be greater than or equal to 0");
+        errors.invalid(field, amount, "must be greater than or equal to 0");
     }
     if name.contains('/') && !name.contains("kubernetes.io/") && amount.ends_with(['m', 'u', 'n']) {
-        faults.invalid(field, amount, "must be an integer");
+        errors.invalid(field, amount, "must be an integer");
     }
 }

@@ -7,20 +7,20 @@ use crate::machinery::{metadata, names};
 use serde_json::Value;
 
 /// Validation for both create and update.
-pub(super) fn validate(pod: &Value, faults: &mut ErrorList) {
-    spec(&pod["spec"], metadata::text(pod, "name"), "spec", faults);
-    containers::validate_images(&pod["spec"], faults);
+pub(super) fn validate(pod: &Value, errors: &mut ErrorList) {
+    spec(&pod["spec"], metadata::text(pod, "name"), "spec", errors);
+    containers::validate_images(&pod["spec"], errors);
 }
 
 /// Validation for create only.
-pub(super) fn validate_create(pod: &Value, faults: &mut ErrorList) {
+pub(super) fn validate_create(pod: &Value, errors: &mut ErrorList) {
     let spec = &pod["spec"];
     let some = |name: &str| spec[name].as_array().is_some_and(|list| !list.is_empty());
     if some("ephemeralContainers") {
-        faults.forbidden("spec.ephemeralContainers", "cannot be set on create");
+        errors.forbidden("spec.ephemeralContainers", "cannot be set on create");
     }
     if !string(spec, "nodeName").is_empty() && some("schedulingGates") {
-        faults.forbidden(
+        errors.forbidden(
             "spec.nodeName",
             "cannot be set until all schedulingGates have been cleared",
         );
@@ -28,13 +28,13 @@ pub(super) fn validate_create(pod: &Value, faults: &mut ErrorList) {
 }
 
 /// Validates the spec of a pod or pod template; `pod` is the name of the pod.
-pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut ErrorList) {
-    let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
-    containers::validate(spec, at, &mountable, faults);
-    containers::ports_of_host(spec, at, faults);
-    policies(spec, at, faults);
-    metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
-    placement::affinity(&spec["affinity"], &format!("{at}.affinity"), faults);
+pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, errors: &mut ErrorList) {
+    let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), errors);
+    containers::validate(spec, at, &mountable, errors);
+    containers::ports_of_host(spec, at, errors);
+    policies(spec, at, errors);
+    metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), errors);
+    placement::affinity(&spec["affinity"], &format!("{at}.affinity"), errors);
     for (i, gate) in spec["readinessGates"]
         .as_array()
         .into_iter()
@@ -43,61 +43,61 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Err
     {
         let kind = string(gate, "conditionType");
         let field = format!("{at}.readinessGates[{i}].conditionType");
-        faults.invalid_all(&field, kind, names::qualified(kind));
+        errors.invalid_all(&field, kind, names::qualified(kind));
     }
-    placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), faults);
+    placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), errors);
     let field = format!("{at}.topologySpreadConstraints");
-    placement::spread(&spec["topologySpreadConstraints"], &field, faults);
+    placement::spread(&spec["topologySpreadConstraints"], &field, errors);
     let rules: [(&str, names::NameRule); 2] = [
         ("serviceAccountName", names::subdomain),
         ("nodeName", names::subdomain),
     ];
-    named(spec, &rules, at, faults);
+    named(spec, &rules, at, errors);
     if let Some(seconds) = spec["activeDeadlineSeconds"]
         .as_i64()
         .filter(|seconds| !(1..=i64::from(i32::MAX)).contains(seconds))
     {
         let text = "must be between 1 and 2147483647, inclusive";
-        faults.invalid(format!("{at}.activeDeadlineSeconds"), seconds, text);
+        errors.invalid(format!("{at}.activeDeadlineSeconds"), seconds, text);
     }
     named(
         spec,
         &[("hostname", names::label), ("subdomain", names::label)],
         at,
-        faults,
+        errors,
     );
-    placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), faults);
-    named(spec, &[("priorityClassName", names::subdomain)], at, faults);
+    placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), errors);
+    named(spec, &[("priorityClassName", names::subdomain)], at, errors);
     if let Some(class) = spec["runtimeClassName"].as_str() {
-        faults.invalid_all(&format!("{at}.runtimeClassName"), class, names::subdomain(class));
+        errors.invalid_all(&format!("{at}.runtimeClassName"), class, names::subdomain(class));
     }
     if let Some(policy) = spec["preemptionPolicy"].as_str() {
         let field = format!("{at}.preemptionPolicy");
         match policy {
-            "" => faults.required(field, ""),
-            policy => faults.one_of(&field, policy, &["PreemptLowerPriority", "Never"]),
+            "" => errors.required(field, ""),
+            policy => errors.one_of(&field, policy, &["PreemptLowerPriority", "Never"]),
         }
     }
-    resources::overhead(&spec["overhead"], &format!("{at}.overhead"), faults);
+    resources::overhead(&spec["overhead"], &format!("{at}.overhead"), errors);
 }
 
-fn policies(spec: &Value, at: &str, faults: &mut ErrorList) {
+fn policies(spec: &Value, at: &str, errors: &mut ErrorList) {
     let known = ["Always", "OnFailure", "Never"];
-    faults.one_of(
+    errors.one_of(
         &format!("{at}.restartPolicy"),
         string(spec, "restartPolicy"),
         &known,
     );
     let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
-    faults.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
+    errors.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
 /// Validates the fields that contain a name, if they are set.
-fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, faults: &mut ErrorList) {
+fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, errors: &mut ErrorList) {
     for (field, rule) in rules {
         let name = string(spec, field);
         if !name.is_empty() {
-            faults.invalid_all(&format!("{at}.{field}"), name, rule(name));
+            errors.invalid_all(&format!("{at}.{field}"), name, rule(name));
         }
     }
 }

@@ -17,7 +17,7 @@ fn container_of<'a>(state: &Value, containers: &'a Value) -> Option<&'a Value> {
 }
 
 /// A terminated container must stay terminated, unless its restart policy allows a restart.
-pub(super) fn transitions(status: &Value, old: &Value, faults: &mut ErrorList) {
+pub(super) fn transitions(status: &Value, old: &Value, errors: &mut ErrorList) {
     let spec = &old["spec"];
     for (states, containers) in CONTAINERS.into_iter().chain([(EPHEMERAL, "")]) {
         for (i, state) in list(&old["status"][states]).iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn transitions(status: &Value, old: &Value, faults: &mut ErrorList) {
             let most = if states == EPHEMERAL { usize::MAX } else { 1 };
             for _ in now.take(most) {
                 let field = format!("status.{states}[{i}].state");
-                faults.forbidden(field, "may not be transitioned to non-terminated state");
+                errors.forbidden(field, "may not be transitioned to non-terminated state");
             }
         }
     }

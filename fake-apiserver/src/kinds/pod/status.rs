@@ -26,52 +26,52 @@ pub(super) fn default(pod: &mut Value) {
     }
 }
 
-pub(super) fn validate(new: &Value, old: &Value, faults: &mut ErrorList) {
+pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (status, before) = (&new["status"], &old["status"]);
-    conditions(status, faults);
-    nominated(status, old, faults);
-    observed_generation(status, "status", faults);
-    faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
-    states::transitions(status, old, faults);
-    addresses(status, before, "podIPs", faults);
-    host_addresses(status, before, faults);
+    conditions(status, errors);
+    nominated(status, old, errors);
+    observed_generation(status, "status", errors);
+    errors.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
+    states::transitions(status, old, errors);
+    addresses(status, before, "podIPs", errors);
+    host_addresses(status, before, errors);
 }
 
-fn conditions(status: &Value, faults: &mut ErrorList) {
+fn conditions(status: &Value, errors: &mut ErrorList) {
     for (i, condition) in list(&status["conditions"]).iter().enumerate() {
         let (at, kind) = (format!("status.conditions[{i}]"), string(condition, "type"));
-        observed_generation(condition, &at, faults);
+        observed_generation(condition, &at, errors);
         if !SYSTEM.contains(&kind) {
-            faults.invalid_all(&format!("{at}.Type"), kind, names::qualified(kind));
+            errors.invalid_all(&format!("{at}.Type"), kind, names::qualified(kind));
         }
     }
 }
 
-fn observed_generation(observer: &Value, at: &str, faults: &mut ErrorList) {
+fn observed_generation(observer: &Value, at: &str, errors: &mut ErrorList) {
     let generation = &observer["observedGeneration"];
     if generation.as_i64().is_some_and(|number| number < 0) {
         let (field, why) = (
             format!("{at}.observedGeneration"),
             "must be a non-negative integer",
         );
-        faults.invalid(field, generation.clone(), why);
+        errors.invalid(field, generation.clone(), why);
     }
 }
 
 /// Validates `nominatedNodeName`, the node on which preemption frees resources for the pod.
-fn nominated(status: &Value, old: &Value, faults: &mut ErrorList) {
+fn nominated(status: &Value, old: &Value, errors: &mut ErrorList) {
     let (node, field) = (string(status, "nominatedNodeName"), "status.nominatedNodeName");
     if node.is_empty() || node == string(&old["status"], "nominatedNodeName") {
         return;
     }
-    faults.invalid_all(field, node, names::subdomain(node));
+    errors.invalid_all(field, node, names::subdomain(node));
     if !string(&old["spec"], "nodeName").is_empty() {
-        faults.forbidden(field, "may not be set on pods that are already bound to a node");
+        errors.forbidden(field, "may not be set on pods that are already bound to a node");
     }
 }
 
 /// Validates IPs: one, or one of each family. Unchanged IPs remain valid.
-fn addresses(status: &Value, before: &Value, name: &str, faults: &mut ErrorList) {
+fn addresses(status: &Value, before: &Value, name: &str, errors: &mut ErrorList) {
     let texts = |status: &Value| -> Vec<String> {
         let entries = list(&status[name]).iter();
         entries.map(|entry| string(entry, "ip").to_owned()).collect()
@@ -82,7 +82,7 @@ fn addresses(status: &Value, before: &Value, name: &str, faults: &mut ErrorList)
         .enumerate()
         .filter(|(_, address)| !before.contains(address))
     {
-        faults.invalid_all(&format!("{at}[{i}]"), address, ip::any_form(address));
+        errors.invalid_all(&format!("{at}[{i}]"), address, ip::any_form(address));
     }
     if now.len() < 2 {
         return;
@@ -96,7 +96,7 @@ fn addresses(status: &Value, before: &Value, name: &str, faults: &mut ErrorList)
             "failed to check for dual stack with error:invalid IP[{i}]: {}",
             now[i]
         );
-        faults.internal(at.as_str(), &why);
+        errors.internal(at.as_str(), &why);
     }
     let is_of_both = families.contains(&Some(true)) && families.contains(&Some(false));
     if now.len() > 2 || families.contains(&None) || !is_of_both {
@@ -105,17 +105,17 @@ fn addresses(status: &Value, before: &Value, name: &str, faults: &mut ErrorList)
             .map(|ip| format!("{{\"IP\":{}}}", Value::from(ip.as_str())))
             .collect();
         let why = "may specify no more than one IP for each IP family";
-        faults.invalid_as(at, &format!("[{}]", shown.join(",")), why);
+        errors.invalid_as(at, &format!("[{}]", shown.join(",")), why);
     }
 }
 
-fn host_addresses(status: &Value, before: &Value, faults: &mut ErrorList) {
+fn host_addresses(status: &Value, before: &Value, errors: &mut ErrorList) {
     let Some(first) = list(&status["hostIPs"]).first() else {
         return;
     };
     let first = string(first, "ip");
     if string(status, "hostIP") != first {
-        faults.invalid("status.hostIPs[0].ip", first, "must be equal to `hostIP`");
+        errors.invalid("status.hostIPs[0].ip", first, "must be equal to `hostIP`");
     }
-    addresses(status, before, "hostIPs", faults);
+    addresses(status, before, "hostIPs", errors);
 }

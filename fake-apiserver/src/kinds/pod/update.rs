@@ -13,56 +13,56 @@ const ONLY: &str = "pod updates may not change fields other than `spec.container
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// Validates an update of a pod.
-pub(super) fn validate(new: &Value, old: &Value, faults: &mut ErrorList) {
+pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (new, old) = (&new["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
         if json::list(&new[list]).len() != json::list(&old[list]).len() {
-            faults.forbidden(
+            errors.forbidden(
                 format!("spec.{list}"),
                 "pod updates may not add or remove containers",
             );
             return;
         }
-        images(list, &new[list], faults);
+        images(list, &new[list], errors);
     }
     if !deadline(
         &new["activeDeadlineSeconds"],
         &old["activeDeadlineSeconds"],
-        faults,
+        errors,
     ) {
         return;
     }
-    tolerations(&new["tolerations"], &old["tolerations"], faults);
-    gates(&new["schedulingGates"], &old["schedulingGates"], faults);
+    tolerations(&new["tolerations"], &old["tolerations"], errors);
+    gates(&new["schedulingGates"], &old["schedulingGates"], errors);
     let mut allowed = new.clone();
     restore(&mut allowed, old);
     if !json::list(&old["schedulingGates"]).is_empty() {
-        gated(&mut allowed, old, faults);
+        gated(&mut allowed, old, errors);
     }
     if allowed != *old {
         let diff = internal_form::diff("PodSpec", old, &allowed);
-        faults.forbidden("spec", &format!("{ONLY}\n{diff}"));
+        errors.forbidden("spec", &format!("{ONLY}\n{diff}"));
     }
 }
 
-fn images(list: &str, containers: &Value, faults: &mut ErrorList) {
+fn images(list: &str, containers: &Value, errors: &mut ErrorList) {
     for (i, container) in json::list(containers).iter().enumerate() {
         let image = container["image"].as_str().unwrap_or_default();
         let field = format!("spec.{list}[{i}].image");
         if image.is_empty() {
-            faults.required(field, "");
+            errors.required(field, "");
         } else if image.trim() != image {
-            faults.invalid(field, image, "must not have leading or trailing whitespace");
+            errors.invalid(field, image, "must not have leading or trailing whitespace");
         }
     }
 }
 
 /// `activeDeadlineSeconds` may be set, and shortened. Returns whether validation should continue.
-fn deadline(new: &Value, old: &Value, faults: &mut ErrorList) -> bool {
+fn deadline(new: &Value, old: &Value, errors: &mut ErrorList) -> bool {
     let field = "spec.activeDeadlineSeconds";
     let Some(seconds) = new.as_i64() else {
         if !old.is_null() {
-            faults.invalid(
+            errors.invalid(
                 field,
                 Value::Null,
                 "must not update from a positive integer to nil value",
@@ -71,18 +71,18 @@ fn deadline(new: &Value, old: &Value, faults: &mut ErrorList) -> bool {
         return true;
     };
     if !(0..=i64::from(i32::MAX)).contains(&seconds) {
-        faults.invalid(field, seconds, "must be between 0 and 2147483647, inclusive");
+        errors.invalid(field, seconds, "must be between 0 and 2147483647, inclusive");
         return false;
     }
     if old.as_i64().is_some_and(|old| old < seconds) {
-        faults.invalid(field, seconds, "must be less than or equal to previous value");
+        errors.invalid(field, seconds, "must be less than or equal to previous value");
         return false;
     }
     true
 }
 
 /// Tolerations may be added, and `tolerationSeconds` may change.
-fn tolerations(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn tolerations(new: &Value, old: &Value, errors: &mut ErrorList) {
     let lasting = |toleration: &Value| {
         let mut toleration = toleration.clone();
         json::assign(&mut toleration, "tolerationSeconds", Value::Null);
@@ -91,19 +91,19 @@ fn tolerations(new: &Value, old: &Value, faults: &mut ErrorList) {
     let all: HashSet<Value> = json::list(new).iter().map(lasting).collect();
     if !json::list(old).iter().map(lasting).all(|old| all.contains(&old)) {
         let text = "existing toleration can not be modified except its tolerationSeconds";
-        faults.forbidden("spec.tolerations", text);
+        errors.forbidden("spec.tolerations", text);
         return;
     }
-    super::placement::tolerations(new, "spec.tolerations", faults);
+    super::placement::tolerations(new, "spec.tolerations", errors);
 }
 
-fn gates(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn gates(new: &Value, old: &Value, errors: &mut ErrorList) {
     let known: HashSet<&Value> = json::list(old).iter().map(|gate| &gate["name"]).collect();
     for (i, gate) in json::list(new).iter().enumerate() {
         if !known.contains(&gate["name"]) {
             let name = gate["name"].as_str().unwrap_or_default();
             let text = format!("only deletion is allowed, but found new scheduling gate '{name}'");
-            faults.forbidden(format!("spec.schedulingGates[{i}].name"), &text);
+            errors.forbidden(format!("spec.schedulingGates[{i}].name"), &text);
         }
     }
 }
@@ -127,12 +127,12 @@ fn restore(allowed: &mut Value, old: &Value) {
 }
 
 /// The node selector and required node affinity of a gated pod may become stricter.
-fn gated(allowed: &mut Value, old: &Value, faults: &mut ErrorList) {
+fn gated(allowed: &mut Value, old: &Value, errors: &mut ErrorList) {
     if allowed["nodeSelector"] != old["nodeSelector"] {
-        let kept = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
-        if !json::pairs(&old["nodeSelector"]).all(kept) {
+        let is_unchanged = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
+        if !json::pairs(&old["nodeSelector"]).all(is_unchanged) {
             let text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
-            faults.invalid("spec.nodeSelector", allowed["nodeSelector"].clone(), text);
+            errors.invalid("spec.nodeSelector", allowed["nodeSelector"].clone(), text);
         }
         json::assign(allowed, "nodeSelector", old["nodeSelector"].clone());
     }
@@ -140,7 +140,7 @@ fn gated(allowed: &mut Value, old: &Value, faults: &mut ErrorList) {
     if allowed["affinity"]["nodeAffinity"] == *before {
         return;
     }
-    node_affinity(&allowed["affinity"]["nodeAffinity"], before, faults);
+    node_affinity(&allowed["affinity"]["nodeAffinity"], before, errors);
     json::member(allowed, "affinity");
     json::assign(&mut allowed["affinity"], "nodeAffinity", before.clone());
     if old["affinity"].is_null()
@@ -152,7 +152,7 @@ fn gated(allowed: &mut Value, old: &Value, faults: &mut ErrorList) {
     }
 }
 
-fn node_affinity(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn node_affinity(new: &Value, old: &Value, errors: &mut ErrorList) {
     let terms = |affinity: &Value| json::list(&affinity[REQUIRED]["nodeSelectorTerms"]).to_vec();
     let (new, old) = (terms(new), terms(old));
     let field = format!("spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms");
@@ -162,14 +162,14 @@ fn node_affinity(new: &Value, old: &Value, faults: &mut ErrorList) {
     if old.len() != new.len() {
         let text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
         let shown = internal_form::shown("[]NodeSelectorTerm", &new.into());
-        faults.invalid_as(field, &shown, text);
+        errors.invalid_as(field, &shown, text);
         return;
     }
     for (i, (new, old)) in new.iter().zip(&old).enumerate() {
         if !only_adds(new, old) {
             let text = "only additions are allowed (no mutations or deletions)";
             let shown = internal_form::shown("NodeSelectorTerm", new);
-            faults.invalid_as(format!("{field}[{i}]"), &shown, text);
+            errors.invalid_as(format!("{field}[{i}]"), &shown, text);
         }
     }
 }

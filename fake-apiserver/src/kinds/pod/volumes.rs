@@ -65,7 +65,7 @@ const RULES: [(&str, SourceRule); 9] = [
 pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
 
 /// Validates volumes and returns the valid ones: invalid volumes cannot be mounted.
-pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut ErrorList) -> Mountable<'a> {
+pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, errors: &mut ErrorList) -> Mountable<'a> {
     let volumes = list(volumes);
     let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
     let made: HashSet<String> = volumes
@@ -76,146 +76,146 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
     let mut good = Mountable::new();
     for (i, volume) in volumes.iter().enumerate() {
         let at = format!("{at}[{i}]");
-        let before = faults.len();
-        source(volume, pod, &at, faults);
+        let before = errors.len();
+        source(volume, pod, &at, errors);
         let (name, field) = (string(volume, "name"), format!("{at}.name"));
-        faults.require_valid(&field, name, names::label);
+        errors.require_valid(&field, name, names::label);
         if good.contains_key(name) {
-            faults.duplicate(field, name);
+            errors.duplicate(field, name);
         }
-        if faults.len() == before {
+        if errors.len() == before {
             good.insert(name, volume);
         }
         let claimed = string(&volume["persistentVolumeClaim"], "claimName");
         if made.contains(claimed) {
             let text = "must not reference a PVC that gets created for an ephemeral volume";
-            faults.invalid(format!("{at}.persistentVolumeClaim.claimName"), claimed, text);
+            errors.invalid(format!("{at}.persistentVolumeClaim.claimName"), claimed, text);
         }
     }
     good
 }
 
-fn source(volume: &Value, pod: &str, at: &str, faults: &mut ErrorList) {
+fn source(volume: &Value, pod: &str, at: &str, errors: &mut ErrorList) {
     let name = string(volume, "name");
     let mut is_taken = false;
     for field in SOURCES.into_iter().filter(|field| !volume[*field].is_null()) {
         if is_taken {
-            another_source(field, at, faults);
+            another_source(field, at, errors);
         } else {
             is_taken = true;
-            one_source(&RULES, Owner::Pod, volume, field, at, faults);
+            one_source(&RULES, Owner::Pod, volume, field, at, errors);
             if field == "ephemeral" {
-                claim_name(pod, name, at, faults);
+                claim_name(pod, name, at, errors);
             }
         }
         if field == "iscsi" {
-            portal(&volume[field], name, at, faults);
+            portal(&volume[field], name, at, errors);
         }
     }
     let image = &volume["image"];
     match (is_taken, image.is_null()) {
-        (false, true) => faults.required(at, "must specify a volume type"),
-        (false, false) => self::image(image, pod, &format!("{at}.image"), faults),
-        (true, false) => another_source("image", at, faults),
+        (false, true) => errors.required(at, "must specify a volume type"),
+        (false, false) => self::image(image, pod, &format!("{at}.image"), errors),
+        (true, false) => another_source("image", at, errors),
         (true, true) => {}
     }
 }
 
 /// Validates the name of the PVC that is created for an ephemeral volume.
-fn claim_name(pod: &str, name: &str, at: &str, faults: &mut ErrorList) {
+fn claim_name(pod: &str, name: &str, at: &str, errors: &mut ErrorList) {
     if pod.is_empty() || name.is_empty() {
         return;
     }
     let claim = format!("{pod}-{name}");
     for complaint in names::subdomain(&claim) {
         let why = format!("PVC name {claim:?}: {complaint}");
-        faults.invalid(format!("{at}.name"), name, &why);
+        errors.invalid(format!("{at}.name"), name, &why);
     }
 }
 
-fn repository(source: &Value, at: &str, faults: &mut ErrorList) {
+fn repository(source: &Value, at: &str, errors: &mut ErrorList) {
     if string(source, "repository").is_empty() {
-        faults.required(format!("{at}.repository"), "");
+        errors.required(format!("{at}.repository"), "");
     }
-    files::descending_path(string(source, "directory"), &format!("{at}.directory"), faults);
+    files::descending_path(string(source, "directory"), &format!("{at}.directory"), errors);
 }
 
 /// With `initiatorName`, an iSCSI volume's name becomes part of an interface name of limited length.
-fn portal(source: &Value, name: &str, at: &str, faults: &mut ErrorList) {
+fn portal(source: &Value, name: &str, at: &str, errors: &mut ErrorList) {
     let length = name.len() + ":".len() + string(source, "targetPortal").len();
     if source["initiatorName"].is_string() && length > PORTAL_BYTES_MAX {
         let why = format!(
             "Total length of <volume name>:<iscsi.targetPortal> must be under {PORTAL_BYTES_MAX} characters if \
              iscsi.initiatorName is specified."
         );
-        faults.invalid(format!("{at}.name"), name, &why);
+        errors.invalid(format!("{at}.name"), name, &why);
     }
 }
 
-fn empty_dir(source: &Value, at: &str, faults: &mut ErrorList) {
+fn empty_dir(source: &Value, at: &str, errors: &mut ErrorList) {
     if string(source, "sizeLimit").starts_with('-') {
         let text = "SizeLimit field must be a valid resource quantity";
-        faults.forbidden(format!("{at}.sizeLimit"), text);
+        errors.forbidden(format!("{at}.sizeLimit"), text);
     }
 }
 
-fn claim(source: &Value, at: &str, faults: &mut ErrorList) {
+fn claim(source: &Value, at: &str, errors: &mut ErrorList) {
     if string(source, "claimName").is_empty() {
-        faults.required(format!("{at}.claimName"), "");
+        errors.required(format!("{at}.claimName"), "");
     }
 }
 
-fn secret(source: &Value, at: &str, faults: &mut ErrorList) {
+fn secret(source: &Value, at: &str, errors: &mut ErrorList) {
     if string(source, "secretName").is_empty() {
-        faults.required(format!("{at}.secretName"), "");
+        errors.required(format!("{at}.secretName"), "");
     }
-    files::keys(source, at, faults);
+    files::keys(source, at, errors);
 }
 
-fn config_map(source: &Value, at: &str, faults: &mut ErrorList) {
+fn config_map(source: &Value, at: &str, errors: &mut ErrorList) {
     if string(source, "name").is_empty() {
-        faults.required(format!("{at}.name"), "");
+        errors.required(format!("{at}.name"), "");
     }
-    files::keys(source, at, faults);
+    files::keys(source, at, errors);
 }
 
 /// Validates a downward API volume.
-fn downward(source: &Value, at: &str, faults: &mut ErrorList) {
-    files::mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
+fn downward(source: &Value, at: &str, errors: &mut ErrorList) {
+    files::mode(&source["defaultMode"], &format!("{at}.defaultMode"), errors);
     for item in list(&source["items"]) {
-        files::shown(item, at, faults);
+        files::shown(item, at, errors);
     }
 }
 
 /// Validates an image volume. Pod templates may omit the reference.
-fn image(source: &Value, pod: &str, at: &str, faults: &mut ErrorList) {
+fn image(source: &Value, pod: &str, at: &str, errors: &mut ErrorList) {
     if !pod.is_empty() && string(source, "reference").is_empty() {
-        faults.required(format!("{at}.reference"), "");
+        errors.required(format!("{at}.reference"), "");
     }
     if let Some(policy) = source["pullPolicy"].as_str() {
         let known = ["Always", "IfNotPresent", "Never"];
-        faults.one_of(&format!("{at}.pullPolicy"), policy, &known);
+        errors.one_of(&format!("{at}.pullPolicy"), policy, &known);
     }
 }
 
-fn csi(source: &Value, at: &str, faults: &mut ErrorList) {
-    driver_name(string(source, "driver"), &format!("{at}.driver"), faults);
+fn csi(source: &Value, at: &str, errors: &mut ErrorList) {
+    driver_name(string(source, "driver"), &format!("{at}.driver"), errors);
     let secret = &source["nodePublishSecretRef"];
     if !secret.is_null() {
         match string(secret, "name") {
-            "" => faults.required(format!("{at}.nodePublishSecretRef.name"), ""),
-            name => faults.invalid_all(&format!("{at}.name"), name, names::subdomain(name)),
+            "" => errors.required(format!("{at}.nodePublishSecretRef.name"), ""),
+            name => errors.invalid_all(&format!("{at}.name"), name, names::subdomain(name)),
         }
     }
 }
 
-fn ephemeral(source: &Value, at: &str, faults: &mut ErrorList) {
+fn ephemeral(source: &Value, at: &str, errors: &mut ErrorList) {
     let template = &source["volumeClaimTemplate"];
     let at = format!("{at}.volumeClaimTemplate");
     if template.is_null() {
-        faults.required(at, "");
+        errors.required(at, "");
         return;
     }
-    template_metadata(&template["metadata"], &format!("{at}.metadata"), faults);
-    claim_validate(&template["spec"], &format!("{at}.spec"), faults);
+    template_metadata(&template["metadata"], &format!("{at}.metadata"), errors);
+    claim_validate(&template["spec"], &format!("{at}.spec"), errors);
 }

@@ -50,39 +50,39 @@ pub(super) fn equalize(spec: &mut Value) {
 }
 
 /// Validates both fields.
-pub(super) fn validate(spec: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let (old, new) = (&spec["dataSource"], &spec["dataSourceRef"]);
     for (name, source) in [("dataSource", old), ("dataSourceRef", new)] {
         if !source.is_null() {
-            reference(source, &format!("{at}.{name}"), faults);
+            reference(source, &format!("{at}.{name}"), errors);
         }
     }
     let parts = |source: &Value| ["apiGroup", "kind", "name"].map(|part| source[part].clone());
     // The error value is a `field.Path` in kube-apiserver, which JSON renders as an empty object.
     if !old.is_null() && !string(new, "namespace").is_empty() {
         let text = "may not be specified when dataSourceRef.namespace is specified";
-        faults.invalid(at, json!({}), text);
+        errors.invalid(at, json!({}), text);
     } else if !old.is_null() && !new.is_null() && parts(old) != parts(new) {
-        faults.invalid(at, json!({}), "must match dataSourceRef");
+        errors.invalid(at, json!({}), "must match dataSourceRef");
     }
 }
 
-fn reference(source: &Value, at: &str, faults: &mut ErrorList) {
+fn reference(source: &Value, at: &str, errors: &mut ErrorList) {
     for part in ["name", "kind"] {
         if string(source, part).is_empty() {
-            faults.required(format!("{at}.{part}"), "");
+            errors.required(format!("{at}.{part}"), "");
         }
     }
     let (group, kind) = (string(source, "apiGroup"), string(source, "kind"));
     if group.is_empty() && kind != "PersistentVolumeClaim" {
         let text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-        faults.invalid(at, kind, text);
+        errors.invalid(at, kind, text);
     }
     if !group.is_empty() {
-        faults.invalid_all(&format!("{at}.apiGroup"), group, names::subdomain(group));
+        errors.invalid_all(&format!("{at}.apiGroup"), group, names::subdomain(group));
     }
     let namespace = string(source, "namespace");
     if !namespace.is_empty() {
-        faults.invalid_all(&format!("{at}.namespace"), namespace, names::label(namespace));
+        errors.invalid_all(&format!("{at}.namespace"), namespace, names::label(namespace));
     }
 }

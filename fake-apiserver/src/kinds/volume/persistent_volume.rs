@@ -2,7 +2,7 @@
 
 use super::super::internal_form;
 use super::super::selectors::{self, Values};
-use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting};
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{plugins, source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
@@ -11,7 +11,7 @@ use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-pub(in crate::kinds) static PERSISTENT_VOLUME: Row = Row {
+pub(in crate::kinds) static PERSISTENT_VOLUME: ResourceDefinition = ResourceDefinition {
     kind: "PersistentVolume",
     metadata_checks: MetadataChecks::core(2).alone().status(1, true),
     plural: "persistentvolumes",
@@ -85,8 +85,8 @@ fn volume_update(new: &mut Value, old: &Value, setting: &Setting<'_>) {
     }
 }
 
-fn volume_validate(object: &Value, faults: &mut ErrorList) {
-    volume_spec_validate(&object["spec"], "spec", faults);
+fn volume_validate(object: &Value, errors: &mut ErrorList) {
+    volume_spec_validate(&object["spec"], "spec", errors);
 }
 
 /// The warning about the deprecated reclaim policy `Recycle`.
@@ -98,10 +98,10 @@ fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
 }
 
 /// Validates the inline volume spec of a VolumeAttachment: a CSI source, and few other fields.
-pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut ErrorList) {
-    let refuse = |name: &str, faults: &mut ErrorList| {
+pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, errors: &mut ErrorList) {
+    let refuse = |name: &str, errors: &mut ErrorList| {
         let text = "may not be specified in the context of inline volumes";
-        faults.forbidden(format!("{at}.{name}"), text);
+        errors.forbidden(format!("{at}.{name}"), text);
     };
     let is_set = |name: &str| match &spec[name] {
         Value::Object(members) if name == "capacity" => !members.is_empty(),
@@ -109,92 +109,92 @@ pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut Err
         other => !other.is_null(),
     };
     for name in ["claimRef", "capacity"].into_iter().filter(|name| is_set(name)) {
-        refuse(name, faults);
+        refuse(name, errors);
     }
     if spec["csi"].is_null() {
         let text = "has to be specified in the context of inline volumes";
-        faults.required(format!("{at}.csi"), text);
+        errors.required(format!("{at}.csi"), text);
     }
-    some_access_modes(spec, at, faults);
+    some_access_modes(spec, at, errors);
     let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
     if !["", "Retain"].contains(&policy) {
         let text = "may only be Retain in the context of inline volumes";
-        faults.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
+        errors.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
     }
     if is_set("nodeAffinity") {
-        refuse("nodeAffinity", faults);
+        refuse("nodeAffinity", errors);
     }
-    source::validate(spec, at, faults);
+    source::validate(spec, at, errors);
     if is_set("storageClassName") {
-        refuse("storageClassName", faults);
+        refuse("storageClassName", errors);
     }
     if !spec["volumeMode"].is_null() && spec["volumeMode"] != "Filesystem" {
         let text = "may not specify volumeMode other than Filesystem in the context of inline volumes";
-        faults.forbidden(format!("{at}.volumeMode"), text);
+        errors.forbidden(format!("{at}.volumeMode"), text);
     }
 }
 
 /// Validates the spec of a PersistentVolume.
-fn volume_spec_validate(spec: &Value, at: &str, faults: &mut ErrorList) {
-    some_access_modes(spec, at, faults);
-    capacity(&spec["capacity"], &format!("{at}.capacity"), faults);
+fn volume_spec_validate(spec: &Value, at: &str, errors: &mut ErrorList) {
+    some_access_modes(spec, at, errors);
+    capacity(&spec["capacity"], &format!("{at}.capacity"), errors);
     let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
     let field = format!("{at}.persistentVolumeReclaimPolicy");
-    faults.one_of(&field, policy, &["Delete", "Recycle", "Retain"]);
+    errors.one_of(&field, policy, &["Delete", "Recycle", "Retain"]);
     let affinity = &spec["nodeAffinity"];
     let field = format!("{at}.nodeAffinity.required");
     if !affinity["required"].is_null() {
-        selectors::nodes(&affinity["required"], &field, Values::Labels, faults);
+        selectors::nodes(&affinity["required"], &field, Values::Labels, errors);
     } else if !affinity.is_null() {
-        faults.required(field, "must specify required node constraints");
+        errors.required(field, "must specify required node constraints");
     }
-    source::validate(spec, at, faults);
+    source::validate(spec, at, errors);
     let root = spec["hostPath"]["path"].as_str().is_some_and(|path| {
         !path.is_empty() && path.split('/').all(|part| ["", "."].contains(&part)) && path.starts_with('/')
     });
     if root && policy == "Recycle" {
         let text = "may not be 'recycle' for a hostPath mount of '/'";
-        faults.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
+        errors.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
     }
-    class_name(spec, "storageClassName", at, faults);
-    volume_mode(spec, at, faults);
+    class_name(spec, "storageClassName", at, errors);
+    volume_mode(spec, at, errors);
     if spec["volumeAttributesClassName"] == "" {
         let field = format!("{at}.volumeAttributesClassName");
-        faults.required(field, "an empty string is disallowed");
+        errors.required(field, "an empty string is disallowed");
     }
-    class_name(spec, "volumeAttributesClassName", at, faults);
+    class_name(spec, "volumeAttributesClassName", at, errors);
     if !spec["volumeAttributesClassName"].is_null() && spec["csi"].is_null() {
         let text = "has to be specified when using volumeAttributesClassName";
-        faults.required(format!("{at}.csi"), text);
+        errors.required(format!("{at}.csi"), text);
     }
 }
 
-fn capacity(capacity: &Value, field: &str, faults: &mut ErrorList) {
+fn capacity(capacity: &Value, field: &str, errors: &mut ErrorList) {
     let amounts = capacity.as_object();
     if amounts.is_none_or(serde_json::Map::is_empty) {
-        faults.required(field, "");
+        errors.required(field, "");
     }
     if amounts.is_none_or(|amounts| amounts.len() != 1 || !amounts.contains_key("storage")) {
-        faults.not_supported(field, capacity.clone(), &["storage"]);
+        errors.not_supported(field, capacity.clone(), &["storage"]);
     }
     for (name, amount) in amounts.into_iter().flatten() {
         let text = amount.as_str().unwrap_or_default();
-        basic(&format!("{field}[{name}]"), text, faults);
-        positive(&format!("{field}[{name}]"), text, faults);
+        basic(&format!("{field}[{name}]"), text, errors);
+        positive(&format!("{field}[{name}]"), text, errors);
     }
 }
 
 /// At least one access mode is required, and only known ones are valid.
-fn some_access_modes(spec: &Value, at: &str, faults: &mut ErrorList) {
+fn some_access_modes(spec: &Value, at: &str, errors: &mut ErrorList) {
     if json::texts(&spec["accessModes"]).is_empty() {
-        faults.required(format!("{at}.accessModes"), "");
+        errors.required(format!("{at}.accessModes"), "");
     }
-    access_modes(spec, at, faults);
+    access_modes(spec, at, errors);
 }
 
-fn volume_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn volume_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     // As in kube-apiserver, the validation of an update repeats the validation of the whole object.
-    volume_validate(new, faults);
+    volume_validate(new, errors);
     let (new, old) = (&new["spec"], &old["spec"]);
     let mut sources = [new, old].map(source::of);
     let secret = "/csi/controllerExpandSecretRef";
@@ -210,18 +210,18 @@ fn volume_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     {
         let rule = "spec.persistentvolumesource is immutable after creation";
         let diff = internal_form::diff("PersistentVolumeSource", before, now);
-        faults.forbidden("spec.persistentvolumesource", &format!("{rule}\n{diff}"));
+        errors.forbidden("spec.persistentvolumesource", &format!("{rule}\n{diff}"));
     }
-    faults.unchanged("volumeMode", &new["volumeMode"], &old["volumeMode"]);
+    errors.unchanged("volumeMode", &new["volumeMode"], &old["volumeMode"]);
     let affinity = &new["nodeAffinity"];
     if !old["nodeAffinity"].is_null() && *affinity != old["nodeAffinity"] {
         let text = "field is immutable, except for updating from beta label to GA";
         let shown = internal_form::shown("*VolumeNodeAffinity", affinity);
-        faults.invalid_as("nodeAffinity", &shown, text);
+        errors.invalid_as("nodeAffinity", &shown, text);
     }
     if !old["volumeAttributesClassName"].is_null() && new["volumeAttributesClassName"].is_null() {
         let text = "update from non-nil value to nil is forbidden";
-        faults.forbidden("spec.volumeAttributesClassName", text);
+        errors.forbidden("spec.volumeAttributesClassName", text);
     }
 }
 

@@ -1,7 +1,7 @@
 //! PersistentVolumeClaims: defaults, validation, and the fields that may change.
 
 use super::super::internal_form;
-use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, Row, Setting, selectors};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, selectors};
 use super::claim_source;
 use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
@@ -11,7 +11,7 @@ use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
-pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Row = Row {
+pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: ResourceDefinition = ResourceDefinition {
     kind: "PersistentVolumeClaim",
     metadata_checks: MetadataChecks::core(2).status(1, true),
     plural: "persistentvolumeclaims",
@@ -74,26 +74,26 @@ fn claim_create(object: &mut Value, setting: &Setting<'_>) {
     protect(object, setting, "kubernetes.io/pvc-protection");
 }
 
-fn claim_validate(object: &Value, faults: &mut ErrorList) {
-    spec_validate(&object["spec"], "spec", faults);
+fn claim_validate(object: &Value, errors: &mut ErrorList) {
+    spec_validate(&object["spec"], "spec", errors);
 }
 
 /// Validates a PVC's spec, also an ephemeral volume's template in a pod.
-pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut ErrorList) {
+pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     if json::texts(&spec["accessModes"]).is_empty() {
-        faults.required(format!("{at}.accessModes"), "at least 1 access mode is required");
+        errors.required(format!("{at}.accessModes"), "at least 1 access mode is required");
     }
-    selectors::labels(&spec["selector"], &format!("{at}.selector"), faults);
-    access_modes(spec, at, faults);
+    selectors::labels(&spec["selector"], &format!("{at}.selector"), errors);
+    access_modes(spec, at, errors);
     let field = format!("{at}.resources[storage]");
     match spec["resources"]["requests"]["storage"].as_str() {
-        None => faults.required(field, ""),
-        Some(text) => positive(&field, text, faults),
+        None => errors.required(field, ""),
+        Some(text) => positive(&field, text, errors),
     }
-    class_name(spec, "storageClassName", at, faults);
-    volume_mode(spec, at, faults);
-    claim_source::validate(spec, at, faults);
-    class_name(spec, "volumeAttributesClassName", at, faults);
+    class_name(spec, "storageClassName", at, errors);
+    volume_mode(spec, at, errors);
+    claim_source::validate(spec, at, errors);
+    class_name(spec, "volumeAttributesClassName", at, errors);
 }
 
 /// Warns about fractional bytes. In canonical form, only quantities with these suffixes have them.
@@ -112,7 +112,7 @@ pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
 
 /// A PVC's spec is immutable, except that the PVC may be bound once, an unset class may be set once, and the storage
 /// request of a bound PVC may grow.
-fn claim_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (spec, before) = (&new["spec"], &old["spec"]);
     let bound = new["status"]["phase"] == "Bound";
     let mut allowed = before.clone();
@@ -147,7 +147,7 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
     if *spec != allowed {
         let rule = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
             claims";
-        faults.forbidden(
+        errors.forbidden(
             "spec",
             &format!(
                 "{rule}\n{}",
@@ -160,19 +160,19 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
         let text = claim.pointer(at).and_then(Value::as_str).unwrap_or("0");
         text.parse::<Quantity>().ok()
     };
-    let asked = size(new, "/spec/resources/requests/storage");
+    let requested = size(new, "/spec/resources/requests/storage");
     let had = size(old, "/spec/resources/requests/storage");
     let has = size(old, "/status/capacity/storage");
-    if asked < had && asked <= has {
+    if requested < had && requested <= has {
         let text = "field can not be less than status.capacity";
-        faults.forbidden("spec.resources.requests.storage", text);
+        errors.forbidden("spec.resources.requests.storage", text);
     }
-    faults.unchanged("volumeMode", &spec["volumeMode"], &before["volumeMode"]);
-    class_kept(new, old, faults);
+    errors.unchanged("volumeMode", &spec["volumeMode"], &before["volumeMode"]);
+    class_kept(new, old, errors);
 }
 
 /// After a VolumeAttributesClass was applied, the field must not be unset.
-fn class_kept(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn class_kept(new: &Value, old: &Value, errors: &mut ErrorList) {
     let field = "spec.volumeAttributesClassName";
     let unset = "is forbidden when status.currentVolumeAttributesClassName is not nil";
     let (now, before) = (
@@ -183,9 +183,9 @@ fn class_kept(new: &Value, old: &Value, faults: &mut ErrorList) {
         return;
     }
     if now.is_null() {
-        faults.forbidden(field, &format!("update to nil {unset}"));
+        errors.forbidden(field, &format!("update to nil {unset}"));
     } else if *now == "" {
-        faults.forbidden(field, &format!("update to empty string {unset}"));
+        errors.forbidden(field, &format!("update to empty string {unset}"));
     }
 }
 
@@ -199,36 +199,36 @@ const RESIZES: [&str; 5] = [
 ];
 
 /// Validates a PVC's status.
-fn claim_validate_status(new: &Value, _: &Value, faults: &mut ErrorList) {
+fn claim_validate_status(new: &Value, _: &Value, errors: &mut ErrorList) {
     let status = &new["status"];
     for (name, amount) in json::pairs(&status["capacity"]) {
-        basic(&format!("status.capacity[{name}]"), amount, faults);
+        basic(&format!("status.capacity[{name}]"), amount, errors);
     }
     let field = "status.allocatedResourceStatuses";
     for (name, resize) in json::pairs(&status["allocatedResourceStatuses"]) {
-        resource_key(name, field, faults);
+        resource_key(name, field, errors);
         if !RESIZES.contains(&resize) {
-            faults.not_supported(field, name, &RESIZES);
+            errors.not_supported(field, name, &RESIZES);
         }
     }
     let field = "status.allocatedResources";
     for (name, amount) in json::pairs(&status["allocatedResources"]) {
-        if resource_key(name, field, faults) {
-            basic(&format!("{field}[{name}]"), amount, faults);
+        if resource_key(name, field, errors) {
+            basic(&format!("{field}[{name}]"), amount, errors);
         }
     }
 }
 
 /// `storage` or a resource name with a domain. Returns whether it is valid.
-fn resource_key(name: &str, field: &str, faults: &mut ErrorList) -> bool {
+fn resource_key(name: &str, field: &str, errors: &mut ErrorList) -> bool {
     let complaints = names::qualified(name);
     if !complaints.is_empty() {
-        faults.invalid_all(field, name, complaints);
+        errors.invalid_all(field, name, complaints);
         return false;
     }
     let known = name == "storage" || (name.contains('/') && !name.contains("kubernetes.io/"));
     if !known {
-        faults.not_supported(field, name, &["storage"]);
+        errors.not_supported(field, name, &["storage"]);
     }
     known
 }

@@ -118,74 +118,74 @@ impl Plugin {
     }
 
     /// Validates a source of this plugin; `at` is the field path of the volume.
-    pub(in crate::kinds) fn validate(&self, owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+    pub(in crate::kinds) fn validate(&self, owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
         let at = format!("{at}.{}", self.shown);
-        require(source, &at, self.required, faults);
-        (self.rule)(owner, source, &at, faults);
+        require(source, &at, self.required, errors);
+        (self.rule)(owner, source, &at, errors);
     }
 }
 
 /// Reports required strings and lists that are empty.
-fn require(source: &Value, at: &str, names: &[&str], faults: &mut ErrorList) {
+fn require(source: &Value, at: &str, names: &[&str], errors: &mut ErrorList) {
     for name in names {
         let empty = source[*name].as_array().is_none_or(Vec::is_empty);
         if empty && text(source, name).is_empty() {
-            faults.required(format!("{at}.{name}"), "");
+            errors.required(format!("{at}.{name}"), "");
         }
     }
 }
 
 fn nothing(_: Owner, _: &Value, _: &str, _: &mut ErrorList) {}
 
-fn partition(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn partition(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let partition = source["partition"].as_i64().unwrap_or_default();
     if !(0..=255).contains(&partition) {
         let why = "must be between 1 and 255, inclusive";
-        faults.invalid(format!("{at}.partition"), partition, why);
+        errors.invalid(format!("{at}.partition"), partition, why);
     }
 }
 
-fn glusterfs(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn glusterfs(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let field = format!("{at}.endpointsNamespace");
     match source["endpointsNamespace"].as_str() {
         None => {}
         Some("") => {
             let why = "if the endpointnamespace is set, it must be a valid namespace name";
-            faults.invalid(field, "", why);
+            errors.invalid(field, "", why);
         }
-        Some(namespace) => faults.invalid_all(&field, namespace, names::label(namespace)),
+        Some(namespace) => errors.invalid_all(&field, namespace, names::label(namespace)),
     }
 }
 
-fn flocker(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn flocker(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let (name, uuid) = (text(source, "datasetName"), text(source, "datasetUUID"));
     match (name.is_empty(), uuid.is_empty()) {
-        (true, true) => faults.required(at, "one of datasetName and datasetUUID is required"),
+        (true, true) => errors.required(at, "one of datasetName and datasetUUID is required"),
         (false, false) => {
             let why = "datasetName and datasetUUID can not be specified simultaneously";
-            faults.invalid(at, "resource", why);
+            errors.invalid(at, "resource", why);
         }
         _ => {}
     }
     if name.contains('/') {
-        faults.invalid(format!("{at}.datasetName"), name, "must not contain '/'");
+        errors.invalid(format!("{at}.datasetName"), name, "must not contain '/'");
     }
 }
 
-fn quobyte(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn quobyte(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let why = "must be a host:port pair or multiple pairs separated by commas";
     let (registry, field) = (text(source, "registry"), format!("{at}.registry"));
     if registry.is_empty() {
-        faults.required(field, why);
+        errors.required(field, why);
     } else if text(source, "tenant").len() > 64 {
         let why = "must be a UUID and may not exceed a length of 64 characters";
-        faults.required(format!("{at}.tenant"), why);
+        errors.required(format!("{at}.tenant"), why);
     } else {
         for _ in registry.split(',').filter(|pair| !is_host_and_port(pair)) {
-            faults.invalid(field.as_str(), registry, why);
+            errors.invalid(field.as_str(), registry, why);
         }
     }
-    require(source, at, &["volume"], faults);
+    require(source, at, &["volume"], errors);
 }
 
 /// `host:port`, with an IPv6 address in brackets.
@@ -199,34 +199,34 @@ fn is_host_and_port(pair: &str) -> bool {
     })
 }
 
-fn iscsi(owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
-    require(source, at, &["iqn"], faults);
+fn iscsi(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
+    require(source, at, &["iqn"], errors);
     let iqn = text(source, "iqn");
     if !iqn.is_empty() {
-        initiator(owner, iqn, format!("{at}.iqn"), faults);
+        initiator(owner, iqn, format!("{at}.iqn"), errors);
     }
-    unit(&source["lun"], at, faults);
-    let asks = |name: &str| source[name].as_bool().unwrap_or_default();
+    unit(&source["lun"], at, errors);
+    let is_enabled = |name: &str| source[name].as_bool().unwrap_or_default();
     let secret = &source["secretRef"];
-    if secret.is_null() && (asks("chapAuthDiscovery") || asks("chapAuthSession")) {
-        faults.required(format!("{at}.secretRef"), "");
+    if secret.is_null() && (is_enabled("chapAuthDiscovery") || is_enabled("chapAuthSession")) {
+        errors.required(format!("{at}.secretRef"), "");
     }
     if !secret.is_null() && owner == Owner::Volume {
-        require(secret, &format!("{at}.secretRef"), &["name"], faults);
+        require(secret, &format!("{at}.secretRef"), &["name"], errors);
     }
     if let Some(name) = source["initiatorName"].as_str() {
         // kube-apiserver spells the field path in lower case.
-        initiator(owner, name, format!("{at}.initiatorname"), faults);
+        initiator(owner, name, format!("{at}.initiatorname"), errors);
     }
 }
 
-fn initiator(owner: Owner, name: &str, field: String, faults: &mut ErrorList) {
+fn initiator(owner: Owner, name: &str, field: String, errors: &mut ErrorList) {
     let has_form = ["iqn", "eui", "naa"].iter().any(|form| name.starts_with(form));
     if owner == Owner::Pod && !has_form {
         let why = "must be valid format starting with iqn, eui, or naa";
-        faults.invalid(field, name, why);
+        errors.invalid(field, name, why);
     } else if !is_initiator(name) {
-        faults.invalid(field, name, "must be valid format");
+        errors.invalid(field, name, "must be valid format");
     }
 }
 
@@ -266,69 +266,69 @@ fn is_qualified(rest: &str) -> bool {
 }
 
 /// Validates a logical unit number (LUN).
-fn unit(number: &Value, at: &str, faults: &mut ErrorList) {
+fn unit(number: &Value, at: &str, errors: &mut ErrorList) {
     let number = number.as_i64().unwrap_or_default();
     if !(0..=255).contains(&number) {
         let why = "must be between 0 and 255, inclusive";
-        faults.invalid(format!("{at}.lun"), number, why);
+        errors.invalid(format!("{at}.lun"), number, why);
     }
 }
 
 /// Validates a secret reference.
-fn secret(owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn secret(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let secret = &source["secretRef"];
     if !secret.is_null() {
         let names: &[&str] = match owner {
             Owner::Volume => &["name", "namespace"],
             Owner::Pod => &["name"],
         };
-        require(secret, &format!("{at}.secretRef"), names, faults);
+        require(secret, &format!("{at}.secretRef"), names, errors);
     }
 }
 
-fn fibre_channel(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn fibre_channel(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let any = |name: &str| source[name].as_array().is_some_and(|list| !list.is_empty());
     let field = format!("{at}.targetWWNs");
     match (any("targetWWNs"), any("wwids")) {
-        (false, false) => faults.required(field, "must specify either targetWWNs or wwids, but not both"),
+        (false, false) => errors.required(field, "must specify either targetWWNs or wwids, but not both"),
         (true, true) => {
             let why = "targetWWNs and wwids can not be specified simultaneously";
-            faults.invalid(field, source["targetWWNs"].clone(), why);
+            errors.invalid(field, source["targetWWNs"].clone(), why);
         }
         _ => {}
     }
     if any("targetWWNs") {
         match &source["lun"] {
-            Value::Null => faults.required(format!("{at}.lun"), "lun is required if targetWWNs is specified"),
-            number => unit(number, at, faults),
+            Value::Null => errors.required(format!("{at}.lun"), "lun is required if targetWWNs is specified"),
+            number => unit(number, at, errors),
         }
     }
 }
 
-fn flex(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn flex(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     for (key, _) in json::pairs(&source["options"]) {
         let namespace = key.split('/').next().unwrap_or_default().to_lowercase();
         let namespace = format!(".{namespace}");
         if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
             let why = "kubernetes.io and k8s.io namespaces are reserved";
-            faults.invalid(format!("{at}.options[{key}]"), key, why);
+            errors.invalid(format!("{at}.options[{key}]"), key, why);
         }
     }
 }
 
-fn azure_file(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn azure_file(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     if source["secretNamespace"] == "" {
-        faults.required(format!("{at}.secretNamespace"), "");
+        errors.required(format!("{at}.secretNamespace"), "");
     }
 }
 
-fn azure_disk(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn azure_disk(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     for (name, known) in [
         ("cachingMode", ["None", "ReadOnly", "ReadWrite"]),
         ("kind", ["Dedicated", "Managed", "Shared"]),
     ] {
         if let Some(value) = source[name].as_str() {
-            faults.one_of(&format!("{at}.{name}"), value, &known);
+            errors.one_of(&format!("{at}.{name}"), value, &known);
         }
     }
     let (start, form) = match source["kind"].as_str() {
@@ -344,24 +344,24 @@ fn azure_disk(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
     };
     let uri = text(source, "diskURI");
     if !uri.starts_with(start) {
-        faults.not_supported(format!("{at}.diskURI"), json!(uri), &[form]);
+        errors.not_supported(format!("{at}.diskURI"), json!(uri), &[form]);
     }
 }
 
-fn storage_os(owner: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn storage_os(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     for name in ["volumeName", "volumeNamespace"] {
         let value = text(source, name);
         if !value.is_empty() {
-            faults.invalid_all(&format!("{at}.{name}"), value, names::label(value));
+            errors.invalid_all(&format!("{at}.{name}"), value, names::label(value));
         }
     }
-    secret(owner, source, at, faults);
+    secret(owner, source, at, errors);
 }
 
 /// Validates the path of an NFS export.
-fn nfs_path(_: Owner, source: &Value, at: &str, faults: &mut ErrorList) {
+fn nfs_path(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let path = text(source, "path");
     if !path.starts_with('/') {
-        faults.invalid(format!("{at}.path"), path, "must be an absolute path");
+        errors.invalid(format!("{at}.path"), path, "must be an absolute path");
     }
 }

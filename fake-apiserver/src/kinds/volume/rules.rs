@@ -33,46 +33,46 @@ pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, final
 }
 
 /// Validates the name of a class, if it is set.
-pub(super) fn class_name(spec: &Value, name: &str, at: &str, faults: &mut ErrorList) {
+pub(super) fn class_name(spec: &Value, name: &str, at: &str, errors: &mut ErrorList) {
     if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
-        faults.invalid_all(&format!("{at}.{name}"), class, names::subdomain(class));
+        errors.invalid_all(&format!("{at}.{name}"), class, names::subdomain(class));
     }
 }
 
 /// Validates access modes: known ones, in a valid combination.
-pub(super) fn access_modes(spec: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn access_modes(spec: &Value, at: &str, errors: &mut ErrorList) {
     let modes = json::texts(&spec["accessModes"]);
     let field = format!("{at}.accessModes");
     for mode in &modes {
-        faults.one_of(&field, mode, &ACCESS_MODES);
+        errors.one_of(&field, mode, &ACCESS_MODES);
     }
     let other = |mode: &&str| *mode != "ReadWriteOncePod" && ACCESS_MODES.contains(mode);
     if modes.contains(&"ReadWriteOncePod") && modes.iter().any(other) {
-        faults.forbidden(field, "may not use ReadWriteOncePod with other access modes");
+        errors.forbidden(field, "may not use ReadWriteOncePod with other access modes");
     }
 }
 
-pub(super) fn volume_mode(spec: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn volume_mode(spec: &Value, at: &str, errors: &mut ErrorList) {
     if let Some(mode) = spec["volumeMode"].as_str() {
-        faults.one_of(&format!("{at}.volumeMode"), mode, &["Block", "Filesystem"]);
+        errors.one_of(&format!("{at}.volumeMode"), mode, &["Block", "Filesystem"]);
     }
 }
 
 /// Rejects a negative quantity; the error shows it as a number.
-pub(super) fn basic(field: &str, text: &str, faults: &mut ErrorList) {
+pub(super) fn basic(field: &str, text: &str, errors: &mut ErrorList) {
     if let Ok(amount) = text.parse::<Quantity>()
         && amount.is_negative()
     {
-        faults.invalid(field, amount.value(), "must be a valid resource quantity");
+        errors.invalid(field, amount.value(), "must be a valid resource quantity");
     }
 }
 
-pub(super) fn positive(field: &str, text: &str, faults: &mut ErrorList) {
+pub(super) fn positive(field: &str, text: &str, errors: &mut ErrorList) {
     if text
         .parse::<Quantity>()
         .is_ok_and(|q| q.is_zero() || q.is_negative())
     {
-        faults.invalid(field, text, "must be greater than zero");
+        errors.invalid(field, text, "must be greater than zero");
     }
 }
 
@@ -118,12 +118,12 @@ const NOT_IN_TEMPLATES: [&str; 13] = [
 ];
 
 /// Validates the metadata of a template, which may only have labels and annotations (`ValidateTemplateObjectMeta`).
-pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, faults: &mut ErrorList) {
-    metadata::annotations(&template["annotations"], &format!("{at}.annotations"), faults);
-    metadata::labels(&template["labels"], &format!("{at}.labels"), faults);
+pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, errors: &mut ErrorList) {
+    metadata::annotations(&template["annotations"], &format!("{at}.annotations"), errors);
+    metadata::labels(&template["labels"], &format!("{at}.labels"), errors);
     for name in NOT_IN_TEMPLATES.iter().filter(|name| !template[**name].is_null()) {
         // kube-apiserver derives this name from the Go field.
         let shown = if *name == "uid" { "uID" } else { name };
-        faults.forbidden(format!("{at}.{shown}"), "cannot be set");
+        errors.forbidden(format!("{at}.{shown}"), "cannot be set");
     }
 }

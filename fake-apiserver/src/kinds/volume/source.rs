@@ -60,23 +60,23 @@ pub(super) fn of(spec: &Value) -> Value {
 }
 
 /// Requires exactly one source, and validates it.
-pub(super) fn validate(spec: &Value, at: &str, faults: &mut ErrorList) {
+pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let mut is_taken = false;
     for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {
         // kube-apiserver does not count the sources before this one.
         if is_taken && name != "flexVolume" {
-            another(name, at, faults);
+            another(name, at, errors);
             continue;
         }
         is_taken = true;
-        one(&RULES, Owner::Volume, spec, name, at, faults);
+        one(&RULES, Owner::Volume, spec, name, at, errors);
         if name == "local" && spec["nodeAffinity"].is_null() {
             let why = "Local volume requires node affinity";
-            faults.required(format!("{at}.nodeAffinity"), why);
+            errors.required(format!("{at}.nodeAffinity"), why);
         }
     }
     if !is_taken {
-        faults.required(at, "must specify a volume type");
+        errors.required(at, "must specify a volume type");
     }
 }
 
@@ -87,42 +87,42 @@ pub(in crate::kinds) fn one(
     sources: &Value,
     name: &str,
     at: &str,
-    faults: &mut ErrorList,
+    errors: &mut ErrorList,
 ) {
     let source = &sources[name];
     if let Some((_, rule)) = rules.iter().find(|(of, _)| *of == name) {
-        rule(source, &format!("{at}.{name}"), faults);
+        rule(source, &format!("{at}.{name}"), errors);
     } else if let Some(plugin) = Plugin::of(name) {
-        plugin.validate(owner, source, at, faults);
+        plugin.validate(owner, source, at, errors);
     }
 }
 
 /// Rejects a second source. kube-apiserver misspells two of the field names.
-pub(in crate::kinds) fn another(name: &str, at: &str, faults: &mut ErrorList) {
-    let told = match name {
+pub(in crate::kinds) fn another(name: &str, at: &str, errors: &mut ErrorList) {
+    let field = match name {
         "cephfs" => "cephFS",
         "downwardAPI" => "downwarAPI",
         other => other,
     };
-    faults.forbidden(format!("{at}.{told}"), "may not specify more than 1 volume type");
+    errors.forbidden(format!("{at}.{field}"), "may not specify more than 1 volume type");
 }
 
 /// Validates the name of a CSI driver.
-pub(in crate::kinds) fn driver_name(name: &str, field: &str, faults: &mut ErrorList) {
+pub(in crate::kinds) fn driver_name(name: &str, field: &str, errors: &mut ErrorList) {
     if name.is_empty() {
-        faults.required(field, "");
+        errors.required(field, "");
         return;
     }
     if name.len() > 63 {
-        faults.too_long(field, 63);
+        errors.too_long(field, 63);
     }
-    faults.invalid_all(field, name, names::subdomain(&name.to_lowercase()));
+    errors.invalid_all(field, name, names::subdomain(&name.to_lowercase()));
 }
 
-fn csi(source: &Value, at: &str, faults: &mut ErrorList) {
-    driver_name(text(source, "driver"), &format!("{at}.driver"), faults);
+fn csi(source: &Value, at: &str, errors: &mut ErrorList) {
+    driver_name(text(source, "driver"), &format!("{at}.driver"), errors);
     if text(source, "volumeHandle").is_empty() {
-        faults.required(format!("{at}.volumeHandle"), "");
+        errors.required(format!("{at}.volumeHandle"), "");
     }
     for secret in [
         "controllerPublishSecretRef",
@@ -135,28 +135,28 @@ fn csi(source: &Value, at: &str, faults: &mut ErrorList) {
                 [("name", names::subdomain), ("namespace", names::label)];
             for (part, rule) in rules {
                 let field = format!("{at}.{secret}.{part}");
-                faults.require_valid(&field, text(&source[secret], part), rule);
+                errors.require_valid(&field, text(&source[secret], part), rule);
             }
         }
     }
 }
 
 /// Validates a hostPath source, also in pods.
-pub(in crate::kinds) fn host_path(source: &Value, at: &str, faults: &mut ErrorList) {
-    local(source, at, faults);
+pub(in crate::kinds) fn host_path(source: &Value, at: &str, errors: &mut ErrorList) {
+    local(source, at, errors);
     if let Some(kind) = source["type"]
         .as_str()
         .filter(|_| !text(source, "path").is_empty())
     {
-        faults.one_of(&format!("{at}.type"), kind, &HOST_PATH_TYPES);
+        errors.one_of(&format!("{at}.type"), kind, &HOST_PATH_TYPES);
     }
 }
 
-fn local(source: &Value, at: &str, faults: &mut ErrorList) {
+fn local(source: &Value, at: &str, errors: &mut ErrorList) {
     let (path, field) = (text(source, "path"), format!("{at}.path"));
     if path.is_empty() {
-        faults.required(field, "");
+        errors.required(field, "");
     } else if path.split('/').any(|part| part == "..") {
-        faults.invalid(field, path, "must not contain '..'");
+        errors.invalid(field, path, "must not contain '..'");
     }
 }

@@ -150,8 +150,8 @@ fn members<'a>(
         }
     }
     for (name, value) in before.into_iter().flatten() {
-        let gone = after.is_none_or(|after| !after.contains_key(name));
-        if let Some(inner) = structure.member(name).filter(|_| gone) {
+        let is_removed = after.is_none_or(|after| !after.contains_key(name));
+        if let Some(inner) = structure.member(name).filter(|_| is_removed) {
             level.take(&Element::Field(name.into()), between(inner, Some(value), None));
         }
     }

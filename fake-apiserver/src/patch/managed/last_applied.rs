@@ -21,8 +21,8 @@ pub(super) fn reduce(
     conflicts: Vec<(String, Set<'_>)>,
 ) -> Vec<(String, Vec<String>)> {
     let document = last_applied(kind, live);
-    let judged = kind.judged();
-    let structure = TypeStructure::of_kind(&judged);
+    let validated = kind.validated_version();
+    let structure = TypeStructure::of_kind(&validated);
     let allowed = document.as_ref().map(|document| {
         let changes = compare(structure, document, live);
         let changed = changes.modified.union(changes.added).union(changes.removed);

@@ -114,11 +114,11 @@ pub(super) fn prune(
     remove(structure, &mut pruned, &unmanaged);
     // Second step: retain unowned fields that this manager did not apply before.
     let left = fields(structure, &pruned);
-    let gone = everything
+    let removed = everything
         .difference(&with_structs(structure, &left))
         .intersection(&last);
     let mut out = merged.clone();
-    remove(structure, &mut out, &gone);
+    remove(structure, &mut out, &removed);
     out
 }
 

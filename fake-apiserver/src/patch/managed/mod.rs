@@ -64,12 +64,12 @@ pub(crate) struct FieldManager<'a> {
 impl FieldManager<'_> {
     /// Records the manager as owner of the fields changed by a create, update or patch; `old` is the previous object.
     ///
-    /// Valid managedFields in the sent value replace the previous ones.
+    /// Valid managedFields in the submitted value replace the previous ones.
     pub(crate) fn track(self, now: &str, old: Option<&Object>, new: &mut Value) {
-        let sent = metadata::take(new, "managedFields");
+        let submitted = metadata::take(new, "managedFields");
         let before = old.map(Object::managed).unwrap_or_default();
-        let text = match &sent {
-            Some(sent) if self.part == Part::Main => self.sent(sent, before),
+        let text = match &submitted {
+            Some(submitted) if self.part == Part::Main => self.submitted(submitted, before),
             _ => before.to_owned(),
         };
         let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
@@ -77,18 +77,18 @@ impl FieldManager<'_> {
             // An object without managedFields stays untracked until it is first applied to.
             return mark(new, String::new());
         }
-        let nothing = self.kind.judged().nothing();
+        let nothing = self.kind.validated_version().nothing();
         let old = old.map_or(&nothing, |old| old.value());
         let written = self.update(now, entries, old, new, self.manager);
         mark(new, written);
     }
 
-    /// The sent entries as text if they are valid; otherwise the previous ones.
-    fn sent(self, sent: &Value, before: &str) -> String {
-        if is_reset(sent) {
+    /// The submitted entries as text if they are valid; otherwise the previous ones.
+    fn submitted(self, submitted: &Value, before: &str) -> String {
+        if is_reset(submitted) {
             return String::new();
         }
-        let text = sent.to_string();
+        let text = submitted.to_string();
         let sensible = Entries::read(self.kind, &text).is_some_and(|entries| !entries.is_empty());
         if sensible { text } else { before.to_owned() }
     }
@@ -102,8 +102,8 @@ impl FieldManager<'_> {
         new: &'e Value,
         manager: &'e str,
     ) -> String {
-        let judged = self.kind.judged();
-        let mut changes = compare(TypeStructure::of_kind(&judged), old, new);
+        let validated = self.kind.validated_version();
+        let mut changes = compare(TypeStructure::of_kind(&validated), old, new);
         self.reset(&mut changes.added);
         self.reset(&mut changes.modified);
         self.reset(&mut changes.removed);
@@ -129,7 +129,7 @@ impl FieldManager<'_> {
         force: bool,
     ) -> Result<(Value, String), Status> {
         let document = self.document(applied)?;
-        let nothing = self.kind.judged().nothing();
+        let nothing = self.kind.validated_version().nothing();
         let live_value = live.map_or(&nothing, |live| live.value());
         let first;
         let mut before = live.map(Object::managed).unwrap_or_default();
@@ -143,9 +143,9 @@ impl FieldManager<'_> {
         if self.manager == last_applied::KUBECTL {
             last_applied::refresh(&mut object, applied);
         }
-        let judged = self.kind.judged();
-        object["apiVersion"] = judged.api_version().into();
-        object["kind"] = judged.kind.into();
+        let validated = self.kind.validated_version();
+        object["apiVersion"] = validated.api_version().into();
+        object["kind"] = validated.kind.into();
         written.shrink_to_fit();
         Ok((object, written))
     }
@@ -161,8 +161,8 @@ impl FieldManager<'_> {
     ) -> Result<(Option<Value>, String), Status> {
         let api_version = self.kind.api_version();
         let id = self.id(self.manager, ManagerOperation::Apply, &api_version);
-        let judged = self.kind.judged();
-        let structure = TypeStructure::of_kind(&judged);
+        let validated = self.kind.validated_version();
+        let structure = TypeStructure::of_kind(&validated);
         let mut entries = Entries::read(self.kind, before).unwrap_or_else(|| Entries::none(self.kind));
         let mut set = fields(structure, document);
         self.reset(&mut set);
@@ -257,7 +257,7 @@ impl FieldManager<'_> {
 
     /// Removes the fields that this request cannot set, as listed by `GetResetFields` of the kind's strategy.
     fn reset(self, set: &mut Set<'_>) {
-        for path in untouched(&self.kind.judged(), self.part) {
+        for path in untouched(&self.kind.validated_version(), self.part) {
             set.drop_all(path);
         }
     }
@@ -284,8 +284,8 @@ fn strip(set: &mut Set<'_>) {
 }
 
 /// An empty list, or one empty entry, clears managedFields.
-fn is_reset(sent: &Value) -> bool {
-    match sent.as_array().map(Vec::as_slice) {
+fn is_reset(submitted: &Value) -> bool {
+    match submitted.as_array().map(Vec::as_slice) {
         Some([]) => true,
         Some([Value::Object(entry)]) => entry.is_empty(),
         _ => false,

@@ -88,8 +88,8 @@ fn fault_rules_decide_the_outcome_of_a_request() {
         resource: Some(&path),
         revision: "",
     };
-    let (fate, applied) = rules.evaluate(&requested);
-    assert!(matches!(fate.action, Some(FaultAction::Disconnect)));
+    let (effect, applied) = rules.evaluate(&requested);
+    assert!(matches!(effect.action, Some(FaultAction::Disconnect)));
     assert_eq!(
         applied[0].to_string(),
         "disconnected before it was looked at: create nodes"

@@ -20,9 +20,9 @@ pub(super) fn usage(claim: &Value) -> Amounts {
     let mut used = Amounts::default();
     used.set(NUMBER, Quantity::from_integer(1));
     let amount = |value: &Value| value["storage"].as_str()?.parse::<Quantity>().ok();
-    let asked = amount(&claim["spec"]["resources"]["requests"]);
-    let allocated = amount(&claim["status"]["allocatedResources"]).filter(|_| asked.is_some());
-    if let Some(storage) = asked.max(allocated) {
+    let requested = amount(&claim["spec"]["resources"]["requests"]);
+    let allocated = amount(&claim["status"]["allocatedResources"]).filter(|_| requested.is_some());
+    if let Some(storage) = requested.max(allocated) {
         used.set(STORAGE, storage.rounded());
     }
     let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();

@@ -15,11 +15,11 @@ pub(super) fn tracks(name: &str) -> bool {
 pub(super) fn usage(service: &Value) -> Amounts {
     let spec = &service["spec"];
     let ports = list(&spec["ports"]);
-    let asked = |port: &&Value| port["nodePort"].as_i64().unwrap_or_default() != 0;
+    let has_node_port = |port: &&Value| port["nodePort"].as_i64().unwrap_or_default() != 0;
     let (balancers, ports) = match string(spec, "type") {
         "NodePort" => (0, ports.len()),
         "LoadBalancer" if spec["allocateLoadBalancerNodePorts"] == false => {
-            (1, ports.iter().filter(asked).count())
+            (1, ports.iter().filter(has_node_port).count())
         }
         "LoadBalancer" => (1, ports.len()),
         _ => (0, 0),

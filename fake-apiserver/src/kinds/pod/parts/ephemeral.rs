@@ -10,9 +10,9 @@ use serde_json::Value;
 pub(super) const PART: PartHooks = PartHooks {
     of: Subresource::EphemeralContainers,
     separate,
-    validate: |new, old, faults| {
-        spec::validate(new, faults);
-        validate_update(new, old, faults);
+    validate: |new, old, errors| {
+        spec::validate(new, errors);
+        validate_update(new, old, errors);
     },
     // Upstream's strategy has reset fields, but nothing calls its `GetResetFields`.
     resets: &[],
@@ -25,10 +25,10 @@ fn separate(new: &mut Value, old: &Value) {
 }
 
 /// Ephemeral containers may be added, but not changed or removed.
-fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
+fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if is_static(old) {
-        *faults = ErrorList::default();
-        return faults.forbidden("", "static pods do not support ephemeral containers");
+        *errors = ErrorList::default();
+        return errors.forbidden("", "static pods do not support ephemeral containers");
     }
     let present = list(&new["spec"]["ephemeralContainers"]);
     for before in list(&old["spec"]["ephemeralContainers"]) {
@@ -40,6 +40,6 @@ fn validate_update(new: &Value, old: &Value, faults: &mut ErrorList) {
             }
             Some(_) => continue,
         };
-        faults.forbidden("spec.ephemeralContainers", &text);
+        errors.forbidden("spec.ephemeralContainers", &text);
     }
 }

@@ -47,21 +47,21 @@ fn has_same_names(one: &Value, other: &Value) -> bool {
     pairs.all(|(one, other)| string(one, "name") == string(other, "name"))
 }
 
-fn validate(new: &Value, old: &Value, faults: &mut ErrorList) {
-    spec::validate(new, faults);
+fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
+    spec::validate(new, errors);
     if is_static(old) {
-        *faults = ErrorList::default();
-        return faults.forbidden("", "static pods cannot be resized");
+        *errors = ErrorList::default();
+        return errors.forbidden("", "static pods cannot be resized");
     }
     let class = &new["status"]["qosClass"];
     if *class != quality::of(&new["spec"]) {
         let why = "Pod QOS Class may not change as a result of resizing";
-        faults.invalid("spec", class.clone(), why);
+        errors.invalid("spec", class.clone(), why);
     }
     for name in LISTS {
         if !has_same_names(&new["spec"][name], &old["spec"][name]) {
             let why = format!("{name} may not be added, removed or renamed on resize");
-            faults.forbidden(format!("spec.{name}"), &why);
+            errors.forbidden(format!("spec.{name}"), &why);
         }
     }
 }

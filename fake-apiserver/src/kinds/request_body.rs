@@ -6,17 +6,17 @@
 use super::kind::Kind;
 use super::part::Subresource;
 use super::token_lifetime;
-use super::{Hooks, NO_HOOKS, PLAIN, Row, Unstored};
+use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Unstored};
 use crate::machinery::json;
 use serde_json::json;
 
-pub(crate) static BINDING: Kind = Kind::table(&BINDING_ROW);
-pub(crate) static EVICTION: Kind = Kind::table(&EVICTION_ROW);
-pub(crate) static SCALE: Kind = Kind::table(&SCALE_ROW);
-pub(crate) static TOKEN_REQUEST: Kind = Kind::table(&TOKEN_REQUEST_ROW);
+pub(crate) static BINDING: Kind = Kind::table(&BINDING_DEFINITION);
+pub(crate) static EVICTION: Kind = Kind::table(&EVICTION_DEFINITION);
+pub(crate) static SCALE: Kind = Kind::table(&SCALE_DEFINITION);
+pub(crate) static TOKEN_REQUEST: Kind = Kind::table(&TOKEN_REQUEST_DEFINITION);
 
 /// The kind of a subresource's request body; None if it is the kind of the object itself.
-pub(crate) fn body(of: Subresource) -> Option<&'static Kind> {
+pub(crate) fn request_kind(of: Subresource) -> Option<&'static Kind> {
     match of {
         Subresource::Binding => Some(&BINDING),
         Subresource::Eviction => Some(&EVICTION),
@@ -27,7 +27,7 @@ pub(crate) fn body(of: Subresource) -> Option<&'static Kind> {
 }
 
 /// Binds a pod to a node; sent to `bindings`, or to `pods/binding`.
-pub(super) static BINDING_ROW: Row = Row {
+pub(super) static BINDING_DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "Binding",
     plural: "bindings",
     singular: "binding",
@@ -36,13 +36,13 @@ pub(super) static BINDING_ROW: Row = Row {
     ..PLAIN
 };
 
-static EVICTION_ROW: Row = Row {
+static EVICTION_DEFINITION: ResourceDefinition = ResourceDefinition {
     group: "policy",
     kind: "Eviction",
     ..PLAIN
 };
 
-static TOKEN_REQUEST_ROW: Row = Row {
+static TOKEN_REQUEST_DEFINITION: ResourceDefinition = ResourceDefinition {
     group: "authentication.k8s.io",
     kind: "TokenRequest",
     hooks: Hooks {
@@ -59,7 +59,7 @@ static TOKEN_REQUEST_ROW: Row = Row {
 };
 
 /// Scale: the replicas of a workload.
-static SCALE_ROW: Row = Row {
+static SCALE_DEFINITION: ResourceDefinition = ResourceDefinition {
     group: "autoscaling",
     kind: "Scale",
     ..PLAIN

@@ -14,7 +14,7 @@ use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
 /// The resource definition of one API resource, in one version.
-pub struct Row {
+pub struct ResourceDefinition {
     /// The API group; empty for the core group.
     pub group: &'static str,
     /// The version, such as `v1`.
@@ -42,7 +42,7 @@ pub struct Row {
     /// JSON pointers to the fields whose change increments `metadata.generation`.
     pub generation_of: &'static [&'static str],
     /// A create request may set the status: nodes, which kubelets register with their status.
-    pub keeps_status: bool,
+    pub status_on_create: bool,
     /// How a write to `/status` treats `metadata`.
     pub status_metadata: StatusMetadata,
     /// Some: the objects define resources themselves. The function marks one as being deleted at a time; a controller deletes it
@@ -64,7 +64,7 @@ pub struct Row {
     pub metadata_checks: MetadataChecks,
     /// Some: the default propagation policy is Orphan. The text is the warning that kube-apiserver sends if the
     /// delete request does not set a policy, None if it sends none.
-    pub orphans: Option<Option<&'static str>>,
+    pub orphans_by_default: Option<Option<&'static str>>,
     /// The grace period of a deletion in seconds, computed from the object, the options and `gracePeriodSeconds` of
     /// the request. Returns None for kinds without graceful deletion.
     pub grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
@@ -77,7 +77,7 @@ pub struct Row {
     /// JSON pointer to the object with the `metadata` and `spec` of a pod template; empty for pods themselves. None for kinds without one.
     pub template: Option<&'static str>,
     /// Objects configure admission: webhooks and policies. Requests for them are themselves exempt from admission webhooks and policies.
-    pub registers: bool,
+    pub configures_admission: bool,
     /// The permissions that objects grant; RBAC's escalation check requires that the writer has them already.
     pub grants: Option<Grants>,
     /// The version in which kube-apiserver stores the objects, if it is not `version`.
@@ -145,14 +145,14 @@ pub struct MetadataChecks {
     /// The checks are those of core/v1, which know the names of finalizers, and not those of apimachinery.
     pub know_finalizers: bool,
     /// For writes to the object itself.
-    pub main: Looks,
+    pub main: MetadataPasses,
     /// For writes to `/status` and other subresources.
-    pub status: Looks,
+    pub status: MetadataPasses,
 }
 
 /// How often `metadata` is validated: upstream repeats some checks, and with them the errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Looks {
+pub struct MetadataPasses {
     /// The number of passes.
     pub times: u8,
     /// Whether the last pass also compares `metadata` with that of the old object (`ValidateObjectMetaUpdate`).
@@ -164,8 +164,8 @@ impl MetadataChecks {
     pub const fn core(times: u8) -> Self {
         Self {
             know_finalizers: true,
-            main: Looks { times, compare: true },
-            status: Looks {
+            main: MetadataPasses { times, compare: true },
+            status: MetadataPasses {
                 times: if times > 1 { 1 } else { times },
                 compare: times == 1,
             },
@@ -183,7 +183,7 @@ impl MetadataChecks {
     /// The same, but writes to the main path are not compared with the old object.
     pub const fn alone(self) -> Self {
         Self {
-            main: Looks {
+            main: MetadataPasses {
                 compare: false,
                 ..self.main
             },
@@ -194,7 +194,7 @@ impl MetadataChecks {
     /// The same, but with different passes for `/status`.
     pub const fn status(self, times: u8, compare: bool) -> Self {
         Self {
-            status: Looks { times, compare },
+            status: MetadataPasses { times, compare },
             ..self
         }
     }
@@ -207,8 +207,8 @@ pub enum StatusMetadata {
     Written,
     /// Labels, annotations, finalizers and owner references are reset to the old ones (`ResetObjectMetaForStatus`).
     Described,
-    /// Completely reset to the old one.
-    Kept,
+    /// Unchanged.
+    Unchanged,
 }
 
 /// How `metadata.generation` is maintained.
@@ -226,7 +226,7 @@ pub enum Generation {
 #[derive(Clone, Copy)]
 pub struct View {
     /// The resource that stores the objects.
-    pub stored: &'static Row,
+    pub stored: &'static ResourceDefinition,
     /// Converts a stored object to this version.
     pub from_stored: fn(&Value) -> Value,
     /// Converts an object of this version to the stored one.
@@ -236,7 +236,7 @@ pub struct View {
 }
 
 /// The base of all resource definitions: a namespaced core/v1 resource without validation.
-pub const PLAIN: Row = Row {
+pub const PLAIN: ResourceDefinition = ResourceDefinition {
     group: "",
     version: "v1",
     kind: "",
@@ -250,7 +250,7 @@ pub const PLAIN: Row = Row {
     name_rule: names::subdomain,
     generation: Generation::None,
     generation_of: &["/spec"],
-    keeps_status: false,
+    status_on_create: false,
     status_metadata: StatusMetadata::Written,
     defines: None,
     main_resets: &[&["status"]],
@@ -260,13 +260,13 @@ pub const PLAIN: Row = Row {
     deletes_collection: true,
     returns_deleted: false,
     metadata_checks: MetadataChecks::core(1),
-    orphans: None,
+    orphans_by_default: None,
     grace: |_, _, _| None,
     end: None,
     undeletable: &[],
     expires: false,
     template: None,
-    registers: false,
+    configures_admission: false,
     grants: None,
     storage_version: None,
     registry: None,
@@ -292,7 +292,7 @@ pub fn not_supported(label: &str) -> String {
 pub(super) static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
 pub(super) static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
 
-impl Row {
+impl ResourceDefinition {
     /// The apiVersion, such as `v1` or `storage.k8s.io/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -327,7 +327,7 @@ impl Row {
     }
 }
 
-impl Row {
+impl ResourceDefinition {
     /// The etcd key of the object in kube-apiserver, as its errors contain it. A dry run does not reach etcd: no `/registry`.
     pub(crate) fn registry_key(&self, key: &str, dry_run: bool) -> String {
         let root = if dry_run { "" } else { "/registry" };
