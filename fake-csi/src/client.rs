@@ -81,7 +81,7 @@ pub enum CsiRequest {
         id: String,
         /// `target_path`.
         target: String,
-        /// Whether it is a CSI ephemeral volume of a pod, which was not created by CreateVolume.
+        /// Whether the volume is a CSI ephemeral volume of a pod, which was not created by CreateVolume.
         ephemeral: bool,
     },
 }

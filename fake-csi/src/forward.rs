@@ -1,6 +1,6 @@
 //! A recording proxy for another driver: forwards each call, and reports it to the observer as the fake driver does.
 //!
-//! It changes nothing and does not know pools. Fields that `csi.proto` lacks are not forwarded, and methods that it lacks are
+//! Changes no values and does not know pools. Fields that `csi.proto` lacks are not forwarded, and methods that it lacks are
 //! `UNIMPLEMENTED`. Only the driver knows in which order calls took effect, so events have the order of the responses.
 
 use std::{collections::BTreeMap, io, path::Path, sync::Arc};

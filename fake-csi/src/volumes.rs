@@ -153,7 +153,7 @@ impl Volumes {
         }
     }
 
-    /// Sets mutable parameters of a volume; others are unchanged.
+    /// Sets mutable parameters of a volume. Parameters that are not given are unchanged.
     pub(crate) fn modify(&mut self, id: &str, parameters: BTreeMap<String, String>) -> Result<(), Status> {
         let stored = self.by_id.get_mut(id).ok_or_else(|| volume_not_found(id))?;
         stored.info.mutable_parameters.extend(parameters);

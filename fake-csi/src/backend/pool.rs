@@ -51,7 +51,7 @@ pub struct Device {
     pub size: u64,
     /// Class parameters that it serves, such as `storageType: SSD`; matched like those of a [`Pool`].
     pub parameters: BTreeMap<String, String>,
-    /// Whether it is a group that holds many volumes of at least [`GROUP_VOLUME_BYTES_MIN`]. Otherwise a volume uses the whole device.
+    /// Whether the device is a volume group for many volumes of at least [`GROUP_VOLUME_BYTES_MIN`]. Otherwise a volume uses the whole device.
     pub group: bool,
     /// Access types that it supports.
     pub access: Access,

@@ -56,7 +56,7 @@ pub struct DeviceSpec {
     /// Class parameters that it serves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Whether it is a group that holds many volumes; otherwise a volume uses the whole device.
+    /// Whether the device is a volume group for many volumes. Otherwise a volume uses the whole device.
     #[serde(default)]
     pub group: bool,
     /// Supported access types: `any`, `block` or `mount`.

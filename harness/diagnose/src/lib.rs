@@ -4,7 +4,7 @@
 //! capture     writes the situation of a pending pod as a case file
 //! documents   splits YAML and JSON texts into objects
 //! inventory   objects of a cluster or of texts, as a scheduler snapshot
-//! explain     which nodes a pod or PVC fits, and why not the others
+//! explain     feasible nodes of a pod or PVC, and why other nodes are rejected
 //! snapshot    every object of a cluster at one moment, and gaps of a dump
 //! lint        contradictory and useless objects
 //! health      indicators for an operator

@@ -87,7 +87,7 @@ const CHECKS: [(&str, Check, &str); 11] = [
     ),
     (
         "not-tracked",
-        not_tracked,
+        capacity_not_tracked,
         "set storageCapacity: true in the CSIDriver once the objects are complete",
     ),
     (
@@ -108,20 +108,24 @@ const CHECKS: [(&str, Check, &str); 11] = [
     ),
     (
         "topology-covers-all",
-        covers_all,
+        matches_all_nodes,
         "use {} only for storage that every node can access; check whether the selector is missing",
     ),
     (
         "no-limit",
-        no_limit,
+        neither_value_set,
         "set capacity or maximumVolumeSize, or delete the object",
     ),
     (
         "negative",
-        negative,
+        negative_quantity,
         "publish the free capacity, or zero if there is none",
     ),
-    ("overflow", overflow, "publish at most 9223372036854775807 bytes"),
+    (
+        "overflow",
+        quantity_overflow,
+        "publish at most 9223372036854775807 bytes",
+    ),
 ];
 
 /// All findings, object by object.
@@ -178,7 +182,7 @@ fn class_immediate(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) ->
     })
 }
 
-fn not_tracked(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
+fn capacity_not_tracked(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let provisioner = &class_of(snapshot, object)?.provisioner;
     match snapshot.driver(provisioner) {
         Some(driver) if driver.tracks_capacity => None,
@@ -221,7 +225,7 @@ fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
     none.then(|| format!("no node has labels that match {}", object.topology))
 }
 
-fn covers_all(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
+fn matches_all_nodes(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let is_everywhere = |topology: &NodeTopology| matches!(topology, NodeTopology::Matching(selector) if selector.requirements().is_empty());
     if object.dropped_terms || !is_everywhere(&object.topology) {
         return None;
@@ -237,7 +241,7 @@ fn covers_all(Cluster { snapshot, .. }: &Cluster<'_>, object: &Capacity) -> Opti
     })
 }
 
-fn no_limit(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
+fn neither_value_set(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let none = object.largest_volume().is_none();
     none.then(|| "neither capacity nor maximumVolumeSize is set, so no claim fits".to_owned())
 }
@@ -252,7 +256,7 @@ fn quantities(object: &Capacity) -> impl Iterator<Item = (&'static str, Quantity
         .filter_map(|(field, quantity)| Some((field, quantity?)))
 }
 
-fn negative(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
+fn negative_quantity(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let (field, quantity) = quantities(object).find(|(_, quantity)| quantity.nanos() < 0)?;
     Some(format!(
         "{field} is {} bytes, so no claim fits",
@@ -260,7 +264,7 @@ fn negative(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     ))
 }
 
-fn overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
+fn quantity_overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let differs =
         |quantity: &Quantity| quantity.bytes(Arithmetic::Exact) != quantity.bytes(Arithmetic::Wrapping);
     let (field, quantity) = quantities(object).find(|(_, quantity)| differs(quantity))?;

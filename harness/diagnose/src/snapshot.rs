@@ -25,14 +25,14 @@ pub const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storagecla
 #[derive(Default)]
 pub struct Snapshot {
     /// All objects except pods, unmodified.
-    others: Vec<Value>,
+    non_pods: Vec<Value>,
     /// The pods, as JSON text: parsed `Value`s would take ten times the memory.
     pods: Vec<Box<str>>,
-    /// The same objects as the scheduler uses them.
+    /// All objects, parsed into the scheduler's types.
     pub inventory: Inventory,
     /// The default namespace. `None`: unknown.
     pub namespace: Option<String>,
-    /// Whether it was read from files, which may lack objects of the cluster.
+    /// Whether the snapshot was read from files, which may lack objects of the cluster.
     pub is_dump: bool,
 }
 
@@ -80,14 +80,14 @@ impl Snapshot {
 
     /// All objects except pods, and the pods as JSON.
     pub fn parts(&self) -> (&[Value], &[Box<str>]) {
-        (&self.others, &self.pods)
+        (&self.non_pods, &self.pods)
     }
 
     /// All objects without the fields that `shorten` removes.
     pub fn objects(&self) -> Vec<Value> {
         // The text was serialized from a `Value`, so parsing cannot fail.
         let pods = self.pods.iter().filter_map(|pod| serde_json::from_str(pod).ok());
-        self.others.iter().cloned().chain(pods).collect()
+        self.non_pods.iter().cloned().chain(pods).collect()
     }
 
     /// Whether a driver tracks capacity but there is no CSIStorageCapacity object.
@@ -146,7 +146,7 @@ impl Snapshot {
         /// Maximum number of listed nodes.
         const LISTED_MAX: usize = 3;
         let names = |kind: &'static str| {
-            let of_kind = self.others.iter().filter(move |object| object["kind"] == kind);
+            let of_kind = self.non_pods.iter().filter(move |object| object["kind"] == kind);
             of_kind.filter_map(|object| object["metadata"]["name"].as_str())
         };
         let known: BTreeSet<&str> = names("CSINode").collect();
@@ -179,7 +179,7 @@ impl Snapshot {
     pub fn hint_at(&self, namespace: &str) -> String {
         let is_in_namespace = |object: &Value| object["metadata"]["namespace"] == namespace;
         let has_pod = self.inventory.pods.keys().any(|pod| pod.namespace == namespace);
-        match self.is_dump && !has_pod && !self.others.iter().any(is_in_namespace) {
+        match self.is_dump && !has_pod && !self.non_pods.iter().any(is_in_namespace) {
             true => format!("; the dump has no object of namespace {namespace}: was it made with -A?"),
             false => String::new(),
         }
@@ -193,7 +193,7 @@ impl Snapshot {
         shorten(&mut object);
         match object["kind"] == "Pod" {
             true => self.pods.push(object.to_string().into()),
-            false => self.others.push(object.clone()),
+            false => self.non_pods.push(object.clone()),
         }
         self.inventory.add(object)
     }

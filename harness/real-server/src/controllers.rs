@@ -23,15 +23,15 @@ const PROTECTION: &str = "controllers";
 
 /// Runs the controllers after a change.
 pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
-    let is_gone = change == Change::Deleted;
-    let owned = object["metadata"]["ownerReferences"].is_array() && !is_gone;
+    let is_deleted = change == Change::Deleted;
+    let owned = object["metadata"]["ownerReferences"].is_array() && !is_deleted;
     let is_protected = matches!(&*key.resource, CLAIMS | VOLUMES | "pods");
-    if !owned && !is_gone && !is_protected {
+    if !owned && !is_deleted && !is_protected {
         return;
     }
     let (case, guard) = (case.clone(), case.begin_request());
     tokio::spawn(async move {
-        if is_gone {
+        if is_deleted {
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
             for (dependent, value) in case.attribution.objects() {
                 if owners(&value).any(|owner| owner["uid"] == uid) {

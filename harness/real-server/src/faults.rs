@@ -188,7 +188,7 @@ impl OpenWatch {
 }
 
 impl WatchGuard {
-    /// Whether it may continue.
+    /// Whether the request may continue.
     fn may_continue(&self) -> bool {
         let state = self.faults.state.lock();
         let open = state.watches.get(&self.number);

@@ -60,7 +60,7 @@ pub struct Assessment {
     pub rejected: Vec<Rejected>,
 }
 
-/// What made a pod unschedulable. Only changes to it requeue the pod.
+/// A cause why a pod is unschedulable. Only changes to the cause requeue the pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blocker {
     /// The pod's PVCs, their StorageClasses or PersistentVolumes.

@@ -28,7 +28,7 @@ pub struct PodClaims {
 pub struct DelayedClaim {
     /// The PVC.
     pub claim: Arc<Claim>,
-    /// Its StorageClass.
+    /// The StorageClass of the PVC.
     pub class: Arc<Class>,
     /// What to check against capacity objects.
     pub demand: Demand,

@@ -61,7 +61,7 @@ pub enum ConflictReason {
     NodeConflict {
         /// The bound PVC.
         claim: ObjectKey,
-        /// Its PersistentVolume.
+        /// The PersistentVolume of that PVC.
         volume: String,
     },
     /// A delayed PVC can be neither bound nor provisioned on the node.

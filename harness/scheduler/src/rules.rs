@@ -74,7 +74,7 @@ pub enum Choice {
 /// How several PVCs of one class count in scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pooling {
-    /// They share one pool: its capacity counts once, as in kube-scheduler.
+    /// The PVCs share one pool, whose capacity counts once, as in kube-scheduler.
     #[default]
     Once,
     /// Each has its own pool: capacities are added up, as in the text of KEP-4049 (`+=`).

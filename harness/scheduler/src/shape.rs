@@ -33,7 +33,7 @@ pub enum ShapeError {
     Unsorted {
         /// Index of the first point out of order.
         index: usize,
-        /// Its utilisation.
+        /// The utilisation of the point.
         value: i64,
     },
     /// A number is out of range.

@@ -3,7 +3,7 @@
 //! ```text
 //! world      cluster state: nodes, drivers, classes, objects, PVCs, pods, and the settings of the programs
 //! objects    world → the CSIStorageCapacity objects that must, may and must not exist at quiescence
-//! placement  world → the feasible nodes of a pod, the best of them, and the reasons against the others
+//! placement  world → the feasible nodes of a pod, the best of them, and why other nodes are rejected
 //! volumes    world and CreateVolume calls → the volumes that PVCs must have, and those that must be deleted
 //! metrics    world and the programs' actions → required metric values
 //! always     world and events → invariants at every moment

@@ -50,7 +50,7 @@ impl Sample {
 pub struct Scrape {
     /// The name of its API client.
     pub client: String,
-    /// Which program it is.
+    /// The program that returned the metrics.
     pub program: Program,
     /// All series whose names are in [`NAMES`].
     pub samples: Vec<Sample>,
@@ -90,13 +90,13 @@ pub fn judge(world: &World, scrape: &Scrape) -> Vec<Violation> {
             min_seconds,
         } => {
             if let Some(publisher) = world.publishers.get(instance).filter(|it| it.publishes) {
-                check.objects(world, instance, publisher);
-                check.calls(instance, *successful_calls, *min_seconds);
+                check.check_objects(world, instance, publisher);
+                check.check_get_capacity_calls(instance, *successful_calls, *min_seconds);
             }
         }
-        Program::Scheduler { bound_pods } if *bound_pods > 0 => check.scheduler(*bound_pods),
+        Program::Scheduler { bound_pods } if *bound_pods > 0 => check.check_scheduler(*bound_pods),
         Program::Scheduler { .. } => {}
-        Program::ApiServer => check.server(),
+        Program::ApiServer => check.check_api_server(),
     }
     check.violations
 }
@@ -122,7 +122,7 @@ struct Check<'r> {
 }
 
 impl Check<'_> {
-    fn objects(&mut self, world: &World, instance: &Instance, publisher: &Publisher) {
+    fn check_objects(&mut self, world: &World, instance: &Instance, publisher: &Publisher) {
         // Without the type, or if the driver lacks GET_CAPACITY, there are no objects to count.
         let desired = DesiredObjects::of(world, instance, publisher);
         if world.api.version().is_none() || desired.lacks_get_capacity() {
@@ -163,12 +163,12 @@ impl Check<'_> {
             !sample.has("driver_name", &instance.driver) || !has_node
         });
         if is_wrong {
-            let detail = format!("the labels driver_name and node do not identify {instance:?}");
+            let detail = format!("the labels driver_name and node do not identify {instance}");
             self.add(rules::WRONG_METRIC_LABELS, detail);
         }
     }
 
-    fn calls(&mut self, instance: &Instance, successful_calls: u64, min_seconds: f64) {
+    fn check_get_capacity_calls(&mut self, instance: &Instance, successful_calls: u64, min_seconds: f64) {
         if successful_calls == 0 {
             return;
         }
@@ -189,7 +189,7 @@ impl Check<'_> {
         }
     }
 
-    fn scheduler(&mut self, bound_pods: u64) {
+    fn check_scheduler(&mut self, bound_pods: u64) {
         if !self.any(ATTEMPTS, &[("result", "scheduled")]) {
             let detail = format!(
                 "the scheduler bound {bound_pods} pods, but no {ATTEMPTS} series has result=\"scheduled\""
@@ -207,7 +207,7 @@ impl Check<'_> {
         }
     }
 
-    fn server(&mut self) {
+    fn check_api_server(&mut self) {
         for (name, rule) in [
             (REQUESTS, rules::WRONG_REQUESTS_METRIC),
             (DURATIONS, rules::WRONG_DURATIONS_METRIC),

@@ -1,5 +1,6 @@
 //! A violated rule and its subject.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use capacity_types::{Segment, segment};
@@ -12,7 +13,7 @@ use crate::world::{Instance, NamespacedName};
 pub struct Violation {
     /// The rule.
     pub rule: &'static Rule,
-    /// What violates it.
+    /// The object, pod, call or program that violates the rule.
     pub subject: Subject,
     /// Actual and expected state as text.
     pub detail: String,
@@ -77,10 +78,18 @@ impl fmt::Display for Subject {
     }
 }
 
-fn segment_text(segment: &Segment) -> String {
+pub(crate) fn segment_text(segment: &Segment) -> String {
     match segment.is_empty() {
         true => "every node".to_owned(),
         false => segment::format(segment),
+    }
+}
+
+/// Labels or parameters as `key=value,key=value`, or `none`.
+pub(crate) fn map_text(map: &BTreeMap<String, String>) -> String {
+    match map.is_empty() {
+        true => "none".to_owned(),
+        false => segment::format(map),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::limits::Limits;
 use super::names::{Kind, Names, keys_of};
 use super::options::CaptureOptions;
-use super::others::others;
+use super::other_pods::other_pods;
 use super::pod::{is_owned_by_another, uses_another_scheduler};
 use super::pod_fields::{priority, priority_object, requests, terms};
 use super::reduce::{self, NodeResources};
@@ -17,9 +17,9 @@ use capacity_types::pod::{claim_of, volumes_of};
 
 /// The expected result for a pod.
 pub(super) enum ExpectedResult {
-    /// It is placed on this node.
+    /// The pod is placed on this node.
     OnNode(String),
-    /// It is placed on some node.
+    /// The pod is placed on any node.
     Placed,
     /// The scheduler reports it as unschedulable.
     Unschedulable,
@@ -80,7 +80,7 @@ impl Collected {
                     .map(|it| &it["spec"]["affinity"]["nodeAffinity"]),
             );
         selectors.for_each(|selector| keys_of(selector, &mut needed, &mut numeric));
-        for pod in situation.pods.iter().chain(&situation.others) {
+        for pod in situation.pods.iter().chain(&situation.other_pods) {
             let near = ["podAffinity", "podAntiAffinity"]
                 .into_iter()
                 .flat_map(|kind| terms(pod, kind));
@@ -130,12 +130,12 @@ impl Collected {
             }
         }
         let limits = Limits::of(situation);
-        let others = others(situation, &resources, names);
+        let other_pods = other_pods(situation, &resources, names);
         for (name, node) in &situation.nodes {
             let registration = self.registered.get(*name).map(Vec::as_slice);
             let node_resources = NodeResources {
                 resources: &resources,
-                missing: others.missing.get(*name).copied().unwrap_or(0),
+                missing: other_pods.missing.get(*name).copied().unwrap_or(0),
                 volume_limits: limits.remaining.get(*name),
             };
             nodes.push(reduce::node(
@@ -147,21 +147,21 @@ impl Collected {
                 names,
             ));
         }
-        let all = situation.pods.iter().chain(&situation.others);
+        let all = situation.pods.iter().chain(&situation.other_pods);
         let priorities: BTreeSet<_> = all.map(|pod| priority(pod)).collect();
         objects.extend(priorities.into_iter().filter_map(priority_object));
-        objects.extend(others.pods);
+        objects.extend(other_pods.pods);
         for class in situation.classes.values() {
             match reduce::class(class, names) {
                 Ok(spec) => classes.push(spec),
                 Err(object) => objects.push(object),
             }
         }
-        let others = situation
+        let other_drivers = situation
             .drivers
             .iter()
             .filter(|(name, _)| **name != situation.driver);
-        objects.extend(others.map(|(_, driver)| reduce::other_driver(driver, names)));
+        objects.extend(other_drivers.map(|(_, driver)| reduce::other_driver(driver, names)));
         let capacity = |object: &&Value| reduce::capacity(object, &self.keys, names);
         let capacities: Vec<Value> = situation.capacities.iter().map(capacity).collect();
         let volumes = situation.volumes.iter();
@@ -186,9 +186,9 @@ impl Collected {
         let ((backend, answers), published) = match options.publisher {
             true => {
                 let served = self.segments(situation);
-                let (of_nodes, others): (Vec<Value>, Vec<Value>) = (capacities.iter().cloned())
+                let (of_nodes, unreachable): (Vec<Value>, Vec<Value>) = (capacities.iter().cloned())
                     .partition(|object| object["segment"].as_str().is_some_and(|it| served.contains(it)));
-                omissions.extend(others.iter().map(|object| {
+                omissions.extend(unreachable.iter().map(|object| {
                     format!(
                         "CSIStorageCapacity {}: its nodeTopology is the segment of no node where the driver is registered, so the publisher \
                          does not publish it",

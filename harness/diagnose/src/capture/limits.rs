@@ -20,7 +20,7 @@ impl Limits {
         let captured: BTreeSet<CsiVolume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
         let drivers: BTreeSet<&str> = captured.iter().map(|(driver, _)| driver.as_str()).collect();
         let mut used: BTreeMap<&str, BTreeSet<CsiVolume>> = BTreeMap::new();
-        for pod in &situation.others {
+        for pod in &situation.other_pods {
             let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
             used.entry(node).or_default().extend(known.of_pod(pod));
         }

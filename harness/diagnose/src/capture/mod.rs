@@ -7,7 +7,7 @@ mod content;
 mod limits;
 mod names;
 mod options;
-mod others;
+mod other_pods;
 mod pod;
 mod pod_fields;
 mod reduce;

@@ -1,6 +1,6 @@
 //! Names in the captured scenario: original or neutral, and always unique.
 //!
-//! The same text always gets the same name, so that selectors still match.
+//! Equal texts get equal names, so that selectors still match.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -170,7 +170,7 @@ pub(super) fn uses_another_scheduler(pod: &Value) -> bool {
     !matches!(name, None | Some("" | "default-scheduler"))
 }
 
-/// Whether it is one of the two tolerations that the API server adds to every pod.
+/// Whether this is one of the two tolerations that the API server adds to every pod.
 fn is_default_toleration(toleration: &Value) -> bool {
     const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     KEYS.iter().any(|key| toleration["key"] == *key)
@@ -181,10 +181,10 @@ fn is_default_toleration(toleration: &Value) -> bool {
 
 fn container(name: &str, from: &Value, resources: &BTreeSet<String>, names: &mut Names) -> Value {
     let mut container = json!({"name": name, "image": "example.com/app"});
-    let asked = &from["resources"]["requests"];
+    let requests = &from["resources"]["requests"];
     let mut requested = resources
         .iter()
-        .filter_map(|name| Some((name.as_str(), quantity(&asked[name.as_str()])?)))
+        .filter_map(|name| Some((name.as_str(), quantity(&requests[name.as_str()])?)))
         .peekable();
     if requested.peek().is_some() {
         container["resources"] = container_resources(requested, names);
@@ -195,7 +195,7 @@ fn container(name: &str, from: &Value, resources: &BTreeSet<String>, names: &mut
     container
 }
 
-/// A volume that involves a driver. Others have no effect.
+/// A volume that involves a driver. OtherPods have no effect.
 fn pod_volume(
     pod: &Value,
     index: usize,

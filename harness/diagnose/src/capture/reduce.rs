@@ -270,15 +270,15 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
         }
     }
     let labels = &object["metadata"]["labels"];
-    let mut kept = Map::new();
+    let mut copied = Map::new();
     if let Some(driver) = labels[DRIVER_LABEL].as_str() {
-        kept.insert(DRIVER_LABEL.to_owned(), names.driver(driver).into());
+        copied.insert(DRIVER_LABEL.to_owned(), names.driver(driver).into());
     }
     if let Some(manager) = labels[MANAGED_BY_LABEL].as_str() {
-        kept.insert(MANAGED_BY_LABEL.to_owned(), managed_by(manager, names).into());
+        copied.insert(MANAGED_BY_LABEL.to_owned(), managed_by(manager, names).into());
     }
-    if !kept.is_empty() {
-        spec["labels"] = kept.into();
+    if !copied.is_empty() {
+        spec["labels"] = copied.into();
     }
     spec
 }
@@ -404,9 +404,9 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
             true => names.in_namespace(Kind::Claim, namespace, name),
             false => names.text(name),
         };
-        let mut kept = Map::from_iter([("name".to_owned(), name.into())]);
-        copy_fields(source, &mut kept, &["apiGroup", "kind"]);
-        spec.insert(field.to_owned(), kept.into());
+        let mut copied = Map::from_iter([("name".to_owned(), name.into())]);
+        copy_fields(source, &mut copied, &["apiGroup", "kind"]);
+        spec.insert(field.to_owned(), copied.into());
     }
     spec
 }

@@ -43,7 +43,7 @@ pub(super) struct Situation<'a> {
     pub(super) volumes: Vec<&'a Value>,
     pub(super) pods: Vec<&'a Value>,
     /// The pods on nodes that are not captured themselves.
-    pub(super) others: Vec<&'a Value>,
+    pub(super) other_pods: Vec<&'a Value>,
     pub(super) namespaces: Named<'a>,
     /// The VolumeAttachments of all volumes.
     pub(super) attachments: Vec<&'a Value>,
@@ -103,7 +103,7 @@ impl<'a> Situation<'a> {
             driver,
             classes,
             claims,
-            others: cluster
+            other_pods: cluster
                 .of("Pod")
                 .filter(|pod| uses_node_resources(pod) && !pods.iter().any(|it| std::ptr::eq(*it, *pod)))
                 .collect(),
@@ -227,7 +227,7 @@ impl<'a> Cluster<'a> {
         self.of("PersistentVolumeClaim").filter(is_claimed).collect()
     }
 
-    /// These PVCs and, transitively, the PVCs that are their data sources.
+    /// The given PVCs and, transitively, their data sources.
     fn with_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut next = 0;
         while let Some(claim) = claims.get(next).copied() {

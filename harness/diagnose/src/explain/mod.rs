@@ -1,4 +1,4 @@
-//! Explains which nodes a pod, or a hypothetical PVC, fits, and why not the others.
+//! Explains on which nodes a pod, or a hypothetical PVC, fits, and why other nodes are rejected.
 //!
 //! Pure: returns every node's verdict, with the considered capacity objects and why each does not suffice. Upstream leaves this open
 //! (KEP-1472 only defines the reason text). Makes no decisions: verdicts come from [`capacity_scheduler::cycle`] and
@@ -82,11 +82,11 @@ pub struct Explanation {
 pub struct ClaimView {
     /// Namespace and name.
     pub claim: String,
-    /// Its StorageClass.
+    /// The StorageClass of the PVC.
     pub class: String,
     /// Requested bytes.
     pub request: Option<String>,
-    /// Whether it is bound, and whether and why capacity is checked.
+    /// Whether the PVC is bound, and whether and why capacity is checked.
     pub state: String,
 }
 
@@ -100,7 +100,7 @@ pub struct NodeView {
     pub fits: bool,
     /// The score, 0 to 100. `None` unless several nodes fit and scoring is on.
     pub score: Option<i64>,
-    /// Why it does not fit, in kube-scheduler's wording.
+    /// Why the pod does not fit on the node, in kube-scheduler's wording.
     pub reasons: Vec<String>,
     /// The exact obstacles other than capacity: the taint, the label, the resource.
     pub obstacles: Vec<String>,
@@ -114,7 +114,7 @@ pub struct NodeView {
 pub struct NodeClaim {
     /// Namespace and name.
     pub claim: String,
-    /// How it gets a volume there, or why not.
+    /// How the PVC gets a volume on the node, or why not.
     pub outcome: String,
     /// The considered capacity objects, closest first.
     pub objects: Vec<ObjectView>,

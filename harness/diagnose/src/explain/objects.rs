@@ -1,6 +1,6 @@
 //! The capacity objects considered for a PVC on a node, each with why it does not suffice.
 //!
-//! Of possibly thousands a node can access only a few. Those come first, then the largest of the others, to show which would have sufficed.
+//! A node can access only a few of possibly thousands of objects. Accessible objects come first, then the largest inaccessible ones.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use capacity_scheduler::snapshot::Snapshot;
 pub struct ObjectView {
     /// Namespace and name.
     pub object: String,
-    /// Its StorageClass.
+    /// `storageClassName`.
     pub class: String,
-    /// The nodes that can access it.
+    /// `nodeTopology`: the nodes with access to the storage.
     pub topology: String,
     /// `capacity`.
     pub capacity: Option<String>,
     /// `maximumVolumeSize`.
     pub maximum_volume_size: Option<String>,
-    /// Whether it suffices, or why not, for programs.
+    /// Whether the object suffices for the request, or why not. Machine-readable.
     pub seen: ObjectVerdict,
-    /// The same as text.
+    /// Text of `verdict`.
     pub why: String,
 }
 
@@ -40,7 +40,7 @@ pub struct ObjectView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectVerdict {
-    /// It is large enough and accessible.
+    /// The object is large enough and accessible.
     Suffices,
     /// Neither capacity nor maximumVolumeSize is set.
     NoLimit,
@@ -52,7 +52,7 @@ pub enum ObjectVerdict {
     InvalidTopology,
     /// `nodeTopology` does not match the node's labels.
     OtherTopology,
-    /// It is for another class but would suffice otherwise.
+    /// The object is for another class, but would suffice otherwise.
     OtherClass,
     /// Capacity is not checked for the PVC, so the object is ignored.
     NotRead,

@@ -38,11 +38,11 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
 struct DriverView<'a> {
     observed: &'a Observed<'a>,
     driver: &'a Driver,
-    /// Its classes for which capacity is checked.
+    /// StorageClasses of the driver for which capacity is checked.
     classes: Vec<&'a Arc<Class>>,
-    /// CSIStorageCapacity objects of its classes.
+    /// CSIStorageCapacity objects of `classes`.
     objects: usize,
-    /// The nodes on which it is registered.
+    /// The nodes on which the driver is registered.
     nodes: Vec<&'a Arc<Node>>,
 }
 

@@ -27,7 +27,7 @@ pub struct Observed<'a> {
     pub objects: &'a [Value],
     /// Pods that are not among the objects, as JSON text: parsed `Value`s would take ten times the memory.
     pub pods: &'a [Box<str>],
-    /// The same objects as the scheduler uses them.
+    /// All objects, parsed into the scheduler's types.
     pub inventory: &'a Inventory,
     /// Values reported by programs.
     pub reported: &'a ReportedValues,
@@ -109,7 +109,7 @@ pub enum State {
     Bad,
     /// Pods will be pending because of it.
     Risk,
-    /// It should be cleaned up, but keeps no pod pending.
+    /// Something to clean up that blocks no pod.
     Untidy,
     /// No data.
     Unknown,

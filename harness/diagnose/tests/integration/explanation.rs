@@ -157,7 +157,7 @@ fn a_hypothetical_pvc_is_explained() {
     cluster.capacity_on("n1", "100Gi");
     cluster.capacity_on("n2", "20Gi");
     cluster.class("now", json!({"volumeBindingMode": "Immediate"}));
-    let ask = |class: &str, size: &str, node: Option<&str>| {
+    let explain_claim = |class: &str, size: &str, node: Option<&str>| {
         let rules = Rules {
             shape: Some(Shape::most_free()),
             ..Rules::default()
@@ -168,29 +168,32 @@ fn a_hypothetical_pvc_is_explained() {
         };
         explain::claim(&cluster.snapshot, &rules, class, size, &detail)
     };
-    let explained = ask("fast", "10Gi", None).unwrap();
+    let explained = explain_claim("fast", "10Gi", None).unwrap();
     let scores: Vec<_> = explained.nodes.iter().map(|node| node.score).collect();
     assert_eq!(scores, [Some(90), Some(50)]);
     assert_eq!(
         explained.verdict,
         "fits 2 of 2 nodes: n1, n2; the best score for storage: n1"
     );
-    assert_eq!(ask("fast", "30Gi", Some("n2")).unwrap().nodes.len(), 1);
+    assert_eq!(explain_claim("fast", "30Gi", Some("n2")).unwrap().nodes.len(), 1);
     assert!(
-        ask("now", "30Gi", None)
+        explain_claim("now", "30Gi", None)
             .unwrap()
             .verdict
             .contains("volumeBindingMode is Immediate")
     );
     assert!(matches!(
-        ask("gone", "1Gi", None),
+        explain_claim("gone", "1Gi", None),
         Err(ExplainError::NoClass { .. })
     ));
     assert!(matches!(
-        ask("fast", "1Gi", Some("n9")),
+        explain_claim("fast", "1Gi", Some("n9")),
         Err(ExplainError::NoNode(_))
     ));
-    assert!(matches!(ask("fast", "a lot", None), Err(ExplainError::Size(_))));
+    assert!(matches!(
+        explain_claim("fast", "a lot", None),
+        Err(ExplainError::Size(_))
+    ));
 }
 
 #[test]

@@ -443,7 +443,7 @@ mod tests {
         for other in [
             "external-provisioner",
             "external-provisioner-",
-            "somebody",
+            "another-client",
             "x-53f40b57-n",
         ] {
             assert!(!ManagedBy::is_of_a_node(other), "{other}");

@@ -15,7 +15,7 @@ pub enum Profile {
     Upstream,
 }
 
-/// What to do with an object when GetCapacity fails for it.
+/// Action on a CSIStorageCapacity object after its GetCapacity call failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum OnCapacityError {
     /// Retain the last known capacity.

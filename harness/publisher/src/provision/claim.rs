@@ -1,4 +1,4 @@
-//! Which PVCs this provisioner provisions, and for which node. Pure.
+//! Selects the PVCs that this provisioner provisions, and their nodes. Pure.
 
 use k8s_openapi::api::{core::v1::PersistentVolumeClaim, storage::v1::StorageClass};
 use kube::ResourceExt;

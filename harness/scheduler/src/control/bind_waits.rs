@@ -1,4 +1,4 @@
-//! Which binding waits for which objects, so that a change notifies only the affected bindings: in a burst thousands wait at once.
+//! Bindings by the objects for which they wait. A change notifies only the affected ones of possibly thousands of concurrent bindings.
 //!
 //! Knows only keys; [`super::bind`] checks whether the awaited change happened.
 

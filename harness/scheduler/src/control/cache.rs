@@ -166,10 +166,10 @@ fn changes<T>(deltas: Vec<Delta<T>>, wrap: fn(Delta<T>) -> Change) -> Vec<Change
 /// Updates the pods on nodes and returns the changes for pending pods.
 fn pod_changes(node_pods: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
     let Delta { old, new } = delta;
-    if let Some(gone) = &old
-        && new.as_ref().is_none_or(|new| new.uid != gone.uid)
+    if let Some(replaced) = &old
+        && new.as_ref().is_none_or(|new| new.uid != replaced.uid)
     {
-        node_pods.remove(&gone.uid);
+        node_pods.remove(&replaced.uid);
     }
     if let Some(new) = &new {
         node_pods.observe(new);
@@ -247,8 +247,9 @@ impl List {
             WatchEvent::ListEnds => {
                 self.was_complete = true;
                 let seen_keys = self.seen_keys.take().unwrap_or_default();
-                let gone = objects.keys().into_iter().filter(|key| !seen_keys.contains(key));
-                gone.collect::<Vec<_>>()
+                let deleted = objects.keys().into_iter().filter(|key| !seen_keys.contains(key));
+                deleted
+                    .collect::<Vec<_>>()
                     .iter()
                     .filter_map(|key| take(objects, key))
                     .collect()

@@ -41,7 +41,7 @@ pub enum FilterReason {
     NodeSelectorMismatch,
     /// A pod on the node uses this host port.
     HostPortInUse(HostPort),
-    /// These resources are insufficient, in the order in which they are reported.
+    /// The insufficient resources, in the order in which kube-scheduler reports them.
     InsufficientResources(Vec<InsufficientResource>),
     /// A pod on the node uses a disk that the pod references without a PVC.
     DiskInUse(String),

@@ -40,7 +40,7 @@ pub struct Claim {
     pub selected_node: Option<String>,
     /// Whether the PersistentVolume controller has assigned it to a provisioner (annotation storage-provisioner).
     pub has_provisioner_annotation: bool,
-    /// Whether it has any annotation (the wording of a failure depends on it).
+    /// Whether the PVC has annotations. kube-scheduler's message for a missing PVC depends on this.
     pub has_annotations: bool,
     /// Whether `status.phase` is Lost: the PersistentVolume was deleted.
     pub lost: bool,

@@ -87,7 +87,7 @@ impl fmt::Display for ObjectKey {
 
 /// An API object as the scheduler stores it.
 pub trait Object: Sized + Send + Sync + 'static {
-    /// The API type that it is parsed from.
+    /// The API type from which the object is parsed.
     type Api: kube::Resource;
 
     /// Parses the API object. Fails if a field has a value that no API server accepts.

@@ -40,7 +40,7 @@ pub struct Pod {
     pub deleting: bool,
     /// Whether the phase is Succeeded or Failed.
     pub terminated: bool,
-    /// Whether it still has scheduling gates.
+    /// Whether `spec.schedulingGates` is not empty.
     pub gated: bool,
     /// Priority. Pods with a higher one are attempted first.
     pub priority: i32,
@@ -70,7 +70,7 @@ pub struct Pod {
     pub requests: Resources,
     /// Names of the extended resources (`domain/name`) in the requests and limits of its containers.
     pub extended_resources: BTreeSet<String>,
-    /// Its tolerations.
+    /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
     /// `status.conditions`.
     pub conditions: Vec<PodCondition>,

@@ -39,7 +39,7 @@ pub struct Volume {
     pub labels: Labels,
     /// Driver and handle, for the volume limit of a node.
     pub source: Option<DriverVolume>,
-    /// Whether it is an in-tree volume that a CSI driver serves (migration).
+    /// Whether the volume is an in-tree volume migrated to a CSI driver (KEP-625).
     pub migrated: bool,
 }
 

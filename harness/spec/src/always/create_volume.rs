@@ -4,7 +4,7 @@ use capacity_types::Segment;
 
 use super::monitor::Monitor;
 use crate::rules::{self, Rule};
-use crate::violation::{Subject, Violation};
+use crate::violation::{Subject, Violation, segment_text};
 use crate::volumes::{CreateVolumeCall, CreateVolumeResult, is_volume_of};
 use crate::world::capacity::bytes;
 use crate::world::change::ChangeKind;
@@ -46,8 +46,9 @@ impl Monitor {
             // The retry must be unchanged, whatever has changed meanwhile.
             let is_elsewhere = open.by == call.by && open.preferred_segment != call.preferred_segment;
             let detail = || {
-                let (before, now) = (&open.preferred_segment, &call.preferred_segment);
-                format!("the earlier call requested topology {before:?}, and this one {now:?}")
+                let (earlier, retry) = (&open.preferred_segment, &call.preferred_segment);
+                let (earlier, retry) = (segment_text(earlier), segment_text(retry));
+                format!("the first call requested topology {earlier}, and the retry {retry}")
             };
             return is_elsewhere.then(|| (rules::RETRIED_WITH_OTHER_TOPOLOGY, detail()));
         }
@@ -75,7 +76,7 @@ impl Monitor {
         }
         if !any(&|_, claim, class| is_ready(call, claim, class)) {
             let detail = format!(
-                "{:?} called CreateVolume, and no node was selected for it",
+                "{} called CreateVolume, although no PVC of the volume may be provisioned by it yet",
                 call.by
             );
             return Some((rules::PROVISIONED_BEFORE_NODE_SELECTED, detail));
@@ -84,7 +85,10 @@ impl Monitor {
         if !any(&|_, claim, _| claim.request.map(bytes) == requested) {
             return Some((
                 rules::WRONG_SIZE,
-                format!("CreateVolume requests {requested:?} bytes"),
+                match requested {
+                    Some(bytes) => format!("CreateVolume requests {bytes} bytes"),
+                    None => "CreateVolume requests no size".to_owned(),
+                },
             ));
         }
         if !any(&|_, claim, _| claim.is_clone == call.is_clone) {
@@ -117,7 +121,8 @@ impl Monitor {
             allows_segment(class, segment) && is_in_segment_of_node(call, world, claim, class, segment)
         };
         let is_new = !self.ledger.has(&call.name);
-        (is_new && !any(&is_right)).then(|| format!("it was created in topology segment {segment:?}"))
+        (is_new && !any(&is_right))
+            .then(|| format!("it was created in topology segment {}", segment_text(segment)))
     }
 }
 

@@ -8,7 +8,7 @@ use super::actor::Actor;
 use super::monitor::Monitor;
 use crate::objects::DesiredObjects;
 use crate::rules::{self, Rule};
-use crate::violation::{Subject, Violation};
+use crate::violation::{Subject, Violation, map_text};
 use crate::world::change::ChangeKind;
 use crate::world::class::without_sidecars;
 use crate::world::{Instance, Parameters, ReportedCapacity, StorageClass, World};
@@ -48,7 +48,7 @@ impl Monitor {
         let unexpected = reason.map(|reason| {
             violation(
                 rules::UNEXPECTED_GET_CAPACITY,
-                format!("{reason}: {parameters:?}"),
+                format!("{reason}; parameters: {}", map_text(&parameters)),
             )
         });
         let impossible = response.filter(|response| !possible.is_empty() && !possible.contains(response));

@@ -8,7 +8,7 @@ use super::monitor::Monitor;
 use super::rate_limit::RateLimit;
 use super::request::Request;
 use crate::rules::{self, Rule};
-use crate::violation::{Subject, Violation};
+use crate::violation::{Subject, Violation, map_text};
 use crate::world::{Binding, Instance, Parameters, StorageClass};
 
 /// Rate limit for starting the same watch. A list with a first watch, a second one after it ended, and the same again after failures need a
@@ -112,7 +112,12 @@ impl Monitor {
         let calls = self.rates.repeated_calls.entry(instance.clone()).or_default();
         let calls = calls.entry((parameters.clone(), segment.clone())).or_default();
         *calls += 1;
-        let detail = || format!("{calls} calls with {parameters:?} since the last event");
+        let detail = || {
+            format!(
+                "{calls} equal calls since the last event; parameters: {}",
+                map_text(parameters)
+            )
+        };
         (*calls > calls_max).then(|| (rules::UNNECESSARY_GET_CAPACITY, detail()))
     }
 }

@@ -30,7 +30,7 @@ pub struct Request {
     pub resource: String,
     /// The namespace. `None`: all namespaces, or a cluster-scoped object.
     pub namespace: Option<String>,
-    /// Whether it succeeded.
+    /// Whether the request succeeded.
     pub is_successful: bool,
     /// Time since the start of the history.
     pub at: Duration,

@@ -9,7 +9,7 @@ use crate::world::{CapacityObject, CsiDriver, NamespacedName};
 pub enum UserRequest {
     /// Create a capacity object.
     Create {
-        /// Its key; with `is_prefix`, the name is a prefix (`generateName`).
+        /// The created object. With `is_prefix`, the name is a prefix (`generateName`).
         key: NamespacedName,
         /// Whether the server completes the name.
         is_prefix: bool,
@@ -18,14 +18,14 @@ pub enum UserRequest {
     },
     /// Patch a capacity object. Unset fields are unchanged.
     Patch {
-        /// Its key. `None`: it is identified by the fields.
+        /// The updated object. `None`: the object is identified by its fields.
         key: Option<NamespacedName>,
         /// The fields.
         fields: CapacityPatch,
     },
     /// Replace a capacity object.
     Replace {
-        /// Its key.
+        /// The object of the request.
         key: NamespacedName,
         /// The new object.
         object: CapacityObject,

@@ -175,7 +175,10 @@ impl Monitor {
         is_other.then(|| Violation {
             rule: rules::NOT_AS_WRITTEN,
             subject: Subject::Request("csidrivers".to_owned()),
-            detail: format!("the request contained {requested:?}, and the stored object is {stored:?}"),
+            detail: format!(
+                "the request set storageCapacity {}, and the stored object has {}",
+                requested.storage_capacity, stored.storage_capacity
+            ),
         })
     }
 

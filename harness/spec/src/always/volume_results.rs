@@ -41,7 +41,7 @@ impl Monitor {
         })
     }
 
-    /// What is wrong with the deletion of a volume by a program: a PVC is bound to it in every state that the program may have seen.
+    /// The violation of a program that deleted a volume although a PVC is bound to it in every state that the program may have seen.
     pub(super) fn volume_deleted(&self, id: &str, by: &Actor) -> Option<Violation> {
         if *by == Actor::User {
             return None;

@@ -20,7 +20,7 @@ impl Monitor {
             rule: rules::WATCH_WITHOUT_SELECTOR,
             subject: Subject::Object(key.clone()),
             detail: format!(
-                "the watch of {instance:?} delivered it, although it belongs to another publisher"
+                "the watch of {instance} delivered the object, although it belongs to another publisher"
             ),
         })
     }

@@ -6,7 +6,7 @@ use super::actor::Actor;
 use super::monitor::Monitor;
 use crate::objects::DesiredObjects;
 use crate::rules::{self, Rule};
-use crate::violation::{Subject, Violation};
+use crate::violation::{Subject, Violation, map_text, segment_text};
 use crate::world::capacity::bytes;
 use crate::world::change::ChangeKind;
 use crate::world::{CapacityObject, Change, Instance, NamespacedName, Publisher, ReportedCapacity, World};
@@ -88,7 +88,7 @@ impl Monitor {
         object: Option<&CapacityObject>,
         wrong: &mut Vec<(&'static Rule, String)>,
     ) {
-        // It may have been stopped or reconfigured while its write was in flight.
+        // The publisher may have been stopped or reconfigured while the write was in flight.
         let now = self.world.publishers.get(instance).into_iter();
         let publishers: Vec<&Publisher> = now.chain(self.recent.publishers(instance)).collect();
         let Some(publisher) = publishers.first() else {
@@ -103,8 +103,8 @@ impl Monitor {
             && !owns(existing)
         {
             let detail = format!(
-                "it does not belong to the publisher: labels {:?}",
-                existing.labels
+                "it does not belong to the publisher; labels: {}",
+                map_text(&existing.labels)
             );
             return wrong.push((rules::FOREIGN_WRITE, detail));
         }
@@ -112,8 +112,8 @@ impl Monitor {
             (_, Some(object)) => {
                 if !owns(object) {
                     let detail = format!(
-                        "the publisher does not recognize these labels as its own: {:?}",
-                        object.labels
+                        "labels of the created object do not identify the publisher: {}",
+                        map_text(&object.labels)
                     );
                     wrong.push((rules::CREATED_WITH_WRONG_LABELS, detail));
                 }
@@ -143,7 +143,10 @@ impl Monitor {
         };
         match existing {
             None if !self.may_want(instance, object) => {
-                let detail = format!("class {} at {:?}", object.class, object.segment());
+                let segment = object
+                    .segment()
+                    .map_or_else(|| "no single segment".to_owned(), |it| segment_text(&it));
+                let detail = format!("class {}, topology {segment}", object.class);
                 wrong.push((rules::UNWANTED_CREATE, detail));
             }
             Some(before)

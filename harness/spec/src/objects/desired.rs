@@ -85,12 +85,12 @@ impl<'w> DesiredObjects<'w> {
         self.class(class).is_some() && self.segments.contains(segment)
     }
 
-    /// The segments for which it publishes.
+    /// The segments for which the publisher creates objects.
     pub fn segments(&self) -> &BTreeSet<Segment> {
         &self.segments
     }
 
-    /// A StorageClass of its driver.
+    /// A StorageClass of the publisher's driver.
     pub fn class(&self, name: &str) -> Option<&'w StorageClass> {
         let at = self.classes.binary_search_by_key(&name, |(own, _)| own).ok()?;
         Some(self.classes[at].1)

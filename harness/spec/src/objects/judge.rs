@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use super::by_class_and_segment::ByClassAndSegment;
+use super::cleanup::{Cleanup, lost_all_owners, required_cleanup};
 use super::desired::{DesiredObject, DesiredObjects, DesiredState};
-use super::fate::{Fate, fate, lost_all_owners};
-use super::ownership::{Ownership, Stored};
+use super::ownership::{KeyedObject, Ownership};
 use crate::rules::{self, Rule, Unspecified};
-use crate::violation::{Subject, Violation};
+use crate::violation::{Subject, Violation, map_text};
 use crate::world::{
     CapacityObject, Instance, NamespacedName, Objects, Owner, Publisher, ReportedCapacity, World,
 };
@@ -60,7 +60,7 @@ impl<'w> Judge<'w> {
         (world, all): (&'w World, &'w Objects),
         instance: &'w Instance,
         publisher: &'w Publisher,
-        own: &[Stored<'w>],
+        own: &[KeyedObject<'w>],
     ) -> Self {
         let mut before: ByClassAndSegment<'_, Vec<_>> = ByClassAndSegment::new();
         for (_, object) in own {
@@ -78,8 +78,8 @@ impl<'w> Judge<'w> {
         }
     }
 
-    fn judge(&self, objects: &[Stored<'_>], violations: &mut Vec<Violation>) {
-        let mut found: ByClassAndSegment<'_, Vec<Stored<'_>>> = ByClassAndSegment::new();
+    fn judge(&self, objects: &[KeyedObject<'_>], violations: &mut Vec<Violation>) {
+        let mut found: ByClassAndSegment<'_, Vec<KeyedObject<'_>>> = ByClassAndSegment::new();
         // Without GET_CAPACITY the publisher does nothing, not even deletions.
         let is_idle = |key: &NamespacedName, object: &CapacityObject| {
             self.desired.lacks_get_capacity() && self.all.get(key) == Some(object)
@@ -108,7 +108,7 @@ impl<'w> Judge<'w> {
     fn check_class_and_segment(
         &self,
         desired: &DesiredObject<'_>,
-        existing: &[Stored<'_>],
+        existing: &[KeyedObject<'_>],
         violations: &mut Vec<Violation>,
     ) {
         let DesiredObject {
@@ -249,8 +249,8 @@ fn allowed(state: &DesiredState) -> String {
 fn check_disabled(
     (world, all): (&World, &Objects),
     stored: &Objects,
-    before: &[Stored<'_>],
-    now: &[Stored<'_>],
+    before: &[KeyedObject<'_>],
+    now: &[KeyedObject<'_>],
     violations: &mut Vec<Violation>,
 ) {
     for (key, object) in before {
@@ -274,19 +274,19 @@ fn check_disabled(
 fn check_unmanaged(
     (world, all): (&World, &Objects),
     stored: &Objects,
-    before: &[Stored<'_>],
-    now: &[Stored<'_>],
+    before: &[KeyedObject<'_>],
+    now: &[KeyedObject<'_>],
     violations: &mut Vec<Violation>,
 ) {
     for (key, object) in before {
         let current = stored.get(*key);
-        match fate(world, key, object) {
-            Fate::Retained if current != Some(*object) => {
+        match required_cleanup(world, key, object) {
+            Cleanup::Retained if current != Some(*object) => {
                 let what = if current.is_some() { "changed" } else { "removed" };
                 let detail = format!("it was {what}, and belongs to no running publisher");
                 violations.push(on_object(rules::FOREIGN_OBJECT_CHANGED, key, detail));
             }
-            Fate::MustBeDeleted(rule) if current.is_some() => {
+            Cleanup::MustBeDeleted(rule) if current.is_some() => {
                 violations.push(on_object(rule, key, "it still exists".to_owned()));
             }
             _ => {}
@@ -295,8 +295,8 @@ fn check_unmanaged(
     for (key, object) in now {
         if !all.contains_key(*key) {
             let detail = format!(
-                "it is new, and has the labels of no publisher: {:?}",
-                object.labels
+                "it was created with labels of no running publisher: {}",
+                map_text(&object.labels)
             );
             violations.push(on_object(rules::WRONG_LABELS, key, detail));
         }

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! ownership  the publisher of an object              pairs  map by class and segment
-//! fate       objects without a running publisher
+//! cleanup    objects without a running publisher
 //! desired    for each publisher, class and segment: the required or allowed object
 //! judge      compares existing objects with these
 //! settled    the objects that correct programs leave
 //! ```
 
 mod by_class_and_segment;
+mod cleanup;
 mod desired;
-mod fate;
 mod judge;
 mod ownership;
 mod settled;

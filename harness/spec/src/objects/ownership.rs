@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, World};
 
 /// An object with its key.
-pub(super) type Stored<'s> = (&'s NamespacedName, &'s CapacityObject);
+pub(super) type KeyedObject<'s> = (&'s NamespacedName, &'s CapacityObject);
 
 /// The publishers of a world, indexed by what identifies their objects.
 pub(super) struct Ownership<'w> {
@@ -43,7 +43,10 @@ impl<'w> Ownership<'w> {
     }
 
     /// Objects by publisher.
-    pub(super) fn divide<'s>(&self, objects: &'s Objects) -> BTreeMap<Option<&'w Instance>, Vec<Stored<'s>>> {
+    pub(super) fn divide<'s>(
+        &self,
+        objects: &'s Objects,
+    ) -> BTreeMap<Option<&'w Instance>, Vec<KeyedObject<'s>>> {
         let mut divided: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (key, object) in objects {
             let of = divided.entry(self.owner(key, object)).or_default();

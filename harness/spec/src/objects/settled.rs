@@ -5,9 +5,9 @@
 use capacity_types::{DRIVER_LABEL, LabelSelector, MANAGED_BY_LABEL, NodeTopology, Quantity};
 
 use super::by_class_and_segment::ByClassAndSegment;
+use super::cleanup::{Cleanup, required_cleanup};
 use super::desired::{DesiredObject, DesiredObjects, DesiredState};
-use super::fate::{Fate, fate};
-use super::ownership::{Ownership, Stored};
+use super::ownership::{KeyedObject, Ownership};
 use crate::rules::Unspecified;
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, ReportedCapacity, World};
 
@@ -21,7 +21,7 @@ pub fn settled(world: &World) -> Objects {
     let ownership = Ownership::of(world);
     let own = ownership.divide(&world.objects);
     for (key, object) in own.get(&None).into_iter().flatten() {
-        if matches!(fate(world, key, object), Fate::MustBeDeleted(_)) {
+        if matches!(required_cleanup(world, key, object), Cleanup::MustBeDeleted(_)) {
             objects.remove(*key);
         }
     }
@@ -54,35 +54,35 @@ struct Publishing<'w> {
 }
 
 impl Publishing<'_> {
-    fn publish(&self, own: &[Stored<'_>], objects: &mut Objects) {
+    fn publish(&self, own: &[KeyedObject<'_>], objects: &mut Objects) {
         let retained = self.retained(own, objects);
         for desired in self.desired.all() {
             let key = retained
                 .get(desired.class, desired.segment)
                 .and_then(Option::as_ref);
-            match (key, chosen(&desired.state, self.publisher)) {
-                (Some(key), Chosen::None) => drop(objects.remove(key)),
-                (Some(key), Chosen::Values(values)) => {
+            match (key, choose_state(&desired.state, self.publisher)) {
+                (Some(key), ChosenState::None) => drop(objects.remove(key)),
+                (Some(key), ChosenState::Values(values)) => {
                     if let Some(object) = objects.get_mut(key) {
-                        set(object, values);
-                        adopt(object, self.publisher);
+                        set_capacity(object, values);
+                        set_owner(object, self.publisher);
                     }
                 }
-                (None, Chosen::Values(values)) => {
+                (None, ChosenState::Values(values)) => {
                     let mut object = self.new_object(&desired);
-                    set(&mut object, values);
+                    set_capacity(&mut object, values);
                     let name = free_name(objects, self.before, self.publisher);
                     objects.insert(name, object);
                 }
-                (_, Chosen::Unchanged) | (None, Chosen::None) => {}
+                (_, ChosenState::Unchanged) | (None, ChosenState::None) => {}
             }
         }
     }
 
-    /// Retains one object for each class and segment, and deletes the publisher's others.
+    /// Retains one object for each class and segment, and deletes the publisher's duplicates.
     fn retained<'s>(
         &self,
-        own: &[Stored<'s>],
+        own: &[KeyedObject<'s>],
         objects: &mut Objects,
     ) -> ByClassAndSegment<'s, Option<NamespacedName>> {
         let mut retained: ByClassAndSegment<'_, Option<NamespacedName>> = ByClassAndSegment::new();
@@ -116,32 +116,32 @@ impl Publishing<'_> {
 }
 
 /// The outcome chosen where several are allowed.
-enum Chosen {
+enum ChosenState {
     None,
     Values(ReportedCapacity),
     Unchanged,
 }
 
-fn chosen(state: &DesiredState, publisher: &Publisher) -> Chosen {
+fn choose_state(state: &DesiredState, publisher: &Publisher) -> ChosenState {
     match state {
-        DesiredState::Present(values) | DesiredState::Stale(values) => Chosen::Values(*values),
+        DesiredState::Present(values) | DesiredState::Stale(values) => ChosenState::Values(*values),
         DesiredState::Optional {
             values, unspecified, ..
         } => match (unspecified, values.last()) {
-            (Unspecified::ImmediateClasses, _) => Chosen::None,
-            (Unspecified::RetainOrDelete, _) | (_, None) => Chosen::Unchanged,
-            (Unspecified::ZeroOrAbsent, Some(_)) if !publisher.zero_capacity_objects => Chosen::None,
-            (_, Some(values)) => Chosen::Values(*values),
+            (Unspecified::ImmediateClasses, _) => ChosenState::None,
+            (Unspecified::RetainOrDelete, _) | (_, None) => ChosenState::Unchanged,
+            (Unspecified::ZeroOrAbsent, Some(_)) if !publisher.zero_capacity_objects => ChosenState::None,
+            (_, Some(values)) => ChosenState::Values(*values),
         },
     }
 }
 
-fn set(object: &mut CapacityObject, values: ReportedCapacity) {
+fn set_capacity(object: &mut CapacityObject, values: ReportedCapacity) {
     object.capacity = quantity(Some(values.available));
     object.maximum = quantity(values.maximum);
 }
 
-fn adopt(object: &mut CapacityObject, publisher: &Publisher) {
+fn set_owner(object: &mut CapacityObject, publisher: &Publisher) {
     if let Some(owner) = &publisher.owner
         && !object
             .owners

@@ -1,6 +1,6 @@
 //! PersistentVolumes that the scheduler has assumed for pods but not written yet.
 //!
-//! It schedules one pod after the other and binds many concurrently, so a decision may be observed before the writes of the previous one.
+//! kube-scheduler schedules one pod after the other and binds many concurrently, so a decision may be observed before the writes of the previous one.
 
 use super::volumes;
 use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
@@ -11,7 +11,7 @@ const VOLUMES_MAX: usize = 4;
 /// The worlds in which the scheduler has assumed matching volumes for the PVCs of other pending pods. Which PVC has a volume matters
 /// only for pods with that PVC.
 pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = World> + use<'w> {
-    let claims = claims_of_others(world, pod);
+    let claims = claims_of_other_pods(world, pod);
     let own = world
         .pods
         .get(pod)
@@ -48,7 +48,7 @@ pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterato
 }
 
 /// The unbound PVCs of other pending pods.
-fn claims_of_others<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(NamespacedName, &'w Claim)> {
+fn claims_of_other_pods<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(NamespacedName, &'w Claim)> {
     let others = world
         .pods
         .iter()

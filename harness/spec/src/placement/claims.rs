@@ -5,14 +5,14 @@ use std::fmt;
 use crate::world::{Binding, Claim, NamespacedName, Pod, PodVolume, World};
 
 /// A PVC with its name.
-pub(super) type Named<'w> = (&'w str, &'w Claim);
+pub(super) type NamedClaim<'w> = (&'w str, &'w Claim);
 
 /// The PVCs of a schedulable pod.
 pub(super) struct Claims<'w> {
     /// Bound PVCs.
-    pub(super) bound: Vec<Named<'w>>,
+    pub(super) bound: Vec<NamedClaim<'w>>,
     /// PVCs to be bound on the pod's node, in the order of the pod's volumes.
-    pub(super) delayed: Vec<Named<'w>>,
+    pub(super) delayed: Vec<NamedClaim<'w>>,
 }
 
 /// Why a pod fits no node, independent of the nodes.

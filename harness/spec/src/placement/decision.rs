@@ -1,10 +1,10 @@
-//! The decision over all nodes: feasible nodes with their possible scores, and reasons against the others.
+//! The decision over all nodes: feasible nodes with their possible scores, and rejected nodes with reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::claims::{self, Claims, PodRejection};
 use super::indexed_world::IndexedWorld;
-use super::provision::{self, Allowed};
+use super::provision::{self, Provisionable};
 use super::reason::Reason;
 use super::score::Candidate;
 use super::shape::Shape;
@@ -14,7 +14,7 @@ use crate::world::{Extender, NamespacedName, Node, Pod, Scoring};
 /// The nodes on which a pod may be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// None, independent of the nodes.
+    /// The pod fits no node, independent of the nodes.
     Rejected(PodRejection),
     /// The verdict for each node.
     Nodes(BTreeMap<String, NodeVerdict>),
@@ -115,16 +115,16 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
 
     fn verdict(&self, name: &str, node: &'w Node) -> NodeVerdict {
         let mut reasons = fit::reasons(self.pod, name, node);
-        reasons.extend(self.limits(name));
-        reasons.extend(self.bound(name, node));
-        reasons.extend(self.extended(name));
+        reasons.extend(self.volume_limit_reasons(name));
+        reasons.extend(self.bound_claim_reasons(name, node));
+        reasons.extend(self.extender_reasons(name));
         if let Some(nodes) = self.reserved
             && !nodes.is_some_and(|nodes| nodes.contains(name))
         {
             reasons.push(Reason::NotReserved);
         }
         let mut candidate = Candidate::default();
-        reasons.extend(self.delayed(name, node, &mut candidate));
+        reasons.extend(self.delayed_claim_reasons(name, node, &mut candidate));
         match reasons.is_empty() {
             true => NodeVerdict::Feasible(self.scores(name, &candidate)),
             false => NodeVerdict::Infeasible(reasons.into_iter().collect()),
@@ -140,7 +140,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     }
 
     /// Reasons from extenders.
-    fn extended(&self, name: &str) -> Vec<Reason> {
+    fn extender_reasons(&self, name: &str) -> Vec<Reason> {
         let concerned = self
             .indexed
             .world
@@ -158,7 +158,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     }
 
     /// Reasons from bound PVCs: their volumes must be accessible.
-    fn bound(&self, name: &str, node: &Node) -> Vec<Reason> {
+    fn bound_claim_reasons(&self, name: &str, node: &Node) -> Vec<Reason> {
         let bound = self.claims.bound.iter().filter_map(|(claim_name, claim)| {
             match self.indexed.world.volumes.get(&claim.volume) {
                 None => Some(Reason::VolumeMissing((*claim_name).to_owned())),
@@ -172,7 +172,12 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     }
 
     /// Reasons from unbound PVCs: a volume must match or be provisioned.
-    fn delayed(&self, name: &str, node: &'w Node, candidate: &mut Candidate<'w>) -> Vec<Reason> {
+    fn delayed_claim_reasons(
+        &self,
+        name: &str,
+        node: &'w Node,
+        candidate: &mut Candidate<'w>,
+    ) -> Vec<Reason> {
         let mut reasons = Vec::new();
         let (mut unbound, mut selected_here) = (Vec::new(), Vec::new());
         for (claim_name, claim) in &self.claims.delayed {
@@ -182,14 +187,14 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
                 Some(_) => reasons.push(Reason::SelectedElsewhere((*claim_name).to_owned())),
             }
         }
-        let matched = volumes::find(self.indexed, &self.key.namespace, unbound, name, node);
+        let matched = volumes::match_volumes(self.indexed, &self.key.namespace, unbound, name, node);
         for ((_, claim), volume) in matched.found {
             candidate.add_volume(claim, volume);
         }
         for named in selected_here.into_iter().chain(matched.unmatched) {
             match provision::check(self.indexed, named, node) {
-                Ok(Allowed::By(objects)) => candidate.add_claim(named.1, objects),
-                Ok(Allowed::Untracked) => {}
+                Ok(Provisionable::WithCapacity(objects)) => candidate.add_claim(named.1, objects),
+                Ok(Provisionable::Untracked) => {}
                 Err(reason) => reasons.push(reason),
             }
         }
@@ -197,7 +202,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     }
 
     /// Reasons from volume limits per driver.
-    fn limits(&self, name: &str) -> Vec<Reason> {
+    fn volume_limit_reasons(&self, name: &str) -> Vec<Reason> {
         let Some(csi_node) = self.indexed.world.csi_nodes.get(name) else {
             return Vec::new();
         };
@@ -207,8 +212,9 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
             let own = all.filter(|(_, claim)| self.indexed.driver_of(claim) == Some(driver.as_str()));
             let own: BTreeSet<&str> = own.map(|(claim_name, _)| *claim_name).collect();
             let used = self.indexed.used(name, driver);
-            let others = used.map_or(0, |used| used.difference(&own).count());
-            (!own.is_empty() && others + own.len() > max).then(|| Reason::TooManyVolumes(driver.clone()))
+            let other_volumes = used.map_or(0, |used| used.difference(&own).count());
+            (!own.is_empty() && other_volumes + own.len() > max)
+                .then(|| Reason::TooManyVolumes(driver.clone()))
         });
         limited.collect()
     }

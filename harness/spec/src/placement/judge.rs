@@ -77,8 +77,12 @@ impl IndexedWorld<'_> {
                 Some(NodeVerdict::Feasible(scores)) => {
                     let best = decision.best();
                     let is_wrong = self.is_scored() && !best.contains(node.as_str());
-                    let detail =
-                        || format!("it was placed on {node} with score {scores:?}; best nodes: {best:?}");
+                    let detail = || {
+                        let scores: Vec<String> = scores.iter().map(i64::to_string).collect();
+                        let best: Vec<&str> = best.iter().copied().collect();
+                        let (scores, best) = (scores.join(" or "), best.join(", "));
+                        format!("it was placed on {node} with score {scores}; best nodes: {best}")
+                    };
                     is_wrong
                         .then(|| violation(rules::NOT_BEST, detail()))
                         .into_iter()

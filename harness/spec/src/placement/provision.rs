@@ -1,25 +1,25 @@
 //! Whether a volume can be provisioned for a node: class, allowed topologies, and capacity (KEP-1472, "Using capacity information").
 
-use super::claims::Named;
+use super::claims::NamedClaim;
 use super::indexed_world::IndexedWorld;
 use super::reason::Reason;
 use crate::world::capacity::bytes;
 use crate::world::{Api, CapacityObject, Claim, Node, StorageClass};
 
 /// Why a volume can be provisioned.
-pub(super) enum Allowed<'w> {
+pub(super) enum Provisionable<'w> {
     /// The driver does not track capacity: nothing is compared.
     Untracked,
     /// Each of these objects is large enough.
-    By(Vec<&'w CapacityObject>),
+    WithCapacity(Vec<&'w CapacityObject>),
 }
 
 /// Whether a volume can be provisioned for a PVC on a node.
 pub(super) fn check<'w>(
     indexed: &IndexedWorld<'w>,
-    (name, claim): Named<'w>,
+    (name, claim): NamedClaim<'w>,
     node: &Node,
-) -> Result<Allowed<'w>, Reason> {
+) -> Result<Provisionable<'w>, Reason> {
     let class = indexed.world.classes.get(&claim.class);
     let Some(class) = class.filter(|class| class.can_provision()) else {
         return Err(Reason::NoProvisioner(name.to_owned()));
@@ -27,13 +27,13 @@ pub(super) fn check<'w>(
     if !class.allows(&node.labels) {
         return Err(Reason::NotAllowed(name.to_owned()));
     }
-    if !is_tracked(indexed, class) {
-        return Ok(Allowed::Untracked);
+    if !is_capacity_checked(indexed, class) {
+        return Ok(Provisionable::Untracked);
     }
     let Some(request) = claim.request else {
-        return Ok(Allowed::Untracked);
+        return Ok(Provisionable::Untracked);
     };
-    let has_maximum = indexed.world.scheduler.release.has_maximum() && shows_maximum(indexed.world.api);
+    let has_maximum = indexed.world.scheduler.release.has_maximum() && returns_maximum(indexed.world.api);
     let is_enough = |object: &&CapacityObject| {
         object
             .largest_volume(has_maximum)
@@ -43,17 +43,17 @@ pub(super) fn check<'w>(
     let enough: Vec<_> = indexed.objects(&claim.class, node).filter(is_enough).collect();
     match enough.is_empty() {
         true => Err(Reason::NotEnoughCapacity(name.to_owned())),
-        false => Ok(Allowed::By(enough)),
+        false => Ok(Provisionable::WithCapacity(enough)),
     }
 }
 
-/// Whether the API server returns stored maximums: v1alpha1 does not. If the type is not served, the last observed objects still count.
-fn shows_maximum(api: Api) -> bool {
+/// Whether the API server returns a stored `maximumVolumeSize`: v1alpha1 does not. If the type is not served, the last observed objects count.
+fn returns_maximum(api: Api) -> bool {
     api.release.has_maximum() || api.version().is_none()
 }
 
 /// Whether capacity is checked for a class.
-fn is_tracked(indexed: &IndexedWorld<'_>, class: &StorageClass) -> bool {
+fn is_capacity_checked(indexed: &IndexedWorld<'_>, class: &StorageClass) -> bool {
     let driver = indexed.world.csi_drivers.get(&class.provisioner);
     indexed.world.scheduler.checks_capacity() && driver.is_some_and(|driver| driver.storage_capacity)
 }

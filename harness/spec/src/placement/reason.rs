@@ -9,7 +9,7 @@ use crate::rules::{self, Rule};
 pub enum Reason {
     /// `spec.unschedulable`.
     Unschedulable,
-    /// It has a taint with this key that the pod does not tolerate.
+    /// The pod does not tolerate the node's taint with this key.
     Tainted(String),
     /// `nodeSelector` or node affinity does not match.
     NotSelected,

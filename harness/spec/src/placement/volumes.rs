@@ -1,27 +1,27 @@
 //! Static binding of unbound PVCs: a PVC with a matching volume needs no capacity.
 
-use super::claims::Named;
+use super::claims::NamedClaim;
 use super::indexed_world::IndexedWorld;
 use crate::world::{Claim, NamespacedName, Node, Volume};
 
 /// Result of static binding on a node.
-pub(super) struct Matched<'w> {
+pub(super) struct StaticBindings<'w> {
     /// PVCs with a matching volume.
-    pub(super) found: Vec<(Named<'w>, &'w Volume)>,
-    /// PVCs without one.
-    pub(super) unmatched: Vec<Named<'w>>,
+    pub(super) found: Vec<(NamedClaim<'w>, &'w Volume)>,
+    /// PVCs without a matching volume.
+    pub(super) unmatched: Vec<NamedClaim<'w>>,
 }
 
 /// Assigns each PVC the volume reserved for it, or the smallest that matches; smallest PVC first, each volume once.
-pub(super) fn find<'w>(
+pub(super) fn match_volumes<'w>(
     indexed: &IndexedWorld<'w>,
     namespace: &str,
-    mut claims: Vec<Named<'w>>,
+    mut claims: Vec<NamedClaim<'w>>,
     name: &str,
     node: &Node,
-) -> Matched<'w> {
+) -> StaticBindings<'w> {
     claims.sort_by_key(|(_, claim)| claim.request);
-    let mut matched = Matched {
+    let mut matched = StaticBindings {
         found: Vec::new(),
         unmatched: Vec::new(),
     };

@@ -12,7 +12,7 @@ use crate::world::{Claim, Instance};
 pub struct CreateVolumeCall {
     /// The caller.
     pub by: Instance,
-    /// `name`.
+    /// `CreateVolumeRequest.name`.
     pub name: String,
     /// `capacity_range.required_bytes`.
     pub bytes: Option<i64>,
@@ -35,7 +35,7 @@ pub enum CreateVolumeResult {
     Created {
         /// `volume_id`.
         id: String,
-        /// Its segment.
+        /// The topology segment of the created volume.
         segment: Segment,
         /// Whether the caller received the response.
         is_received: bool,
@@ -60,7 +60,7 @@ pub(super) struct ExistingVolume {
     pub(super) id: String,
     /// The caller that created it.
     pub(super) by: Instance,
-    /// Whether that program has run without interruption since.
+    /// Whether the creating program has not restarted since the creation.
     pub(super) is_known: bool,
     /// Whether the driver returned RESOURCE_EXHAUSTED for it later, as if it did not exist: the caller then tries other segments,
     /// which fail as well.

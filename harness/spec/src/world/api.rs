@@ -55,9 +55,9 @@ impl fmt::Display for Release {
 /// The API server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Api {
-    /// Its release.
+    /// The release of kube-apiserver.
     pub release: Release,
-    /// Its gate CSIStorageCapacity. `None`: the release's default.
+    /// Feature gate CSIStorageCapacity. `None`: the release's default.
     pub gate: Option<bool>,
 }
 

@@ -40,7 +40,7 @@ impl CapacityObject {
         self.largest_volume(has_maximum).is_none_or(|limit| limit <= 0)
     }
 
-    /// Whether its values equal those of a response.
+    /// Whether the object's values equal those of a GetCapacity response.
     pub fn has_values(&self, values: &ReportedCapacity) -> bool {
         let is_equal = |quantity: Option<Quantity>, bytes: Option<i64>| match (quantity, bytes) {
             (Some(quantity), Some(bytes)) => {
@@ -52,7 +52,7 @@ impl CapacityObject {
         is_equal(self.capacity, Some(values.available)) && is_equal(self.maximum, values.maximum)
     }
 
-    /// Whether its values equal those of another object, in any notation.
+    /// Whether two objects have equal values, in any notation of the quantities.
     pub fn has_same_values(&self, other: &Self) -> bool {
         (self.capacity, self.maximum) == (other.capacity, other.maximum)
     }
@@ -75,7 +75,7 @@ impl CapacityObject {
         Some(segment)
     }
 
-    /// Its values as text.
+    /// `capacity` and `maximumVolumeSize` as text for messages.
     pub fn values_text(&self) -> String {
         let word = |quantity: Option<Quantity>| {
             quantity.map_or_else(|| "unset".to_owned(), |quantity| bytes(quantity).to_string())

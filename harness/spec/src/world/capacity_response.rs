@@ -11,7 +11,7 @@ pub type Parameters = BTreeMap<String, String>;
 /// A driver plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
-    /// Whether it advertises GET_CAPACITY.
+    /// Whether the driver advertises GET_CAPACITY.
     pub get_capacity: bool,
     /// Responses by request parameters and segment.
     pub responses: BTreeMap<Parameters, BTreeMap<Segment, CapacityResponse>>,
@@ -106,7 +106,7 @@ impl Driver {
             .unwrap_or(&self.default_response)
     }
 
-    /// Whether all its responses have valid values.
+    /// Whether no response of the driver contains negative values.
     pub(crate) fn reports_valid_capacity(&self) -> bool {
         let responses = self.responses.values().flat_map(BTreeMap::values);
         let is_valid = |response: &CapacityResponse| matches!(response, CapacityResponse::Reported(values) if values.is_valid());

@@ -40,7 +40,7 @@ pub enum Change {
     Volume(String, Option<Volume>),
     /// A Pod.
     Pod(NamespacedName, Option<Pod>),
-    /// An object with this UID, which may have owned others, was deleted.
+    /// An object with this UID was deleted. It may be in `ownerReferences` of existing objects.
     OwnerDeleted(String),
     /// A driver plugin.
     Driver(String, Option<Driver>),

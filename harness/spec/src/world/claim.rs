@@ -27,13 +27,13 @@ pub struct Claim {
     pub request: Option<Quantity>,
     /// `spec.volumeName`. Empty: none.
     pub volume: String,
-    /// Whether binding to that volume is complete.
+    /// Whether the bind-completed annotation is set.
     pub is_bound: bool,
     /// The selected-node annotation.
     pub selected_node: Option<String>,
     /// `status.phase` is Lost: the volume was deleted.
     pub is_lost: bool,
-    /// It is being deleted.
+    /// Whether a deletion timestamp is set.
     pub is_deleted: bool,
     /// `metadata.ownerReferences`.
     pub owners: Vec<Owner>,

@@ -27,10 +27,10 @@ pub struct StorageClass {
 /// When a PVC is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Binding {
-    /// At once.
+    /// Immediately after the PVC is created.
     #[default]
     Immediate,
-    /// After a node is selected for a pod that uses it.
+    /// After a node is selected for a pod that uses the PVC.
     WaitForFirstConsumer,
 }
 

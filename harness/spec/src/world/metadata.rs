@@ -42,7 +42,7 @@ pub struct Owner {
     /// The UID.
     #[serde(default)]
     pub uid: String,
-    /// Whether it is the controlling owner.
+    /// `controller`: whether this is the controlling owner.
     #[serde(default)]
     pub controller: bool,
 }

@@ -63,7 +63,7 @@ pub struct World {
     pub volumes: BTreeMap<String, Volume>,
     /// Pods.
     pub pods: Namespaced<Pod>,
-    /// UIDs of deleted objects that may have owned others.
+    /// UIDs of deleted objects that may have been owners of existing ones.
     pub deleted_owners: BTreeSet<String>,
     /// Driver plugins and their responses, by driver name.
     pub drivers: BTreeMap<String, Driver>,

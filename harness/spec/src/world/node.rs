@@ -40,7 +40,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether it rejects new pods.
+    /// Whether the taint effect rejects new pods.
     pub fn excludes(self) -> bool {
         self != Effect::PreferNoSchedule
     }

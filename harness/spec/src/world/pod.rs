@@ -62,7 +62,7 @@ impl Pod {
             && self.affinity.as_ref().is_none_or(|it| it.matches(name, labels))
     }
 
-    /// Whether it tolerates a taint.
+    /// Whether the pod tolerates a taint.
     pub fn tolerates(&self, taint: &Taint) -> bool {
         self.tolerations.iter().any(|it| it.covers(taint))
     }

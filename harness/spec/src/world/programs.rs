@@ -1,6 +1,7 @@
 //! Settings of the programs: publishers, cleaner, scheduler, and extenders.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL, Segment};
 
@@ -20,8 +21,15 @@ const LABEL_MAX: usize = 63;
 pub struct Instance {
     /// The name of the driver.
     pub driver: String,
-    /// The node for which it publishes. `None`: all nodes.
+    /// The node of a distributed publisher. `None`: central, for all nodes.
     pub node: Option<String>,
+}
+
+impl fmt::Display for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the publisher of driver {}", self.driver)?;
+        self.node.iter().try_for_each(|node| write!(f, " on node {node}"))
+    }
 }
 
 /// A running publisher. Several replicas with leader election count as one.
@@ -29,15 +37,15 @@ pub struct Instance {
 pub struct Publisher {
     /// The namespace of the publisher and its objects.
     pub namespace: String,
-    /// The segments for which it publishes.
+    /// The segments for which the publisher creates objects.
     pub deployment: Deployment,
     /// Whether publishing is enabled.
     pub publishes: bool,
-    /// Whether it also publishes for classes with Immediate binding.
+    /// Whether objects are also published for classes with Immediate binding.
     pub immediate: bool,
-    /// Whether its namespace is configured.
+    /// Whether the namespace of the publisher is configured.
     pub has_namespace: bool,
-    /// Whether it polls the driver. Without polling it detects backend changes only through other triggers.
+    /// Whether the publisher polls the driver. Otherwise a change of the backend alone causes no update.
     pub polls: bool,
     /// Whether volumes with delayed binding must be created in the segment of the selected node.
     pub strict_topology: bool,
@@ -46,15 +54,15 @@ pub struct Publisher {
     pub deletes_unknown_capacity: bool,
     /// Whether zero capacity is published as an object, where the KEP allows both.
     pub zero_capacity_objects: bool,
-    /// The owner of its objects. `None`: no owner.
+    /// The owner of published objects. `None`: no owner.
     pub owner: Option<Owner>,
-    /// The level of that owner above the pod. `None`: it does not look up an owner.
+    /// The level of the owner above the pod (`--capacity-ownerref-level`). `None`: no owner is looked up.
     pub owner_level: Option<u8>,
     /// Rate limit of GetCapacity calls per second, which is also the burst. `None`: unlimited.
     pub get_capacity_qps: Option<u32>,
-    /// Whether it is one of several replicas with leader election.
+    /// Whether the publisher is one of several replicas with leader election.
     pub uses_leader_election: bool,
-    /// Whether it recognizes its objects by owner, as external-provisioner 2.0.0, instead of labels.
+    /// Whether objects are recognized by owner, as in external-provisioner 2.0.0, instead of by labels.
     pub identifies_by_owner: bool,
     /// The observed managed-by label, if the KEP does not define it ([`Publisher::managed_by`]).
     pub observed_label: Option<String>,
@@ -107,7 +115,7 @@ impl Publisher {
         Some(value)
     }
 
-    /// Its own segment. `None`: it is central, or has no segment now.
+    /// The segment of a distributed publisher. `None`: the publisher is central, or its node has no segment now.
     pub(crate) fn own_segment(&self, world: &World, instance: &Instance) -> Option<Segment> {
         match &self.deployment {
             Deployment::Central => None,
@@ -116,13 +124,13 @@ impl Publisher {
         }
     }
 
-    /// Whether it provisions and publishes for a segment.
+    /// Whether the instance provisions and publishes for a segment.
     pub fn is_for(&self, world: &World, instance: &Instance, segment: &Segment) -> bool {
         let own = self.own_segment(world, instance);
         self.deployment == Deployment::Central || own.as_ref() == Some(segment)
     }
 
-    /// Whether an object belongs to it.
+    /// Whether an object belongs to the publisher.
     pub fn owns(&self, instance: &Instance, key: &NamespacedName, object: &CapacityObject) -> bool {
         if key.namespace != self.namespace {
             return false;
@@ -187,15 +195,15 @@ impl Cleaner {
 /// The scheduler's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scheduler {
-    /// Its release.
+    /// The release of kube-scheduler.
     pub release: Release,
-    /// Its gate CSIStorageCapacity. `None`: the release's default.
+    /// Feature gate CSIStorageCapacity. `None`: the release's default.
     pub capacity_gate: Option<bool>,
-    /// Its gate StorageCapacityScoring (KEP-4049). `None`: the release's default, which is off up to 1.36 and on from then.
+    /// Feature gate StorageCapacityScoring (KEP-4049). `None`: the release's default, which is off up to 1.36 and on from then.
     pub scoring: Option<bool>,
-    /// Its gate VolumeCapacityPriority (KEP-1845), 1.21 to 1.32. `None`: off.
+    /// Feature gate VolumeCapacityPriority (KEP-1845), 1.21 to 1.32. `None`: off.
     pub volume_capacity_priority: Option<bool>,
-    /// `VolumeBindingArgs.shape`. `None`: not configured. Empty: the default of its gate.
+    /// `VolumeBindingArgs.shape`. `None`: not configured. Empty: the default of the enabled scoring gate.
     pub shape: Option<Vec<ShapePoint>>,
     /// Whether the capacity of a class is added up for each of its PVCs, as in the text of KEP-4049, instead of counted once.
     pub kep_text: bool,
@@ -222,12 +230,12 @@ pub enum Scoring {
 }
 
 impl Scheduler {
-    /// Whether it uses capacity objects.
+    /// Whether the scheduler uses CSIStorageCapacity objects.
     pub fn checks_capacity(&self) -> bool {
         self.release.is_capacity_gate_on(self.capacity_gate)
     }
 
-    /// The scoring that its feature gates enable.
+    /// The scoring that the feature gates enable.
     pub fn scoring_mode(&self) -> Scoring {
         let minor = self.release.minor;
         if minor >= 33 && self.scoring.unwrap_or(minor >= 37) {
@@ -240,27 +248,27 @@ impl Scheduler {
     }
 }
 
-/// A scheduler extender (`KubeSchedulerConfiguration.extenders`): filters nodes and scores the others.
+/// A scheduler extender (`KubeSchedulerConfiguration.extenders`): filters nodes and scores the remaining ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extender {
-    /// Its name in reports.
+    /// The name of the extender in reports.
     pub name: String,
-    /// Whether it has `managedResources`: no pod here requests any of them.
+    /// Whether `managedResources` is set. Pods of test cases request no such resource, so the extender is not called.
     pub has_managed_resources: bool,
-    /// Nodes that it rejects.
+    /// Nodes that the extender rejects.
     pub rejects: BTreeSet<String>,
-    /// Its scores by node, 0 to 10.
+    /// Scores by node, 0 to 10.
     pub scores: BTreeMap<String, i64>,
-    /// Factor for its scores.
+    /// `weight`: factor for the scores.
     pub weight: i64,
-    /// Whether all its calls fail.
+    /// Whether all calls of the extender fail.
     pub fails: bool,
     /// `ignorable`: the scheduler may continue without it.
     pub is_ignorable: bool,
 }
 
 impl Extender {
-    /// The points that it adds to the score of a node. The score is 0 to 100 without extenders.
+    /// The points that the extender adds to the score of a node, which is 0 to 100 without extenders.
     pub(crate) fn points(&self, node: &str) -> i64 {
         let own = self
             .scores
@@ -273,7 +281,7 @@ impl Extender {
 /// The reservations of an extender that reserves devices before provisioning (bare-metal proposal, capacity reservations).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reservations {
-    /// The driver for which it reserves.
+    /// The driver whose devices are reserved.
     pub driver: String,
     /// Nodes with reserved devices for the volumes of a pod.
     pub nodes: BTreeMap<NamespacedName, BTreeSet<String>>,

@@ -140,14 +140,14 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
     let world = published();
     let csi_node = |node: Option<CsiNode>| Event::Changed(Change::CsiNode("n1".to_owned(), node));
     let unregistered = csi_node(Some(CsiNode::default()));
-    let ask = get_capacity(at("n1"), Some(0));
+    let get_capacity_call = get_capacity(at("n1"), Some(0));
     // At quiescence the object must be deleted, but GetCapacity calls may continue.
     let away = |gone: Event| {
         [
             gone,
             wrote(&key_of(&world.objects, "n1"), None),
             Event::Quiescent,
-            ask.clone(),
+            get_capacity_call.clone(),
         ]
     };
     assert_eq!(judge(world.clone(), away(unregistered.clone())), []);
@@ -156,12 +156,12 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
         broken_by(away(csi_node(None)).into()),
         [rules::UNEXPECTED_GET_CAPACITY]
     );
-    let then_gone = [&away(unregistered)[..3], &[csi_node(None)]].concat();
+    let then_deleted = [&away(unregistered)[..3], &[csi_node(None)]].concat();
     // The publisher may not have observed the deletion of the node yet.
-    let unseen = then_gone.iter().chain([&ask]).cloned();
+    let unseen = then_deleted.iter().chain([&get_capacity_call]).cloned();
     assert_eq!(judge(world.clone(), unseen), []);
     assert_eq!(
-        broken_by([&then_gone[..], &[Event::Quiescent, ask.clone()]].concat()),
+        broken_by([&then_deleted[..], &[Event::Quiescent, get_capacity_call.clone()]].concat()),
         [rules::UNEXPECTED_GET_CAPACITY]
     );
 }
@@ -169,20 +169,23 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
 #[test]
 fn get_capacity_is_allowed_in_allowed_topologies_of_a_class() {
     let mut world = published();
-    let ask = |value: &str| {
+    let call_in_rack = |value: &str| {
         [get_capacity(
             [("rack".to_owned(), value.to_owned())].into(),
             Some(0),
         )]
     };
     assert_eq!(
-        broken(&judge(world.clone(), ask("b"))),
+        broken(&judge(world.clone(), call_in_rack("b"))),
         [rules::UNEXPECTED_GET_CAPACITY]
     );
     let term = ("rack".to_owned(), vec!["a".to_owned(), "b".to_owned()]);
     world.classes.get_mut(CLASS).unwrap().allowed_topologies = vec![vec![term]];
-    assert_eq!(broken(&judge(world.clone(), ask("b"))), [] as [&Rule; 0]);
-    assert_eq!(broken(&judge(world, ask("c"))), [rules::UNEXPECTED_GET_CAPACITY]);
+    assert_eq!(broken(&judge(world.clone(), call_in_rack("b"))), [] as [&Rule; 0]);
+    assert_eq!(
+        broken(&judge(world, call_in_rack("c"))),
+        [rules::UNEXPECTED_GET_CAPACITY]
+    );
 }
 
 #[test]
@@ -307,11 +310,11 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
     assert_eq!(judge(world.clone(), history), []);
     // An object that loses its label no longer belongs to the publisher.
     let handed = Event::Changed(Change::Object(n1.clone(), Some(by_hand("n1", "10Gi"))));
-    let twin = wrote(&key("twin"), Some(object("n1", "10Gi")));
+    let duplicate = wrote(&key("duplicate"), Some(object("n1", "10Gi")));
     let history = [
         get_capacity(at("n1"), Some(10 * GI)),
         handed.clone(),
-        twin.clone(),
+        duplicate.clone(),
         Event::Quiescent,
     ];
     assert_eq!(judge(world.clone(), history), []);
@@ -319,7 +322,7 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
         get_capacity(at("n1"), Some(10 * GI)),
         handed,
         wrote(&n1, None),
-        twin,
+        duplicate,
         Event::Quiescent,
     ];
     assert_eq!(
@@ -349,7 +352,7 @@ fn a_duplicate_may_be_deleted_and_a_stopping_publisher_deletes_nothing() {
         [],
         "the object may be replaced"
     );
-    world.objects.insert(key("twin"), object("n1", "10Gi"));
+    world.objects.insert(key("duplicate"), object("n1", "10Gi"));
     assert_eq!(judge(world, [wrote(&n1, None), Event::Quiescent]), []);
 }
 
@@ -357,12 +360,12 @@ fn a_duplicate_may_be_deleted_and_a_stopping_publisher_deletes_nothing() {
 fn a_deleted_duplicate_may_be_recreated_if_another_client_deleted_the_other() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
-    world.objects.insert(key("twin"), object("n1", "10Gi"));
+    world.objects.insert(key("duplicate"), object("n1", "10Gi"));
     let get_capacity = get_capacity(at("n1"), Some(10 * GI));
     let again = wrote(&key("again"), Some(object("n1", "10Gi")));
     let deleted = Event::ObjectWritten {
         by: Actor::Other,
-        key: key("twin"),
+        key: key("duplicate"),
         object: None,
     };
     let history = [

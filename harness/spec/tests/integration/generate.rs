@@ -235,7 +235,12 @@ pub(crate) fn bytes(bytes: i64) -> Quantity {
 }
 
 fn drawn_object((class, segment, whose, capacity, maximum): &DrawnObject) -> CapacityObject {
-    let manager = ["external-provisioner", "external-provisioner-n0", "somebody", ""][*whose];
+    let manager = [
+        "external-provisioner",
+        "external-provisioner-n0",
+        "another-client",
+        "",
+    ][*whose];
     let mut labels = json!({"csi.storage.k8s.io/drivername": DRIVER});
     if !manager.is_empty() {
         labels["csi.storage.k8s.io/managed-by"] = manager.into();

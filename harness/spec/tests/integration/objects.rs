@@ -313,7 +313,7 @@ fn an_existing_object_is_adopted_whatever_its_name() {
 }
 
 #[test]
-fn objects_of_others_remain_and_the_publisher_creates_its_own() {
+fn objects_of_other_publishers_remain_and_the_publisher_creates_its_own() {
     let mut world = world();
     let driver = [(
         "csi.storage.k8s.io/drivername".to_owned(),

@@ -96,7 +96,7 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
         ),
         (
             rules::DUPLICATE,
-            objects(|_, stored| drop(stored.insert(key("twin"), object("n1", "10Gi")))),
+            objects(|_, stored| drop(stored.insert(key("duplicate"), object("n1", "10Gi")))),
         ),
         (
             rules::FOREIGN_OBJECT_CHANGED,

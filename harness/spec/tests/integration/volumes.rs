@@ -337,14 +337,14 @@ fn a_second_volume_for_a_pvc_leaks_the_first() {
 
 #[test]
 fn create_volume_must_match_an_observed_state_of_the_pvc() {
-    let ask =
+    let violations_of =
         |world: World, creation: CreateVolumeCall| broken(world, [Event::CreateVolume(creation)], Some(0));
     assert_eq!(
-        ask(claimed(None), creation("n1", CreateVolumeResult::Failed)),
+        violations_of(claimed(None), creation("n1", CreateVolumeResult::Failed)),
         [rules::PROVISIONED_BEFORE_NODE_SELECTED]
     );
     assert_eq!(
-        ask(immediate(), creation("n1", CreateVolumeResult::Failed)),
+        violations_of(immediate(), creation("n1", CreateVolumeResult::Failed)),
         NOTHING
     );
     let of_another = CreateVolumeCall {
@@ -352,12 +352,15 @@ fn create_volume_must_match_an_observed_state_of_the_pvc() {
         ..creation("n1", CreateVolumeResult::Failed)
     };
     let nodes = distributed(claimed(Some("n1")), &["n1", "n2"]);
-    assert_eq!(ask(nodes, of_another), [rules::PROVISIONED_BEFORE_NODE_SELECTED]);
+    assert_eq!(
+        violations_of(nodes, of_another),
+        [rules::PROVISIONED_BEFORE_NODE_SELECTED]
+    );
     let small = CreateVolumeCall {
         bytes: Some(GI),
         ..creation("n1", CreateVolumeResult::Failed)
     };
-    assert_eq!(ask(claimed(Some("n1")), small), [rules::WRONG_SIZE]);
+    assert_eq!(violations_of(claimed(Some("n1")), small), [rules::WRONG_SIZE]);
     // The program may not have observed yet that the selected node was cleared.
     let late = [
         set_claim(Some(claim(None))),
@@ -370,7 +373,7 @@ fn create_volume_must_match_an_observed_state_of_the_pvc() {
         ..creation("n1", CreateVolumeResult::Failed)
     };
     assert_eq!(
-        ask(claimed(None), unknown),
+        violations_of(claimed(None), unknown),
         NOTHING,
         "the PVC of the volume is unknown"
     );

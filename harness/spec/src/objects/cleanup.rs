@@ -3,37 +3,37 @@
 use crate::rules::{self, Rule};
 use crate::world::{CapacityObject, NamespacedName, Owner, World};
 
-/// What must happen to an object without a running publisher.
-pub(super) enum Fate {
-    /// No program may change it.
+/// Whether an object without a running publisher must be deleted.
+pub(super) enum Cleanup {
+    /// No program may change the object.
     Retained,
-    /// It must be deleted, by this rule.
+    /// The object must be deleted. Violated rule if the object still exists.
     MustBeDeleted(&'static Rule),
-    /// It may be deleted or retained.
+    /// The object may be deleted or retained.
     Optional,
 }
 
-pub(super) fn fate(world: &World, key: &NamespacedName, object: &CapacityObject) -> Fate {
+pub(super) fn required_cleanup(world: &World, key: &NamespacedName, object: &CapacityObject) -> Cleanup {
     if lost_all_owners(world, object) {
-        return Fate::MustBeDeleted(rules::OUTLIVES_OWNER);
+        return Cleanup::MustBeDeleted(rules::OUTLIVES_OWNER);
     }
     let Some(cleaner) = &world.cleaner else {
-        return Fate::Retained;
+        return Cleanup::Retained;
     };
     let Some(node) = cleaner.node_of(key, object) else {
-        return Fate::Retained;
+        return Cleanup::Retained;
     };
     let csi_node = world
         .csi_nodes
         .get(node)
         .filter(|_| world.nodes.contains_key(node));
     if csi_node.is_some_and(|it| it.drivers.contains_key(&cleaner.driver)) {
-        return Fate::Retained;
+        return Cleanup::Retained;
     }
     if cleaner.waiting.contains(node) || cleaner.may_be_of_long_node(world, object) {
-        return Fate::Optional;
+        return Cleanup::Optional;
     }
-    Fate::MustBeDeleted(rules::ORPHANED)
+    Cleanup::MustBeDeleted(rules::ORPHANED)
 }
 
 /// Whether all owners of the object were deleted.

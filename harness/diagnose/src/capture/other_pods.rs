@@ -1,7 +1,7 @@
 //! Pods that are already on nodes, as far as they affect the captured pods.
 //!
 //! Pods that share a port or a PVC with a captured pod, or that affinity or topology spread concerns, are captured individually. Of the
-//! others only the requests matter: one pod replaces all pods of a node with the same priority.
+//! remaining pods only the requests matter: one pod replaces all pods of a node with the same priority.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use capacity_types::pod::{claim_of, claims_of};
 
 /// The other pods in the scenario.
 #[derive(Default)]
-pub(super) struct Others {
+pub(super) struct OtherPods {
     /// The pods.
     pub(super) pods: Vec<Value>,
     /// Number of pods by node that have no counterpart.
@@ -26,12 +26,16 @@ pub(super) struct Others {
 }
 
 /// Reduces the pods on nodes that are not captured themselves. `resources`: those that captured pods request.
-pub(super) fn others(situation: &Situation<'_>, resources: &BTreeSet<String>, names: &mut Names) -> Others {
-    let mut all = Others::default();
+pub(super) fn other_pods(
+    situation: &Situation<'_>,
+    resources: &BTreeSet<String>,
+    names: &mut Names,
+) -> OtherPods {
+    let mut all = OtherPods::default();
     let mut together: BTreeMap<_, (i64, BTreeMap<String, i128>)> = BTreeMap::new();
-    for pod in &situation.others {
+    for pod in &situation.other_pods {
         if is_captured_alone(situation, pod) {
-            // Its own PVCs have no effect.
+            // PVCs of the replacement pod have no effect.
             let mut with_shared = (*pod).clone();
             let is_shared = |volume: &Value| {
                 let claim = claim_of(pod, volume);
