@@ -58,7 +58,7 @@ impl Defect {
 }
 
 /// Returns the names of the mutants whose code a run executed; called after the run.
-pub type Reached = Box<dyn Fn() -> BTreeSet<&'static str> + Send + Sync>;
+pub type ExecutedMutants = Box<dyn Fn() -> BTreeSet<&'static str> + Send + Sync>;
 
 /// All defects, in catalogue order.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

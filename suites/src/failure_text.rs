@@ -61,7 +61,7 @@ impl FailureText {
         }
     }
 
-    /// The same, but for a program that exited the reason in its log, which is more specific.
+    /// The first missing link with its note; for a program that exited the reason in its log, which is more specific.
     pub fn short_reason(&self) -> String {
         match self.exit_reason().filter(|_| self.link.is_empty()) {
             Some(reason) => with_wildcards(reason),
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_reason_is_selected_from_the_last_lines_of_a_program() {
-        let said = |lines: &str| FailureText {
+        let with_last_lines = |lines: &str| FailureText {
             verdict: format!("publisher ended by itself: exit status: 2; its last lines:\n{lines}"),
             link: String::new(),
             note: String::new(),
@@ -186,15 +186,15 @@ mod tests {
             ("panic: no class\ngoroutine 1 [running]:", "panic: no class"),
             ("one\nno socket", "no socket"),
         ] {
-            let said = said(lines);
-            let line = said.one_line();
+            let failure_text = with_last_lines(lines);
+            let line = failure_text.one_line();
             assert!(
                 line.contains(": exit status: 2; its last lines: ") && !line.contains('\n'),
                 "{line}"
             );
-            assert_eq!(said.stable_pattern(), lasting);
-            assert_eq!(said.short_reason(), lasting);
-            assert!(said.matches(&FailurePattern::parse(lasting).unwrap()));
+            assert_eq!(failure_text.stable_pattern(), lasting);
+            assert_eq!(failure_text.short_reason(), lasting);
+            assert!(failure_text.matches(&FailurePattern::parse(lasting).unwrap()));
         }
     }
 }

@@ -39,7 +39,7 @@ impl JobSlots {
     pub async fn shared(&self) -> JobSlot<'_> {
         // The semaphore is never closed.
         let permit = self.permits.acquire().await.ok();
-        self.when(|state| !state.is_exclusive, |state| state.shared += 1)
+        self.wait_until(|state| !state.is_exclusive, |state| state.shared += 1)
             .await;
         JobSlot {
             slots: self,
@@ -50,14 +50,14 @@ impl JobSlots {
     /// The exclusive slot, once no other job runs.
     pub async fn exclusive(&self) -> JobSlot<'_> {
         let is_free = |state: &State| !state.is_exclusive && state.shared == 0;
-        self.when(is_free, |state| state.is_exclusive = true).await;
+        self.wait_until(is_free, |state| state.is_exclusive = true).await;
         JobSlot {
             slots: self,
             _permit: None,
         }
     }
 
-    async fn when(&self, is_free: impl Fn(&State) -> bool, take: impl Fn(&mut State)) {
+    async fn wait_until(&self, is_free: impl Fn(&State) -> bool, take: impl Fn(&mut State)) {
         let mut state = self.state.subscribe();
         loop {
             let taken = self.state.send_if_modified(|state| {

@@ -21,9 +21,9 @@ pub(crate) const FINDING: &str = "finding";
 
 /// Whether a failure is known.
 pub enum KnownFailureMatch<'m> {
-    /// This entry excuses it.
+    /// This entry excuses the failure.
     Excused(&'m KnownFailure),
-    /// No entry excuses it; the sentences describe what the case's entries match instead.
+    /// No entry excuses the failure; each text describes what an entry of the case matches instead.
     NotExcused(Vec<String>),
 }
 
@@ -31,24 +31,24 @@ pub enum KnownFailureMatch<'m> {
 pub(crate) fn entry_for<'m>(
     manifest: &'m Manifest,
     case: &str,
-    said: &FailureText,
+    failure_text: &FailureText,
 ) -> impl Iterator<Item = &'m KnownFailure> {
     let known = manifest.known_failures(case);
-    known.filter(|known| said.matches(&known.fails))
+    known.filter(|known| failure_text.matches(&known.fails))
 }
 
 /// Looks up a failure in a manifest.
 pub fn match_known_failure<'m>(
     manifest: &'m Manifest,
     case: &str,
-    said: &FailureText,
+    failure_text: &FailureText,
 ) -> KnownFailureMatch<'m> {
-    if let Some(known) = entry_for(manifest, case, said).find(|known| known.is_excused()) {
+    if let Some(known) = entry_for(manifest, case, failure_text).find(|known| known.is_excused()) {
         return KnownFailureMatch::Excused(known);
     }
     let mismatches = manifest
         .known_failures(case)
-        .map(|known| match said.matches(&known.fails) {
+        .map(|known| match failure_text.matches(&known.fails) {
             true => format!(
                 "{} excused this until {}: {}",
                 known.position, known.until, known.why
@@ -63,21 +63,21 @@ pub fn match_known_failure<'m>(
 
 /// The entry that excuses a finding.
 pub fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
-    let said = FailureText::of_finding(finding);
-    match match_known_failure(manifest, &format!("{FINDING}/{}", finding.rule), &said) {
+    let failure_text = FailureText::of_finding(finding);
+    match match_known_failure(manifest, &format!("{FINDING}/{}", finding.rule), &failure_text) {
         KnownFailureMatch::Excused(known) => Some(known),
         KnownFailureMatch::NotExcused(_) => None,
     }
 }
 
-/// Whether a name denotes generated cases: all of them, or those of a focus.
+/// Whether the name in an entry denotes all generated cases, or those of a focus.
 fn names_generated_cases(name: &str) -> bool {
     let name = name.trim_end_matches('/');
     let mut areas = FOCUSES.iter().map(|focus| format!("{EXPLORED}/{focus}"));
     name == EXPLORED || areas.any(|area| area == name)
 }
 
-/// Whether a name denotes sweep cells: all of them, or those of some cases.
+/// Whether the name in an entry denotes all sweep cells, or those of some cases.
 fn names_sweep_cells(name: &str, plans: &[Plan]) -> bool {
     match name.trim_end_matches('/').strip_prefix(SWEPT) {
         Some("") => true,

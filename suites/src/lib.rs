@@ -26,14 +26,14 @@ use select::matches_id;
 
 pub use built_in::{BuiltInFiles, built_in_manifests, case_files, register_built_in_files};
 pub use catalogue::{Catalogue, Document, Entry, Evidence, Source, TestName};
-pub use defects::{Defect, Defects, Reached};
+pub use defects::{Defect, Defects, ExecutedMutants};
 pub use failure_text::FailureText;
 pub use job_slots::JobSlots;
 pub use known::{KnownFailureMatch, check_known, excuse, match_known_failure};
 pub use libtest::{libtest_main, libtest_main_of};
 pub use measure::{Measured, measure};
 pub use part::{CommandResult, Mergeable, PART, ShardFile};
-pub use recording::{Added, RecordedRun, RecordedVerdict, Recording, RecordingError, VerdictKind};
+pub use recording::{AddResult, RecordedRun, RecordedVerdict, Recording, RecordingError, VerdictKind};
 pub use select::{SelectError, Selection, Shard};
 pub use session::{CaseOutcome, CaseResult, Cause, Explanation, Session, explain_failure};
 pub use shell::quoted;

@@ -33,8 +33,8 @@ pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     main(files, systems, None, options)
 }
 
-/// The same in real time, with the programs of a manifest instead. Cases that do not apply to them are ignored, and a known failure does
-/// not fail the test.
+/// Runs or lists the cases in real time against the programs of a manifest. Cases that do not apply to them are ignored, and a known
+/// failure does not fail the test.
 pub fn libtest_main_of(files: &CaseFiles, systems: Systems, manifest: Manifest) -> ExitCode {
     let mut systems = systems;
     manifest.install(&mut systems);
@@ -62,7 +62,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
         options,
         // The test runner limits concurrency by its number of threads.
         job_slots: Arc::new(JobSlots::of(usize::MAX)),
-        keep: None,
+        runs_folder: None,
         keep_passed: false,
         rerun: "cargo test --".to_owned(),
     });

@@ -76,7 +76,10 @@ pub async fn measure(
     let mut tasks = JoinSet::new();
     for time in 1..=times {
         let session = Arc::new(Session {
-            keep: session.keep.as_ref().map(|folder| folder.join(time.to_string())),
+            runs_folder: session
+                .runs_folder
+                .as_ref()
+                .map(|folder| folder.join(time.to_string())),
             attempts: 1,
             ..session.clone()
         });

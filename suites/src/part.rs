@@ -1,4 +1,4 @@
-//! One shard of a long command, as a file beside its reports, and the merge of such files.
+//! The results of one shard of `explore`, `sweep` or `selftest` as a file, `part.json`, and the merge of such files.
 //!
 //! Does not know commands: the results of each are a type of its own.
 
@@ -13,7 +13,7 @@ use crate::report::{
     write_file,
 };
 
-/// File name of a part.
+/// File name of a shard's results.
 pub const PART: &str = "part.json";
 
 /// Results of a command, mergeable across machines.
@@ -21,7 +21,7 @@ pub trait Mergeable: Clone + Serialize + DeserializeOwned {
     /// Adds the results of another machine for the same command.
     fn add(&mut self, other: Self);
 
-    /// Maps all file and folder paths.
+    /// Applies `change` to all file and folder paths.
     fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf);
 }
 
@@ -65,7 +65,7 @@ impl<F: Mergeable> ShardFile<F> {
         }
     }
 
-    /// Writes the part into a folder. Paths become relative to it, so that the folder can be moved.
+    /// Writes `part.json` into a folder. Paths become relative to the folder, so that it can be moved.
     pub fn write(mut self, folder: &Path) -> Result<(), WriteError> {
         self.found
             .each_path(&|path| path.strip_prefix(folder).map_or(path.clone(), Path::to_owned));
@@ -74,7 +74,7 @@ impl<F: Mergeable> ShardFile<F> {
         write_file(folder, PART, &text)
     }
 
-    /// Merges the parts of one run. The result lists missing shards.
+    /// Merges the `part.json` files of one run. The result lists missing shards.
     pub fn join(paths: &[PathBuf]) -> Result<Self, MergeError> {
         merge_shards(paths)
     }
@@ -120,7 +120,7 @@ impl<F: Mergeable> ShardedResult for ShardFile<F> {
         &self.started
     }
 
-    fn common(&self) -> Vec<(&'static str, String)> {
+    fn shared_properties(&self) -> Vec<(&'static str, String)> {
         vec![
             ("the version of the harness", self.harness.clone()),
             ("the command", self.command.join(" ")),

@@ -92,7 +92,7 @@ pub enum VerdictKind {
 
 /// Result of adding a run.
 #[derive(Debug)]
-pub enum Added {
+pub enum AddResult {
     /// No run of the case was stored.
     New,
     /// The stored runs were of an earlier version of the case, and were removed.
@@ -144,12 +144,13 @@ impl RecordedVerdict {
     /// Evaluates a journal with the known failures of a manifest. Entries count regardless of their expiry date.
     pub fn of(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let verdict = verdict(plan, facts.iter().cloned());
-        let said = verdict.failure().map(FailureText::of);
-        let is_known = |said: &FailureText| entry_for(manifest, plan.id(), said).next().is_some();
-        let word = match (&verdict, &said) {
+        let failure_text = verdict.failure().map(FailureText::of);
+        let is_known =
+            |failure_text: &FailureText| entry_for(manifest, plan.id(), failure_text).next().is_some();
+        let word = match (&verdict, &failure_text) {
             (Verdict::Inconclusive(_), _) => VerdictKind::Undecided,
             (_, None) => VerdictKind::Pass,
-            (_, Some(said)) if is_known(said) => VerdictKind::Known,
+            (_, Some(failure_text)) if is_known(failure_text) => VerdictKind::Known,
             (_, Some(_)) => VerdictKind::Fail,
         };
         // List each rule once if all its findings are known.
@@ -167,7 +168,9 @@ impl RecordedVerdict {
         }
         RecordedVerdict {
             verdict: word,
-            link: said.map(|said| said.stable_pattern()).unwrap_or_default(),
+            link: failure_text
+                .map(|failure_text| failure_text.stable_pattern())
+                .unwrap_or_default(),
             findings: texts.into_keys().collect(),
         }
     }
@@ -303,7 +306,7 @@ impl Recording {
     }
 
     /// Adds a run, unless one with the same case and verdict is stored. Removes runs of earlier versions of the case.
-    pub fn add(&mut self, run: RecordedRun) -> Added {
+    pub fn add(&mut self, run: RecordedRun) -> AddResult {
         let of_case = |stored: &RecordedRun| stored.case == run.case;
         let before = self.runs.len();
         self.runs
@@ -315,15 +318,15 @@ impl Recording {
             .map(|stored| stored.filed.clone())
             .collect();
         if stored.iter().any(|stored| stored.is_same(&run.recorded)) {
-            return Added::Same;
+            return AddResult::Same;
         }
         let at = self.runs.partition_point(|stored| stored.case <= run.case);
         let is_replaced = self.runs.len() < before;
         self.runs.insert(at, run);
         match (stored.is_empty(), is_replaced) {
-            (false, _) => Added::Differs(stored),
-            (true, true) => Added::Replaced,
-            (true, false) => Added::New,
+            (false, _) => AddResult::Differs(stored),
+            (true, true) => AddResult::Replaced,
+            (true, false) => AddResult::New,
         }
     }
 

@@ -95,7 +95,7 @@ pub enum SelectError {
     WithoutCase(String),
     /// All names are known, but no case matches all filters.
     #[error("no case matches all filters; `{program} list` shows all cases", program = program())]
-    Nothing,
+    NoCases,
 }
 
 impl Selection {
@@ -125,7 +125,7 @@ impl Selection {
         }
         let selected: Vec<Plan> = plans.into_iter().filter(|plan| self.includes(plan)).collect();
         if selected.is_empty() {
-            Err(SelectError::Nothing)
+            Err(SelectError::NoCases)
         } else {
             Ok(selected)
         }

@@ -29,7 +29,7 @@ use crate::{Catalogue, JobSlots};
 pub struct Session {
     /// The systems under test.
     pub systems: Systems,
-    /// Their manifest, unless they are built in: decides about skips and known failures.
+    /// Manifest of the systems, unless they are built in: lists features and known failures.
     pub manifest: Option<Manifest>,
     /// Timeouts and poll interval.
     pub options: RunOptions,
@@ -38,7 +38,7 @@ pub struct Session {
     /// Maximum number of attempts of a failing case. A pass after a failure is flaky, not passed.
     pub attempts: u32,
     /// Folder for the runs of cases that do not pass; `None` to store none.
-    pub keep: Option<PathBuf>,
+    pub runs_folder: Option<PathBuf>,
     /// Whether to store runs of passed cases too.
     pub keep_passed: bool,
     /// The command that runs a single case, without its id.
@@ -240,12 +240,15 @@ impl Session {
     }
 
     /// Runs one case once, and leaves its cluster running; `None` if it was skipped or could not be run.
-    pub async fn run_and_keep(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
+    pub async fn run_and_leave_running(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
         let plan = self.adapted(plan);
         let (mut attempt, live) = match self.skipped(&plan) {
             Some(skipped) => (skipped, None),
             None => match harness::run_and_keep(plan.clone(), &self.systems, self.options.clone()).await {
-                Ok((outcome, live)) => (self.evaluated(&plan, &outcome, self.keep.as_deref()), Some(live)),
+                Ok((outcome, live)) => (
+                    self.evaluated(&plan, &outcome, self.runs_folder.as_deref()),
+                    Some(live),
+                ),
                 Err(error) => (Attempt::without_run(CaseOutcome::NotRun(error)), None),
             },
         };
@@ -273,7 +276,7 @@ impl Session {
         if let Some(skipped) = self.skipped(plan) {
             return skipped;
         }
-        let mut first = self.attempt(plan, self.keep.as_deref()).await;
+        let mut first = self.attempt(plan, self.runs_folder.as_deref()).await;
         first.outcome = self.with_known(plan, first.outcome);
         let CaseOutcome::Failed(explained) = first.outcome else {
             return first;
@@ -291,14 +294,14 @@ impl Session {
         first
     }
 
-    async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
+    async fn attempt(&self, plan: &Arc<Plan>, runs_folder: Option<&Path>) -> Attempt {
         let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options.clone()));
         match machine::with_shortage(run).await {
             // The failure may be caused by a resource shortage of this machine.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
                 Attempt::without_run(CaseOutcome::NotRun(shortage.into()))
             }
-            (Ok(outcome), _) => self.evaluated(plan, &outcome, keep),
+            (Ok(outcome), _) => self.evaluated(plan, &outcome, runs_folder),
             (Err(error), _) => Attempt::without_run(CaseOutcome::NotRun(error)),
         }
     }
@@ -328,10 +331,10 @@ impl Session {
         }
     }
 
-    fn evaluated(&self, plan: &Plan, outcome: &Outcome, keep: Option<&Path>) -> Attempt {
+    fn evaluated(&self, plan: &Plan, outcome: &Outcome, runs_folder: Option<&Path>) -> Attempt {
         let found = outcome.verdict.failure();
         let (mut files, mut folder, mut store_error) = (Vec::new(), None, None);
-        if let Some(root) = keep.filter(|_| found.is_some() || self.keep_passed) {
+        if let Some(root) = runs_folder.filter(|_| found.is_some() || self.keep_passed) {
             match record::save(root, plan, &outcome.journal, &outcome.logs) {
                 Ok(saved) => {
                     files = folder_lines(&saved, outcome);

@@ -17,7 +17,7 @@ pub struct Traceability<'p> {
 pub enum EvidenceStatus {
     /// A case or other evidence verifies it.
     Verified,
-    /// It cannot be verified by a test; the catalogue gives the reason.
+    /// No test can verify the requirement; the catalogue gives the reason.
     NotTestable,
     /// No evidence yet.
     Missing,
@@ -56,7 +56,7 @@ impl<'p> Traceability<'p> {
     }
 
     /// The number of requirements with this status.
-    pub fn count<'i>(&self, ids: impl IntoIterator<Item = &'i str>, standing: EvidenceStatus) -> usize {
-        ids.into_iter().filter(|id| self.status(id) == standing).count()
+    pub fn count<'i>(&self, ids: impl IntoIterator<Item = &'i str>, status: EvidenceStatus) -> usize {
+        ids.into_iter().filter(|id| self.status(id) == status).count()
     }
 }

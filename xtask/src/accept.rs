@@ -62,7 +62,7 @@ impl Accept {
         let entries: Vec<(String, &str, String)> = failed
             .filter_map(|case| {
                 Some((
-                    case.said.as_ref()?.stable_pattern(),
+                    case.failure_text.as_ref()?.stable_pattern(),
                     case.id.as_str(),
                     case.reason.clone(),
                 ))

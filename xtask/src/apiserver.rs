@@ -1,6 +1,6 @@
 //! `--apiserver`: runs cases against a real API server instead of the in-memory one, from connecting to the removal of all created objects.
 //!
-//! Thin: the harness does the work; this file owns messages and exit codes.
+//! Owns messages and exit codes; the harness runs the cases.
 
 use std::path::Path;
 use std::sync::Arc;

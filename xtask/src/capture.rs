@@ -167,7 +167,7 @@ async fn run_once(text: &str) -> Result<CaseOutcome, String> {
         manifest: None,
         job_slots: Arc::new(JobSlots::of(1)),
         attempts: 1,
-        keep: None,
+        runs_folder: None,
         keep_passed: false,
         rerun: format!("{} repro", program()),
     };

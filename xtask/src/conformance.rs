@@ -71,7 +71,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
             manifest: Some(manifest),
             job_slots: Arc::new(JobSlots::of(jobs)),
             attempts: 1,
-            keep: args.run.output.clone(),
+            runs_folder: args.run.output.clone(),
             keep_passed: args.run.keep_passed,
             rerun: format!("{program} {}", command.join(" "), program = program()),
         };

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     }
     println!("{passed} passed, {failed} failed");
     match (passed, failed) {
-        (0, 0) => Exit::Nothing,
+        (0, 0) => Exit::NoCases,
         (_, 0) => Exit::Passed,
         _ => Exit::Failed,
     }
@@ -65,7 +65,7 @@ async fn failures(dialect: &Dialect, plans: &[Plan], seed: u64, jobs: usize) -> 
         },
         job_slots: Arc::new(JobSlots::of(jobs)),
         attempts: 1,
-        keep: None,
+        runs_folder: None,
         keep_passed: false,
         rerun: format!("{} e2e --simulate={seed} --dialect={dialect}", program()),
     });

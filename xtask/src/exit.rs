@@ -14,7 +14,7 @@ pub enum Exit {
     /// The environment does not provide what the command needs.
     Environment,
     /// No case was selected.
-    Nothing,
+    NoCases,
     /// No case failed, but some are inconclusive.
     Inconclusive,
     /// No case failed, but a part of the run is missing.
@@ -23,7 +23,7 @@ pub enum Exit {
     Findings,
     /// The user interrupted the command.
     Interrupted,
-    /// This program panicked.
+    /// The harness panicked.
     Internal,
 }
 
@@ -35,7 +35,7 @@ impl Exit {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Environment => 3,
-            Exit::Nothing => 4,
+            Exit::NoCases => 4,
             Exit::Inconclusive => 5,
             Exit::Incomplete => 6,
             Exit::Findings => 7,

@@ -33,7 +33,7 @@ pub(crate) fn prepare(path: &Path) -> Result<(), Exit> {
     })
 }
 
-/// The same, returning the error.
+/// Like [`prepare`], but returns the error instead of printing it.
 pub(crate) fn ensure_private(path: &Path) -> std::io::Result<()> {
     let own = machine::own_temporary_folder();
     match path.starts_with(&own) {

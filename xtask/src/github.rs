@@ -11,7 +11,8 @@ pub(crate) struct Muted(Option<String>);
 
 /// Disables workflow commands until the value is dropped.
 pub(crate) fn mute() -> Muted {
-    let token = is_here().then(|| format!("end-of-{:016x}", RandomState::new().hash_one("commands")));
+    let token =
+        is_github_actions().then(|| format!("end-of-{:016x}", RandomState::new().hash_one("commands")));
     if let Some(token) = &token {
         println!("{}", github::stop(token));
     }
@@ -28,7 +29,7 @@ impl Drop for Muted {
 
 /// Prints an annotation for each case that did not pass.
 pub(crate) fn annotate(report: &Report) {
-    if is_here() {
+    if is_github_actions() {
         for line in github::annotations(report) {
             println!("{line}");
         }
@@ -37,7 +38,7 @@ pub(crate) fn annotate(report: &Report) {
 
 /// Appends the report to the job summary.
 pub(crate) fn summarize(report: &Report) {
-    let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_here()) else {
+    let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_github_actions()) else {
         return;
     };
     // An error here does not change the verdict.
@@ -46,6 +47,6 @@ pub(crate) fn summarize(report: &Report) {
     }
 }
 
-fn is_here() -> bool {
+fn is_github_actions() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }

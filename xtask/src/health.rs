@@ -89,7 +89,7 @@ pub(crate) fn of_stored_run(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxEr
             State::Untidy => IndicatorState::Untidy,
             State::Unknown => IndicatorState::Unknown,
         },
-        told: indicator.message,
+        message: indicator.message,
     });
     Ok(records.collect())
 }

@@ -122,7 +122,7 @@ fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
     }
 }
 
-/// As for a run: a failure that is not known counts.
+/// The exit code, as for a run: only unknown failures count.
 fn exit(measured: &BTreeMap<String, Measured>) -> Exit {
     let seen = || measured.values().flat_map(|one| one.failures.values());
     if seen().any(|seen| seen.known.is_none()) {
@@ -130,7 +130,7 @@ fn exit(measured: &BTreeMap<String, Measured>) -> Exit {
     }
     if measured.values().all(|one| one.skipped.is_some()) {
         eprintln!("error: every selected case is skipped, so nothing was measured");
-        return Exit::Nothing;
+        return Exit::NoCases;
     }
     if measured.values().any(|one| one.without_verdict > 0) {
         return Exit::Inconclusive;

@@ -1,4 +1,4 @@
-//! Merges the parts of `explore`, `sweep` and `selftest` that several machines have run.
+//! Merges the `part.json` files of `explore`, `sweep` and `selftest`, one of each machine.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::lab::{self, CommandResult};
 use crate::out::eprintln;
 use crate::{Exit, explore};
 
-/// Merges parts; the exit code is that of the whole command, or 6 while parts are missing.
+/// Merges the `part.json` files; the exit code is that of the whole command, or 6 while shards are missing.
 pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
     #[cfg(not(feature = "labs"))]
     if lab::has_labs_part(paths) {
@@ -30,10 +30,10 @@ pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
             let why = missing
                 .iter()
                 .map(|missing| format!("shards {missing} are missing"));
-            explore::gather(*explored, (part.started, part.seconds), why.collect(), output)
+            explore::print_merged(*explored, (part.started, part.seconds), why.collect(), output)
         }
         #[cfg(feature = "labs")]
-        _ => lab::gather(part, output),
+        _ => lab::print_merged(part, output),
     };
     match (missing, exit) {
         (None, exit) => exit,

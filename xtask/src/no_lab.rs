@@ -16,14 +16,15 @@ const COMMANDS: [&str; 4] = ["bench", "selftest", "study", "sweep"];
 
 /// Unparsed arguments of such a command.
 #[derive(Args)]
-pub(crate) struct Unread {}
+pub(crate) struct UnparsedArgs {}
 
 pub(crate) use self::{
-    Unread as BenchArgs, Unread as SelftestArgs, Unread as StudyArgs, Unread as SweepArgs, command as bench,
-    command as coverage, command as selftest, command as study, command as sweep,
+    UnparsedArgs as BenchArgs, UnparsedArgs as SelftestArgs, UnparsedArgs as StudyArgs,
+    UnparsedArgs as SweepArgs, command as bench, command as coverage, command as selftest, command as study,
+    command as sweep,
 };
 
-/// Stands for every command of the labs.
+/// Placeholder for every command of the labs: starts the build that has them.
 pub(crate) fn command<A>(_arguments: A) -> Exit {
     exec_with_labs()
 }

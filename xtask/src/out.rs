@@ -97,7 +97,7 @@ fn colour(text: &str) -> Option<&str> {
     is_set.then(|| &text[..codes.len() + 3])
 }
 
-/// A progress bar of so many steps, with an indicatif template. Hidden if standard error is no terminal, or a dumb one.
+/// A progress bar with an indicatif template. Hidden if standard error is no terminal, or a dumb one.
 pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
     if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {

@@ -7,10 +7,10 @@ use suites::{Mergeable, Shard, ShardFile};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Reports a shard without work.
+/// Prints that the shard contains no items.
 pub(crate) fn empty(shard: Shard) -> Exit {
     eprintln!("error: shard {shard} is empty; use fewer shards");
-    Exit::Nothing
+    Exit::NoCases
 }
 
 /// Writes the part.json of a command that has ended with this exit code.

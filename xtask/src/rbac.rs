@@ -84,7 +84,7 @@ fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, 
         });
     }
     match plans.is_empty() {
-        true => Err(Exit::Nothing),
+        true => Err(Exit::NoCases),
         false => Ok(plans),
     }
 }

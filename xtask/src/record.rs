@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use suites::harness::manifest::Manifest;
 use suites::harness::record::load;
-use suites::{Added, CaseOutcome, CaseResult, JobSlots, RecordedRun, Recording, Session, VerdictKind};
+use suites::{AddResult, CaseOutcome, CaseResult, JobSlots, RecordedRun, Recording, Session, VerdictKind};
 
 use crate::Exit;
 use crate::args::{SelectArgs, at_least_one};
@@ -64,7 +64,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
             args.jobs.unwrap_or_else(|| default_jobs(false)),
         )?)),
         attempts: 1,
-        keep: Some(run_folder.cases()),
+        runs_folder: Some(run_folder.cases()),
         keep_passed: true,
         rerun: String::new(),
     });
@@ -149,10 +149,10 @@ fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) ->
     }
     let judged = run.recorded.clone();
     match recording.add(run) {
-        Added::Same => "as stored",
-        Added::New => "new",
-        Added::Replaced => "of changed cases",
-        Added::Differs(stored) => {
+        AddResult::Same => "as stored",
+        AddResult::New => "new",
+        AddResult::Replaced => "of changed cases",
+        AddResult::Differs(stored) => {
             for stored in stored {
                 println!("{id}\n  stored  {stored}\n  now     {judged}");
             }

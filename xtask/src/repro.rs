@@ -87,7 +87,7 @@ pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
     suites::resolved(selected).map_err(text)
 }
 
-/// Runs one case, and serves its cluster after the verdict.
+/// `--keep`: runs one case, and serves its cluster after the verdict.
 fn run_and_serve(args: &ReproArgs, plans: Vec<Plan>, under_test: SystemsUnderTest) -> Result<Exit, Exit> {
     let Ok([plan]) = <[Plan; 1]>::try_from(plans) else {
         eprintln!(
@@ -103,7 +103,7 @@ fn run_and_serve(args: &ReproArgs, plans: Vec<Plan>, under_test: SystemsUnderTes
     let scope = serve::scope(Some(&plan));
     runtime.block_on(async {
         let (result, cluster) = tokio::select! {
-            ended = session.run_and_keep(plan) => ended,
+            ended = session.run_and_leave_running(plan) => ended,
             () = interrupted() => return Err(Exit::Interrupted),
         };
         Announcer::new(true).announce(&result);

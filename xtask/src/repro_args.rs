@@ -88,7 +88,7 @@ impl SystemsUnderTest {
             manifest: self.manifest,
             job_slots: Arc::new(JobSlots::of(1)),
             attempts: args.run.attempts,
-            keep: Some(runs),
+            runs_folder: Some(runs),
             keep_passed,
             rerun: format!(
                 "{program} {}",

@@ -26,7 +26,7 @@ fn attempt(args: &SelectArgs) -> Result<(), ScenarioError> {
     for document in catalogue.documents() {
         section_by_section(catalogue, document, &traceability);
     }
-    let count = |standing| traceability.count(catalogue.ids(), standing);
+    let count = |status| traceability.count(catalogue.ids(), status);
     println!(
         "{} of {} shown, {} with a reason, {} missing",
         count(EvidenceStatus::Verified),
@@ -56,9 +56,9 @@ fn section_by_section(catalogue: &Catalogue, document: &Document, traceability: 
 /// The number of cases and of other evidence, in short.
 fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> String {
     let cases = traceability.cases(id).len();
-    let others = |kind: &str| entry.shown_by.iter().filter(|it| it.kind() == kind).count();
+    let evidence = |kind: &str| entry.shown_by.iter().filter(|it| it.kind() == kind).count();
     let mut parts = vec![counted(cases, "case")];
-    parts.extend(Evidence::KINDS.map(|kind| counted(others(kind), kind)));
+    parts.extend(Evidence::KINDS.map(|kind| counted(evidence(kind), kind)));
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match traceability.status(id) {
         EvidenceStatus::Verified => parts.join(", "),

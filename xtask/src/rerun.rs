@@ -56,7 +56,7 @@ pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
             path.display(),
             report.counts_in_words()
         );
-        return Err(Exit::Nothing);
+        return Err(Exit::NoCases);
     }
     let words = command(args, &report, open);
     eprintln!("{program} {}", words.join(" "), program = program());

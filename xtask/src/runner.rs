@@ -31,7 +31,7 @@ use references::Dialect;
 pub(crate) enum Cases<'a> {
     /// The cases that the arguments select.
     Selected(&'a SelectArgs),
-    /// These cases, and the reason that they are only a part.
+    /// These cases, and the reason that they are not all cases.
     These(Vec<Plan>, String),
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         plans = shard.apply(plans);
         if plans.is_empty() {
             eprintln!("error: shard {shard} has no case; use fewer shards");
-            return Exit::Nothing;
+            return Exit::NoCases;
         }
     }
     let runtime = match runtime() {
@@ -121,7 +121,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         options,
         job_slots: Arc::new(JobSlots::of(jobs)),
         attempts: request.run.attempts,
-        keep: Some(run_folder.cases()),
+        runs_folder: Some(run_folder.cases()),
         keep_passed: request.run.keep_passed,
         rerun: format!(
             "{program} {}",
@@ -165,10 +165,10 @@ fn header(
     api_server: String,
 ) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
-    /// From this factor on, a passed case no longer shows that delays are acceptable to users.
+    /// Maximum `--patience` of a complete result: with longer timeouts, a passed case may hide delays that users notice.
     const MAX_USUAL_PATIENCE: f64 = 10.0;
     if options.patience > MAX_USUAL_PATIENCE {
-        limits.push(format!("bounds were multiplied by {}", options.patience));
+        limits.push(format!("timeouts were multiplied by {}", options.patience));
     }
     let settings = SettingsRecord::new(options, request.run.attempts, api_server);
     Report {

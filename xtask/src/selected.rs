@@ -13,7 +13,7 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     attempt(args)?.map_err(|error| refused(&error))
 }
 
-/// The same, but no error if no case verifies the requirement: other evidence may.
+/// The selected cases; empty, not an error, if no case verifies the requirement, because it may have other evidence.
 pub(crate) fn selected_or_none(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     match attempt(args)? {
         Err(SelectError::WithoutCase(_)) => Ok(Vec::new()),
@@ -28,7 +28,7 @@ fn attempt(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit> {
     })?;
     if let Some(folder) = args.empty_folder(&found) {
         eprintln!("error: there is no case file (*.yaml) below {}", folder.display());
-        return Err(Exit::Nothing);
+        return Err(Exit::NoCases);
     }
     Ok(args.selection().apply(found))
 }
@@ -37,7 +37,7 @@ fn refused(error: &SelectError) -> Exit {
     eprintln!("error: {error}");
     match error {
         SelectError::Unknown { .. } | SelectError::Requirement(_) => Exit::Usage,
-        SelectError::WithoutCase(_) | SelectError::Nothing => Exit::Nothing,
+        SelectError::WithoutCase(_) | SelectError::NoCases => Exit::NoCases,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::out::println;
 /// Prints cases as they end: the first failure of each cause in full, and one line for further ones.
 pub(crate) struct Announcer {
     verbose: bool,
-    /// First missing link → the first case that failed at it.
+    /// First missing link → the first case that failed at this link.
     explained: HashMap<String, String>,
 }
 
@@ -31,7 +31,7 @@ impl Announcer {
         let line =
             |word: &str, more: &str| println!("{word}  {id}  {:.2}s{more}", result.elapsed.as_secs_f64());
         match &result.outcome {
-            CaseOutcome::Failed(explained) => match self.first_like(id, &explained.failure_text) {
+            CaseOutcome::Failed(explained) => match self.explained_case(id, &explained.failure_text) {
                 Some((link, first)) => line(&paint.bad("FAIL"), &format!("  as {first}: {link}")),
                 None => println!("{}", explained.text),
             },
@@ -62,9 +62,9 @@ impl Announcer {
         }
     }
 
-    /// The first missing link of a failure, and the case already explained with it; `None` for the first one, or if all are explained.
-    fn first_like(&mut self, id: &str, said: &FailureText) -> Option<(String, String)> {
-        let link = said.stable_pattern();
+    /// The first missing link of a failure, and the earlier case that was explained with this link; `None` if the failure is to be explained.
+    fn explained_case(&mut self, id: &str, failure_text: &FailureText) -> Option<(String, String)> {
+        let link = failure_text.stable_pattern();
         let first = self
             .explained
             .entry(link.clone())

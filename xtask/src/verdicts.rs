@@ -50,7 +50,7 @@ pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
     }
     if cases.iter().all(|case| case.verdict == CaseVerdict::Skip) {
         eprintln!("error: every selected case was skipped, so nothing was shown; see `-v` for the reasons");
-        return Exit::Nothing;
+        return Exit::NoCases;
     }
     if has(CaseVerdict::Inconclusive) {
         return Exit::Inconclusive;

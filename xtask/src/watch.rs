@@ -51,7 +51,7 @@ fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
         },
         job_slots: Arc::new(JobSlots::of(cores)),
         attempts: 1,
-        keep: None,
+        runs_folder: None,
         keep_passed: false,
         rerun: format!(
             "{} {} {}",

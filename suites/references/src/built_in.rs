@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use suites::Reached;
+use suites::ExecutedMutants;
 use suites::harness::system::Systems;
 
 use crate::defect::Defect;
@@ -18,7 +18,7 @@ pub struct Mutants {
     /// The references with the named mutant; `None` if there is no such mutant.
     pub systems: fn(&str) -> Option<Systems>,
     /// The unmodified references, with a function that returns the mutants whose code a run executed.
-    pub observed: fn() -> (Systems, Reached),
+    pub observed: fn() -> (Systems, ExecutedMutants),
 }
 
 /// Registers the mutants of this program. Called once at program start.
@@ -47,7 +47,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
 }
 
 /// The unmodified references, with a function that returns the mutants whose code a run executed.
-pub fn observed() -> (Systems, Reached) {
+pub fn observed() -> (Systems, ExecutedMutants) {
     match MUTANTS.get() {
         Some(mutants) => (mutants.observed)(),
         None => (systems::systems(), Box::new(BTreeSet::new)),

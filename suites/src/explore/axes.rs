@@ -35,7 +35,7 @@ impl Axes {
     }
 }
 
-/// The axis values of a history.
+/// The axis values of a history, such as `event: node added`.
 pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str, String)> {
     let cluster = &history.cluster;
     let mut values = BTreeSet::from([("focus", focus.name.to_owned())]);
@@ -46,12 +46,12 @@ pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str
         add("mode", cluster.mode.as_str());
     }
     add("release", cluster.release.as_deref().unwrap_or("newest"));
-    add("gate", switch(cluster.gates.get(GATE).copied()));
+    add("gate", on_off(cluster.gates.get(GATE).copied()));
     add("metrics", if cluster.metrics { "read" } else { "not read" });
     add("topology", topology(cluster));
     add("nodes", &cluster.nodes.len().to_string());
     add("classes", &cluster.classes.len().to_string());
-    add("flag", flag(cluster));
+    add("flag", storage_capacity_value(cluster));
     for class in class_kinds(cluster) {
         add("class", class);
     }
@@ -79,7 +79,7 @@ pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str
     values
 }
 
-fn switch(is_on: Option<bool>) -> &'static str {
+fn on_off(is_on: Option<bool>) -> &'static str {
     match is_on {
         None => "default",
         Some(true) => "on",
@@ -99,7 +99,7 @@ fn topology(cluster: &GeneratedCluster) -> &'static str {
     }
 }
 
-fn flag(cluster: &GeneratedCluster) -> &'static str {
+fn storage_capacity_value(cluster: &GeneratedCluster) -> &'static str {
     match (cluster.driver.object, cluster.driver.storage_capacity) {
         (false, _) => "no CSIDriver",
         (true, None) => "unset",
@@ -150,13 +150,13 @@ fn event_kind(event: &Event) -> (&'static str, String) {
             ("API fault", format!("{}{lasts}{kills}", effect(fault)))
         }
         Event::DriverFault(rule) => ("driver fault", format!("{} {}", rule.method, effect(rule))),
-        Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", tag(event), role.as_str())),
-        Event::Node(what) => ("event", format!("node {}", tag(what))),
-        Event::Class(what) => ("event", format!("class {}", tag(what))),
-        Event::CsiDriver(what) => ("event", format!("driver {}", tag(what))),
-        Event::Capacity(what) => ("event", format!("capacity {}", tag(what))),
-        Event::Delete(what) => ("event", format!("delete {}", tag(what))),
-        _ => ("event", tag(event)),
+        Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", enum_tag(event), role.as_str())),
+        Event::Node(what) => ("event", format!("node {}", enum_tag(what))),
+        Event::Class(what) => ("event", format!("class {}", enum_tag(what))),
+        Event::CsiDriver(what) => ("event", format!("driver {}", enum_tag(what))),
+        Event::Capacity(what) => ("event", format!("capacity {}", enum_tag(what))),
+        Event::Delete(what) => ("event", format!("delete {}", enum_tag(what))),
+        _ => ("event", enum_tag(event)),
     }
 }
 
@@ -180,7 +180,7 @@ fn effect(fault: &impl Serialize) -> &'static str {
 }
 
 /// The enum tag in the case format.
-fn tag(value: &impl Serialize) -> String {
+fn enum_tag(value: &impl Serialize) -> String {
     match json!(value) {
         Value::String(word) => word,
         Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default(),

@@ -12,7 +12,7 @@ pub fn case(focus: &Focus, seed: u64, history: &History) -> String {
     generated_case(focus, seed, history, &ExcusedRules::new())
 }
 
-/// The same, without the demands of the excused rules.
+/// The case of a generated history, without the demands of the excused rules.
 pub(super) fn generated_case(focus: &Focus, seed: u64, history: &History, excused: &ExcusedRules) -> String {
     let head = CaseHeader {
         id: &id(focus, seed),
@@ -32,7 +32,7 @@ pub(super) fn specified_case(head: &CaseHeader<'_>, history: &History) -> String
     })
 }
 
-/// The same with the demands of each step, as recorded in a run, as explicit expectations.
+/// A case that expects the demands of each step, as recorded in a run, as explicit expectations.
 pub(super) fn explicit_case(head: &CaseHeader<'_>, history: &History, demands: &[Demands]) -> String {
     let list = |index: usize, step: &Step<'_>| {
         let demanded = demands.get(index).filter(|_| step.is_idle);

@@ -36,7 +36,7 @@ pub(super) struct GeneratedCluster {
     /// The release of the API server; unset: the default one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) release: Option<String>,
-    /// Its feature gates.
+    /// Feature gates of the API server.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) gates: BTreeMap<String, bool>,
     /// The running roles.
@@ -53,7 +53,7 @@ pub(super) struct GeneratedCluster {
     /// Extenders that the scheduler calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) extenders: Vec<Extender>,
-    /// Whether metrics are checked.
+    /// Whether the case checks the publisher's metrics.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) metrics: bool,
     /// The driver.
@@ -105,14 +105,14 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    /// Whether it exits at once because its namespace is unset.
+    /// Whether the publisher exits at start because its namespace is unset.
     pub(super) fn exits_at_start(&self) -> bool {
         self.publish && !self.namespace
     }
 }
 
 impl Scheduler {
-    /// Whether it exits at once because a shape is set while scoring is disabled.
+    /// Whether the scheduler exits at start because a shape is set while scoring is disabled.
     pub(super) fn exits_at_start(&self) -> bool {
         let is_on = self.scoring.unwrap_or(self.release.as_deref() == Some("1.37"));
         self.shape.is_some() && !is_on && self.volume_capacity_priority != Some(true)
@@ -159,17 +159,17 @@ pub(super) struct Scheduler {
 pub(super) struct Driver {
     #[serde(skip_serializing_if = "is_usual_driver")]
     pub(super) name: String,
-    /// Unset: one key, with node names as values.
+    /// Topology keys; unset: one key, with node names as values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,
-    /// `None` omits the field.
+    /// The CSIDriver's `storageCapacity`; `None` omits the field.
     #[serde(skip_serializing_if = "is_set_true")]
     pub(super) storage_capacity: Option<bool>,
     #[serde(skip_serializing_if = "is_true")]
     pub(super) object: bool,
     #[serde(skip_serializing_if = "is_true")]
     pub(super) get_capacity: bool,
-    /// Whether it has the CLONE_VOLUME capability.
+    /// Whether the driver has the CLONE_VOLUME capability.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) clone_volume: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -190,7 +190,7 @@ impl Default for Driver {
     }
 }
 
-/// Volumes of classes with this parameter use so many raw bytes per byte.
+/// Raw bytes per byte of volumes whose class has this parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cost {
     pub(super) parameter: String,
@@ -205,10 +205,10 @@ pub(super) struct Node {
     pub(super) name: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) labels: Labels,
-    /// Whether the driver is registered there.
-    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    /// Whether the driver is registered on the node.
+    #[serde(default = "default_true", skip_serializing_if = "is_true")]
     pub(super) registered: bool,
-    /// The topology keys registered there; unset: the driver's.
+    /// The topology keys registered on the node; unset: the driver's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -220,7 +220,7 @@ pub(super) struct Node {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Class {
     pub(super) name: String,
-    /// Unset: the driver.
+    /// Provisioner; unset: the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) provisioner: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -259,7 +259,7 @@ pub(super) struct Disk {
     pub(super) size: Size,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) parameters: BTreeMap<String, String>,
-    /// `block` or `mount`; unset: both.
+    /// Access type, `block` or `mount`; unset: both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) access: Option<String>,
 }
@@ -285,7 +285,7 @@ pub(super) struct Capacity {
     pub(super) capacity: Option<Size>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) maximum: Option<Size>,
-    /// Whether it has the labels of the central publisher.
+    /// Whether the object has the labels of the central publisher.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) managed: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -320,12 +320,12 @@ pub(super) struct Volume {
     pub(super) name: String,
     pub(super) class: String,
     pub(super) size: Size,
-    /// The only node with access; unset: all nodes.
+    /// The only node that can access the volume; unset: all nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) node: Option<String>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

@@ -99,7 +99,7 @@ pub(super) struct Merge {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replace {
     pub(super) object: Value,
-    /// Unset: the current version.
+    /// The resourceVersion; unset: the current one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) resource_version: Option<String>,
 }
@@ -124,7 +124,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Whether it is the Node or the CSINode of a node.
+    /// Whether the object is a Node or a CSINode.
     pub(super) fn is_of_node(&self) -> bool {
         matches!(self.resource.as_str(), "nodes" | "csinodes")
     }
@@ -156,7 +156,7 @@ pub(super) struct Claim {
     pub(super) class: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<Size>,
-    /// `Block`; unset: `Filesystem`.
+    /// Volume mode, `Block`; unset: `Filesystem`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mode: Option<String>,
     /// The claim to clone.
@@ -174,7 +174,7 @@ pub(super) struct Release {
 }
 
 impl Event {
-    /// The claims that it creates or mounts.
+    /// The claims that the pod creates or mounts.
     pub(super) fn claims(&self) -> impl Iterator<Item = &Claim> {
         let (own, ephemeral) = match self {
             Event::Pod(pod) => (pod.claims.as_slice(), pod.ephemeral.as_slice()),
@@ -204,7 +204,7 @@ impl Event {
 }
 
 impl NodeEvent {
-    /// The name of the node.
+    /// The name of the added, removed or changed node.
     pub(super) fn name(&self) -> &String {
         match self {
             NodeEvent::Join(node) => &node.name,
@@ -214,12 +214,12 @@ impl NodeEvent {
     }
 }
 
-/// Whether an API fault lasts or kills, so that nothing is demanded until it is over.
+/// Whether an API fault has no end or kills a program, so that the specification demands nothing until it is removed.
 pub(super) fn lasts(fault: &FaultSpec) -> bool {
     fault.kill || fault.times.is_none()
 }
 
-/// Whether a driver fault lasts, so that the programs wait for a response. If only one segment is affected, they continue with others.
+/// Whether driver calls get no response until the fault is removed. A fault of one segment does not stop calls for other segments.
 pub(super) fn hangs(rule: &CsiRuleText<String>) -> bool {
     let is_of_all = rule.cut.is_some() || rule.hang && rule.segment.is_none();
     rule.times.is_none() && is_of_all

@@ -32,7 +32,8 @@ pub struct Explored {
     /// Seed of the first cluster of the whole run, over all machines.
     pub seed: u64,
     /// Number of clusters that ran, without skipped ones.
-    pub worlds: u64,
+    #[serde(rename = "worlds")]
+    pub clusters: u64,
     /// Total number of events.
     pub events: u64,
     /// The values of each axis, with the number of clusters that had each.
@@ -62,31 +63,34 @@ pub struct FoundRecord {
     /// Seed of that cluster.
     pub seed: u64,
     /// Number of clusters that showed it.
-    pub worlds: u64,
-    /// Whether its case is minimal.
+    #[serde(rename = "worlds")]
+    pub clusters: u64,
+    /// Whether the case of the finding is minimal.
     pub is_smallest: bool,
     /// Whether the written case reproduced it.
     pub repeated: Reproduced,
     /// The case file.
     pub file: PathBuf,
-    /// Result of its run.
+    /// Result of running the case.
     pub case: CaseRecord,
 }
 
 impl Explored {
-    /// Results from this seed on, with the findings that were written.
+    /// Results of an exploration that started at `seed`. Findings without a written case are left out.
     pub fn new(programs: Programs, seed: u64, exploration: Exploration) -> Self {
         let axes = exploration.axes.iter();
         let met = exploration.met.into_iter();
         Explored {
             programs,
             seed,
-            worlds: exploration.worlds,
+            clusters: exploration.clusters,
             events: exploration.events,
             axes: axes
                 .map(|(axis, values)| (axis.to_owned(), values.clone()))
                 .collect(),
-            met: met.map(|(focus, worlds)| (focus.to_owned(), worlds)).collect(),
+            met: met
+                .map(|(focus, clusters)| (focus.to_owned(), clusters))
+                .collect(),
             findings: exploration.findings.iter().filter_map(found).collect(),
             known: exploration.known,
             undecided: exploration.undecided,
@@ -95,7 +99,7 @@ impl Explored {
         }
     }
 
-    /// Maps all file and folder paths.
+    /// Applies `change` to all file and folder paths.
     pub fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf) {
         for found in &mut self.findings {
             found.file = change(&found.file);
@@ -105,7 +109,7 @@ impl Explored {
 
     /// Adds the results of other seeds. Of equal findings the one with the lowest seed stays, as if one machine had run all.
     pub fn add(&mut self, other: Self) {
-        self.worlds += other.worlds;
+        self.clusters += other.clusters;
         self.events += other.events;
         for (axis, values) in other.axes {
             count(self.axes.entry(axis).or_default(), values);
@@ -133,11 +137,11 @@ impl Explored {
         else {
             return self.findings.push(found);
         };
-        let worlds = known.worlds + found.worlds;
+        let clusters = known.clusters + found.clusters;
         if found.seed.wrapping_sub(first) < known.seed.wrapping_sub(first) {
             *known = found;
         }
-        known.worlds = worlds;
+        known.clusters = clusters;
     }
 }
 
@@ -153,7 +157,7 @@ fn found(finding: &Finding) -> Option<FoundRecord> {
         signature: finding.signature.to_string(),
         focus: finding.focus.name.to_owned(),
         seed: finding.seed,
-        worlds: finding.worlds,
+        clusters: finding.clusters,
         is_smallest: finding.shrunk.is_smallest,
         repeated: written.repeated.clone(),
         file: written.file.clone(),

@@ -30,7 +30,7 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 /// Maximum number of runs per cluster: each further run excuses the violated rule, to find violations that it hid.
 const RUNS_MAX: usize = 5;
 
-/// After the first finding, one in so many parts of the budget is reserved for minimizing.
+/// After the first finding, 1/`MINIMIZING_SHARE` of the budget is reserved for minimizing.
 const MINIMIZING_SHARE: u32 = 3;
 
 /// Configuration of an exploration.
@@ -57,7 +57,7 @@ pub struct Explorer {
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
     /// Number of clusters, over all machines.
-    Worlds(u64),
+    Clusters(u64),
     /// Deadline. Runs in progress are dropped, unless none has ended yet.
     Instant(Instant),
     /// The first finding, or the deadline.
@@ -68,7 +68,7 @@ pub enum Until {
 #[derive(Debug, Default)]
 pub struct Exploration {
     /// Number of clusters that ran, without skipped ones.
-    pub worlds: u64,
+    pub clusters: u64,
     /// Total number of events.
     pub events: u64,
     /// Coverage of axis values.
@@ -171,7 +171,7 @@ impl Explorer {
                 });
                 next = next.wrapping_add(step);
             }
-            let deadline = deadline.filter(|_| exploration.worlds > 0);
+            let deadline = deadline.filter(|_| exploration.clusters > 0);
             match until_deadline(deadline, running.join_next()).await {
                 None | Some(None) => break,
                 Some(Some(Ok((number, cluster)))) => drop(ended.insert(number, cluster)),
@@ -197,7 +197,7 @@ impl Explorer {
         for (number, (seed, generated)) in again.into_iter().enumerate() {
             // The deadline may pass during the first repetition if no run was conclusive yet: a slow machine is slow for all of them.
             let end = until.start_deadline(began, !exploration.findings.is_empty());
-            let end = end.filter(|_| exploration.worlds > 0 || number > 0);
+            let end = end.filter(|_| exploration.clusters > 0 || number > 0);
             let is_late = end.is_some_and(|end| end <= Instant::now());
             let cluster = match is_late {
                 true => None,
@@ -305,7 +305,7 @@ impl Explorer {
                     CaseOutcome::Passed | CaseOutcome::UnexpectedPass(_)
                 );
             if is_first {
-                exploration.worlds += 1;
+                exploration.clusters += 1;
                 exploration.events += u64::try_from(generated.history.events()).unwrap_or(u64::MAX);
                 exploration
                     .axes
@@ -321,14 +321,14 @@ impl Explorer {
                 }
                 let mut findings = exploration.findings.iter_mut();
                 if let Some(known) = findings.find(|it| it.signature == signature) {
-                    known.worlds += 1;
+                    known.clusters += 1;
                     continue;
                 }
                 let mut finding = Finding {
                     signature,
                     focus: generated.focus,
                     seed,
-                    worlds: 1,
+                    clusters: 1,
                     shrunk: Shrunk::of(generated.history.clone()),
                     excused: run.excused.clone(),
                     written: None,
@@ -393,7 +393,7 @@ impl Until {
     /// The deadline; `None` if there is none.
     fn end(self) -> Option<Instant> {
         match self {
-            Until::Worlds(_) => None,
+            Until::Clusters(_) => None,
             Until::Instant(end) | Until::Finding(end) => Some(end),
         }
     }
@@ -410,7 +410,7 @@ impl Until {
     /// Whether the cluster of this number is to run.
     fn has(self, number: u64) -> bool {
         match self {
-            Until::Worlds(worlds) => number < worlds,
+            Until::Clusters(clusters) => number < clusters,
             Until::Instant(_) | Until::Finding(_) => true,
         }
     }

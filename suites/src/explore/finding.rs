@@ -21,12 +21,12 @@ pub struct Finding {
     /// Seed of that cluster.
     pub seed: u64,
     /// Number of clusters that showed it.
-    pub worlds: u64,
+    pub clusters: u64,
     /// The smallest history that shows it.
     pub shrunk: Shrunk,
     /// Rules violated in earlier runs that hid it: its case excuses them.
     pub excused: ExcusedRules,
-    /// Its case; `None` without an output folder.
+    /// The case of the finding; `None` without an output folder.
     pub written: Option<Written>,
 }
 
@@ -45,11 +45,11 @@ pub struct Written {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reproduced {
-    /// Yes, with the same first missing link.
+    /// The case fails with the same first missing link.
     Yes,
-    /// No, the case passes.
+    /// The case passes.
     No,
-    /// No, the case fails with this other violation, which is its title.
+    /// The case fails with this other violation, which is its title.
     Otherwise(String),
     /// The time limit ended before the case ran.
     Unknown,

@@ -9,9 +9,9 @@ use crate::report::{CaseRecord, CaseVerdict};
 impl Explored {
     /// The results as cases.
     pub fn records(&self) -> Vec<CaseRecord> {
-        let met = self.met.iter().map(|(focus, worlds)| {
+        let met = self.met.iter().map(|(focus, clusters)| {
             let title = format!(
-                "{worlds} clusters generated from seed {} on conform to the specification",
+                "{clusters} clusters generated from seed {} on conform to the specification",
                 self.seed
             );
             record(
@@ -22,14 +22,18 @@ impl Explored {
             )
         });
         let found = self.findings.iter().map(found);
-        let known = self.known.iter().enumerate().map(|(number, (position, worlds))| {
-            let why = format!("{position} excuses the failures of {worlds} clusters");
-            let id = format!("explore/known/{number}");
-            CaseRecord {
-                known: Some(position.clone()),
-                ..record(id, "a known failure".to_owned(), CaseVerdict::KnownFailure, why)
-            }
-        });
+        let known = self
+            .known
+            .iter()
+            .enumerate()
+            .map(|(number, (position, clusters))| {
+                let why = format!("{position} excuses the failures of {clusters} clusters");
+                let id = format!("explore/known/{number}");
+                CaseRecord {
+                    known: Some(position.clone()),
+                    ..record(id, "a known failure".to_owned(), CaseVerdict::KnownFailure, why)
+                }
+            });
         let undecided = self.undecided.iter().map(|seed| {
             let why = "the host was too busy for a verdict".to_owned();
             cluster_record(*seed, CaseVerdict::Inconclusive, why)
@@ -82,7 +86,7 @@ fn record(id: String, title: String, verdict: CaseVerdict, reason: String) -> Ca
         seconds: 0.0,
         repeated: 0,
         cause: None,
-        said: None,
+        failure_text: None,
         known: None,
         explanation: None,
         folder: None,

@@ -36,11 +36,13 @@ enum Reduction {
 pub(super) fn smaller(history: &History) -> impl Iterator<Item = History> + use<> {
     // All parts serialize: maps with string keys, lists and strings.
     let tree = serde_json::to_value(history).unwrap_or_default();
-    let (steps, cluster) = (vec![field("steps")], vec![field("world")]);
+    let (steps, cluster) = (vec![field_element("steps")], vec![field_element("world")]);
     let events = (0..history.steps.len()).map(|step| [steps[0].clone(), PathElement::Item(step)].to_vec());
     let mut reductions = Vec::new();
     for list in std::iter::once(steps.clone()).chain(events) {
-        let length = at(&tree, &list).and_then(Value::as_array).map_or(0, Vec::len);
+        let length = value_at(&tree, &list)
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
         items(&list, length, &mut reductions);
     }
     parts(&tree, &cluster, &mut reductions);
@@ -71,7 +73,7 @@ fn with_merged_steps(history: History) -> impl Iterator<Item = History> {
     })
 }
 
-fn field(name: &str) -> PathElement {
+fn field_element(name: &str) -> PathElement {
     PathElement::Field(name.to_owned())
 }
 
@@ -91,15 +93,15 @@ fn parts(tree: &Value, top: &Path, reductions: &mut Vec<Reduction>) {
     while !level.is_empty() {
         let mut next = Vec::new();
         for path in level {
-            match at(tree, &path) {
+            match value_at(tree, &path) {
                 Some(Value::Array(list)) => {
                     items(&path, list.len(), reductions);
-                    next.extend((0..list.len()).map(|item| below(&path, PathElement::Item(item))));
+                    next.extend((0..list.len()).map(|item| child_path(&path, PathElement::Item(item))));
                 }
                 Some(Value::Object(fields)) => {
                     let dropped = fields.keys().filter(|key| !NOT_REMOVED.contains(&key.as_str()));
                     reductions.extend(dropped.map(|key| Reduction::Field(path.clone(), key.clone())));
-                    next.extend(fields.keys().map(|key| below(&path, field(key))));
+                    next.extend(fields.keys().map(|key| child_path(&path, field_element(key))));
                 }
                 _ => {}
             }
@@ -120,7 +122,9 @@ fn simpler_sizes(tree: &Value, path: &mut Path, reductions: &mut Vec<Reduction>)
             .iter()
             .enumerate()
             .for_each(|(at, item)| each(PathElement::Item(at), item)),
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| each(field(key), value)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(key, value)| each(field_element(key), value)),
         Value::String(word) => {
             let simpler = sizes::simpler(word).iter();
             reductions.extend(simpler.map(|simpler| Reduction::Size(path.clone(), simpler)));
@@ -129,20 +133,20 @@ fn simpler_sizes(tree: &Value, path: &mut Path, reductions: &mut Vec<Reduction>)
     }
 }
 
-fn below(path: &Path, step: PathElement) -> Path {
+fn child_path(path: &Path, step: PathElement) -> Path {
     let mut path = path.clone();
     path.push(step);
     path
 }
 
-fn at<'t>(tree: &'t Value, path: &Path) -> Option<&'t Value> {
+fn value_at<'t>(tree: &'t Value, path: &Path) -> Option<&'t Value> {
     path.iter().try_fold(tree, |tree, step| match step {
         PathElement::Field(name) => tree.get(name),
         PathElement::Item(at) => tree.get(at),
     })
 }
 
-fn at_mut<'t>(tree: &'t mut Value, path: &Path) -> Option<&'t mut Value> {
+fn value_at_mut<'t>(tree: &'t mut Value, path: &Path) -> Option<&'t mut Value> {
     path.iter().try_fold(tree, |tree, step| match step {
         PathElement::Field(name) => tree.get_mut(name),
         PathElement::Item(at) => tree.get_mut(at),
@@ -153,12 +157,12 @@ fn at_mut<'t>(tree: &'t mut Value, path: &Path) -> Option<&'t mut Value> {
 fn apply(mut tree: Value, reduction: &Reduction) -> Option<History> {
     match reduction {
         Reduction::Items(path, start, count) => {
-            let list = at_mut(&mut tree, path)?.as_array_mut()?;
+            let list = value_at_mut(&mut tree, path)?.as_array_mut()?;
             let end = (start + count).min(list.len());
             list.drain(*start..end);
         }
-        Reduction::Field(path, name) => drop(at_mut(&mut tree, path)?.as_object_mut()?.remove(name)?),
-        Reduction::Size(path, word) => *at_mut(&mut tree, path)? = Value::from(*word),
+        Reduction::Field(path, name) => drop(value_at_mut(&mut tree, path)?.as_object_mut()?.remove(name)?),
+        Reduction::Size(path, word) => *value_at_mut(&mut tree, path)? = Value::from(*word),
     }
     serde_json::from_value(tree).ok()
 }

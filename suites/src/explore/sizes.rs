@@ -68,8 +68,8 @@ pub(super) fn pool_size_with_maximum(rng: &mut SeededRng) -> (Size, Size) {
 
 /// Sizes simpler than this one, simplest first; empty if it is no size.
 pub(super) fn simpler(size: &str) -> &'static [&'static str] {
-    let others: [&[&str]; 3] = [&UNUSUAL, &HUGE, &LARGE];
-    if size == ZERO || others.iter().any(|list| list.contains(&size)) {
+    let special: [&[&str]; 3] = [&UNUSUAL, &HUGE, &LARGE];
+    if size == ZERO || special.iter().any(|list| list.contains(&size)) {
         return &COMMON;
     }
     let index = COMMON.iter().position(|usual| *usual == size);

@@ -169,7 +169,7 @@ impl State {
         match event {
             NodeEvent::Join(node) => !self.nodes.contains_key(&node.name),
             NodeEvent::Leave(name) | NodeEvent::Relabel { name, .. } => self.nodes.contains_key(name),
-            // It may be registered with other keys, which cannot be changed.
+            // A registered driver may have other topology keys, which cannot be changed.
             NodeEvent::Register(name) => self.nodes.contains_key(name) && !self.registered.contains(name),
             NodeEvent::Unregister(name) => {
                 let publisher_would_recreate =
@@ -179,7 +179,7 @@ impl State {
         }
     }
 
-    /// Whether each node with a publisher has the driver registered: otherwise a cleaner keeps deleting what the publisher publishes.
+    /// Whether each node with a publisher has the driver registered: otherwise cleaner and publisher delete and recreate objects for ever.
     fn is_registered_everywhere(&self) -> bool {
         let mut with_driver = self.nodes.values().filter(|node| node.registered);
         !self.has_role(Role::Cleaner)

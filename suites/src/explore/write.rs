@@ -79,7 +79,7 @@ impl Explorer {
         folder: &Path,
     ) -> Result<(String, CaseResult, Reproduced), FindingError> {
         let session = Session {
-            keep: Some(folder.join(RUNS)),
+            runs_folder: Some(folder.join(RUNS)),
             keep_passed: true,
             ..self.session(finding.seed)
         };

@@ -109,11 +109,11 @@ fn badge(report: &Report) -> Badge {
 }
 
 /// Number of passed and of executed cases among those that match.
-fn executed(report: &Report, is_meant: impl Fn(&CaseRecord) -> bool) -> (usize, usize) {
+fn executed(report: &Report, predicate: impl Fn(&CaseRecord) -> bool) -> (usize, usize) {
     let run = report
         .cases
         .iter()
-        .filter(|case| case.verdict != CaseVerdict::Skip && is_meant(case));
+        .filter(|case| case.verdict != CaseVerdict::Skip && predicate(case));
     run.fold((0, 0), |(passed, all), case| {
         (passed + usize::from(case.verdict == CaseVerdict::Pass), all + 1)
     })

@@ -20,9 +20,9 @@ impl Group<'_> {
     /// Number of cases and the link, as text.
     pub fn heading(&self) -> String {
         let has_link = self.cases[0]
-            .said
+            .failure_text
             .as_ref()
-            .is_some_and(|said| !said.link.is_empty());
+            .is_some_and(|failure_text| !failure_text.link.is_empty());
         let what = if has_link { "first missing link" } else { "cause" };
         format!(
             "{} failures have the same {what}: {}",
@@ -37,8 +37,8 @@ impl Report {
     pub fn causes(&self) -> Vec<Group<'_>> {
         let mut by_link: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
         for case in self.counted_failures() {
-            let said = case.said.as_ref();
-            let link = said.map_or_else(|| case.reason.clone(), FailureText::stable_pattern);
+            let failure_text = case.failure_text.as_ref();
+            let link = failure_text.map_or_else(|| case.reason.clone(), FailureText::stable_pattern);
             by_link.entry(without_numbers(&link)).or_default().push(case);
         }
         let groups = by_link.into_iter();

@@ -18,17 +18,21 @@ impl KnownRecord {
     }
 
     /// The problem of an entry after all cases were run, with a remedy; `None` if it is needed or cannot be decided.
-    fn wrong(&self, report: &Report) -> Option<String> {
+    fn problem(&self, report: &Report) -> Option<String> {
         let cases: Vec<&CaseRecord> = report
             .cases
             .iter()
             .filter(|case| matches_id(&self.case, &case.id))
             .collect();
         if self.case.starts_with(FINDING) {
-            return self.wrong_about_findings(report);
+            return self.finding_entry_problem(report);
         }
         let is_used = cases.iter().any(|case| case.known.as_ref() == Some(&self.place));
-        if is_used || self.sometimes || cases.is_empty() || cases.iter().any(|case| is_open(case, report)) {
+        if is_used
+            || self.sometimes
+            || cases.is_empty()
+            || cases.iter().any(|case| is_undecided(case, report))
+        {
             return None;
         }
         let of = |verdict: CaseVerdict| cases.iter().filter(|case| case.verdict == verdict).count();
@@ -47,8 +51,8 @@ impl KnownRecord {
 }
 
 impl KnownRecord {
-    /// The same for an entry that names findings.
-    fn wrong_about_findings(&self, report: &Report) -> Option<String> {
+    /// The problem of an entry that names findings.
+    fn finding_entry_problem(&self, report: &Report) -> Option<String> {
         let is_used = |finding: &FindingRecord| finding.known.as_ref() == Some(&self.place);
         let is_needed = self.sometimes || report.findings.iter().any(is_used);
         (!is_needed).then(|| {
@@ -61,7 +65,7 @@ impl KnownRecord {
 }
 
 /// Whether the case's verdict leaves open if an entry is needed.
-fn is_open(case: &CaseRecord, report: &Report) -> bool {
+fn is_undecided(case: &CaseRecord, report: &Report) -> bool {
     match case.verdict {
         CaseVerdict::Inconclusive | CaseVerdict::Error | CaseVerdict::Flaky => true,
         // With the in-memory API server the manifest causes the skip, in every run.
@@ -78,7 +82,7 @@ impl Report {
         }
         self.known_failures
             .iter()
-            .filter_map(|known| known.wrong(self))
+            .filter_map(|known| known.problem(self))
             .collect()
     }
 }

@@ -19,16 +19,16 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     } else {
         "result"
     };
-    put(
+    push_line(
         &mut out,
         &format!("## Storage capacity: {word} of {}\n", markdown(name.trim())),
     );
-    put(
+    push_line(
         &mut out,
         &format!("**{}** in {:.1} s\n", report.counts_in_words(), report.seconds),
     );
     for group in report.groups() {
-        put(&mut out, &format!("- {}", markdown(&group.heading())));
+        push_line(&mut out, &format!("- {}", markdown(&group.heading())));
     }
     for finding in &report.findings {
         let known = finding.known.as_ref().map_or("", |_| " (known)");
@@ -39,16 +39,16 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
             finding.text,
             finding.extent()
         );
-        put(&mut out, &format!("- finding: {}", markdown(&text)));
+        push_line(&mut out, &format!("- finding: {}", markdown(&text)));
         if let Some(demand) = finding.rule_text() {
-            put(&mut out, &format!("  - demanded: {}", markdown(&demand)));
+            push_line(&mut out, &format!("  - demanded: {}", markdown(&demand)));
         }
     }
     for reason in &report.partial {
-        put(&mut out, &format!("- partial: {}", markdown(reason)));
+        push_line(&mut out, &format!("- partial: {}", markdown(reason)));
     }
     for wrong in &stale {
-        put(&mut out, &format!("- wrong: {}", markdown(wrong)));
+        push_line(&mut out, &format!("- wrong: {}", markdown(wrong)));
     }
     if !report.partial.is_empty() || !stale.is_empty() {
         out.push('\n');
@@ -61,7 +61,7 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
         .collect();
     failures(&mut out, &open, limit);
     excused(&mut out, report);
-    put(
+    push_line(
         &mut out,
         &format!(
             "\nMade by csi-capacity-harness {} with <code>{program} {}</code>, API server {}, {}.",
@@ -75,7 +75,7 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     out
 }
 
-fn put(out: &mut String, line: &str) {
+fn push_line(out: &mut String, line: &str) {
     out.push_str(line);
     out.push('\n');
 }
@@ -91,7 +91,7 @@ fn areas(out: &mut String, report: &Report) {
         .map(|verdict| format!(" {} |", verdict.words()))
         .collect();
     let rule: String = columns().map(|_| "---:|").collect();
-    put(out, &format!("| | area |{head}\n|---|---|{rule}"));
+    push_line(out, &format!("| | area |{head}\n|---|---|{rule}"));
     for (area, counts) in report.matrix() {
         let is_bad = report.counted_failures().any(|case| case.area() == area);
         let mark = if is_bad { "❌" } else { "✅" };
@@ -107,7 +107,7 @@ fn areas(out: &mut String, report: &Report) {
                 }
             })
             .collect();
-        put(out, &format!("| {mark} | {} |{cells}", markdown(&area)));
+        push_line(out, &format!("| {mark} | {} |{cells}", markdown(&area)));
     }
     out.push('\n');
 }
@@ -126,7 +126,7 @@ fn failures(out: &mut String, open: &[&CaseRecord], limit: usize) {
     if left_out.is_empty() {
         return;
     }
-    put(
+    push_line(
         out,
         &format!(
             "\n{} more, whose explanations are in the full report:\n",
@@ -135,10 +135,10 @@ fn failures(out: &mut String, open: &[&CaseRecord], limit: usize) {
     );
     const NAMED: usize = 50;
     for case in left_out.iter().take(NAMED) {
-        put(out, &format!("- {}", markdown(&case.id)));
+        push_line(out, &format!("- {}", markdown(&case.id)));
     }
     if left_out.len() > NAMED {
-        put(out, &format!("- and {} more", left_out.len() - NAMED));
+        push_line(out, &format!("- and {} more", left_out.len() - NAMED));
     }
 }
 
@@ -163,9 +163,9 @@ fn failure(case: &CaseRecord) -> String {
 fn excused(out: &mut String, report: &Report) {
     let of = |verdict: CaseVerdict| report.cases.iter().filter(move |case| case.verdict == verdict);
     if of(CaseVerdict::KnownFailure).next().is_some() {
-        put(out, "\nKnown failures:\n");
+        push_line(out, "\nKnown failures:\n");
         for case in of(CaseVerdict::KnownFailure) {
-            put(
+            push_line(
                 out,
                 &format!("- {}: {}", markdown(&case.id), markdown(&case.reason)),
             );
@@ -175,7 +175,7 @@ fn excused(out: &mut String, report: &Report) {
         .filter(|case| !case.reason.is_empty())
         .collect();
     for case in surprising {
-        put(
+        push_line(
             out,
             &format!("- {} {}", markdown(&case.id), markdown(&case.reason)),
         );

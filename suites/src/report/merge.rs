@@ -30,9 +30,9 @@ pub enum MergeError {
         first: PathBuf,
         /// The property.
         what: &'static str,
-        /// Its value in this file.
+        /// Value of the property in this file.
         got: String,
-        /// Its value in the first file.
+        /// Value of the property in the first file.
         want: String,
     },
     /// The runs selected different cases.
@@ -62,7 +62,7 @@ pub enum MergeError {
     },
     /// Two reports contain the same shard.
     #[error("{path}: shard {part}/{of} is in {first} already; name each shard once")]
-    Twice {
+    DuplicateShard {
         /// The file.
         path: PathBuf,
         /// The file that already contains the shard.
@@ -74,7 +74,7 @@ pub enum MergeError {
     },
     /// No report was given.
     #[error("there is no record to join; name the report.json of each shard")]
-    Nothing,
+    NoReports,
 }
 
 /// The result of a shard, mergeable with those of the other shards.
@@ -89,7 +89,7 @@ pub(crate) trait ShardedResult: Sized {
     fn started(&self) -> &str;
 
     /// Properties that are equal in all shards of a run, as name and value.
-    fn common(&self) -> Vec<(&'static str, String)>;
+    fn shared_properties(&self) -> Vec<(&'static str, String)>;
 
     /// Adds the results of another shard.
     fn add(&mut self, other: Self);
@@ -104,7 +104,7 @@ pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
 
 /// Merges the results of shards.
 pub(crate) fn merge_shards<T: ShardedResult>(paths: &[PathBuf]) -> Result<T, MergeError> {
-    let (first, rest) = paths.split_first().ok_or(MergeError::Nothing)?;
+    let (first, rest) = paths.split_first().ok_or(MergeError::NoReports)?;
     let (mut all, mut shards) = shard::<T>(first)?;
     // The file of each shard.
     let mut origins: Vec<(usize, &PathBuf)> = shards.parts.iter().map(|part| (*part, first)).collect();
@@ -113,7 +113,7 @@ pub(crate) fn merge_shards<T: ShardedResult>(paths: &[PathBuf]) -> Result<T, Mer
         check_same_run(path, (&record, &here), first, (&all, &shards))?;
         for part in here.parts {
             if let Some((_, origin)) = origins.iter().find(|(known, _)| *known == part) {
-                return Err(MergeError::Twice {
+                return Err(MergeError::DuplicateShard {
                     path: path.clone(),
                     first: (*origin).clone(),
                     part,
@@ -149,8 +149,8 @@ fn check_same_run<T: ShardedResult>(
     first: &Path,
     (all, known): (&T, &ShardsRecord),
 ) -> Result<(), MergeError> {
-    let here = record.common().into_iter().chain(common_of(shards));
-    let there = all.common().into_iter().chain(common_of(known));
+    let here = record.shared_properties().into_iter().chain(common_of(shards));
+    let there = all.shared_properties().into_iter().chain(common_of(known));
     if let Some(((what, got), (_, want))) = here.zip(there).find(|(here, there)| here != there) {
         return Err(MergeError::Different {
             path: path.to_owned(),
@@ -213,7 +213,7 @@ impl ShardedResult for Report {
         &self.started
     }
 
-    fn common(&self) -> Vec<(&'static str, String)> {
+    fn shared_properties(&self) -> Vec<(&'static str, String)> {
         vec![
             ("the version of the harness", format!("{:?}", self.harness)),
             ("the system", format!("{:?}", self.system)),

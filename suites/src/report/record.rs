@@ -81,13 +81,13 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemRecord {
-    /// Its name.
+    /// Name of the system.
     pub name: String,
-    /// Its version, if known.
+    /// Version of the system, if known.
     pub version: String,
-    /// The roles that it plays; the references play the others.
+    /// Roles of the system; the reference implementations have the other roles.
     pub roles: Vec<String>,
-    /// The features that it claims.
+    /// Features that the system claims.
     pub features: Vec<String>,
 }
 
@@ -147,7 +147,7 @@ pub struct FindingRecord {
     pub first: String,
     /// First occurrence in that case, in seconds since its start.
     pub seconds: f64,
-    /// The manifest entry that excuses it, as file:line:column.
+    /// The manifest entry that excuses the finding, as file:line:column.
     pub known: Option<String>,
 }
 
@@ -195,16 +195,16 @@ impl SettingsRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseRecord {
-    /// Its id.
+    /// Id of the case.
     pub id: String,
-    /// The behaviour that it verifies.
+    /// The behaviour that the case verifies.
     pub title: String,
     /// core, extended or provisional.
     #[schemars(schema_with = "levels")]
     pub level: Level,
-    /// Its requirements, as ids of the catalogue.
+    /// Ids of the requirements that the case verifies.
     pub requirements: Vec<String>,
-    /// The features that it needs.
+    /// Features that the case needs.
     pub features: Vec<String>,
     /// The case file.
     pub file: String,
@@ -223,9 +223,9 @@ pub struct CaseRecord {
     /// Kind of the deciding fact of a failure: forbidden fact seen, expected fact missing, or exited process.
     pub cause: Option<Cause>,
     /// Text of the failure, to which the pattern of a known failure is compared.
-    #[serde(default)]
-    pub said: Option<FailureText>,
-    /// The known-failure entry that excuses it, as file:line:column.
+    #[serde(default, rename = "said")]
+    pub failure_text: Option<FailureText>,
+    /// The known-failure entry that excuses the failure, as file:line:column.
     #[serde(default)]
     pub known: Option<String>,
     /// The full explanation of a failure.
@@ -241,21 +241,22 @@ pub struct CaseRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndicatorRecord {
-    /// The question that it answers.
+    /// The question about the cluster that the indicator answers.
     pub question: String,
-    /// The object or component that it is about.
+    /// The object or component that the indicator describes.
     pub subject: String,
-    /// Its state.
+    /// State of the object or component.
     pub state: IndicatorState,
     /// The observation, and its consequence.
-    pub told: String,
+    #[serde(rename = "told")]
+    pub message: String,
 }
 
 /// State of a health indicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IndicatorState {
-    /// As it should be.
+    /// Healthy.
     Good,
     /// Pods wait because of it.
     Bad,
@@ -324,7 +325,7 @@ impl CaseRecord {
             seconds: seconds(result.elapsed),
             repeated: result.repeated,
             cause: explained.map(|it| it.cause),
-            said: explained.map(|it| it.failure_text.clone()),
+            failure_text: explained.map(|it| it.failure_text.clone()),
             known: match ended {
                 CaseOutcome::KnownFailure(known, _) => Some(known.position.clone()),
                 _ => None,

@@ -37,7 +37,7 @@ const FORMATS: [(&str, Renderer); 7] = [
 
 /// Writes all reports into a folder, which is created if needed. Copies runs from elsewhere into it.
 pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
-    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
     let mut report = report.clone();
     for case in &mut report.cases {
         case.folder = match &case.folder {
@@ -53,14 +53,14 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
 
 /// Writes one file of a report into a folder, which is created if needed.
 pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
-    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
     replace(&folder.join(name), text)
 }
 
 /// Writes only report.json into a folder of runs, for `rerun`. Runs elsewhere are not listed.
 pub fn write_record(report: &Report, folder: &Path) -> Result<(), WriteError> {
-    std::fs::create_dir_all(folder).map_err(at(folder))?;
-    let root = folder.canonicalize().map_err(at(folder))?;
+    std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
+    let root = folder.canonicalize().map_err(write_error_at(folder))?;
     let mut report = report.clone();
     for case in &mut report.cases {
         let run = case.folder.take().and_then(|run| run.canonicalize().ok());
@@ -87,11 +87,11 @@ fn copy_into_report(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteE
 
 /// Copies the files of a run, which has no subfolders.
 fn copy_files(from: &Path, to: &Path) -> Result<(), WriteError> {
-    std::fs::create_dir_all(to).map_err(at(to))?;
-    for entry in std::fs::read_dir(from).map_err(at(from))? {
-        let path = entry.map_err(at(from))?.path();
+    std::fs::create_dir_all(to).map_err(write_error_at(to))?;
+    for entry in std::fs::read_dir(from).map_err(write_error_at(from))? {
+        let path = entry.map_err(write_error_at(from))?.path();
         if let Some(name) = path.file_name().filter(|_| path.is_file()) {
-            std::fs::copy(&path, to.join(name)).map_err(at(&path))?;
+            std::fs::copy(&path, to.join(name)).map_err(write_error_at(&path))?;
         }
     }
     Ok(())
@@ -105,7 +105,7 @@ fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, path));
     written.map_err(|error| {
         std::fs::remove_file(&unfinished).ok();
-        at(path)(error)
+        write_error_at(path)(error)
     })
 }
 
@@ -114,18 +114,18 @@ pub fn remove_runs(folder: &Path) -> Result<(), WriteError> {
     let cases = folder.join(CASES);
     let entries = match std::fs::read_dir(&cases) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        other => other.map_err(at(&cases))?,
+        other => other.map_err(write_error_at(&cases))?,
     };
     for entry in entries {
-        let run = entry.map_err(at(&cases))?.path();
+        let run = entry.map_err(write_error_at(&cases))?.path();
         if harness::record::is_run(&run) {
-            std::fs::remove_dir_all(&run).map_err(at(&run))?;
+            std::fs::remove_dir_all(&run).map_err(write_error_at(&run))?;
         }
     }
     Ok(())
 }
 
-fn at(path: &Path) -> impl Fn(std::io::Error) -> WriteError {
+fn write_error_at(path: &Path) -> impl Fn(std::io::Error) -> WriteError {
     let path = path.to_owned();
     move |source| WriteError {
         path: path.clone(),

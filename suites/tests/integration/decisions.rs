@@ -53,7 +53,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// `why` is called only for a difference.
+    /// Counts equal and different results. `why` explains a difference, and is not called otherwise.
     fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: &str,

@@ -213,10 +213,10 @@ fn is_limited(test: &str) -> bool {
         .env(MARK, "1")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
     assert!(
-        child.status.success() && said.contains("1 passed"),
-        "{}: {said}",
+        child.status.success() && output.contains("1 passed"),
+        "{}: {output}",
         child.status
     );
     false

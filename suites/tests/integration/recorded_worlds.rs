@@ -13,13 +13,13 @@ use serde_json::Value;
 pub(crate) struct Recording {
     pub(crate) driver: String,
     pub(crate) namespace: String,
-    pub(crate) worlds: Vec<RecordedWorld>,
+    pub(crate) worlds: Vec<RecordedCluster>,
 }
 
 /// Initial objects, responses of the driver, changes while the publisher ran, and the objects after each change.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RecordedWorld {
+pub(crate) struct RecordedCluster {
     pub(crate) name: String,
     pub(crate) mode: String,
     #[serde(default)]
@@ -33,7 +33,8 @@ pub(crate) struct RecordedWorld {
     pub(crate) steps: Vec<Step>,
     pub(crate) after: Vec<Vec<Value>>,
     pub(crate) alive: bool,
-    pub(crate) asked: BTreeSet<String>,
+    #[serde(rename = "asked")]
+    pub(crate) get_capacity_calls: BTreeSet<String>,
 }
 
 /// A node, and the topology that the driver registered there; `None` if the driver does not run there.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 
-use crate::recorded_worlds::{Node, RecordedCapacity, RecordedWorld, Recording, Step};
+use crate::recorded_worlds::{Node, RecordedCapacity, RecordedCluster, Recording, Step};
 use crate::recordings;
 
 /// Number of concurrent clusters: they mostly wait.
@@ -35,7 +35,7 @@ const IDLE_TIME: Duration = Duration::from_millis(50);
 #[derive(Default)]
 struct ObservedFacts {
     moves: AtomicU64,
-    asked: parking_lot::Mutex<BTreeSet<String>>,
+    get_capacity_calls: parking_lot::Mutex<BTreeSet<String>>,
 }
 
 struct ApiCounter(Arc<ObservedFacts>);
@@ -53,14 +53,17 @@ impl fake_csi::Observer for CsiCounter {
         self.0.moves.fetch_add(1, Ordering::Relaxed);
         if event.method == Method::GetCapacity {
             let segment = event.segment.unwrap_or_default();
-            self.0.asked.lock().insert(format(&segment, &event.parameters));
+            self.0
+                .get_capacity_calls
+                .lock()
+                .insert(format(&segment, &event.parameters));
         }
     }
 }
 
 /// A running replay.
 struct Replay<'w> {
-    world: &'w RecordedWorld,
+    world: &'w RecordedCluster,
     recording: &'w Recording,
     seen: Arc<ObservedFacts>,
     api: ApiServer,
@@ -109,7 +112,7 @@ async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
 }
 
 /// The difference from the recording, if any.
-async fn replay(recording: &Recording, world: &RecordedWorld) -> Option<String> {
+async fn replay(recording: &Recording, world: &RecordedCluster) -> Option<String> {
     assert_eq!(
         world.after.len(),
         world.steps.len() + 1,
@@ -150,15 +153,18 @@ async fn replay(recording: &Recording, world: &RecordedWorld) -> Option<String> 
     drop(stop);
     let alive = publisher.await.is_ok_and(|ended| ended.is_ok());
     server.stop().await;
-    let asked = replay.seen.asked.lock().clone();
+    let calls = replay.seen.get_capacity_calls.lock().clone();
     difference
         .or_else(|| {
             (alive != world.alive).then(|| format!("the publisher is alive: {alive}, not {}", world.alive))
         })
-        .or_else(|| (asked != world.asked).then(|| format!("it asked for {asked:?}, not {:?}", world.asked)))
+        .or_else(|| {
+            (calls != world.get_capacity_calls)
+                .then(|| format!("GetCapacity calls: {calls:?}, not {:?}", world.get_capacity_calls))
+        })
 }
 
-impl RecordedWorld {
+impl RecordedCluster {
     /// Every segment that a node has initially or after a step.
     fn segments(&self) -> BTreeSet<Segment> {
         let mut nodes: Vec<(BTreeMap<String, String>, Vec<String>)> = Vec::new();
@@ -192,7 +198,7 @@ impl RecordedWorld {
 }
 
 impl<'w> Replay<'w> {
-    fn new(recording: &'w Recording, world: &'w RecordedWorld) -> Self {
+    fn new(recording: &'w Recording, world: &'w RecordedCluster) -> Self {
         let seen = Arc::new(ObservedFacts::default());
         let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiCounter(seen.clone()))));
         let spec = DriverSpec {
@@ -257,7 +263,10 @@ impl<'w> Replay<'w> {
                 answers.entry(format(&segment, &parameters)).or_insert(nothing);
             }
         }
-        let mut rules: Vec<Rule> = answers.iter().map(|(key, figures)| rule(key, *figures)).collect();
+        let mut rules: Vec<Rule> = answers
+            .iter()
+            .map(|(key, capacity)| rule(key, *capacity))
+            .collect();
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.segment.as_ref().map_or(0, BTreeMap::len)));
         rules.push(Rule {
             segment: None,
@@ -337,7 +346,7 @@ impl<'w> Replay<'w> {
         loop {
             self.settle().await;
             let objects = self.admin.list(&self.capacities()).unwrap().items;
-            let found = sorted(objects.iter().map(|object| shown(object)).collect());
+            let found = sorted(objects.iter().map(|object| as_recorded(object)).collect());
             if found == expected {
                 return None;
             }
@@ -369,7 +378,7 @@ impl<'w> Replay<'w> {
 }
 
 /// The rule for `key=value,…|kind`.
-fn rule(key: &str, figures: RecordedCapacity) -> Rule {
+fn rule(key: &str, capacity: RecordedCapacity) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
     Rule {
         method: Method::GetCapacity,
@@ -378,8 +387,8 @@ fn rule(key: &str, figures: RecordedCapacity) -> Rule {
         skip: 0,
         times: None,
         effect: Effect::Capacity {
-            available: figures.available,
-            maximum: figures.maximum,
+            available: capacity.available,
+            maximum: capacity.maximum,
             minimum: None,
         },
     }
@@ -392,7 +401,7 @@ fn format(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
 }
 
 /// An object in the form of the recordings.
-fn shown(object: &Value) -> Value {
+fn as_recorded(object: &Value) -> Value {
     let metadata = &object["metadata"];
     let generated = metadata.get("generateName").is_some();
     let name = if generated {

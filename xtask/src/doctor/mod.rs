@@ -118,7 +118,7 @@ fn temporary_files() -> CheckResult {
 
 /// Checks that socket paths fit: cases put sockets into a temporary folder, and a socket path has at most 107 bytes, on some systems fewer.
 fn sockets() -> CheckResult {
-    /// As long as the longest path that runs append to the temporary folder.
+    /// The longest file name of a socket in the temporary folder.
     const LONGEST: &str = "csi-probe-a-driver-on-a-node-with-a-long-name.sock";
     let path = std::env::temp_dir().join(format!("{}-{LONGEST}", std::process::id()));
     let listened = UnixListener::bind(&path);
@@ -170,7 +170,7 @@ fn runs() -> CheckResult {
 }
 
 fn cargo() -> CheckResult {
-    in_path("cargo")
+    find_in_path("cargo")
         .ok_or_else(|| "not in PATH; install Rust".to_owned())
         .map(shown)
 }
@@ -192,7 +192,7 @@ fn kubeconfig() -> CheckResult {
         .ok_or_else(|| "none; pass one with --kubeconfig, or a dump with --file".to_owned())
 }
 
-fn in_path(program: &str) -> Option<PathBuf> {
+fn find_in_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let mut files = std::env::split_paths(&folders).map(|folder| folder.join(program));
     files.find(|file| file.is_file())

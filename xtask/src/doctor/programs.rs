@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use suites::harness::manifest::Manifest;
 
-use super::{CheckResult, in_path};
+use super::{CheckResult, find_in_path};
 
 /// The name of a check, and its result.
 pub(super) type Line = (&'static str, CheckResult);
@@ -82,7 +82,7 @@ fn connectable(path: &Path) -> CheckResult {
 /// Whether a program can be given the mounted folder of a pod.
 fn pod_folder() -> CheckResult {
     const REMEDY: &str = "run as root, or enable unprivileged user namespaces in the kernel";
-    if in_path("unshare").is_none() {
+    if find_in_path("unshare").is_none() {
         return Err(
             "`inCluster` needs `unshare`, which is in no folder of PATH; install util-linux".to_owned(),
         );

@@ -105,8 +105,8 @@ fn row(word: &str, name: &str, attempted: &Attempt) {
     let signature =
         finding.map(|finding| format!("{} (seed {}, {})", finding.signature, finding.seed, finding.focus));
     println!(
-        "{word:<7} {name:<38} {:>6} worlds {:>5.1} s  {}",
-        exploration.worlds,
+        "{word:<7} {name:<38} {:>6} clusters {:>5.1} s  {}",
+        exploration.clusters,
         attempted.elapsed.as_secs_f64(),
         signature.or(broken).unwrap_or_default()
     );

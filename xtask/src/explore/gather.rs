@@ -10,7 +10,7 @@ use crate::Exit;
 use crate::out::eprintln;
 
 /// Prints and writes the merged findings. `missing`: the reason that the result is incomplete.
-pub(crate) fn gather(
+pub(crate) fn print_merged(
     mut explored: Explored,
     (started, seconds): (String, f64),
     missing: Vec<String>,

@@ -26,7 +26,7 @@ use crate::{Exit, e2e, folders, mutants, parts, preflight};
 use references::Defect;
 use references::built_in;
 
-pub(crate) use gather::gather;
+pub(crate) use gather::print_merged;
 
 /// Arguments of `explore`.
 #[derive(Args)]
@@ -172,7 +172,7 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
         manifest,
         job_slots: Arc::new(JobSlots::of(jobs)),
         attempts: 1,
-        keep: None,
+        runs_folder: None,
         keep_passed: false,
         rerun: format!("{} repro", program()),
     }
@@ -193,7 +193,7 @@ fn check_shard(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
 async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     let (began, started) = (Instant::now(), now());
     let until = match args.worlds {
-        Some(worlds) => Until::Worlds(worlds),
+        Some(worlds) => Until::Clusters(worlds),
         None => Until::Instant(began + args.budget.unwrap_or(BUDGET)),
     };
     eprintln!("exploring from seed {}", explorer.seed);
@@ -298,8 +298,8 @@ fn exit(explored: &Explored, is_interrupted: bool) -> Exit {
     if !explored.broken.is_empty() {
         return Exit::Environment;
     }
-    match (explored.worlds, explored.undecided.is_empty()) {
-        (0, _) => Exit::Nothing,
+    match (explored.clusters, explored.undecided.is_empty()) {
+        (0, _) => Exit::NoCases,
         (_, false) => Exit::Inconclusive,
         (_, true) => Exit::Passed,
     }

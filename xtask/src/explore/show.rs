@@ -25,9 +25,9 @@ pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
         .shrinking
         .map(|tried| format!("; minimizing a finding, {tried} tries"));
     format!(
-        "{} worlds, {:.0}/s, {} values of {} axes, {} findings{}",
-        exploration.worlds,
-        per_second(exploration.worlds, elapsed.as_secs_f64()),
+        "{} clusters, {:.0}/s, {} values of {} axes, {} findings{}",
+        exploration.clusters,
+        per_second(exploration.clusters, elapsed.as_secs_f64()),
         exploration.axes.values(),
         exploration.axes.iter().count(),
         exploration.findings.len(),
@@ -36,8 +36,8 @@ pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
 }
 
 // A `u64` is converted without loss: no run reaches 2^53 clusters.
-fn per_second(worlds: u64, seconds: f64) -> f64 {
-    worlds as f64 / seconds.max(f64::EPSILON)
+fn per_second(clusters: u64, seconds: f64) -> f64 {
+    clusters as f64 / seconds.max(f64::EPSILON)
 }
 
 /// Prints the summary.
@@ -55,7 +55,7 @@ pub(super) fn summarize(explored: &Explored, seconds: f64, is_interrupted: bool)
         println!("{}  seed {seed}: {why}", paint.bad("BROKEN"));
     }
     for finding in &explored.findings {
-        found(&explored.programs, finding, paint);
+        print_finding(&explored.programs, finding, paint);
     }
     let notes = [
         (explored.known.values().sum(), "known failures"),
@@ -68,32 +68,32 @@ pub(super) fn summarize(explored: &Explored, seconds: f64, is_interrupted: bool)
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     for (position, count) in &explored.known {
-        println!("known       {position}: {count} worlds");
+        println!("known       {position}: {count} clusters");
     }
     for (why, count) in &explored.skipped {
-        println!("skipped     {count} worlds: {why}");
+        println!("skipped     {count} clusters: {why}");
     }
     println!(
-        "{}seed {}: {} worlds, {} events in {seconds:.1}s, {:.1} worlds/s; {} findings{}",
+        "{}seed {}: {} clusters, {} events in {seconds:.1}s, {:.1} clusters/s; {} findings{}",
         if is_interrupted { "interrupted; " } else { "" },
         explored.seed,
-        explored.worlds,
+        explored.clusters,
         explored.events,
-        per_second(explored.worlds, seconds),
+        per_second(explored.clusters, seconds),
         explored.findings.len(),
         notes.concat()
     );
 }
 
 /// Prints a finding: its signature, the case that shows it, and the command that reproduces it.
-fn found(programs: &Programs, finding: &FoundRecord, paint: Paint) {
-    let worlds = match finding.worlds {
-        1 => "one world".to_owned(),
-        worlds => format!("{worlds} worlds"),
+fn print_finding(programs: &Programs, finding: &FoundRecord, paint: Paint) {
+    let clusters = match finding.clusters {
+        1 => "one cluster".to_owned(),
+        clusters => format!("{clusters} clusters"),
     };
-    println!("{}  {}  in {worlds}", paint.bad("FOUND"), finding.signature);
-    if let Some(said) = &finding.case.said {
-        println!("  {}", said.one_line());
+    println!("{}  {}  in {clusters}", paint.bad("FOUND"), finding.signature);
+    if let Some(failure_text) = &finding.case.failure_text {
+        println!("  {}", failure_text.one_line());
     }
     match &finding.repeated {
         Reproduced::Yes => {}

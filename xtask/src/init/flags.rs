@@ -1,10 +1,10 @@
-//! Flags of programs of each role that set what a case decides, under their common names. Data only.
+//! Command-line flags under which programs of each role usually accept the settings of a case. Data only.
 
 use suites::harness::scenario::Role;
 
 /// A flag that a program may have.
 pub(super) struct Flag {
-    /// Alternative names, without dashes.
+    /// Alternative names of the flag, without dashes.
     pub(super) names: &'static [&'static str],
     pub(super) given: Given,
     /// The recognised meaning, for the output.

@@ -37,7 +37,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, 
         manifest: Some(manifest),
         job_slots: Arc::new(JobSlots::of(1)),
         attempts: 1,
-        keep: None,
+        runs_folder: None,
         keep_passed: false,
         rerun: String::new(),
     };
@@ -67,11 +67,13 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, 
 fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> Option<&'p Plan> {
     let is_fit = |plan: &&Plan| {
         let needed = plan.features();
-        let others = needed.iter().filter(|name| Some(**name) != feature);
+        let other_features = needed.iter().filter(|name| Some(**name) != feature);
         plan.level != Level::Provisional
             && plan.roles == [draft.role]
             && feature.is_none_or(|feature| needed.contains(feature))
-            && others.into_iter().all(|name| draft.features.contains(name))
+            && other_features
+                .into_iter()
+                .all(|name| draft.features.contains(name))
     };
     // The first area of a role tests its basic function; areas with faults come later.
     let own = |plan: &&Plan| plan.id().starts_with(first_area(draft.role));

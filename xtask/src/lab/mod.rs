@@ -27,11 +27,11 @@ pub(crate) use labs::CommandResult;
 pub(crate) use labs::bench::BenchArgs;
 pub(crate) use labs::study::StudyArgs;
 
-/// Prints the merged findings of `sweep` or `selftest`.
-pub(crate) fn gather(part: ShardFile<CommandResult>, output: &Path) -> Exit {
+/// Prints the merged results of `sweep` or `selftest`.
+pub(crate) fn print_merged(part: ShardFile<CommandResult>, output: &Path) -> Exit {
     match part.found {
-        CommandResult::Explored(_) => Exit::Nothing,
-        CommandResult::Swept(cases) => sweep::gather(&cases, output),
+        CommandResult::Explored(_) => Exit::NoCases,
+        CommandResult::Swept(cases) => sweep::print_merged(&cases, output),
         CommandResult::Held(share) => {
             let mut report = share.report(part.shards.as_ref(), part.command);
             report.started = part.started;

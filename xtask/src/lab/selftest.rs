@@ -7,7 +7,8 @@ use std::time::Instant;
 use clap::Args;
 use labs::CommandResult;
 use labs::selftest::{
-    self, Broken, Build, DefectResult, Observe, Observed, Reach, Selftest, SelftestReport, ShardTrials, Trial,
+    self, Build, DefectResult, Observe, Observed, Pairing, Selftest, SelftestReport, ShardTrials, Trial,
+    ViolationCoverage,
 };
 use suites::harness::RunOptions;
 use suites::harness::invocation::program;
@@ -101,10 +102,10 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
         return Ok(defects);
     };
     let is_played = |defect: &suites::Defect| manifest.roles().any(|role| defect.role() == Some(role));
-    let (fit, others): (Vec<_>, Vec<_>) = defects
+    let (fit, excluded): (Vec<_>, Vec<_>) = defects
         .into_iter()
         .partition(|defect| !defect.wire.is_empty() && is_played(defect));
-    if let Some(other) = others.first().filter(|_| !args.defect.is_empty()) {
+    if let Some(other) = excluded.first().filter(|_| !args.defect.is_empty()) {
         eprintln!(
             "error: {} cannot be tested with the programs of this manifest: {}; `{program} selftest --list` lists those that can",
             other.name,
@@ -164,7 +165,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
             && args.defect.is_empty()
             && !args.select.is_narrow()
             && mutants::can_be_available(),
-        reach: if args.full { Reach::Full } else { Reach::Named },
+        pairing: if args.full { Pairing::Full } else { Pairing::Named },
         jobs,
         observe: observe(args),
         build: build(args, manifest.clone()),
@@ -179,7 +180,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         eprintln!(
             "error: none of these cases is listed for that defect; `--full` runs them against it anyway"
         );
-        return Ok(Exit::Nothing);
+        return Ok(Exit::NoCases);
     }
     Ok(runtime()?.block_on(run_all(selftest, args)))
 }
@@ -397,7 +398,7 @@ fn summarize(report: &SelftestReport) {
 }
 
 /// Prints the demands of cases that no defect violated, by file and by case.
-fn print_demands(demands: &Broken) {
+fn print_demands(demands: &ViolationCoverage) {
     let files = &demands.files;
     for open in files.unbroken_core() {
         println!("never violated  {}  {}", open.requirement, open.file);

@@ -22,7 +22,7 @@ fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {
     output.map(preflight::output).transpose()?;
     mutants::ensure_available(args.defect())?;
     let manifest = args.sut().map(manifest::manifest).transpose()?;
-    let study_result = args.make(manifest);
+    let study_result = args.run(manifest);
     let holds = study_result.and_then(|study| print_and_write(args, &study).map(|()| study.holds()));
     Ok(match holds {
         Ok(true) => Exit::Passed,

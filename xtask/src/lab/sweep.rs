@@ -110,7 +110,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     let mut progress = Progress::default();
     let exit = runtime()?.block_on(async {
         tokio::select! {
-            exit = all(&plan, &mut progress) => exit,
+            exit = sweep_cases(&plan, &mut progress) => exit,
             () = interrupted() => Exit::Interrupted,
         }
     });
@@ -168,8 +168,8 @@ fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
 }
 
 /// Sweeps the cases one by one, prints each result, and stores it in `progress`.
-async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
-    let mut worst = Exit::Nothing;
+async fn sweep_cases(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
+    let mut worst = Exit::NoCases;
     for (number, scenario) in &plan.scenarios {
         let began = Instant::now();
         let current = progress.current.insert(CurrentCase {
@@ -178,7 +178,7 @@ async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
             all: None,
             ended: Vec::new(),
         });
-        let outcome = one(plan, scenario, current).await;
+        let outcome = sweep_case(plan, scenario, current).await;
         progress.current = None;
         let case = SweptCase {
             number: *number,
@@ -186,7 +186,7 @@ async fn all(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
             seconds: seconds(began.elapsed()),
             outcome,
         };
-        worst = worse(worst, print_and_write(&case, plan.args.output.as_deref()));
+        worst = worst_exit(worst, print_and_write(&case, plan.args.output.as_deref()));
         progress.swept.push(case);
     }
     worst
@@ -213,21 +213,21 @@ impl CurrentCase {
         };
         let ended = self.ended.len();
         if ended > 0 {
-            show(id, &self.ended, self.began.elapsed().as_secs_f64());
+            print_grid(id, &self.ended, self.began.elapsed().as_secs_f64());
         }
         format!("{id} was running, with the results of {ended} of {all} cells above; ")
     }
 }
 
 /// Prints and writes the results of several shards.
-pub(crate) fn gather(cases: &[SweptCase], output: &Path) -> Exit {
+pub(crate) fn print_merged(cases: &[SweptCase], output: &Path) -> Exit {
     let exits = cases.iter().map(|case| print_and_write(case, Some(output)));
-    exits.fold(Exit::Nothing, worse)
+    exits.fold(Exit::NoCases, worst_exit)
 }
 
-fn worse(worst: Exit, exit: Exit) -> Exit {
+fn worst_exit(worst: Exit, exit: Exit) -> Exit {
     match (worst, exit) {
-        (Exit::Nothing | Exit::Passed, exit) => exit,
+        (Exit::NoCases | Exit::Passed, exit) => exit,
         (worst, Exit::Passed) => worst,
         (_, Exit::Internal) | (Exit::Internal, _) => Exit::Internal,
         (_, Exit::Failed) | (Exit::Failed, _) => Exit::Failed,
@@ -235,7 +235,7 @@ fn worse(worst: Exit, exit: Exit) -> Exit {
     }
 }
 
-async fn one(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentCase) -> Swept {
+async fn sweep_case(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentCase) -> Swept {
     let (args, under_test) = (plan.args, &plan.under_test);
     let sweep = Sweep {
         systems: under_test.systems.clone(),
@@ -297,7 +297,7 @@ fn print_and_write(case: &SweptCase, output: Option<&Path>) -> Exit {
             Exit::Usage
         }
         Swept::Cells(cells) => {
-            show(id, cells, case.seconds);
+            print_grid(id, cells, case.seconds);
             match output.map(|folder| write_files(folder, id, cells)) {
                 Some(Err(exit)) => exit,
                 _ => exit_of(cells),
@@ -329,7 +329,7 @@ fn words(args: &SweepArgs) -> Vec<String> {
 }
 
 /// Prints the grid, with equal rows merged, then each distinct failure once.
-fn show(id: &str, cells: &[CellRecord], seconds: f64) {
+fn print_grid(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
     let count = |wanted: fn(&CellResult) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
     println!(
@@ -367,13 +367,13 @@ fn show(id: &str, cells: &[CellRecord], seconds: f64) {
     let mut occurrences: BTreeMap<&str, usize> = BTreeMap::new();
     for cell in cells {
         match &cell.held {
-            CellResult::Failed { said, text } => {
-                let times = occurrences.entry(said).or_default();
+            CellResult::Failed { failure_text, text } => {
+                let times = occurrences.entry(failure_text).or_default();
                 *times += 1;
                 if *times == 1 {
                     println!("\n{text}");
                 }
-                println!("{}  {}  {said}", paint.bad("FAIL"), cell.name);
+                println!("{}  {}  {failure_text}", paint.bad("FAIL"), cell.name);
             }
             CellResult::Known(position) => println!("known  {}  {position}", cell.name),
             CellResult::Broken(why) | CellResult::Internal(why) => {

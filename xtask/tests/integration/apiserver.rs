@@ -74,7 +74,7 @@ fn resource(group: &str, kind: &str, plural: &str) -> ApiResource {
 }
 
 /// All objects of these kinds: name, uid and resourceVersion.
-async fn everything(client: &Client) -> BTreeMap<String, String> {
+async fn existing_objects(client: &Client) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (group, kind, plural) in KINDS {
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(group, kind, plural));
@@ -147,7 +147,7 @@ async fn cases_pass_beside_other_objects_and_leave_none_behind() {
     let server_under_test = ExternalServer::start();
     let client = server_under_test.client().await;
     create_existing_objects(&client).await;
-    let before = everything(&client).await;
+    let before = existing_objects(&client).await;
     let cases = [
         "e2e",
         "scheduler/filter/limit",
@@ -159,14 +159,14 @@ async fn cases_pass_beside_other_objects_and_leave_none_behind() {
     let (out, _) = server_under_test.run(0, &cases);
     assert!(out.contains("API server v1.36"), "{out}");
     assert!(!out.contains("skipped"), "{out}");
-    assert_eq!(everything(&client).await, before);
+    assert_eq!(existing_objects(&client).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
     let server_under_test = ExternalServer::start();
     let client = server_under_test.client().await;
-    let before = everything(&client).await;
+    let before = existing_objects(&client).await;
     let case = "publisher/value/maximum";
     let (out, _) = server_under_test.run(1, &["e2e", case, "--defect", "publisher-ignores-maximum"]);
     assert!(
@@ -177,7 +177,7 @@ async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
     // The names are shown as in the case, without the run's suffix.
     assert!(!out.contains("n1-x"), "{out}");
     assert!(out.contains("--apiserver="), "{out}");
-    assert_eq!(everything(&client).await, before);
+    assert_eq!(existing_objects(&client).await, before);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn an_interrupted_run_leaves_no_objects() {
     let server_under_test = ExternalServer::start();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let client = runtime.block_on(server_under_test.client());
-    let before = runtime.block_on(everything(&client));
+    let before = runtime.block_on(existing_objects(&client));
     let mut run = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args([
             "e2e",
@@ -212,7 +212,7 @@ fn an_interrupted_run_leaves_no_objects() {
         .spawn()
         .unwrap();
     // The run has started when its nodes exist.
-    while runtime.block_on(everything(&client)).len() < before.len() + 10 {
+    while runtime.block_on(existing_objects(&client)).len() < before.len() + 10 {
         assert!(
             run.try_wait().unwrap().is_none(),
             "it ended before it was interrupted"
@@ -223,7 +223,7 @@ fn an_interrupted_run_leaves_no_objects() {
         .status();
     assert!(interrupt.unwrap().success());
     assert_eq!(run.wait().unwrap().code(), Some(130));
-    assert_eq!(runtime.block_on(everything(&client)), before);
+    assert_eq!(runtime.block_on(existing_objects(&client)), before);
 }
 
 #[test]

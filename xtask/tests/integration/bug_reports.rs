@@ -284,7 +284,7 @@ fn captured_capacity_with_several_topology_keys_is_published() {
     let segment = |zone: &str| format!("{{matchLabels: {{region: east, zone: {zone}}}}}");
     let labels = |node: &str| format!("{{kubernetes.io/hostname: {node}, d.example.com/node: {node}}}");
     let topology = |node: &str| format!("{{matchLabels: {{d.example.com/node: {node}}}}}");
-    let gone = "- {apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: c3, namespace: csi}, storageClassName: local, \
+    let removed_zone = "- {apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: c3, namespace: csi}, storageClassName: local, \
                 nodeTopology: {matchLabels: {region: east, zone: z9}}, capacity: 70Gi}\n";
     let dump = |second: &str, more: &str| {
         Dump::of(
@@ -311,7 +311,7 @@ fn captured_capacity_with_several_topology_keys_is_published() {
         !scrubbed.contains("east") && !scrubbed.contains("d.example.com"),
         "{scrubbed}"
     );
-    let (text, error) = dump("z2", gone).capture(&["--publisher"]);
+    let (text, error) = dump("z2", removed_zone).capture(&["--publisher"]);
     let left_out =
         "CSIStorageCapacity c3: its nodeTopology is the segment of no node where the driver is registered";
     assert!(

@@ -268,7 +268,7 @@ fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
 }
 
 /// The affinity of the pod to others.
-fn affinity_to_others() -> impl Strategy<Value = Value> {
+fn affinity_to_pods() -> impl Strategy<Value = Value> {
     (0..6u8, 1..3u32).prop_map(|(kind, skew)| {
         let selector = json!({"matchLabels": {"corp.example/app": "app"}});
         let term = json!({"topologyKey": RACK, "labelSelector": selector});
@@ -287,9 +287,9 @@ fn affinity_to_others() -> impl Strategy<Value = Value> {
 }
 
 fn cluster() -> impl Strategy<Value = Vec<Value>> {
-    let others = (0..6usize).prop_flat_map(|count| (0..count).map(other).collect::<Vec<_>>());
-    (with_storage(), others, affinity_to_others(), any::<bool>()).prop_map(
-        |(mut objects, others, affinity_to_others, two_keys)| {
+    let other_pods = (0..6usize).prop_flat_map(|count| (0..count).map(other).collect::<Vec<_>>());
+    (with_storage(), other_pods, affinity_to_pods(), any::<bool>()).prop_map(
+        |(mut objects, other_pods, affinity_to_pods, two_keys)| {
             if two_keys {
                 add_key(&mut objects);
             }
@@ -300,7 +300,7 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
                 .collect();
             for pod in objects.iter_mut().filter(|it| it["kind"] == "Pod") {
                 pod["metadata"]["labels"] = json!({"corp.example/app": "app"});
-                for (field, value) in affinity_to_others.as_object().into_iter().flatten() {
+                for (field, value) in affinity_to_pods.as_object().into_iter().flatten() {
                     let known = &mut pod["spec"][field.as_str()];
                     match (known.as_object_mut(), value.as_object()) {
                         (Some(known), Some(value)) => known.extend(value.clone()),
@@ -308,7 +308,7 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
                     }
                 }
             }
-            let on_nodes = others.into_iter().filter(|it| {
+            let on_nodes = other_pods.into_iter().filter(|it| {
                 it.last()
                     .is_some_and(|pod| nodes.contains(&pod["spec"]["nodeName"]))
             });
@@ -453,8 +453,8 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let started = runtime.block_on(async {
             let systems = references::built_in(None);
-            let standing = LiveCluster::start(&plan(&text), &systems, Duration::from_millis(100)).await?;
-            standing.stop().await;
+            let cluster = LiveCluster::start(&plan(&text), &systems, Duration::from_millis(100)).await?;
+            cluster.stop().await;
             Ok::<_, suites::harness::StartError>(())
         });
         prop_assert!(started.is_ok(), "{}\n{text}", started.unwrap_err());

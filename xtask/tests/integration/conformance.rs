@@ -521,7 +521,7 @@ fn a_partial_result_lists_its_reasons() {
     for reason in [
         "partial: only some cases were selected",
         "partial: shard 1/1",
-        "partial: bounds were multiplied by 11",
+        "partial: timeouts were multiplied by 11",
         "partial: publisher.reconnect is claimed, and no case of it was run",
     ] {
         assert!(out.contains(reason), "no “{reason}” in:\n{out}");

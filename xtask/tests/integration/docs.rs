@@ -21,7 +21,7 @@ const RUN: &[&str] = &[
 ];
 
 /// Commands of other programs, by their first words, which are not checked here.
-const OTHERS: &[&str] = &[
+const UNCHECKED: &[&str] = &[
     "cargo install",
     "cargo run",
     "cargo test",
@@ -134,7 +134,7 @@ fn every_command_of_a_page_runs_or_parses() {
                     folder_under_test.run(command)
                 }
                 Some((shown, program)) => folder_under_test.is_understood(program, &command[shown.len()..]),
-                None if OTHERS.iter().any(|it| command.starts_with(it)) => continue,
+                None if UNCHECKED.iter().any(|it| command.starts_with(it)) => continue,
                 None => Err(format!(
                     "`{command}` is neither run nor known; name it in this test"
                 )),

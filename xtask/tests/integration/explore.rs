@@ -44,7 +44,7 @@ fn correct_programs_have_no_finding_and_a_seed_determines_the_clusters() {
     };
     assert!(!drawn(&first).is_empty());
     assert_eq!(drawn(&first), drawn(&second));
-    assert!(text(&first.stdout).contains("seed 7: 5 worlds"));
+    assert!(text(&first.stdout).contains("seed 7: 5 clusters"));
     assert_eq!(cases(folder.path()), [""; 0]);
     let record = record(folder.path());
     assert_eq!(record["cases"].as_array().unwrap().len(), 1, "{record}");

@@ -87,7 +87,7 @@ fn entry(case: &str, fails: &str, more: &str) -> String {
 fn only_a_failure_that_matches_the_pattern_is_excused() {
     let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", "publisher ended * no socket", "")]);
     gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
-    // The same cases fail for another reason: a gate must detect that.
+    // The cases now fail for another reason, which the entry must not excuse.
     std::fs::write(gate.path("program"), "echo NAMESPACE is not set >&2; exit 7").unwrap();
     let place = format!("{}:9:12", gate.path("sut.yaml").display());
     gate.expect(
@@ -188,7 +188,7 @@ fn an_invalid_entry_is_rejected_with_its_position() {
             ":9:12: no case is called `sweep/mine/noe`",
         ),
     ] {
-        // Also with a selection: the manifest is invalid, whatever runs.
+        // The manifest is invalid, whatever cases are selected.
         let gate = KnownFailuresRun::new(&ends(), &[&entry]);
         gate.expect(2, &["mine/one"], &[expected]);
     }

@@ -9,16 +9,16 @@ use serde_json::Value;
 use crate::program::{ended, text};
 
 /// A command that runs unsharded and in shards.
-struct Long {
+struct ShardedCommand {
     folder: tempfile::TempDir,
     words: &'static [&'static str],
     exit: i32,
 }
 
-impl Long {
+impl ShardedCommand {
     fn of(words: &'static [&'static str], exit: i32) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Long { folder, words, exit }
+        ShardedCommand { folder, words, exit }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -96,7 +96,7 @@ impl Long {
     }
 }
 
-/// Whether a word is a duration such as `1.5s`, or a rate such as `0.7` worlds/s.
+/// Whether a word is a duration such as `1.5s`, or a rate such as `0.7` clusters/s.
 fn is_time(word: &str) -> bool {
     let number = word.trim_end_matches([',', ';', ' ']).trim_end_matches('s');
     number.contains('.') && number.parse::<f64>().is_ok()
@@ -117,7 +117,7 @@ fn without_times(value: &mut Value) {
 
 #[test]
 fn exploration_in_three_shards_equals_a_single_run() {
-    let explore = Long::of(
+    let explore = ShardedCommand::of(
         &[
             "explore",
             "--role=publisher",
@@ -146,7 +146,7 @@ fn exploration_in_three_shards_equals_a_single_run() {
 
 #[test]
 fn a_sweep_in_two_shards_equals_a_single_run() {
-    let sweep = Long::of(
+    let sweep = ShardedCommand::of(
         &[
             "sweep",
             "--defect=publisher-connects-once",
@@ -170,7 +170,7 @@ fn a_sweep_in_two_shards_equals_a_single_run() {
 
 #[test]
 fn a_selftest_in_two_shards_equals_a_single_run() {
-    let selftest = Long::of(
+    let selftest = ShardedCommand::of(
         &[
             "selftest",
             "--defect=publisher-ignores-maximum",
@@ -198,7 +198,7 @@ fn a_selftest_in_two_shards_equals_a_single_run() {
 
 #[test]
 fn shards_of_different_commands_are_not_merged() {
-    let long = Long::of(&["explore", "--role=publisher", "--worlds=4"], 0);
+    let long = ShardedCommand::of(&["explore", "--role=publisher", "--worlds=4"], 0);
     for (part, seed) in [("1/2", "--seed=1"), ("2/2", "--seed=2")] {
         let output = long.path("parts").join(&part[..1]);
         let (code, messages, error) = long.run(&[seed, "--shard", part], &output);

@@ -31,7 +31,7 @@ pub(crate) fn ended(code: i32, args: &[&str]) -> (String, String) {
 /// A program that has printed `ready`. It is killed when a test fails.
 pub(crate) struct Serving {
     pub(crate) child: Child,
-    /// Its output up to that line.
+    /// The output up to the line `ready`.
     pub(crate) messages: Vec<String>,
 }
 

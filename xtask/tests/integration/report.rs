@@ -73,7 +73,7 @@ fn runs_that_did_not_pass_are_stored_and_judge_agrees() {
     let run = folder.path().join(run);
     let judged = xtask(&["judge", run.to_str().unwrap()]);
     assert_eq!(judged.status.code(), Some(1), "{}", stderr(&judged));
-    // The same explanation, except for paths and the commands at the end.
+    // `judge` prints the explanation of the run, except for paths and the commands at the end.
     let printed = |text: &str| {
         let (_, after) = text.split_once("\n  verdict").unwrap();
         let (before, _) = after.split_once("\n  rerun").unwrap();

@@ -299,7 +299,7 @@ fn only_cases_that_did_not_pass_run_again_with_the_same_options() {
         out.contains("0 passed, 1 failed"),
         "only the one that failed: {out}"
     );
-    // The same report as if the case had passed.
+    // Edits the report as if the case had passed.
     let record = file.beside("report/report.json");
     let healed = std::fs::read_to_string(&record)
         .unwrap()

@@ -9,7 +9,7 @@ use suites::Catalogue;
 use crate::program::ended;
 
 /// Runs a study that must hold, and checks its output.
-fn holds(name: &str) {
+fn assert_study_holds(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
     let (printed, _) = ended(0, &["study", name, "--small", "--json", "--output", output]);
@@ -24,14 +24,14 @@ fn holds(name: &str) {
     }
     let written = |end: &str| std::fs::read_to_string(Path::new(output).join(format!("study-{name}.{end}")));
     assert_eq!(written("json").unwrap(), printed.trim_end());
-    page_is_whole(&written("html").unwrap(), &study);
+    assert_page_is_complete(&written("html").unwrap(), &study);
     let (text, _) = ended(0, &["study", name, "--small"]);
     let all = format!("{} hold, 0 do not", findings.len());
     assert!(text.trim_end().ends_with(&all), "{text}");
 }
 
 /// Checks that every finding has a row, every plot a drawing with a text, and that the page loads nothing.
-fn page_is_whole(page: &str, study: &Value) {
+fn assert_page_is_complete(page: &str, study: &Value) {
     let markup = page.replacen("<!DOCTYPE html>", "", 1);
     let document = roxmltree::Document::parse(&markup).unwrap();
     let count = |name: &str| {
@@ -59,27 +59,27 @@ fn page_is_whole(page: &str, study: &Value) {
 
 #[test]
 fn the_designs_study_holds() {
-    holds("designs");
+    assert_study_holds("designs");
 }
 
 #[test]
 fn the_autoscaler_study_holds() {
-    holds("autoscaler");
+    assert_study_holds("autoscaler");
 }
 
 #[test]
 fn the_scoring_study_holds() {
-    holds("scoring");
+    assert_study_holds("scoring");
 }
 
 #[test]
 fn the_cost_study_holds() {
-    holds("cost");
+    assert_study_holds("cost");
 }
 
 #[test]
 fn the_burst_study_holds() {
-    holds("burst");
+    assert_study_holds("burst");
 }
 
 /// Two variants suffice: the others differ in their scenario, not in how they run.

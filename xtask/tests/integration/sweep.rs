@@ -64,7 +64,7 @@ fn an_unknown_cell_is_a_usage_error_and_unmodelled_cases_are_skipped() {
 #[test]
 fn a_row_of_axes_with_a_release_can_be_swept() {
     let case = "matrix/publisher/central+recreated+joining+exact+flipping+1.20-on";
-    // These requests come before a class is recreated, and are given up before the cluster is idle.
+    // The faults hit requests before a class is recreated, and end before the cluster is idle.
     for cell in ["publisher-list-nodes-1-cut", "publisher-getcapacity-1-hangs"] {
         let (messages, _) = ended(0, &["sweep", case, &format!("--cell={cell}")]);
         assert!(messages.contains("1 cells, 1 hold"), "{messages}");

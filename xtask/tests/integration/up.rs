@@ -136,8 +136,8 @@ fn without_tls_every_client_is_administrator() {
     let url = up.messages[0].split_whitespace().nth(1).unwrap().to_owned();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
     block_on(async {
-        let nobody = Client::try_from(kube::Config::new(url.parse().unwrap())).unwrap();
-        let namespaces: Api<Namespace> = Api::all(nobody);
+        let anonymous = Client::try_from(kube::Config::new(url.parse().unwrap())).unwrap();
+        let namespaces: Api<Namespace> = Api::all(anonymous);
         assert!(namespaces.get("default").await.is_ok());
     });
     assert_eq!(up.end("-TERM").code(), Some(0));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use references::Mutants;
-use suites::Reached;
+use suites::ExecutedMutants;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 
@@ -40,7 +40,7 @@ const _: () = assert!(NAMES.len() < mutant::MutantSet::BITS as usize);
 
 /// The unmodified references, with a function that returns the mutants whose code a simulated run executed. Any other mutant would
 /// not have changed the run.
-fn observed() -> (Systems, Reached) {
+fn observed() -> (Systems, ExecutedMutants) {
     let reached = Arc::new(Mutex::new(0));
     let mut systems = systems_in_process::systems();
     for system in systems.by_role.values_mut() {

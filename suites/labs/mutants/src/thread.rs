@@ -52,7 +52,7 @@ pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     })
 }
 
-/// The same system, recording the executed mutants at its end. A simulation stays on one thread.
+/// Wraps a system to record the executed mutants at its end. A simulation stays on one thread.
 pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<MutantSet>>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::StreamExt;
-use labs::selftest::{Observed, Reach, Selftest, SelftestReport, Trial, TrialResult};
+use labs::selftest::{Observed, Pairing, Selftest, SelftestReport, Trial, TrialResult};
 use mutants::MUTANTS;
 use suites::harness::judge::{Finding, findings, verdict};
 use suites::harness::manifest::FailurePattern;
@@ -153,11 +153,11 @@ async fn report(
     named: &[&str],
     healthy: Option<references::Defect>,
 ) -> SelftestReport {
-    report_of(Reach::Named, claims, named, healthy).await
+    report_of(Pairing::Named, claims, named, healthy).await
 }
 
 async fn report_of(
-    reach: Reach,
+    pairing: Pairing,
     claims: &[(&str, &str)],
     named: &[&str],
     healthy: Option<references::Defect>,
@@ -184,7 +184,7 @@ async fn report_of(
         is_whole: true,
         sut: None,
         manifest: None,
-        reach,
+        pairing,
         shard: None,
         jobs: 8,
         observe: None,
@@ -200,7 +200,7 @@ async fn report_of(
 #[tokio::test]
 async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_it() {
     let claims = [("scheduler/filter/limit/exactly", "a node is chosen")];
-    let report = report_of(Reach::Full, &claims, &["scheduler/claims/kinds"], None).await;
+    let report = report_of(Pairing::Full, &claims, &["scheduler/claims/kinds"], None).await;
     let unbroken = |case: &str| {
         let case = report.cases.iter().find(|it| it.id == case).unwrap();
         case.unbroken.clone()
@@ -240,7 +240,7 @@ async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
         is_whole: false,
         sut: None,
         manifest: None,
-        reach: Reach::Full,
+        pairing: Pairing::Full,
         shard: None,
         jobs: 8,
         observe: observes.then(|| Arc::new(observe) as _),

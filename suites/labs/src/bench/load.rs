@@ -65,7 +65,7 @@ pub(super) trait Meter: Sync {
 
 /// Measures a server in namespaces and with CRDs created for this purpose. If the server continues to run they are deleted again, also
 /// after an error.
-pub(super) async fn within<'a, T>(
+pub(super) async fn run_in_namespaces<'a, T>(
     target: &Arc<Target>,
     load: Load,
     meter: &'a dyn Meter,
@@ -194,9 +194,9 @@ pub(super) struct Bench<'a> {
 /// Returns the n-th of many requests.
 pub(super) type Nth = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
 
-/// The parts of the load, in order: each needs the objects of the earlier ones.
+/// The phases of the load, in order: each needs the objects of the earlier ones.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum Phase {
     Creates,
     Gets,
     Patches,
@@ -205,7 +205,7 @@ pub(super) enum Part {
     Deletes,
 }
 
-impl Part {
+impl Phase {
     pub(super) const ALL: [Self; 6] = [
         Self::Creates,
         Self::Gets,
@@ -229,8 +229,8 @@ impl Bench<'_> {
         self.rate(String::new(), count, nth).await.map(drop)
     }
 
-    /// Runs one part of the load.
-    pub(super) async fn part(&self, part: Part) -> Result<RequestStats, BoxError> {
+    /// Runs one phase of the load.
+    pub(super) async fn phase(&self, phase: Phase) -> Result<RequestStats, BoxError> {
         let Load {
             objects,
             listed,
@@ -240,30 +240,30 @@ impl Bench<'_> {
         } = self.load;
         let path = self.objects.path.clone();
         let at = move |n: usize| format!("{path}/item-{n}");
-        match part {
-            Part::Creates => {
+        match phase {
+            Phase::Creates => {
                 let nth = create(&self.objects, 0);
                 self.rate("creates of 1 KB".into(), objects, nth).await
             }
-            Part::Gets => {
+            Phase::Gets => {
                 let nth = Arc::new(move |n| ApiRequest::without_body("GET", at(n)));
                 self.rate("gets".into(), objects, nth).await
             }
-            Part::Patches => {
+            Phase::Patches => {
                 let nth = Arc::new(move |n| patch(at(n), "changed", "yes"));
                 self.rate("merge patches".into(), objects, nth).await
             }
-            Part::Lists => {
+            Phase::Lists => {
                 self.rate(String::new(), listed, create(&self.listed, 0)).await?;
                 let path = self.listed.path.clone();
                 let nth = Arc::new(move |_| ApiRequest::without_body("GET", path.clone()));
                 self.rate(format!("lists of {listed} objects"), lists, nth).await
             }
-            Part::Events => {
+            Phase::Events => {
                 self.watch(format!("events to {watchers} watches"), watchers, objects)
                     .await
             }
-            Part::Deletes => {
+            Phase::Deletes => {
                 let nth = Arc::new(move |n| ApiRequest::without_body("DELETE", at(n)));
                 self.rate("deletes".into(), objects, nth).await
             }

@@ -10,7 +10,7 @@ const WATCHERS: usize = 10;
 
 /// Results, with watches that stay open until the memory was read.
 pub(super) struct ManyObjects {
-    pub(super) figures: Vec<RequestStats>,
+    pub(super) stats: Vec<RequestStats>,
     /// One idle watch per connection, each on a single object.
     _watches: Vec<Connection>,
 }
@@ -19,13 +19,13 @@ impl Bench<'_> {
     /// Changes objects among few and among many, and leaves the many in place, with idle watches.
     pub(super) async fn with_many_objects(&self) -> Result<ManyObjects, BoxError> {
         let (few, held) = (self.load.few, self.load.held);
-        let mut figures = Vec::new();
+        let mut stats = Vec::new();
         for (from, to) in [(0, few), (few, held)] {
             let more = to.saturating_sub(from);
             self.rate(String::new(), more, create(&self.objects, from))
                 .await?;
             let name = format!("events among {to} objects");
-            figures.push(self.watch(name, WATCHERS, few).await?);
+            stats.push(self.watch(name, WATCHERS, few).await?);
         }
         let mut watches = Vec::new();
         for number in 0..self.load.idle_watches {
@@ -41,9 +41,9 @@ impl Bench<'_> {
             watches.push(connection);
         }
         let name = format!("events beside {} watches", watches.len());
-        figures.push(self.watch(name, WATCHERS, few).await?);
+        stats.push(self.watch(name, WATCHERS, few).await?);
         Ok(ManyObjects {
-            figures,
+            stats,
             _watches: watches,
         })
     }

@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use suites::harness::system::BoxError;
 
-use load::{Bench, Load, Part};
+use load::{Bench, Load, Phase};
 use server::{OtherServer, OwnServer};
 use stats::{Measured, RequestStats};
 
@@ -90,23 +90,23 @@ pub async fn apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
     Ok(stats::table(&ours, other.as_ref()).trim_end().to_owned())
 }
 
-/// Measures our server, and optionally another one. Each part of the load runs on both before the next part, so that other load on the
+/// Measures our server, and optionally another one. Each phase of the load runs on both before the next one, so that other load on the
 /// machine affects both equally.
 async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured>), BoxError> {
     let load = args.load;
     let server = OwnServer::start().await?;
     let rest_bytes = server.memory();
-    let (figures, against) = match &args.against {
+    let (stats, against) = match &args.against {
         None => {
             let measure = async |bench: Bench<'_>| run_parts(&bench, None).await;
-            let (figures, _) = load::within(&server.target, load, &server, measure).await?;
-            (figures, None)
+            let (stats, _) = load::run_in_namespaces(&server.target, load, &server, measure).await?;
+            (stats, None)
         }
         Some(kubeconfig) => {
             let other = OtherServer::of(kubeconfig, args.against_pid).await?;
             let rest_bytes = other.memory();
-            let (figures, against) = load::within(&server.target, load, &server, async |ours| {
-                load::within(&other.target, load, &other, async |other| {
+            let (stats, against) = load::run_in_namespaces(&server.target, load, &server, async |ours| {
+                load::run_in_namespaces(&other.target, load, &other, async |other| {
                     run_parts(&ours, Some(&other)).await
                 })
                 .await
@@ -117,10 +117,10 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
                 rest_bytes,
                 loaded_bytes: other.memory(),
                 held_bytes: None,
-                figures: against,
+                stats: against,
                 held: Vec::new(),
             };
-            (figures, Some(against))
+            (stats, Some(against))
         }
     };
     let (loaded_bytes, ready) = (server.memory(), server.ready);
@@ -131,7 +131,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
         rest_bytes,
         loaded_bytes,
         held_bytes,
-        figures,
+        stats,
         held,
     };
     Ok((measured, against))
@@ -142,22 +142,22 @@ async fn run_parts(
     ours: &Bench<'_>,
     other: Option<&Bench<'_>>,
 ) -> Result<(Vec<RequestStats>, Vec<RequestStats>), BoxError> {
-    let (mut figures, mut against) = (Vec::new(), Vec::new());
-    for part in Part::ALL {
-        figures.push(ours.part(part).await?);
+    let (mut stats, mut against) = (Vec::new(), Vec::new());
+    for phase in Phase::ALL {
+        stats.push(ours.phase(phase).await?);
         if let Some(other) = other {
-            against.push(other.part(part).await?);
+            against.push(other.phase(phase).await?);
         }
     }
-    Ok((figures, against))
+    Ok((stats, against))
 }
 
 /// Measures a server with many objects; starts a new one, so that the earlier load has no effect.
 async fn measure_held(load: Load) -> Result<(Vec<RequestStats>, Option<u64>), BoxError> {
     let server = OwnServer::start().await?;
-    load::within(&server.target, load, &server, async |bench| {
+    load::run_in_namespaces(&server.target, load, &server, async |bench| {
         let held = bench.with_many_objects().await?;
-        Ok((held.figures, server.memory()))
+        Ok((held.stats, server.memory()))
     })
     .await
 }

@@ -12,7 +12,7 @@ use suites::harness::system::BoxError;
 const DATA_BYTES: usize = 700;
 /// Timeout until the resources of a CRD are served; a real server takes some seconds.
 const SERVED_TIMEOUT: Duration = Duration::from_secs(60);
-/// Poll interval for that.
+/// Poll interval until the resources of a CRD are served.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A kind and its API path.
@@ -94,17 +94,17 @@ pub(super) struct Definitions {
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 impl Definitions {
-    /// Describes so many CRDs of a group, without creating them.
+    /// Describes `count` CRDs of a group, without creating them.
     pub(super) fn new(group: String, count: usize) -> Self {
         Definitions { group, count }
     }
 
-    /// Their kinds.
+    /// The kinds of the CRDs.
     pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
         (0..self.count).map(|number| Kind::custom(&self.group, number))
     }
 
-    /// Creates them, and waits until all are served.
+    /// Creates the CRDs, and waits until all are served.
     pub(super) async fn create(&self, target: &Arc<Target>) -> Result<(), BoxError> {
         let mut connection = Connection::open(target).await?;
         for kind in self.kinds() {
@@ -124,7 +124,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Deletes them together with their objects.
+    /// Deletes the CRDs together with their objects.
     pub(super) async fn delete(&self, target: &Arc<Target>) -> Result<(), BoxError> {
         let mut connection = Connection::open(target).await?;
         for kind in self.kinds() {

@@ -61,7 +61,7 @@ pub struct SchedulerArgs {
 enum Storage {
     /// Every node has enough capacity.
     Here,
-    /// Only objects for nodes that do not exist have enough capacity: the worst case of a scan.
+    /// Only objects of missing nodes have enough capacity: the worst case of a scan.
     Elsewhere,
     /// Every object is too small.
     Full,
@@ -197,7 +197,7 @@ impl Cluster {
         })
     }
 
-    /// Time for all nodes, extrapolated from some of them.
+    /// Time to scan for all nodes, extrapolated from `some` nodes.
     fn scan(&self, some: usize, feasible: usize) -> Result<f64, BoxError> {
         let request: Quantity = REQUEST.parse()?;
         let nodes = self.snapshot.nodes.len();
@@ -217,7 +217,7 @@ impl Cluster {
     }
 }
 
-/// Indexes so many objects, then applies a hundred changes.
+/// Indexes `count` objects, then applies a hundred changes.
 fn index_cost(count: usize) -> Result<IndexCost, BoxError> {
     const CHANGES: usize = 100;
     let before = resident();

@@ -79,7 +79,7 @@ impl Meter for OwnServer {
 /// A server that is already running.
 pub(super) struct OtherServer {
     pub(super) target: Arc<Target>,
-    /// Its process id, if known.
+    /// Process id of the server, if known.
     pid: Option<u32>,
 }
 

@@ -32,8 +32,10 @@ pub(super) struct Measured {
     pub(super) loaded_bytes: Option<u64>,
     /// Resident memory with all held objects and watches.
     pub(super) held_bytes: Option<u64>,
-    pub(super) figures: Vec<RequestStats>,
-    /// The same load with few objects in the server, and with many.
+    /// Results of the load.
+    #[serde(rename = "figures")]
+    pub(super) stats: Vec<RequestStats>,
+    /// Events with few objects in the server, and with many.
     pub(super) held: Vec<RequestStats>,
 }
 
@@ -118,7 +120,7 @@ pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
         "{:<26}{:>14}{:>12}{:>12}{:>12}{against}\n",
         "", "per second", "p50", "p99", "CPU time"
     ));
-    for (n, stats) in ours.figures.iter().chain(&ours.held).enumerate() {
+    for (n, stats) in ours.stats.iter().chain(&ours.held).enumerate() {
         let RequestStats { name, per_second, .. } = stats;
         let milliseconds = |microseconds: f64| format!("{:.2} ms", microseconds / 1e3);
         let (p50, p99) = (
@@ -131,7 +133,7 @@ pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
         text.push_str(&format!(
             "{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}{cpu_time:>12}"
         ));
-        if let Some(other) = other.and_then(|other| other.figures.get(n)) {
+        if let Some(other) = other.and_then(|other| other.stats.get(n)) {
             let ratio = per_second / other.per_second;
             text.push_str(&format!("{:>14.0}{ratio:>7.1}×", other.per_second));
         }

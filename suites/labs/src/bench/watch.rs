@@ -32,14 +32,14 @@ impl Bench<'_> {
         let began = Instant::now();
         let mut reading = JoinSet::new();
         for number in 0..watchers {
-            let follower = Follower::open(&self.target, &self.objects.path, &revision).await?;
+            let client = WatchClient::open(&self.target, &self.objects.path, &revision).await?;
             let sent = sent.clone();
             reading.spawn(async move {
                 if number == 0 {
-                    let took = follower.arrivals(began, &sent).await?;
+                    let took = client.latencies(began, &sent).await?;
                     return Ok::<_, BoxError>((took.len(), took));
                 }
-                Ok((follower.count(sent.len()).await?, Vec::new()))
+                Ok((client.count(sent.len()).await?, Vec::new()))
             });
         }
         let (started, busy) = (Instant::now(), self.meter.cpu_time());
@@ -84,7 +84,7 @@ impl Bench<'_> {
 }
 
 /// A watch client. If the server closes a slow watch, it resumes at the last resource version, as real clients do.
-struct Follower {
+struct WatchClient {
     target: Arc<Target>,
     /// Path of the watched collection.
     path: String,
@@ -95,12 +95,12 @@ struct Follower {
     only_counts: bool,
 }
 
-impl Follower {
+impl WatchClient {
     async fn open(target: &Arc<Target>, path: &str, revision: &str) -> Result<Self, BoxError> {
         Ok(Self {
             target: target.clone(),
             path: path.to_owned(),
-            connection: begin(target, path, revision).await?,
+            connection: open_watch(target, path, revision).await?,
             recent: Vec::new(),
             only_counts: false,
         })
@@ -111,19 +111,19 @@ impl Follower {
         self.only_counts = true;
         let mut seen = 0;
         while seen < events {
-            seen += self.lines().await?;
+            seen += self.read_events().await?;
         }
         Ok(seen)
     }
 
     /// Reads until all changes were received, and returns the latency of each.
-    async fn arrivals(mut self, began: Instant, sent: &[AtomicU64]) -> Result<Vec<Duration>, BoxError> {
+    async fn latencies(mut self, began: Instant, sent: &[AtomicU64]) -> Result<Vec<Duration>, BoxError> {
         let mut took = Vec::new();
         while took.len() < sent.len() {
-            let lines = self.lines().await?;
+            let lines = self.read_events().await?;
             let now = nanoseconds(began.elapsed());
-            for line in self.whole().rsplit(|byte| *byte == b'\n').take(lines) {
-                let number = change_of(line)?;
+            for line in self.complete_events().rsplit(|byte| *byte == b'\n').take(lines) {
+                let number = change_number(line)?;
                 let sent = sent[number].load(Ordering::Relaxed);
                 took.push(Duration::from_nanos(now.saturating_sub(sent)));
             }
@@ -132,29 +132,29 @@ impl Follower {
     }
 
     /// Reads a chunk, and returns the number of completed events. Counting is several times cheaper than parsing or copying them.
-    async fn lines(&mut self) -> Result<usize, BoxError> {
+    async fn read_events(&mut self) -> Result<usize, BoxError> {
         loop {
             if let Ok(Some(chunk)) = self.connection.chunk().await {
-                remember(&mut self.recent, &chunk, self.only_counts);
+                append_recent(&mut self.recent, &chunk, self.only_counts);
                 return Ok(memchr_iter(b'\n', &chunk).count());
             }
-            let last = self.whole().rsplit(|byte| *byte == b'\n').next();
-            let revision = revision_of(last.unwrap_or_default())?;
-            self.connection = begin(&self.target, &self.path, &revision).await?;
-            let whole = self.whole().len() + 1;
+            let last = self.complete_events().rsplit(|byte| *byte == b'\n').next();
+            let revision = resource_version_of(last.unwrap_or_default())?;
+            self.connection = open_watch(&self.target, &self.path, &revision).await?;
+            let whole = self.complete_events().len() + 1;
             self.recent.truncate(whole);
         }
     }
 
     /// The buffered bytes up to the end of the last complete event.
-    fn whole(&self) -> &[u8] {
+    fn complete_events(&self) -> &[u8] {
         let end = self.recent.iter().rposition(|byte| *byte == b'\n');
         &self.recent[..end.unwrap_or_default()]
     }
 }
 
 /// Appends received bytes to the buffer. For counting, only the last complete event and the bytes after it are needed.
-fn remember(recent: &mut Vec<u8>, chunk: &[u8], only_counts: bool) {
+fn append_recent(recent: &mut Vec<u8>, chunk: &[u8], only_counts: bool) {
     let mut ends = memrchr_iter(b'\n', chunk);
     match (ends.next(), ends.next()) {
         (Some(_), Some(before)) if only_counts => {
@@ -170,7 +170,7 @@ fn remember(recent: &mut Vec<u8>, chunk: &[u8], only_counts: bool) {
     }
 }
 
-async fn begin(target: &Arc<Target>, path: &str, revision: &str) -> Result<Connection, BoxError> {
+async fn open_watch(target: &Arc<Target>, path: &str, revision: &str) -> Result<Connection, BoxError> {
     let mut connection = Connection::open(target).await?;
     let path = format!("{path}?watch=1&resourceVersion={revision}");
     match connection.send(&ApiRequest::without_body("GET", path)).await? {
@@ -180,7 +180,7 @@ async fn begin(target: &Arc<Target>, path: &str, revision: &str) -> Result<Conne
 }
 
 /// The resource version of an event.
-fn revision_of(line: &[u8]) -> Result<String, BoxError> {
+fn resource_version_of(line: &[u8]) -> Result<String, BoxError> {
     let event: Value = serde_json::from_slice(line).map_err(|_| "a watch ended before its first event")?;
     let revision = event["object"]["metadata"]["resourceVersion"].as_str();
     Ok(revision
@@ -189,7 +189,7 @@ fn revision_of(line: &[u8]) -> Result<String, BoxError> {
 }
 
 /// The number of the change that an event reports.
-fn change_of(line: &[u8]) -> Result<usize, BoxError> {
+fn change_number(line: &[u8]) -> Result<usize, BoxError> {
     let event: Value = serde_json::from_slice(line)?;
     let text = event["object"]["data"]["change"].as_str().unwrap_or_default();
     let number = text.split(' ').next().unwrap_or_default();

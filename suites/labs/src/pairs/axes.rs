@@ -1,6 +1,6 @@
 //! The axes along which cases differ, their values, and impossible combinations.
 
-/// An axis and its values. A case may have several of them.
+/// An axis and its values. A case may have several values of one axis.
 pub(super) struct Axis {
     pub(super) name: &'static str,
     pub(super) values: &'static [&'static str],
@@ -64,7 +64,7 @@ pub(super) const AXES: &[Axis] = &[
             "obsolete segment",
             "duplicate",
             "malformed",
-            "of others",
+            "of another client",
             "wrong owner",
             "own earlier life",
             "edited meanwhile",
@@ -121,22 +121,22 @@ struct Excluded {
     axis: &'static str,
     values: &'static [&'static str],
     with: &'static [&'static str],
-    others: Others,
+    excluded: ExcludedValues,
 }
 
 /// The excluded values of the other axis.
-enum Others {
+enum ExcludedValues {
     All,
     These(&'static [&'static str]),
     AllBut(&'static [&'static str]),
 }
 
-impl Others {
+impl ExcludedValues {
     fn contain(&self, value: &str) -> bool {
         match self {
-            Others::All => true,
-            Others::These(values) => values.contains(&value),
-            Others::AllBut(values) => !values.contains(&value),
+            ExcludedValues::All => true,
+            ExcludedValues::These(values) => values.contains(&value),
+            ExcludedValues::AllBut(values) => !values.contains(&value),
         }
     }
 }
@@ -147,82 +147,87 @@ const EXCLUDED: &[Excluded] = &[
         axis: "mode",
         values: &["no publisher"],
         with: &["prior"],
-        others: Others::AllBut(&["none", "of others", "edited meanwhile", "deleted meanwhile"]),
+        excluded: ExcludedValues::AllBut(&[
+            "none",
+            "of another client",
+            "edited meanwhile",
+            "deleted meanwhile",
+        ]),
     },
     // Only the publisher uses topology keys.
     Excluded {
         axis: "mode",
         values: &["no publisher"],
         with: &["topology"],
-        others: Others::These(&["keys differ by node", "no keys"]),
+        excluded: ExcludedValues::These(&["keys differ by node", "no keys"]),
     },
     // The cleaner deletes objects of a single node.
     Excluded {
         axis: "mode",
         values: &["cleaner"],
         with: &["topology"],
-        others: Others::These(&["no keys", "a shared key"]),
+        excluded: ExcludedValues::These(&["no keys", "a shared key"]),
     },
     // All other objects have a class.
     Excluded {
         axis: "class",
         values: &["none"],
         with: &["prior"],
-        others: Others::AllBut(&["none", "of others", "obsolete class"]),
+        excluded: ExcludedValues::AllBut(&["none", "of another client", "obsolete class"]),
     },
     // Without a class there is no GetCapacity call and no placement.
     Excluded {
         axis: "class",
         values: &["none"],
         with: &["topology", "gate", "flag", "release"],
-        others: Others::All,
+        excluded: ExcludedValues::All,
     },
     // There is only one segment.
     Excluded {
         axis: "topology",
         values: &["no keys"],
         with: &["prior"],
-        others: Others::These(&["obsolete segment"]),
+        excluded: ExcludedValues::These(&["obsolete segment"]),
     },
-    // Such an object exists.
+    // Each of these cases has an object.
     Excluded {
         axis: "topology",
         values: &["selector expression", "no-node object"],
         with: &["prior"],
-        others: Others::These(&["none"]),
+        excluded: ExcludedValues::These(&["none"]),
     },
     // 1.18 does not serve the type.
     Excluded {
         axis: "release",
         values: &["1.18"],
         with: &["prior"],
-        others: Others::AllBut(&["none", "of others", "own earlier life"]),
+        excluded: ExcludedValues::AllBut(&["none", "of another client", "own earlier life"]),
     },
     // The gate is locked from 1.24 on, and removed in 1.27; 1.18 does not have it.
     Excluded {
         axis: "gate",
         values: &["server on"],
         with: &["release"],
-        others: Others::These(&["1.24-1.26", "1.27-1.36", "1.37"]),
+        excluded: ExcludedValues::These(&["1.24-1.26", "1.27-1.36", "1.37"]),
     },
     Excluded {
         axis: "gate",
         values: &["server off"],
         with: &["release"],
-        others: Others::These(&["1.18", "1.27-1.36", "1.37"]),
+        excluded: ExcludedValues::These(&["1.18", "1.27-1.36", "1.37"]),
     },
     Excluded {
         axis: "gate",
         values: &["server toggled"],
         with: &["release"],
-        others: Others::These(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
+        excluded: ExcludedValues::These(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
     },
     // 1.18 does not have the field.
     Excluded {
         axis: "flag",
         values: &["flipped on", "flipped off", "true", "false"],
         with: &["release"],
-        others: Others::These(&["1.18"]),
+        excluded: ExcludedValues::These(&["1.18"]),
     },
 ];
 
@@ -233,7 +238,7 @@ pub(super) fn is_possible(axis: &str, value: &str, with: &str, other: &str) -> b
             it.axis == axis
                 && it.values.contains(&value)
                 && it.with.contains(&with)
-                && it.others.contain(other)
+                && it.excluded.contain(other)
         })
     };
     !excludes((axis, value), (with, other)) && !excludes((with, other), (axis, value))

@@ -29,19 +29,19 @@ impl<'a> Case<'a> {
         self.has(Role::Publisher) && self.cluster.publisher.publish
     }
 
-    fn does(&self, what: impl Fn(&ActionSpec) -> bool) -> bool {
+    fn has_action(&self, what: impl Fn(&ActionSpec) -> bool) -> bool {
         self.actions.iter().any(|action| what(action))
     }
 
     pub(super) fn stops_publisher(&self) -> bool {
-        self.does(|it| matches!(it, ActionSpec::Stop(Role::Publisher)))
+        self.has_action(|it| matches!(it, ActionSpec::Stop(Role::Publisher)))
     }
 
     pub(super) fn starts_publisher(&self) -> bool {
-        self.does(|it| matches!(it, ActionSpec::Start(Role::Publisher)))
+        self.has_action(|it| matches!(it, ActionSpec::Start(Role::Publisher)))
     }
 
-    pub(super) fn mode(&self) -> BTreeSet<&'static str> {
+    pub(super) fn mode_values(&self) -> BTreeSet<&'static str> {
         let (has_publisher, publishes) = (self.has(Role::Publisher), self.publishes());
         let mode = self.cluster.mode;
         matching([
@@ -74,17 +74,17 @@ impl<'a> Case<'a> {
         provisioner.is_none_or(|it| *it == self.cluster.driver.name)
     }
 
-    pub(super) fn class(&self) -> BTreeSet<&'static str> {
+    pub(super) fn class_values(&self) -> BTreeSet<&'static str> {
         let count = self.own_classes().len();
-        let (mut later, mut gone) = (Vec::new(), BTreeSet::new());
+        let (mut later, mut deleted) = (Vec::new(), BTreeSet::new());
         for action in &self.actions {
             match action {
                 ActionSpec::Class(ClassAction::Create(class)) => later.push(class.0.clone()),
-                ActionSpec::Class(ClassAction::Delete(name)) => drop(gone.insert(name)),
+                ActionSpec::Class(ClassAction::Delete(name)) => drop(deleted.insert(name)),
                 _ => {}
             }
         }
-        let is_again = later.iter().any(|class| gone.contains(&class.name));
+        let is_again = later.iter().any(|class| deleted.contains(&class.name));
         let has_later = !later.is_empty();
         let all = [self.classes(), later].concat();
         let of_own = |is: fn(&ClassSpec) -> bool| all.iter().any(|class| self.is_own(class) && is(class));
@@ -105,14 +105,14 @@ impl<'a> Case<'a> {
             ),
             (all.iter().any(|class| !self.is_own(class)), "of another driver"),
             (has_later, "created later"),
-            (!gone.is_empty(), "deleted"),
+            (!deleted.is_empty(), "deleted"),
             (is_again, "recreated"),
         ])
     }
 
-    pub(super) fn topology(&self) -> BTreeSet<&'static str> {
+    pub(super) fn topology_values(&self) -> BTreeSet<&'static str> {
         let node = |is: fn(&NodeAction) -> bool| {
-            self.does(|action| matches!(action, ActionSpec::Node(action) if is(action)))
+            self.has_action(|action| matches!(action, ActionSpec::Node(action) if is(action)))
         };
         let nodes = &self.cluster.nodes;
         let mut values = matching([

@@ -12,8 +12,8 @@ const DRIVER_NAME: &str = "csi.storage.k8s.io/drivername";
 /// Value of the managed-by label; in distributed mode followed by the node name.
 const PUBLISHER: &str = "external-provisioner";
 
-pub(super) fn prior(case: &Case<'_>) -> BTreeSet<&'static str> {
-    let stored = Stored::of(case);
+pub(super) fn prior_object_values(case: &Case<'_>) -> BTreeSet<&'static str> {
+    let stored = ObjectClassifier::of(case);
     let mut values = BTreeSet::new();
     let mut seen = BTreeSet::new();
     for capacity in case.capacities() {
@@ -23,7 +23,7 @@ pub(super) fn prior(case: &Case<'_>) -> BTreeSet<&'static str> {
             &capacity.class,
             capacity.segment.as_deref().map(|it| stored.with_keys(it)),
         );
-        if kind != OF_OTHERS && !seen.insert(key_of_object) {
+        if kind != ANOTHER_CLIENT && !seen.insert(key_of_object) {
             values.insert("duplicate");
         }
     }
@@ -49,10 +49,10 @@ pub(super) fn prior(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-const OF_OTHERS: &str = "of others";
+const ANOTHER_CLIENT: &str = "of another client";
 
 /// The parts of a case that determine the kind of an object.
-struct Stored<'a> {
+struct ObjectClassifier<'a> {
     case: &'a Case<'a>,
     classes: BTreeSet<String>,
     keys: Vec<String>,
@@ -61,11 +61,11 @@ struct Stored<'a> {
     pools: BTreeMap<String, CapacityValues>,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> ObjectClassifier<'a> {
     fn of(case: &'a Case<'a>) -> Self {
         let driver = &case.cluster.driver;
         let of_driver = || vec![format!("{}/node", driver.name)];
-        let mut stored = Stored {
+        let mut stored = ObjectClassifier {
             case,
             classes: case.own_classes(),
             keys: driver.topology_keys.clone().unwrap_or_else(of_driver),
@@ -111,7 +111,7 @@ impl<'a> Stored<'a> {
 
     fn kind(&self, capacity: &CapacitySpec) -> &'static str {
         if !self.is_managed(capacity) {
-            return OF_OTHERS;
+            return ANOTHER_CLIENT;
         }
         if !self.classes.contains(&capacity.class) {
             return "obsolete class";
@@ -130,7 +130,7 @@ impl<'a> Stored<'a> {
         if same { "exact" } else { "stale" }
     }
 
-    /// Whether it has the labels of the publisher under test.
+    /// Whether the object has the labels of the publisher under test.
     fn is_managed(&self, capacity: &CapacitySpec) -> bool {
         let by = capacity.labels.get(MANAGED_BY);
         let of_driver = capacity.labels.get(DRIVER_NAME) == Some(&self.case.cluster.driver.name);

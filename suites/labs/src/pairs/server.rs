@@ -12,7 +12,7 @@ const GATE: &str = "CSIStorageCapacity";
 /// Release in which scoring is on by default in the scheduler.
 const SCORES_FROM: u8 = 37;
 
-pub(super) fn flag(case: &Case<'_>) -> BTreeSet<&'static str> {
+pub(super) fn storage_capacity_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     let driver = &case.cluster.driver;
     let first = match (driver.object, driver.storage_capacity) {
         (false, _) => "no CSIDriver",
@@ -30,7 +30,7 @@ pub(super) fn flag(case: &Case<'_>) -> BTreeSet<&'static str> {
     std::iter::once(first).chain(changes).collect()
 }
 
-pub(super) fn gate(case: &Case<'_>) -> BTreeSet<&'static str> {
+pub(super) fn feature_gate_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     let later = case.actions.iter().filter_map(|action| match action {
         ActionSpec::Release(release) => Some(release.gates.get(GATE).copied()),
         _ => None,
@@ -44,7 +44,7 @@ pub(super) fn gate(case: &Case<'_>) -> BTreeSet<&'static str> {
         (all.len() > 1, "server toggled"),
     ]);
     if case.has(Role::Scheduler) {
-        values.extend(of_scheduler(&settings(case)));
+        values.extend(scheduler_gate(&settings(case)));
     }
     values
 }
@@ -58,7 +58,7 @@ fn settings<'a>(case: &Case<'a>) -> Vec<&'a SchedulerSpec> {
     std::iter::once(&case.cluster.scheduler).chain(later).collect()
 }
 
-fn of_scheduler(settings: &[&SchedulerSpec]) -> BTreeSet<&'static str> {
+fn scheduler_gate(settings: &[&SchedulerSpec]) -> BTreeSet<&'static str> {
     let differ = |of: fn(&SchedulerSpec) -> Option<bool>| {
         settings.iter().map(|it| of(it)).collect::<BTreeSet<_>>().len() > 1
     };
@@ -82,15 +82,15 @@ fn of_scheduler(settings: &[&SchedulerSpec]) -> BTreeSet<&'static str> {
     ])
 }
 
-pub(super) fn release(case: &Case<'_>) -> BTreeSet<&'static str> {
+pub(super) fn release_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     let mut now = case.cluster.release;
-    let mut values = BTreeSet::from([of_server(now.minor())]);
+    let mut values = BTreeSet::from([release_group(now.minor())]);
     for action in &case.actions {
         let ActionSpec::Release(change) = action else {
             continue;
         };
         let to = change.to.unwrap_or(now);
-        values.insert(of_server(to.minor()));
+        values.insert(release_group(to.minor()));
         values.extend((to > now).then_some("upgrade"));
         values.extend((to < now).then_some("downgrade"));
         now = to;
@@ -102,8 +102,8 @@ pub(super) fn release(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The release in which the API is equal to that of this one.
-fn of_server(minor: u8) -> &'static str {
+/// The range of releases with the same API as this release.
+fn release_group(minor: u8) -> &'static str {
     match minor {
         ..=18 => "1.18",
         19..=20 => "1.19-1.20",

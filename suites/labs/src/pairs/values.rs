@@ -24,13 +24,13 @@ pub(super) fn values(scenario: &Scenario) -> Result<BTreeSet<Pair>, ScenarioErro
     let of = |axis: &'static str, values: BTreeSet<&'static str>| {
         values.into_iter().map(move |value| (axis, value))
     };
-    let all = of("mode", case.mode())
-        .chain(of("class", case.class()))
-        .chain(of("topology", case.topology()))
-        .chain(of("prior", objects::prior(&case)))
-        .chain(of("flag", server::flag(&case)))
-        .chain(of("gate", server::gate(&case)))
-        .chain(of("release", server::release(&case)));
+    let all = of("mode", case.mode_values())
+        .chain(of("class", case.class_values()))
+        .chain(of("topology", case.topology_values()))
+        .chain(of("prior", objects::prior_object_values(&case)))
+        .chain(of("flag", server::storage_capacity_values(&case)))
+        .chain(of("gate", server::feature_gate_values(&case)))
+        .chain(of("release", server::release_values(&case)));
     Ok(all.collect())
 }
 

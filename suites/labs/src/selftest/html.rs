@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use suites::harness::invocation::program;
 
 use super::markdown::headline;
-use super::{BrokenFiles, DefectResult, SelftestReport, Unbroken};
+use super::{DefectResult, FileViolationCoverage, SelftestReport, UnviolatedRequirement};
 use suites::report::escape::plain;
 use suites::report::whole_page;
 
@@ -60,13 +60,13 @@ fn problems(report: &SelftestReport) -> Markup {
 }
 
 /// The requirements for which no case of the file detected a violation.
-fn never_violated(files: &BrokenFiles) -> Markup {
+fn never_violated(files: &FileViolationCoverage) -> Markup {
     html! {
         section {
             h2 { "Requirements" }
             p { (files) "." }
             ul {
-                @for Unbroken { file, requirement, core } in &files.unbroken {
+                @for UnviolatedRequirement { file, requirement, core } in &files.unbroken {
                     li { code { (requirement) } " " (file) @if *core { " " span.bad { "core" } } }
                 }
             }

@@ -1,6 +1,6 @@
 //! `selftest.md`: the problems, the defects as a table, and the folded failure of each claim.
 
-use super::{BrokenFiles, DefectResult, SelftestReport, Unbroken};
+use super::{DefectResult, FileViolationCoverage, SelftestReport, UnviolatedRequirement};
 use suites::harness::invocation::program;
 use suites::report::escape::{markdown, markdown_block, xml};
 
@@ -56,9 +56,9 @@ pub(super) fn headline(report: &SelftestReport) -> String {
 }
 
 /// The requirements for which no case of the file detected a violation; core ones in bold.
-fn never_violated(files: &BrokenFiles) -> String {
+fn never_violated(files: &FileViolationCoverage) -> String {
     let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
-    for Unbroken {
+    for UnviolatedRequirement {
         file,
         requirement,
         core,

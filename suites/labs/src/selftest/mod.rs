@@ -3,13 +3,13 @@
 //!
 //! Does not know the references: the caller builds the systems for a defect name.
 
-mod broken;
 mod html;
 mod markdown;
 mod reach;
 mod record;
 mod scope;
 mod share;
+mod violation_coverage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,20 +28,20 @@ use crate::concurrently::run_concurrently;
 use reach::{Baseline, ObservedRun};
 use scope::is_named;
 
-pub use broken::{Broken, BrokenFiles, Unbroken};
 pub use html::page as html;
 pub use markdown::page as markdown;
 pub use reach::{Observe, Observed};
 pub use record::{CaseDetections, Claim, DefectResult, FORMAT, Problem, SelftestReport, Trial, TrialResult};
 pub use scope::{Scope, Subject};
 pub use share::ShardTrials;
+pub use violation_coverage::{FileViolationCoverage, UnviolatedRequirement, ViolationCoverage};
 
 /// Builds the references, with a defect if given, and the options to run them.
 pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
 
 /// Which cases run with which defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum Pairing {
     /// Each defect with the cases that claim it or are listed for it.
     Named,
     /// Each defect with every case that executes the broken code.
@@ -57,7 +57,7 @@ pub struct Selftest {
     /// Whether these are all cases and all defects, so that a missing detection is a problem.
     pub is_whole: bool,
     /// The pairs to run.
-    pub reach: Reach,
+    pub pairing: Pairing,
     /// Number of concurrent runs; most of them wait.
     pub jobs: usize,
     /// Builds the systems.
@@ -132,7 +132,7 @@ impl Selftest {
             defects: self.defects.clone(),
             cases: self.plans.iter().map(|plan| Subject::of(plan)).collect(),
             is_whole: self.is_whole,
-            reach: self.reach,
+            pairing: self.pairing,
             sut: self.sut.clone(),
         }
     }
@@ -159,9 +159,9 @@ impl Selftest {
         let mut pairs: Vec<Pair> = Vec::new();
         for (at, defect) in self.defects.iter().enumerate() {
             let cases = self.plans.iter().enumerate();
-            let held = cases.filter(|(_, plan)| match self.reach {
-                Reach::Named => defect.names(plan.id()),
-                Reach::Full => touches(defect, plan) || defect.names(plan.id()),
+            let held = cases.filter(|(_, plan)| match self.pairing {
+                Pairing::Named => defect.names(plan.id()),
+                Pairing::Full => uses_broken_component(defect, plan) || defect.names(plan.id()),
             });
             pairs.extend(held.map(|(plan, _)| (Some(at), plan)));
         }
@@ -326,7 +326,7 @@ impl Selftest {
 type Pair = (Option<usize>, usize);
 
 /// Whether the case uses the component that the defect breaks.
-fn touches(defect: &Defect, plan: &Plan) -> bool {
+fn uses_broken_component(defect: &Defect, plan: &Plan) -> bool {
     defect.role().is_none_or(|role| plan.roles.contains(&role))
 }
 

@@ -12,7 +12,7 @@ use suites::harness::system::Systems;
 use suites::harness::{Defect as EnvironmentDefect, Outcome, RunOptions};
 
 use super::record::Trial;
-use suites::{Defect, Reached};
+use suites::{Defect, ExecutedMutants};
 
 /// Builds the references without a defect, with observation, for one run.
 pub type Observe = dyn Fn() -> Observed + Send + Sync;
@@ -24,7 +24,7 @@ pub struct Observed {
     /// The options; with a seed, because in real time no two runs are equal.
     pub options: RunOptions,
     /// Returns the mutants whose code the run executed.
-    pub reached: Reached,
+    pub reached: ExecutedMutants,
 }
 
 /// Result of a case without a defect.

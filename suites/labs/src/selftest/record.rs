@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use suites::harness::manifest::FailurePattern;
 use suites::harness::plan::Plan;
 
-use super::Reach;
-use super::broken::{Broken, unbroken};
+use super::Pairing;
 use super::scope::{Scope, Subject};
+use super::violation_coverage::{ViolationCoverage, unbroken};
 use suites::Defect;
 
 /// Version of the format.
@@ -52,7 +52,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// For a case that does not execute the broken code.
+    /// The result of a case that does not execute the broken code.
     pub(super) fn unreached(defect: &Defect, plan: &Plan) -> Self {
         Trial {
             defect: Some(defect.name.clone()),
@@ -102,7 +102,7 @@ pub struct SelftestReport {
     pub cases: Vec<CaseDetections>,
     /// Requirements with detected violations; `None` unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub demands: Option<Broken>,
+    pub demands: Option<ViolationCoverage>,
 }
 
 /// A problem.
@@ -121,9 +121,9 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefectResult {
-    /// Its name.
+    /// Name of the defect.
     pub name: String,
-    /// Its effect.
+    /// Effect of the defect.
     pub text: String,
     /// The report or requirements that it is modelled on.
     pub source: String,
@@ -141,13 +141,13 @@ pub struct DefectResult {
 pub struct Claim {
     /// The case.
     pub case: String,
-    /// Pattern of its first missing link, with `*` as a wildcard; empty for any.
+    /// Expected pattern of the first missing link, with `*` as a wildcard; empty for any.
     pub words: String,
     /// The result.
     pub found: TrialResult,
-    /// Its first missing link.
+    /// First missing link of the failure.
     pub link: String,
-    /// The text of its failure.
+    /// Text of the failure.
     pub explanation: Option<String>,
 }
 
@@ -155,13 +155,13 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseDetections {
-    /// Its id.
+    /// Id of the case.
     pub id: String,
-    /// Defects that it is listed for.
+    /// Defects that the case is listed for.
     pub named_for: Vec<String>,
-    /// Defects that it detected.
+    /// Defects that the case detected.
     pub caught: Vec<String>,
-    /// Its requirements without a detected violation; empty unless every defect ran with every case.
+    /// Requirements of the case without a detected violation; empty unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unbroken: Vec<String>,
 }
@@ -180,7 +180,7 @@ impl SelftestReport {
             started: String::new(),
             seconds: 0.0,
             command,
-            full: scope.reach == Reach::Full,
+            full: scope.pairing == Pairing::Full,
             partial: None,
             runs: trials.len() - unreached,
             unreached,
@@ -205,7 +205,7 @@ impl SelftestReport {
         report.demands = counts.then(|| {
             let subject = |case: &CaseDetections| scope.cases.iter().find(|subject| subject.id == case.id);
             let cases = report.cases.iter();
-            Broken::of(cases.filter_map(|case| Some((subject(case)?, &*case.unbroken))))
+            ViolationCoverage::of(cases.filter_map(|case| Some((subject(case)?, &*case.unbroken))))
         });
         report.problems = problems(scope, trials, &report);
         report
@@ -263,14 +263,14 @@ impl DefectResult {
     }
 }
 
-fn count(trials: &[Trial], is_meant: impl Fn(&Trial) -> bool) -> usize {
-    trials.iter().filter(|trial| is_meant(trial)).count()
+fn count(trials: &[Trial], predicate: impl Fn(&Trial) -> bool) -> usize {
+    trials.iter().filter(|trial| predicate(trial)).count()
 }
 
 /// Reason that a failure does not prove a detection.
 const NO_PROOF: &str = "the case does not pass without the defect either";
 
-/// The same runs, without detections by cases that the programs also fail without a defect.
+/// The runs, without detections by cases that the programs also fail without a defect.
 fn without_proof(trials: &[Trial]) -> Vec<Trial> {
     let failing = trials
         .iter()
@@ -350,9 +350,9 @@ fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
     let subjects = scope.cases.iter().filter(|case| ran.contains(&*case.id));
     let names = |defects: &[&Defect]| defects.iter().map(|defect| defect.name.clone()).collect();
     let detections = |case: &Subject| {
-        let of = |is_meant: &dyn Fn(&Defect) -> bool| -> Vec<&Defect> {
+        let of = |predicate: &dyn Fn(&Defect) -> bool| -> Vec<&Defect> {
             let defects = scope.defects.iter();
-            defects.filter(|defect| is_meant(defect)).collect()
+            defects.filter(|defect| predicate(defect)).collect()
         };
         let own = caught.get(&*case.id);
         let caught = of(&|defect| own.is_some_and(|own| own.contains(defect.name.as_str())));
@@ -407,17 +407,17 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
         });
     }
     match scope.sut {
-        None => problems.extend(report.defects.iter().flat_map(misled)),
-        Some(_) => problems.extend(report.defects.iter().filter_map(missed)),
+        None => problems.extend(report.defects.iter().flat_map(unexpected_links)),
+        Some(_) => problems.extend(report.defects.iter().filter_map(missed_defect)),
     }
     if scope.is_whole {
-        problems.extend(idle(report));
+        problems.extend(unused_cases(report));
     }
     problems
 }
 
 /// The problem of a defect that no case detects.
-fn missed(defect: &DefectResult) -> Option<Problem> {
+fn missed_defect(defect: &DefectResult) -> Option<Problem> {
     let is_missed = defect.caught_by.is_empty() && !defect.missed_by.is_empty();
     is_missed.then(|| Problem {
         defect: Some(defect.name.clone()),
@@ -431,7 +431,7 @@ fn missed(defect: &DefectResult) -> Option<Problem> {
 }
 
 /// Problems of claims that failed with another link than the expected one.
-fn misled(defect: &DefectResult) -> impl Iterator<Item = Problem> {
+fn unexpected_links(defect: &DefectResult) -> impl Iterator<Item = Problem> {
     let misled = |claim: &&Claim| claim.found == TrialResult::Failed && !claim.holds();
     defect.claims.iter().filter(misled).map(|claim| Problem {
         defect: Some(defect.name.clone()),
@@ -444,7 +444,7 @@ fn misled(defect: &DefectResult) -> impl Iterator<Item = Problem> {
 }
 
 /// Problems of cases that detect nothing, and of cases that are listed for no defect.
-fn idle(report: &SelftestReport) -> Vec<Problem> {
+fn unused_cases(report: &SelftestReport) -> Vec<Problem> {
     let idle = report.cases.iter().filter_map(|case| {
         let text = match (case.caught.is_empty(), case.named_for.is_empty()) {
             (true, true) if report.full => "catches no defect: strengthen it, or add what it is there for",

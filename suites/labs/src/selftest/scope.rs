@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use suites::harness::plan::Plan;
 use suites::harness::scenario::Level;
 
-use super::Reach;
+use super::Pairing;
 use suites::Defect;
 
 /// The defects and the cases of a self-test.
@@ -17,7 +17,7 @@ pub struct Scope {
     /// Whether these are all cases and all defects, so that a missing detection is a problem.
     pub is_whole: bool,
     /// The pairs to run.
-    pub reach: Reach,
+    pub pairing: Pairing,
     /// The manifest of the programs with the broken role, unless they are the references.
     pub sut: Option<String>,
 }
@@ -25,13 +25,13 @@ pub struct Scope {
 /// A case, as far as the report needs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// Its id.
+    /// Id of the case.
     pub id: String,
-    /// Its file.
+    /// The case file.
     pub file: String,
     /// core, extended or provisional.
     pub level: Level,
-    /// Its requirements.
+    /// Requirements that the case verifies.
     pub requirements: Vec<String>,
 }
 

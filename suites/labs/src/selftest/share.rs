@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Reach;
+use super::Pairing;
 use super::record::{SelftestReport, Trial};
 use super::scope::{Scope, Subject};
 use suites::report::ShardsRecord;
@@ -30,7 +30,7 @@ impl ShardTrials {
             defects: scope.defects.into_iter().map(|defect| defect.name).collect(),
             cases: scope.cases,
             is_whole: scope.is_whole,
-            full: scope.reach == Reach::Full,
+            full: scope.pairing == Pairing::Full,
             sut: scope.sut,
             trials,
         }
@@ -54,7 +54,7 @@ impl ShardTrials {
             defects: mine.collect(),
             cases: self.cases,
             is_whole: self.is_whole && shards.is_none(),
-            reach: if self.full { Reach::Full } else { Reach::Named },
+            pairing: if self.full { Pairing::Full } else { Pairing::Named },
             sut: self.sut,
         };
         let missing = shards.map(ShardsRecord::reasons).unwrap_or_default();

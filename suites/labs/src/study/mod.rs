@@ -9,12 +9,12 @@ mod burst;
 mod cluster;
 mod cost;
 pub mod designs;
-mod dice;
 mod journal;
 mod page;
 mod picture;
 mod result;
 pub mod scoring;
+mod seeded_rng;
 mod svg;
 mod text;
 
@@ -35,10 +35,10 @@ pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Tab
 pub use text::text;
 
 /// Runs a study.
-pub type Make = fn(Setup) -> Study;
+pub type RunStudy = fn(Setup) -> Study;
 
 /// The studies that need no cluster, by name.
-pub const STUDIES: &[(&str, Make)] = &[
+pub const STUDIES: &[(&str, RunStudy)] = &[
     ("autoscaler", autoscaler::run),
     ("designs", designs::run),
     ("scoring", scoring::run),
@@ -130,7 +130,7 @@ impl StudyArgs {
     }
 
     /// Runs the study, with the programs of the manifest from [`StudyArgs::sut`].
-    pub fn make(&self, manifest: Option<Manifest>) -> Result<Study, BoxError> {
+    pub fn run(&self, manifest: Option<Manifest>) -> Result<Study, BoxError> {
         let setup = self.common().setup();
         match &self.what {
             What::Autoscaler(_) => Ok(autoscaler::run(setup)),

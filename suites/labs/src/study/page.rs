@@ -62,7 +62,7 @@ fn row(finding: &Finding) -> Markup {
         tr {
             th scope="row" { (id) }
             td { (statement) }
-            td { (finding.shows()) ": " strong { (finding.figure()) } }
+            td { (finding.shows()) ": " strong { (finding.value()) } }
             td { (finding.bound()) }
             @match finding.holds() {
                 true => td.good { "✓ holds" },

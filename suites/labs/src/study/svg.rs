@@ -115,11 +115,11 @@ impl Scale {
     }
 }
 
-fn left(scale: &Scale, value: f64) -> f64 {
+fn x_px(scale: &Scale, value: f64) -> f64 {
     LEFT + WIDTH * scale.share(value)
 }
 
-fn down(scale: &Scale, value: f64) -> f64 {
+fn y_px(scale: &Scale, value: f64) -> f64 {
     TOP + HEIGHT * (1.0 - scale.share(value))
 }
 
@@ -133,12 +133,12 @@ fn axes(plot: &Plot, x: &Scale, y: &Scale) -> Markup {
     html! {
         path.axis d={ "M" (LEFT) " " (TOP) "V" (bottom) "H" (right) } {}
         @for value in y.ticks() {
-            @let at = down(y, value);
+            @let at = y_px(y, value);
             line.grid x1=(LEFT) y1=(px(at)) x2=(right) y2=(px(at)) {}
             text.tick x=(LEFT - 6.0) y=(px(at + 4.0)) { (short(value)) }
         }
         @for value in x.ticks() {
-            @let at = left(x, value);
+            @let at = x_px(x, value);
             line.grid x1=(px(at)) y1=(TOP) x2=(px(at)) y2=(bottom) {}
             text.tick x=(px(at + 4.0)) y=(bottom + 16.0) { (short(value)) }
         }
@@ -151,7 +151,7 @@ fn drawn(line: &Line, style: usize, x: &Scale, y: &Scale) -> Markup {
     let coordinates: Vec<(f64, f64)> = line
         .points
         .iter()
-        .map(|point| (left(x, point.0), down(y, point.1)))
+        .map(|point| (x_px(x, point.0), y_px(y, point.1)))
         .collect();
     let mut path = String::new();
     for (number, (x, y)) in coordinates.iter().enumerate() {

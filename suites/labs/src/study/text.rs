@@ -73,7 +73,7 @@ fn push_finding(text: &mut String, finding: &Finding, paint: Paint) {
         text,
         "                 {}: {} ({})",
         finding.shows(),
-        finding.figure(),
+        finding.value(),
         finding.bound()
     );
 }

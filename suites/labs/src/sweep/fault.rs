@@ -8,15 +8,15 @@ use super::point::{Kind, Point};
 /// A fault.
 #[derive(Debug)]
 pub struct Fault {
-    /// Its name.
+    /// Name of the fault.
     pub name: &'static str,
-    /// Its effect, for a report.
+    /// Effect of the fault, for a report.
     pub text: &'static str,
-    /// The kinds of points that it applies to.
+    /// The kinds of points that the fault applies to.
     pub on: &'static [Kind],
     /// Whether the program is killed and must be restarted.
     pub kills: bool,
-    /// Methods at which a program may exit because of it: it cannot start with an unidentified driver.
+    /// CSI methods at which the fault may end a program: no program can start with an unidentified driver.
     ends_at: &'static [CsiMethod],
     /// The fields of the actions: a fault of the API server, or a script of the driver.
     effects: fn(&Point) -> Vec<Value>,
@@ -140,12 +140,12 @@ impl Fault {
         format!("{}-{}", point.name(), self.name)
     }
 
-    /// Whether it applies to a point and the program must survive it there.
+    /// Whether the fault applies to a point, and the program must survive the fault there.
     pub(super) fn fits(&self, point: &Point) -> bool {
         self.on.contains(&point.kind) && self.ends_at.iter().all(|method| method.as_str() != point.verb)
     }
 
-    /// The actions that inject it once at a point.
+    /// The actions that inject the fault once at a point.
     pub(super) fn actions(&self, point: &Point) -> Vec<Value> {
         let place = match point.kind {
             Call => json!({"method": point.verb}),

@@ -58,7 +58,8 @@ pub enum CellResult {
     /// The specification is violated.
     Failed {
         /// The text that known failures are compared to.
-        said: String,
+        #[serde(rename = "said")]
+        failure_text: String,
         /// The full text.
         text: String,
     },
@@ -77,24 +78,24 @@ pub enum CellResult {
 /// A case cannot be swept.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    /// It has an action that the specification does not model.
+    /// The case has an action that the specification does not model.
     #[error(transparent)]
     Case(#[from] ScenarioError),
-    /// It could not be run.
+    /// The case could not be run.
     #[error(transparent)]
     Start(#[from] StartError),
     /// The specification is violated even without a fault.
-    #[error("{case} fails without any fault: {said}; fix that first")]
+    #[error("{case} fails without any fault: {failure_text}; fix that first")]
     Fails {
-        /// Its id.
+        /// Id of the case.
         case: String,
         /// The text of the failure.
-        said: String,
+        failure_text: String,
     },
-    /// It fails even without a fault, with a known failure.
+    /// The case fails even without a fault, with a known failure.
     #[error("it fails without any fault, with the known failure at {0}")]
     Known(String),
-    /// It does not apply to these systems.
+    /// The case does not apply to these systems.
     #[error("{0}")]
     Skipped(String),
 }
@@ -124,18 +125,18 @@ impl Sweep {
         }
         let outcome = suites::harness::run(Arc::clone(&plan), &self.systems, self.options.clone()).await?;
         if let Some(failure) = outcome.verdict.failure() {
-            let said = FailureText::of(failure);
-            return Err(match self.known(&scenario.id, plan.id(), &said) {
+            let failure_text = FailureText::of(failure);
+            return Err(match self.known(&scenario.id, plan.id(), &failure_text) {
                 Some(known) => SweepError::Known(known.position.clone()),
                 None => SweepError::Fails {
                     case: scenario.id.clone(),
-                    said: said.short_reason(),
+                    failure_text: failure_text.short_reason(),
                 },
             });
         }
         let all = points(&outcome.journal.since(0));
-        let meant = all.into_iter().filter(|point| roles.contains(&point.role));
-        let cells = meant.flat_map(|point| {
+        let under_test = all.into_iter().filter(|point| roles.contains(&point.role));
+        let cells = under_test.flat_map(|point| {
             let fitting: Vec<_> = FAULTS.iter().filter(|fault| fault.fits(&point)).collect();
             fitting.into_iter().map(move |fault| (point.clone(), fault))
         });
@@ -167,11 +168,11 @@ impl Sweep {
     }
 
     /// The entry that excuses a failure: for sweeps or for the case.
-    fn known(&self, case: &str, cell: &str, said: &FailureText) -> Option<&KnownFailure> {
+    fn known(&self, case: &str, cell: &str, failure_text: &FailureText) -> Option<&KnownFailure> {
         let manifest = self.manifest.as_ref()?;
         [cell, case]
             .into_iter()
-            .find_map(|id| match match_known_failure(manifest, id, said) {
+            .find_map(|id| match match_known_failure(manifest, id, failure_text) {
                 KnownFailureMatch::Excused(known) => Some(known),
                 KnownFailureMatch::NotExcused(_) => None,
             })
@@ -223,20 +224,20 @@ impl Sweep {
         if matches!(outcome.verdict, Verdict::Inconclusive(_)) {
             return CellResult::Undecided;
         }
-        let said = FailureText::of(failure);
-        if let Some(known) = self.known(&cell.case, cell.plan.id(), &said) {
+        let failure_text = FailureText::of(failure);
+        if let Some(known) = self.known(&cell.case, cell.plan.id(), &failure_text) {
             return CellResult::Known(known.position.clone());
         }
         let rerun = format!("{} --cell={}", self.rerun, cell.name());
         CellResult::Failed {
-            said: said.short_reason(),
+            failure_text: failure_text.short_reason(),
             text: explain_failure(&cell.plan, outcome, rerun, Vec::new()).unwrap_or_default(),
         }
     }
 }
 
 impl Cell {
-    /// Its name on the command line.
+    /// Name of the cell on the command line.
     pub fn name(&self) -> String {
         self.fault.at(&self.point)
     }

@@ -39,7 +39,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Its name as a part of a case id.
+    /// Name of the point, as a part of a case id.
     pub fn name(&self) -> String {
         let mut words = vec![self.role.as_str().to_owned(), self.verb.to_lowercase()];
         words.extend(
@@ -62,7 +62,7 @@ impl Point {
         }
     }
 
-    /// Whether a run reached it: API faults are facts of the journal, and calls are counted.
+    /// Whether a run reached the point: API faults are facts of the journal, and calls are counted.
     pub(super) fn is_reached(&self, facts: &[Fact]) -> bool {
         match self.kind {
             Kind::Call => {

@@ -7,9 +7,9 @@ use super::{Cell, CellResult, SweepError};
 /// A case, swept or left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptCase {
-    /// Its number in the whole run.
+    /// Number of the case in the whole run.
     pub number: usize,
-    /// Its id.
+    /// Id of the case.
     pub id: String,
     /// Duration in seconds.
     pub seconds: f64,
@@ -23,18 +23,18 @@ pub struct SweptCase {
 pub enum Swept {
     /// The cells, by point.
     Cells(Vec<CellRecord>),
-    /// It cannot be swept, for this reason.
+    /// The case cannot be swept, for this reason.
     LeftOut(String),
-    /// It fails without a fault.
+    /// The case fails without a fault.
     Fails(String),
-    /// It could not be run.
+    /// The case could not be run.
     Broken(String),
 }
 
 /// A cell with its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// Its name on the command line.
+    /// Name of the cell on the command line.
     pub name: String,
     /// The point.
     pub point: String,

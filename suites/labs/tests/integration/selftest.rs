@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use labs::selftest::{Reach, Selftest, SelftestReport, Trial, TrialResult};
+use labs::selftest::{Pairing, Selftest, SelftestReport, Trial, TrialResult};
 use suites::{Defect, case_files, plan};
 
 /// Two rows of one table, and a separate file.
@@ -36,11 +36,11 @@ fn trial(defect: &str, case: &str, found: TrialResult) -> Trial {
     }
 }
 
-fn report(reach: Reach, trials: &[Trial]) -> SelftestReport {
-    SelftestReport::new(&selftest(reach).scope(), trials, Vec::new())
+fn report(pairing: Pairing, trials: &[Trial]) -> SelftestReport {
+    SelftestReport::new(&selftest(pairing).scope(), trials, Vec::new())
 }
 
-fn selftest(reach: Reach) -> Selftest {
+fn selftest(pairing: Pairing) -> Selftest {
     let load = |id: &str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
     Selftest {
         observe: None,
@@ -50,7 +50,7 @@ fn selftest(reach: Reach) -> Selftest {
         ],
         plans: CASES.map(load).to_vec(),
         is_whole: true,
-        reach,
+        pairing,
         jobs: 1,
         build: Arc::new(|_| unreachable!("nothing is run")),
         sut: None,
@@ -70,7 +70,7 @@ fn trials() -> Vec<Trial> {
 
 #[test]
 fn a_file_needs_one_row_that_can_fail_and_each_row_counts_alone() {
-    let demands = report(Reach::Full, &trials()).demands.unwrap();
+    let demands = report(Pairing::Full, &trials()).demands.unwrap();
     let files = &demands.files;
     let of_table = plan(&case_files(), CASES[0]).unwrap().unwrap().requirements.len();
     assert_eq!((demands.named, demands.broken), (2 * of_table + 1, 1));
@@ -100,7 +100,7 @@ fn a_file_needs_one_row_that_can_fail_and_each_row_counts_alone() {
 
 #[test]
 fn requirements_without_a_detected_violation_are_listed_on_both_pages() {
-    let report = report(Reach::Full, &trials());
+    let report = report(Pairing::Full, &trials());
     let sentence = report.demands.as_ref().unwrap().files.to_string();
     for page in [labs::selftest::html(&report), labs::selftest::markdown(&report)] {
         let page = page.replace("&#39;", "'").replace("&apos;", "'");
@@ -111,13 +111,13 @@ fn requirements_without_a_detected_violation_are_listed_on_both_pages() {
 
 #[test]
 fn requirements_are_not_counted_unless_every_defect_ran_with_every_case() {
-    assert_eq!(report(Reach::Named, &trials()).demands, None);
+    assert_eq!(report(Pairing::Named, &trials()).demands, None);
 }
 
 /// One run with the second defect is missing, and all runs without a defect.
 #[test]
 fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
-    let selftest = selftest(Reach::Full);
+    let selftest = selftest(Pairing::Full);
     let begun = vec![
         trial("scheduler-a", CASES[0], TrialResult::Failed),
         trial("scheduler-a", CASES[1], TrialResult::Passed),
@@ -156,7 +156,7 @@ fn a_program_that_fails_without_a_defect_detects_nothing() {
         ];
         let selftest = Selftest {
             sut: sut.map(str::to_owned),
-            ..selftest(Reach::Named)
+            ..selftest(Pairing::Named)
         };
         SelftestReport::new(&selftest.scope(), &trials, Vec::new()).defects[0]
             .caught_by

@@ -19,7 +19,7 @@ const DOMAIN: &str = ".disk.example.com";
 const SIZES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
 
 /// Another client writes an object by name, or tries to.
-pub(super) fn written(generator: &mut Generator) -> Option<Event> {
+pub(super) fn write_by_name(generator: &mut Generator) -> Option<Event> {
     let known = generator.rng.any(generator.state.written.values().cloned());
     match known.filter(|_| !generator.rng.one_in(3)) {
         Some(known) => Some(changed(generator, &known)),

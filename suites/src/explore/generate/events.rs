@@ -37,7 +37,7 @@ const KINDS: [Kind; 36] = [
     kind([2, 6, 2, 1], objects::created),
     kind([4, 6, 2, 2], objects::edited),
     kind([3, 4, 2, 2], objects::deleted),
-    kind([3, 5, 2, 2], by_name::written),
+    kind([3, 5, 2, 2], by_name::write_by_name),
     kind([2, 2, 4, 2], node_or_csinode_deleted),
     kind([0, 14, 0, 16], workload::pod),
     kind([0, 2, 0, 2], workload::unmounted_claim),

@@ -75,7 +75,7 @@ fn fault(generator: &mut Generator, api: String, times: Option<u32>, effect: Fau
 }
 
 /// A fault with this effect.
-fn with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
+fn fault_with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
     let mut fault = FaultSpec::default();
     set(&mut fault);
     fault
@@ -83,7 +83,7 @@ fn with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
 
 /// The request is processed late.
 pub(super) fn delay() -> FaultSpec {
-    with(|fault| fault.delay = Some("50ms".to_owned()))
+    fault_with(|fault| fault.delay = Some("50ms".to_owned()))
 }
 
 /// A write of one of the running programs.
@@ -100,14 +100,14 @@ pub(super) fn requests_fail(generator: &mut Generator) -> Option<Event> {
     let traffic = traffic(generator)?;
     let api = *generator.rng.pick(traffic.requests);
     let effect = match generator.rng.below(8) {
-        0 => with(|fault| fault.cut = Some(CsiCut::Before)),
-        1..=2 => with(|fault| fault.cut = Some(CsiCut::After)),
+        0 => fault_with(|fault| fault.cut = Some(CsiCut::Before)),
+        1..=2 => fault_with(|fault| fault.cut = Some(CsiCut::After)),
         3 => delay(),
         // A read cannot cause a conflict.
         4 if !["get ", "list "].iter().any(|verb| api.starts_with(verb)) => {
-            with(|fault| fault.status = Some(409))
+            fault_with(|fault| fault.status = Some(409))
         }
-        _ => with(|fault| fault.status = Some(*generator.rng.pick(&[429, 500, 503, 504]))),
+        _ => fault_with(|fault| fault.status = Some(*generator.rng.pick(&[429, 500, 503, 504]))),
     };
     let times = generator.rng.between(1, 3);
     let skip = generator.rng.below(2);
@@ -126,11 +126,11 @@ pub(super) fn watches_break(generator: &mut Generator) -> Option<Event> {
     let (verb, effect) = match generator.rng.below(6) {
         0..=2 => (
             "watch",
-            with(|fault| fault.end_after = Some(generator.rng.below(2))),
+            fault_with(|fault| fault.end_after = Some(generator.rng.below(2))),
         ),
-        3 => ("watch", with(|fault| fault.compact = true)),
-        4 => ("watch", with(|fault| fault.status = Some(410))),
-        _ => ("list", with(|fault| fault.stale = Some(StaleSpec::Allowed))),
+        3 => ("watch", fault_with(|fault| fault.compact = true)),
+        4 => ("watch", fault_with(|fault| fault.status = Some(410))),
+        _ => ("list", fault_with(|fault| fault.stale = Some(StaleSpec::Allowed))),
     };
     let times = generator.rng.between(1, 2);
     let fault = fault(generator, format!("{verb} {resource}"), Some(times), effect);
@@ -144,15 +144,15 @@ pub(super) fn outage(generator: &mut Generator) -> Option<Event> {
     let (api, effect) = match generator.rng.below(4) {
         // A leader exits when it cannot renew its Lease.
         0 if generator.cluster.publisher.replicas.is_none() => {
-            ("* *".to_owned(), with(|fault| fault.status = Some(503)))
+            ("* *".to_owned(), fault_with(|fault| fault.status = Some(503)))
         }
         1 => (
             format!("watch {resource}"),
-            with(|fault| fault.end_after = Some(0)),
+            fault_with(|fault| fault.end_after = Some(0)),
         ),
         _ => (
             format!("watch {resource}"),
-            with(|fault| fault.lag = Some(LagSpec::Open(true))),
+            fault_with(|fault| fault.lag = Some(LagSpec::Open(true))),
         ),
     };
     let fault = fault(generator, api, None, effect);
@@ -170,7 +170,7 @@ pub(super) fn killed(generator: &mut Generator) -> Option<Event> {
         generator,
         api.to_owned(),
         Some(times),
-        with(|fault| fault.cut = Some(when)),
+        fault_with(|fault| fault.cut = Some(when)),
     );
     Some(Event::Fault(Box::new(FaultSpec {
         by: Some(traffic.role),

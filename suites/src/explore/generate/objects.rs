@@ -86,7 +86,7 @@ fn topology(rng: &mut SeededRng) -> Option<Value> {
 /// An object that an earlier run of the publisher, or a similar program, wrote.
 fn from_earlier_run(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Capacity {
     let segment = match rng.one_in(5) {
-        true => topology::elsewhere(&cluster.driver),
+        true => topology::another_segment(&cluster.driver),
         false => segment(rng, cluster.nodes.iter(), cluster),
     };
     let class = match rng.one_in(5) {
@@ -96,7 +96,7 @@ fn from_earlier_run(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Capacity
     let object = unlabelled_object(rng, &class, &segment);
     let object = with_owner(rng, cluster, object);
     match rng.below(8) {
-        // Its values are correct.
+        // The object has correct capacity values.
         0..=3 => match cluster.backend.get(&segment) {
             Some(Pool::Plain(size)) => Capacity {
                 capacity: Some(size.clone()),
@@ -105,7 +105,7 @@ fn from_earlier_run(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Capacity
             },
             _ => object,
         },
-        // Its selector has a form that no publisher writes.
+        // The node selector has a form that no publisher writes.
         4 => Capacity {
             segment: None,
             topology: topology(rng),
@@ -157,7 +157,7 @@ pub(super) fn segment<'n>(
 ) -> String {
     let segments = topology::segments(nodes, &cluster.driver);
     rng.any(segments)
-        .unwrap_or_else(|| topology::elsewhere(&cluster.driver))
+        .unwrap_or_else(|| topology::another_segment(&cluster.driver))
 }
 
 fn class(rng: &mut SeededRng, cluster: &GeneratedCluster) -> String {

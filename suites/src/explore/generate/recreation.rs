@@ -79,7 +79,7 @@ fn recreated(generator: &mut Generator) -> Vec<Event> {
     generator.rng.pick(&kinds)(generator, is_created).unwrap_or_default()
 }
 
-fn pair(deleted: Event, created: Event, is_created: bool) -> Option<Vec<Event>> {
+fn delete_and_recreate(deleted: Event, created: Event, is_created: bool) -> Option<Vec<Event>> {
     let created = is_created.then_some(created);
     Some([deleted].into_iter().chain(created).collect())
 }
@@ -88,32 +88,32 @@ fn class(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let name = generator.class()?;
     let class = storage::class(&mut generator.rng, &generator.cluster.driver, &name);
     let (deleted, created) = (ClassEvent::Delete(name), ClassEvent::Create(class));
-    pair(Event::Class(deleted), Event::Class(created), is_created)
+    delete_and_recreate(Event::Class(deleted), Event::Class(created), is_created)
 }
 
 fn node(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let name = generator.node()?;
     let node: Node = cluster::node(&mut generator.rng, &generator.cluster.driver, &name);
     let (deleted, created) = (NodeEvent::Leave(name), NodeEvent::Join(node));
-    pair(Event::Node(deleted), Event::Node(created), is_created)
+    delete_and_recreate(Event::Node(deleted), Event::Node(created), is_created)
 }
 
 fn registration(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let name = generator.node()?;
     let (deleted, created) = (NodeEvent::Unregister(name.clone()), NodeEvent::Register(name));
-    pair(Event::Node(deleted), Event::Node(created), is_created)
+    delete_and_recreate(Event::Node(deleted), Event::Node(created), is_created)
 }
 
 fn csi_driver(_: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let (deleted, created) = (CsiDriverEvent::Delete, CsiDriverEvent::Create(Some(true)));
-    pair(Event::CsiDriver(deleted), Event::CsiDriver(created), is_created)
+    delete_and_recreate(Event::CsiDriver(deleted), Event::CsiDriver(created), is_created)
 }
 
 fn capacity(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let (class, segment) = (generator.class()?, generator.segment());
     let created = CapacityEvent::Create(objects::object(generator, &class, &segment));
     let deleted = CapacityEvent::Delete { class, segment };
-    pair(Event::Capacity(deleted), Event::Capacity(created), is_created)
+    delete_and_recreate(Event::Capacity(deleted), Event::Capacity(created), is_created)
 }
 
 /// Replaces a pod, as a StatefulSet controller does: with its claims, one of which may be a new one of the same name.
@@ -148,7 +148,7 @@ fn claim(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let name = generator.rng.any(&generator.state.claims - &mounted)?;
     let created = workload::claim(generator, name.clone());
     let deleted = DeleteEvent::Claim(name);
-    pair(Event::Delete(deleted), Event::Claim(created), is_created)
+    delete_and_recreate(Event::Delete(deleted), Event::Claim(created), is_created)
 }
 
 /// Replaces a pre-provisioned volume; a bound one is deleted together with its claim.
@@ -166,8 +166,8 @@ fn volume(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
             "csi": {"driver": "static.example.com", "volumeHandle": volume.name},
         },
     });
-    let deleted = named(VOLUMES, None, &volume.name);
-    pair(deleted, Event::Object(created), is_created)
+    let deleted = delete_by_name(VOLUMES, None, &volume.name);
+    delete_and_recreate(deleted, Event::Object(created), is_created)
 }
 
 /// Reinstalls the publisher: its pod, an owner of the pod or the namespace is deleted while it is stopped, and created when it starts. With
@@ -178,13 +178,13 @@ fn publisher(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> 
     }
     if generator.cluster.publisher.replicas == Some(1) && generator.rng.one_in(2) {
         let lease = generator.cluster.driver.name.replace('.', "-");
-        return Some(vec![named("leases", Some(NAMESPACE), &lease)]);
+        return Some(vec![delete_by_name("leases", Some(NAMESPACE), &lease)]);
     }
     let deleted = match generator.rng.below(4) {
-        0 => named(NAMESPACES, None, NAMESPACE),
-        1 => named("deployments", Some(NAMESPACE), "publisher"),
-        2 => named("replicasets", Some(NAMESPACE), "publisher-5d4"),
-        _ => named("pods", Some(NAMESPACE), "publisher-5d4-x7x"),
+        0 => delete_by_name(NAMESPACES, None, NAMESPACE),
+        1 => delete_by_name("deployments", Some(NAMESPACE), "publisher"),
+        2 => delete_by_name("replicasets", Some(NAMESPACE), "publisher-5d4"),
+        _ => delete_by_name("pods", Some(NAMESPACE), "publisher-5d4-x7x"),
     };
     let stop = generator.state.running.contains(&Role::Publisher);
     let stop = stop.then_some(Event::Stop(Role::Publisher));
@@ -192,7 +192,7 @@ fn publisher(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> 
     Some(stop.into_iter().chain([deleted]).chain(start).collect())
 }
 
-fn named(resource: &str, namespace: Option<&str>, name: &str) -> Event {
+fn delete_by_name(resource: &str, namespace: Option<&str>, name: &str) -> Event {
     Event::Delete(DeleteEvent::Object(Named {
         resource: resource.to_owned(),
         namespace: namespace.map(str::to_owned),

@@ -137,7 +137,7 @@ pub(super) fn segments<'n>(nodes: impl IntoIterator<Item = &'n Node>, driver: &D
 }
 
 /// A segment that may not exist.
-pub(super) fn elsewhere(driver: &Driver) -> String {
+pub(super) fn another_segment(driver: &Driver) -> String {
     let node = Node {
         labels: keys_of(driver)
             .into_iter()

@@ -43,15 +43,15 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
 
 /// Health indicators, by question.
 fn health(indicators: &[IndicatorRecord]) -> Markup {
-    let questions = indicators.chunk_by(|one, next| one.question == next.question);
+    let groups = indicators.chunk_by(|one, next| one.question == next.question);
     html! {
         @if !indicators.is_empty() {
             details {
                 summary { "What an operator would have seen in the end" }
-                @for of_question in questions {
-                    h4 { (of_question[0].question) }
+                @for group in groups {
+                    h4 { (group[0].question) }
                     ul {
-                        @for indicator in of_question {
+                        @for indicator in group {
                             li {
                                 @match indicator.state {
                                     IndicatorState::Good => "✓ ",
@@ -59,7 +59,7 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
                                     IndicatorState::Untidy => "– ",
                                     IndicatorState::Unknown => "? ",
                                 }
-                                (plain(&indicator.subject)) ": " (plain(&indicator.told))
+                                (plain(&indicator.subject)) ": " (plain(&indicator.message))
                             }
                         }
                     }

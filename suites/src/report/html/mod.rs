@@ -141,8 +141,9 @@ fn causes(report: &Report) -> Markup {
 
 /// Heading, note and cases of each section, most important first.
 fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>); 4] {
-    let of =
-        |is_meant: &dyn Fn(&CaseRecord) -> bool| report.cases.iter().filter(|case| is_meant(case)).collect();
+    let of = |predicate: &dyn Fn(&CaseRecord) -> bool| {
+        report.cases.iter().filter(|case| predicate(case)).collect()
+    };
     [
         (
             "Failures",

@@ -260,7 +260,8 @@ fn steps(points: &[Point], scale: &Scale, end_us: u64) -> String {
 fn thinned(points: &[Point]) -> impl Iterator<Item = &Point> {
     let every = points.len().div_ceil(POINTS).max(1);
     let end = points.len().saturating_sub(1);
-    let kept = points.iter().enumerate();
-    kept.filter(move |(at, _)| at % every == 0 || *at == end)
+    let numbered = points.iter().enumerate();
+    numbered
+        .filter(move |(at, _)| at % every == 0 || *at == end)
         .map(|(_, point)| point)
 }

@@ -85,17 +85,20 @@ fn counts(cases: &Cases<'_>) -> String {
 
 fn about(report: &Report, catalogue: &Catalogue, cases: &Cases<'_>) -> Markup {
     let all = catalogue.ids().count();
-    let others = catalogue.ids().filter(|id| !cases.contains_key(id));
-    let others: Vec<&Entry> = others.filter_map(|id| catalogue.entry(id)).collect();
-    let otherwise = others.iter().filter(|entry| !entry.shown_by.is_empty()).count();
-    let reason = others.iter().filter(|entry| entry.reason.is_some()).count();
+    let without_case = catalogue.ids().filter(|id| !cases.contains_key(id));
+    let without_case: Vec<&Entry> = without_case.filter_map(|id| catalogue.entry(id)).collect();
+    let otherwise = without_case
+        .iter()
+        .filter(|entry| !entry.shown_by.is_empty())
+        .count();
+    let reason = without_case.iter().filter(|entry| entry.reason.is_some()).count();
     html! {
         p {
             "Each requirement has a number. Result of the " (all) " requirements in the cases of "
             a href=(CASES) { "this run" } " on " (report.started) " against " strong { (report.system.name) " " (report.system.version) }
             ": " @if !cases.is_empty() { (counts(cases)) ". " }
-            "Of the " (others.len()) " without a case in this run, " (otherwise) " have other evidence, " (reason)
-            " cannot be tested for the given reason, and " (others.len() - otherwise - reason) " have no evidence here."
+            "Of the " (without_case.len()) " without a case in this run, " (otherwise) " have other evidence, " (reason)
+            " cannot be tested for the given reason, and " (without_case.len() - otherwise - reason) " have no evidence here."
         }
         p.quiet {
             "A requirement has failed if one of its cases has. Other evidence is not run here: a test or a recorded exchange of this \

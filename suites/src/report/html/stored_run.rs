@@ -18,7 +18,7 @@ pub(super) struct StoredRun {
 }
 
 impl StoredRun {
-    /// Loads the run in a folder; `None` if it does not exist, is unreadable for this version, or passed.
+    /// Loads the run in a folder; `None` if the run does not exist, has another format version, or passed.
     pub(super) fn load(folder: &Path) -> Option<Self> {
         let (plan, facts) = record::load(folder).ok()?;
         let failure = verdict(&plan, facts.iter().cloned()).failure()?.clone();

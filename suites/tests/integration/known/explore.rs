@@ -22,14 +22,14 @@ fn invalid_list_requests() -> Vec<WireRule> {
 }
 
 /// Explores these clusters with a publisher whose traffic is manipulated.
-async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) -> Exploration {
+async fn explored(wire: &[WireRule], manifest: Option<Manifest>, clusters: u64) -> Exploration {
     let session = Session {
         systems: with_wire_rules(wire),
         manifest,
         options: simulated(),
         job_slots: Arc::new(JobSlots::of(1)),
         attempts: 1,
-        keep: None,
+        runs_folder: None,
         keep_passed: false,
         rerun: String::new(),
     };
@@ -49,7 +49,7 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, worlds: u64) ->
     });
     let mut exploration = Exploration::default();
     explorer
-        .explore(Until::Worlds(worlds), &mut exploration, &mut |_| {})
+        .explore(Until::Clusters(clusters), &mut exploration, &mut |_| {})
         .await
         .unwrap();
     exploration
@@ -79,7 +79,7 @@ async fn a_rule_violated_in_every_cluster_does_not_hide_other_rules() {
         "{hidden:?}"
     );
     let systematic = &exploration.findings[0];
-    assert!(systematic.worlds > 4, "{systematic:?}");
+    assert!(systematic.clusters > 4, "{systematic:?}");
 }
 
 #[tokio::test]

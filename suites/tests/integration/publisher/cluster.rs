@@ -21,7 +21,7 @@ pub(crate) const DRIVER: &str = "disk.example.com";
 pub(crate) const KEY: &str = "disk.example.com/node";
 pub(crate) const NAMESPACE: &str = "csi";
 
-/// Observed facts with counts: commits as `<change> <resource>`, calls by method and code.
+/// Number of each observed fact: commits as `<change> <resource>`, calls by method and code.
 #[derive(Default)]
 pub(crate) struct ObservedFacts {
     pub(crate) counts: Mutex<BTreeMap<String, usize>>,

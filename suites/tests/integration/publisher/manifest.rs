@@ -21,7 +21,7 @@ fn manifest() -> Vec<Value> {
 }
 
 /// `<verb> <group>/<resource>` of every rule.
-fn documented() -> BTreeSet<String> {
+fn permissions_in_manifest() -> BTreeSet<String> {
     let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap() };
     let mut found = BTreeSet::new();
     for object in manifest() {
@@ -86,12 +86,12 @@ fn fail(cluster: &Cluster, method: Method, code: Code, times: u32) {
     cluster.driver.add_rule(rule).unwrap();
 }
 
-async fn seen(cluster: &Cluster, what: &str, times: usize) {
+async fn wait_until_observed(cluster: &Cluster, what: &str, times: usize) {
     cluster.until(|cluster| cluster.count(what) >= times).await;
 }
 
 /// Creates, updates and deletes objects, including a conflict.
-async fn live_with_objects(cluster: &Cluster) {
+async fn write_objects(cluster: &Cluster) {
     cluster.until_published(1).await;
     let conflict = Rule::new(
         Match {
@@ -112,20 +112,20 @@ async fn live_with_objects(cluster: &Cluster) {
         minimum: None,
     };
     cluster.script_get_capacity(changed, None);
-    seen(cluster, "MODIFIED csistoragecapacities", 1).await;
+    wait_until_observed(cluster, "MODIFIED csistoragecapacities", 1).await;
     cluster.api.remove_fault_rule(conflict);
     let class = ResourceRef::new("storage.k8s.io", "storageclasses").name("c0");
     cluster.admin.delete(&class).unwrap();
-    seen(cluster, "DELETED csistoragecapacities", 1).await;
+    wait_until_observed(cluster, "DELETED csistoragecapacities", 1).await;
     cluster.create_class(1);
-    seen(cluster, "ADDED csistoragecapacities", 2).await;
+    wait_until_observed(cluster, "ADDED csistoragecapacities", 2).await;
 }
 
 /// Provisions volumes after failures, releases and deletes them.
-async fn live_with_volumes(cluster: &Cluster) {
+async fn provision_volumes(cluster: &Cluster) {
     fail(cluster, Method::CreateVolume, Code::Internal, 2);
     claim(cluster, "data", "now", &json!({}));
-    seen(cluster, "ADDED persistentvolumes", 1).await;
+    wait_until_observed(cluster, "ADDED persistentvolumes", 1).await;
     fail(cluster, Method::CreateVolume, Code::ResourceExhausted, 1);
     let selected = json!({"volume.kubernetes.io/selected-node": "n0"});
     claim(cluster, "late", "c1", &selected);
@@ -152,19 +152,19 @@ async fn live_with_volumes(cluster: &Cluster) {
         .admin
         .patch_subresource(&volume, "status", released)
         .unwrap();
-    seen(cluster, "DELETED persistentvolumes", 1).await;
+    wait_until_observed(cluster, "DELETED persistentvolumes", 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_manifest_grants_exactly_the_used_permissions() {
     let cluster = cluster().await;
     let publisher = cluster.publish(USER, options(&cluster));
-    live_with_objects(&cluster).await;
-    live_with_volumes(&cluster).await;
+    write_objects(&cluster).await;
+    provision_volumes(&cluster).await;
     publisher.stop().await;
     assert_eq!(cluster.denied_requests(), Vec::<String>::new());
     let used = cluster.seen.used_by(USER);
-    let documented = documented();
+    let documented = permissions_in_manifest();
     let missing: Vec<_> = used.difference(&documented).collect();
     let idle: Vec<_> = documented.difference(&used).collect();
     assert!(missing.is_empty(), "used and not documented: {missing:?}");

@@ -18,7 +18,7 @@ fn calls(code: &str) -> String {
 }
 
 /// Denies requests with these verbs.
-fn refusal(verbs: Vec<Verb>) -> Rule {
+fn denial(verbs: Vec<Verb>) -> Rule {
     let about = Match {
         verbs,
         resource: Some("csistoragecapacities".to_owned()),
@@ -32,7 +32,7 @@ fn refusal(verbs: Vec<Verb>) -> Rule {
 }
 
 /// Waits until this number of retries.
-async fn retried(address: SocketAddr, times: f64) {
+async fn wait_for_retries(address: SocketAddr, times: f64) {
     let retries = async || {
         let text = get(address, "/metrics").await.1;
         value(&text, "workqueue_retries_total{name=\"csistoragecapacity\"}")
@@ -137,7 +137,7 @@ async fn obsolete_objects_count_until_they_are_deleted() {
     };
     let publisher = cluster.publish("publisher", options);
     cluster.until_published(3).await;
-    let refused = cluster.api.add_fault_rule(refusal(vec![Verb::Delete])).unwrap();
+    let refused = cluster.api.add_fault_rule(denial(vec![Verb::Delete])).unwrap();
     cluster
         .admin
         .delete(&ResourceRef::new("storage.k8s.io", "storageclasses").name("c0"))
@@ -166,7 +166,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
     cluster.until_published(1).await;
     let refused = cluster
         .api
-        .add_fault_rule(refusal(vec![Verb::Update, Verb::Patch]))
+        .add_fault_rule(denial(vec![Verb::Update, Verb::Patch]))
         .unwrap();
     cluster.driver.clear_rules();
     cluster.script_get_capacity(
@@ -177,7 +177,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
         },
         None,
     );
-    retried(address, 1.0).await;
+    wait_for_retries(address, 1.0).await;
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
     let (_, text) = get(address, "/metrics").await;
     for (state, expected) in [("desired_goal", 1.0), ("desired_current", 1.0), ("obsolete", 0.0)] {
@@ -226,7 +226,7 @@ async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_that_cannot_be_created_count_as_missing_and_stay_queued() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
-    let refused = cluster.api.add_fault_rule(refusal(vec![Verb::Create])).unwrap();
+    let refused = cluster.api.add_fault_rule(denial(vec![Verb::Create])).unwrap();
     let address = free_address().await;
     let options = Options {
         http: served_at(address),
@@ -240,7 +240,7 @@ async fn objects_that_cannot_be_created_count_as_missing_and_stay_queued() {
         6.0,
     )
     .await;
-    retried(address, 6.0).await;
+    wait_for_retries(address, 6.0).await;
     wait_for_value(
         address,
         &format!("csistoragecapacities_desired_current{of_driver}"),

@@ -15,7 +15,7 @@ fn rule(group: &str, resource: &str, verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
 }
 
-/// Grants a user cluster-wide rules and rules in the publisher's namespace.
+/// Grants a user these rules: `everywhere` with a ClusterRole, `here` with a Role in the publisher's namespace.
 fn grant(cluster: &Cluster, user: &str, everywhere: Vec<Value>, here: Vec<Value>) {
     let subjects = json!([{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user}]);
     let version = "rbac.authorization.k8s.io/v1";

@@ -43,8 +43,8 @@ fn paths_in_the_file_are_relative_to_its_folder() {
     let text = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
     assert!(text.contains("\"folder\": \"cases/a.b.c\""), "{text}");
     let loaded = Report::load(&folder.path().join("report.json")).unwrap();
-    let kept = loaded.cases[0].folder.clone().unwrap();
-    assert!(kept.join("journal.jsonl").is_file(), "{}", kept.display());
+    let folder = loaded.cases[0].folder.clone().unwrap();
+    assert!(folder.join("journal.jsonl").is_file(), "{}", folder.display());
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
         seconds: 1.5,
         repeated: 0,
         cause: is_explained.then_some(Cause::Timeout),
-        said: is_explained.then(|| FailureText {
+        failure_text: is_explained.then(|| FailureText {
             verdict: format!("verdict {NASTY}"),
             link: format!("link {NASTY}"),
             note: format!("note {NASTY}"),

@@ -43,11 +43,11 @@ const CONCURRENCY: usize = 16;
 const CAUGHT_PERCENT_MIN: usize = 60;
 
 /// The named cases that the specification fully models, with the specification as the expectation of each step.
-fn rewritten(scenarios: &[Scenario], names: &[&str]) -> Vec<Arc<Plan>> {
-    let meant = scenarios
+fn rewritten_cases(scenarios: &[Scenario], names: &[&str]) -> Vec<Arc<Plan>> {
+    let comparable = scenarios
         .iter()
         .filter(|scenario| names.iter().any(|name| scenario.id.starts_with(name)));
-    let plans = meant.filter_map(|scenario| resolve(&expecting_specification(scenario.clone())).ok());
+    let plans = comparable.filter_map(|scenario| resolve(&expecting_specification(scenario.clone())).ok());
     plans.map(Arc::new).collect()
 }
 
@@ -59,7 +59,7 @@ fn expecting_specification(mut scenario: Scenario) -> Scenario {
 }
 
 /// The verdict of a run, and its journal.
-async fn played(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
+async fn run_case(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
     let defect = defect.map(|name| references::Defect::named(name).unwrap());
     let systems = references::built_in(defect);
     // In simulated time, so that load on the machine has no effect.
@@ -73,7 +73,7 @@ async fn played(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
-    let plans = rewritten(&load_tree(&case_files()).unwrap(), &CASES);
+    let plans = rewritten_cases(&load_tree(&case_files()).unwrap(), &CASES);
     for name in CASES {
         assert!(
             plans.iter().any(|plan| plan.id().starts_with(name)),
@@ -81,7 +81,7 @@ async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
         );
     }
     let judged = plans.into_iter().map(async |plan| {
-        let (judged, facts) = played(plan.clone(), None).await;
+        let (judged, facts) = run_case(plan.clone(), None).await;
         if let Verdict::Fail(failure) = &judged {
             panic!("{} step {}: {}", plan.id(), failure.step, failure.summary);
         }
@@ -111,11 +111,11 @@ async fn most_defects_violate_the_specification() {
         .filter(|defect| defect.wire.iter().any(is_in_traffic));
     let tried = wire.map(async |defect| {
         let claims: Vec<&str> = defect.claims.keys().map(String::as_str).collect();
-        let mut plans = rewritten(&scenarios, &claims);
+        let mut plans = rewritten_cases(&scenarios, &claims);
         plans.retain(|plan| claims.contains(&plan.id()));
         let is_known = !plans.is_empty();
         for plan in plans {
-            if let (Verdict::Fail(_), _) = played(plan, Some(&defect.name)).await {
+            if let (Verdict::Fail(_), _) = run_case(plan, Some(&defect.name)).await {
                 return (defect.name.clone(), is_known, true);
             }
         }
@@ -147,7 +147,7 @@ async fn demands_can_be_written_as_a_case() {
     for scenario in scenarios.filter(|it| names.iter().any(|name| it.id.starts_with(name))) {
         let mut file: Value = serde_saphyr::from_str(&scenario.text).unwrap();
         let plan = Arc::new(resolve(&expecting_specification(scenario)).unwrap());
-        let (_, facts) = played(plan.clone(), None).await;
+        let (_, facts) = run_case(plan.clone(), None).await;
         let demanded = demands(&plan, facts.iter().cloned());
         assert_eq!(demanded.len(), plan.steps.len());
         for (step, demands) in file["steps"].as_array_mut().unwrap().iter_mut().zip(&demanded) {

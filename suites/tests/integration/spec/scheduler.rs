@@ -50,7 +50,7 @@ fn size() -> impl Strategy<Value = Value> {
     prop::sample::select(sizes.map(Value::from).to_vec())
 }
 
-fn figure() -> impl Strategy<Value = Value> {
+fn capacity() -> impl Strategy<Value = Value> {
     prop_oneof![1 => Just(Value::Null), 4 => size()]
 }
 
@@ -114,7 +114,7 @@ fn classes() -> impl Strategy<Value = Objects> {
 }
 
 fn capacities() -> impl Strategy<Value = Objects> {
-    vec((class_name(), topology(), figure(), figure()), 0..8).prop_map(|capacities| {
+    vec((class_name(), topology(), capacity(), capacity()), 0..8).prop_map(|capacities| {
         let all = capacities.into_iter().enumerate();
         let written = all.map(|(at, (class, topology, capacity, maximum))| {
             let object = json!({
@@ -129,12 +129,12 @@ fn capacities() -> impl Strategy<Value = Objects> {
 
 fn volumes() -> impl Strategy<Value = Objects> {
     let affinity = prop::option::of(expression());
-    let meant = prop::option::weighted(0.3, 0..3_usize);
-    vec((class_name(), size(), affinity, meant), 0..3).prop_map(|volumes| {
+    let claim_number = prop::option::weighted(0.3, 0..3_usize);
+    vec((class_name(), size(), affinity, claim_number), 0..3).prop_map(|volumes| {
         let all = volumes.into_iter().enumerate();
-        let written = all.map(|(at, (class, size, affinity, meant))| {
+        let written = all.map(|(at, (class, size, affinity, claim_number))| {
             let terms = affinity.map(|it| json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [it]}]}}));
-            let claim = meant.map(|it| json!({"namespace": "default", "name": format!("claim-{it}")}));
+            let claim = claim_number.map(|it| json!({"namespace": "default", "name": format!("claim-{it}")}));
             let volume = json!({
                 "metadata": {"name": format!("v{at}")}, "status": {"phase": "Available"},
                 "spec": {

@@ -12,7 +12,7 @@ use capacity_spec::{Unspecified, World, objects};
 use capacity_types::segment;
 use serde_json::{Value, json};
 
-use crate::recorded_worlds::{Node, RecordedWorld, Recording, Step};
+use crate::recorded_worlds::{Node, RecordedCluster, Recording, Step};
 use crate::recordings;
 
 /// The label by which a step selects objects to delete.
@@ -45,7 +45,7 @@ fn objects_left_by_external_provisioner_are_demanded_or_allowed() {
     assert!(open * 4 < demands, "{open} of {demands} leave a choice");
 }
 
-fn replay(recording: &Recording, recorded: &RecordedWorld, tally: &mut Tally) {
+fn replay(recording: &Recording, recorded: &RecordedCluster, tally: &mut Tally) {
     let mut world = at_first(recording, recorded);
     let mut expected = BTreeSet::new();
     let moments = std::iter::once(None).chain(recorded.steps.iter().map(Some));
@@ -81,15 +81,15 @@ fn replay(recording: &Recording, recorded: &RecordedWorld, tally: &mut Tally) {
         world.objects = stored;
     }
     // The publisher made exactly the calls that it needs for publishing.
-    if recorded.asked != expected {
-        let (name, asked) = (&recorded.name, &recorded.asked);
+    if recorded.get_capacity_calls != expected {
+        let (name, calls) = (&recorded.name, &recorded.get_capacity_calls);
         tally
             .wrong
-            .push(format!("{name} asked for {asked:?}, not {expected:?}"));
+            .push(format!("{name}: GetCapacity calls {calls:?}, not {expected:?}"));
     }
 }
 
-fn at_first(recording: &Recording, recorded: &RecordedWorld) -> World {
+fn at_first(recording: &Recording, recorded: &RecordedCluster) -> World {
     let mut world = World::default();
     for node in &recorded.nodes {
         put_node(recording, &mut world, node);
@@ -106,13 +106,13 @@ fn at_first(recording: &Recording, recorded: &RecordedWorld) -> World {
         let (segment, kind) = call.split_once('|').unwrap();
         let parameters = [("kind".to_owned(), kind.to_owned())].into();
         let answers = driver.responses.entry(parameters).or_default();
-        let figures = ReportedCapacity {
+        let capacity = ReportedCapacity {
             available: answer.available,
             maximum: answer.maximum,
         };
         answers.insert(
             segment::parse(segment).unwrap(),
-            CapacityResponse::Reported(figures),
+            CapacityResponse::Reported(capacity),
         );
     }
     world.drivers.insert(recording.driver.clone(), driver);
@@ -151,8 +151,8 @@ fn act(recording: &Recording, world: &mut World, step: &Step) {
             world.apply(Change::Node(node.clone(), Some(changed)));
         }
         Step::Unregister(node) => {
-            let nobody = json!({"metadata": {"name": node}, "spec": {"drivers": []}});
-            put(world, "csinodes", nobody);
+            let without_driver = json!({"metadata": {"name": node}, "spec": {"drivers": []}});
+            put(world, "csinodes", without_driver);
         }
     }
 }
@@ -208,7 +208,7 @@ fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
 }
 
 /// The managed-by label of a publisher on a node with a long name, which is unspecified.
-fn label_seen(recorded: &RecordedWorld) -> Option<String> {
+fn label_seen(recorded: &RecordedCluster) -> Option<String> {
     let mut rows = recorded.after.iter().flatten();
     let own = rows.find(|row| row["name"] == GENERATED)?;
     Some(own["labels"][MANAGED].as_str()?.to_owned())

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use capacity_scheduler::objects::Capacity;
 use capacity_types::{Arithmetic, Labels};
 
+use super::input_cluster::{InputCluster, Node, Pod};
 use super::recipe::{Readiness, Recipe};
 use super::state::{State, feasible};
-use super::world::{Node, Pod, World};
 
 /// The label that the autoscaler makes unique for each template node.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -46,7 +46,7 @@ impl Default for AutoscalerFeatures {
 
 /// One iteration of an autoscaler.
 pub(super) struct Iteration<'l> {
-    pub(super) world: &'l World,
+    pub(super) cluster: &'l InputCluster,
     pub(super) recipe: &'l Recipe,
     pub(super) features: AutoscalerFeatures,
     pub(super) state: &'l State,
@@ -55,17 +55,17 @@ pub(super) struct Iteration<'l> {
 
 impl<'l> Iteration<'l> {
     pub(super) fn new(
-        world: &'l World,
+        cluster: &'l InputCluster,
         recipe: &'l Recipe,
         features: AutoscalerFeatures,
         state: &'l State,
     ) -> Self {
         Self {
-            world,
+            cluster,
             recipe,
             features,
             state,
-            objects: state.objects(world, recipe),
+            objects: state.objects(cluster, recipe),
         }
     }
 
@@ -83,7 +83,7 @@ impl<'l> Iteration<'l> {
     }
 
     fn configured(&self, group: usize) -> Labels {
-        let group = &self.world.groups[group];
+        let group = &self.cluster.groups[group];
         let mut labels = group.labels.clone();
         if self.features.uses_pool_labels {
             labels.extend(self.recipe.of_pool(&group.name).cloned().unwrap_or_default());
@@ -112,9 +112,9 @@ impl<'l> Iteration<'l> {
     /// The group to scale up and the number of nodes: the group that helps most pods.
     pub(super) fn scale_up(&self) -> Option<(usize, usize)> {
         let pods = self.unschedulable_pods();
-        let groups = (0..self.world.groups.len()).filter_map(|group| {
+        let groups = (0..self.cluster.groups.len()).filter_map(|group| {
             let of_group = self.state.nodes.iter().filter(|node| node.group == group);
-            let room = self.world.groups[group].max_size - of_group.count();
+            let room = self.cluster.groups[group].max_size - of_group.count();
             let template = self.template_labels(group);
             let helped = pods.iter().copied().filter(|pod| self.fits(&template, pod));
             let helped: Vec<&Pod> = helped.collect();
@@ -128,13 +128,13 @@ impl<'l> Iteration<'l> {
     /// Pods that fit no node, including nodes that are not ready yet.
     fn unschedulable_pods(&self) -> Vec<&'l Pod> {
         let unready = self.state.nodes.iter().filter(|node| !self.is_ready(node));
-        let slots = |node: &Node| self.world.groups[node.group].slots;
+        let slots = |node: &Node| self.cluster.groups[node.group].slots;
         let mut coming: Vec<(Labels, usize)> = unready
             .map(|node| (self.template_labels(node.group), slots(node)))
             .collect();
         let mut unschedulable = Vec::new();
-        for number in self.state.waiting(self.world) {
-            let pod = &self.world.pods[number];
+        for number in self.state.waiting(self.cluster) {
+            let pod = &self.cluster.pods[number];
             let node = coming
                 .iter_mut()
                 .find(|(labels, slots)| *slots > 0 && self.fits(labels, pod));
@@ -148,12 +148,12 @@ impl<'l> Iteration<'l> {
 
     pub(super) fn fits(&self, labels: &Labels, pod: &Pod) -> bool {
         let node = ("template".to_owned(), labels.clone());
-        !self.features.runs_filter || !feasible(self.world, &[node], &self.objects, pod).is_empty()
+        !self.features.runs_filter || !feasible(self.cluster, &[node], &self.objects, pod).is_empty()
     }
 
     /// Slots are modelled and storage is not, so all pods whose volumes fit the template node separately also fit it together.
     fn nodes_for(&self, group: usize, template: &Labels, pods: &[&Pod]) -> usize {
-        let by_slots = pods.len().div_ceil(self.world.groups[group].slots);
+        let by_slots = pods.len().div_ceil(self.cluster.groups[group].slots);
         if !self.features.counts_volumes {
             return by_slots;
         }

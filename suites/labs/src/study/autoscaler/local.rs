@@ -2,12 +2,12 @@
 
 use capacity_types::Labels;
 
+use super::input_cluster::{Driver, InputCluster, Pod, ReportedCapacity};
 use super::iteration::{AutoscalerFeatures, Iteration};
 use super::recipe::{Object, Readiness, Recipe, Rewrite};
 use super::run::{SimulationResult, simulate, simulate_with_scale_down};
-use super::setting::{HOSTPATH, NODE_CAPACITY, OTHERS, PODS};
+use super::setting::{HOSTPATH, NODE_CAPACITY, OTHER_NAMES, PODS};
 use super::state::{State, feasible};
-use super::world::{Driver, Pod, ReportedCapacity, World};
 use crate::study::cluster;
 use crate::study::result::{Bound, Finding};
 
@@ -16,12 +16,12 @@ const DELETION_ROUND: usize = 40;
 
 /// The findings.
 pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
-    let mut findings = growing(features);
-    findings.extend(labels(features));
-    findings.extend(objects(features));
-    findings.extend(readiness(features));
-    findings.extend(counting(features));
-    findings.push(misconfigurations(features));
+    let mut findings = scale_up_findings(features);
+    findings.extend(template_label_findings(features));
+    findings.extend(capacity_object_findings(features));
+    findings.extend(readiness_findings(features));
+    findings.extend(volume_counting_findings(features));
+    findings.push(misconfiguration_finding(features));
     findings
 }
 
@@ -29,12 +29,12 @@ fn exactly(count: usize) -> Bound {
     Bound::Exactly(count as f64)
 }
 
-fn growing(features: AutoscalerFeatures) -> Vec<Finding> {
-    let world = HOSTPATH.local();
-    let run = |recipe: &Recipe| simulate(&world, recipe, features);
+fn scale_up_findings(features: AutoscalerFeatures) -> Vec<Finding> {
+    let cluster = HOSTPATH.local();
+    let run = |recipe: &Recipe| simulate(&cluster, recipe, features);
     let (without, with) = (run(&Recipe::default()), run(&HOSTPATH.recipe()));
-    let cycle = simulate_with_scale_down(&world, &HOSTPATH.recipe(), features, DELETION_ROUND);
-    let other = simulate(&OTHERS.local(), &OTHERS.recipe(), features);
+    let cycle = simulate_with_scale_down(&cluster, &HOSTPATH.recipe(), features, DELETION_ROUND);
+    let other = simulate(&OTHER_NAMES.local(), &OTHER_NAMES.recipe(), features);
     vec![
         Finding::none("AUTO-01", "nodes added without the recipe", without.added_nodes()),
         Finding::count(
@@ -70,13 +70,13 @@ fn growing(features: AutoscalerFeatures) -> Vec<Finding> {
             "AUTO-16",
             "nodes after all pods were created, scheduled and deleted",
             cycle.nodes(),
-            exactly(world.groups[0].min_size),
+            exactly(cluster.groups[0].min_size),
         ),
         Finding::count(
             "AUTO-16",
             "capacity objects of the publisher at that time",
             cycle.published,
-            exactly(world.groups[0].min_size),
+            exactly(cluster.groups[0].min_size),
         ),
         Finding::count(
             "AUTO-16",
@@ -99,22 +99,22 @@ fn different_rounds(left: &SimulationResult, right: &SimulationResult) -> usize 
 }
 
 /// The template node with and without a segment of its own, while the real node is full, empty, or larger than a new one.
-fn labels(features: AutoscalerFeatures) -> Vec<Finding> {
-    let world = HOSTPATH.local();
-    let state = State::new(&world);
+fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
+    let cluster = HOSTPATH.local();
+    let state = State::new(&cluster);
     let recipe = HOSTPATH.recipe();
-    let iteration = Iteration::new(&world, &recipe, features, &state);
+    let iteration = Iteration::new(&cluster, &recipe, features, &state);
     let template = iteration.template_labels(0);
     let borrowed = state
-        .published(&world)
+        .published(&cluster)
         .iter()
         .filter(|object| object.topology.admits(&template))
         .count();
     let unconfigured = Recipe::default();
-    let plain = Iteration::new(&world, &unconfigured, features, &state).template_labels(0);
+    let plain = Iteration::new(&cluster, &unconfigured, features, &state).template_labels(0);
     let wrong = |labels: &Labels| -> usize {
         let left = (0..=2).map(|times| times * NODE_CAPACITY);
-        left.map(|left| wrong_predictions(&world, labels, left)).sum()
+        left.map(|left| wrong_predictions(&cluster, labels, left)).sum()
     };
     vec![
         Finding::none(
@@ -137,7 +137,7 @@ fn labels(features: AutoscalerFeatures) -> Vec<Finding> {
 }
 
 /// Wrong predictions for volumes of each size on a new node, if the node that is copied has this much free capacity.
-fn wrong_predictions(world: &World, template: &Labels, left: u64) -> usize {
+fn wrong_predictions(cluster: &InputCluster, template: &Labels, left: u64) -> usize {
     let segment: Labels = [(HOSTPATH.key.to_owned(), format!("{}-0", HOSTPATH.group))].into();
     let real = cluster::capacity("real", HOSTPATH.class, cluster::labelled(&segment), Some(left));
     let template_segment = cluster::labelled(&HOSTPATH.template());
@@ -149,12 +149,12 @@ fn wrong_predictions(world: &World, template: &Labels, left: u64) -> usize {
             class: HOSTPATH.class.to_owned(),
             bytes: *bytes,
         };
-        feasible(world, &node, &objects, &pod).is_empty() == (*bytes <= NODE_CAPACITY)
+        feasible(cluster, &node, &objects, &pod).is_empty() == (*bytes <= NODE_CAPACITY)
     };
     (1..=2 * NODE_CAPACITY).filter(is_wrong).count()
 }
 
-fn objects(features: AutoscalerFeatures) -> Vec<Finding> {
+fn capacity_object_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let mut from_zero = HOSTPATH.local();
     from_zero.groups[0].min_size = 0;
     from_zero.pods.pop();
@@ -168,9 +168,12 @@ fn objects(features: AutoscalerFeatures) -> Vec<Finding> {
     let mut two = HOSTPATH.local();
     two.drivers[0].classes.push("other".to_owned());
     let of = |class: &str| {
-        let mut world = two.clone();
-        world.pods.iter_mut().for_each(|pod| pod.class = class.to_owned());
-        simulate(&world, &HOSTPATH.recipe(), features)
+        let mut cluster = two.clone();
+        cluster
+            .pods
+            .iter_mut()
+            .for_each(|pod| pod.class = class.to_owned());
+        simulate(&cluster, &HOSTPATH.recipe(), features)
     };
     vec![
         Finding::count(
@@ -205,43 +208,43 @@ fn objects(features: AutoscalerFeatures) -> Vec<Finding> {
 
 /// Sizes that fit the template node but not a new node, or vice versa.
 fn different_sizes(features: AutoscalerFeatures) -> usize {
-    let world = HOSTPATH.local();
-    let state = State::new(&world);
+    let cluster = HOSTPATH.local();
+    let state = State::new(&cluster);
     let recipe = HOSTPATH.recipe();
-    let iteration = Iteration::new(&world, &recipe, features, &state);
+    let iteration = Iteration::new(&cluster, &recipe, features, &state);
     let template = iteration.template_labels(0);
     let real = state
         .nodes
         .iter()
         .map(|node| (node.name.clone(), node.labels.clone()));
     let real: Vec<_> = real.collect();
-    let published = state.published(&world);
+    let published = state.published(&cluster);
     let differs = |bytes: &u64| {
         let pod = Pod {
             class: HOSTPATH.class.to_owned(),
             bytes: *bytes,
         };
-        let on_real = !feasible(&world, &real, &published, &pod).is_empty();
+        let on_real = !feasible(&cluster, &real, &published, &pod).is_empty();
         iteration.fits(&template, &pod) != on_real
     };
     (0..=2 * NODE_CAPACITY).filter(differs).count()
 }
 
 /// A driver that starts late, and two drivers with different delays.
-fn readiness(features: AutoscalerFeatures) -> Vec<Finding> {
-    let extra = |world: &World, readiness: Readiness| {
+fn readiness_findings(features: AutoscalerFeatures) -> Vec<Finding> {
+    let extra = |cluster: &InputCluster, readiness: Readiness| {
         let recipe = Recipe {
             readiness,
-            objects: objects_for(world),
+            objects: objects_for(cluster),
             ..HOSTPATH.recipe()
         };
-        let course = simulate(world, &recipe, features);
+        let course = simulate(cluster, &recipe, features);
         course.added_nodes() - PODS.min(course.added_nodes()) + course.pending_pods()
     };
     let late = |delay: usize| {
-        let mut world = HOSTPATH.local();
-        world.drivers[0].delay = delay;
-        world
+        let mut cluster = HOSTPATH.local();
+        cluster.drivers[0].delay = delay;
+        cluster
     };
     let waiting: usize = (0..5)
         .map(|delay| extra(&late(delay), Readiness::Counterparts))
@@ -274,29 +277,29 @@ fn readiness(features: AutoscalerFeatures) -> Vec<Finding> {
 }
 
 /// An object for each class of each driver in the template segment. All drivers here use the same label.
-fn objects_for(world: &World) -> Vec<Object> {
-    let classes = world.drivers.iter().flat_map(|driver| &driver.classes);
+fn objects_for(cluster: &InputCluster) -> Vec<Object> {
+    let classes = cluster.drivers.iter().flat_map(|driver| &driver.classes);
     classes
         .map(|class| HOSTPATH.object(class, NODE_CAPACITY))
         .collect()
 }
 
 /// The pods need the driver with the longer delay. Both drivers use the same topology key.
-fn two_drivers() -> World {
-    let mut world = HOSTPATH.local();
-    world.drivers[0].delay = 4;
-    world.drivers[0].classes.push("local-2".to_owned());
-    world.drivers.push(Driver {
+fn two_drivers() -> InputCluster {
+    let mut cluster = HOSTPATH.local();
+    cluster.drivers[0].delay = 4;
+    cluster.drivers[0].classes.push("local-2".to_owned());
+    cluster.drivers.push(Driver {
         name: "quick.example.com".to_owned(),
         classes: ["quick-1", "quick-2"].map(str::to_owned).into(),
         delay: 1,
         ..HOSTPATH.driver()
     });
-    world
+    cluster
 }
 
 /// Subtracting volumes of simulated pods: faster if the object has the total capacity, wrong if it has the maximum volume size.
-fn counting(features: AutoscalerFeatures) -> Vec<Finding> {
+fn volume_counting_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let counts = AutoscalerFeatures {
         counts_volumes: true,
         ..features
@@ -332,9 +335,9 @@ fn counting(features: AutoscalerFeatures) -> Vec<Finding> {
 }
 
 /// Misconfigurations, each of which leaves pods pending.
-fn misconfigurations(features: AutoscalerFeatures) -> Finding {
-    let world = HOSTPATH.local();
-    let mut from_zero = world.clone();
+fn misconfiguration_finding(features: AutoscalerFeatures) -> Finding {
+    let cluster = HOSTPATH.local();
+    let mut from_zero = cluster.clone();
     from_zero.groups[0].min_size = 0;
     let right = HOSTPATH.recipe();
     let replaced = |replacement: &str| {
@@ -348,16 +351,16 @@ fn misconfigurations(features: AutoscalerFeatures) -> Finding {
         }
     };
     let runs = [
-        (&world, replaced("aks-workerpool-templates")),
+        (&cluster, replaced("aks-workerpool-templates")),
         (
-            &world,
+            &cluster,
             Recipe {
-                rewrites: OTHERS.rewrite(),
+                rewrites: OTHER_NAMES.rewrite(),
                 ..right.clone()
             },
         ),
         (
-            &world,
+            &cluster,
             Recipe {
                 objects: Vec::new(),
                 ..right.clone()
@@ -366,14 +369,14 @@ fn misconfigurations(features: AutoscalerFeatures) -> Finding {
         (
             &from_zero,
             Recipe {
-                pool_labels: vec![(OTHERS.group.to_owned(), HOSTPATH.template())],
+                pool_labels: vec![(OTHER_NAMES.group.to_owned(), HOSTPATH.template())],
                 ..right.clone()
             },
         ),
     ];
     let stuck = runs
         .iter()
-        .filter(|(world, recipe)| simulate(world, recipe, features).pending_pods() > 0);
+        .filter(|(cluster, recipe)| simulate(cluster, recipe, features).pending_pods() > 0);
     let shows = "misconfigurations that leave pods pending: a wrong replacement, a pattern for another label, no object, the label on another pool";
     Finding::count("LIM-27", shows, stuck.count(), exactly(runs.len()))
 }

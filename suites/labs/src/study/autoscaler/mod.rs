@@ -1,14 +1,15 @@
 //! `autoscaler`: a simulated autoscaler that is configured as the KEP describes, and one that is not.
 //!
 //! ```text
-//! world    node groups, drivers, pods              recipe     configuration by the administrator
-//! state    a cluster in a round; the scheduler     iteration  template nodes, readiness, scale-up
-//! run      the loop over rounds                    setting    the clusters of the experiments
+//! input_cluster  node groups, drivers, pods          recipe     configuration by the administrator
+//! state          nodes and pods in a round           iteration  template nodes, readiness, scale-up
+//! run            the loop over rounds                setting    the clusters of the experiments
 //! ```
 //!
 //! No part is specific to a driver: drivers are data. The scheduler's own filter decides whether a pod fits a node, real or template. Time
 //! is counted in rounds of the autoscaler.
 
+mod input_cluster;
 mod iteration;
 mod local;
 mod network;
@@ -16,7 +17,6 @@ mod recipe;
 mod run;
 mod setting;
 mod state;
-mod world;
 
 pub use iteration::AutoscalerFeatures;
 
@@ -54,9 +54,9 @@ pub fn study(features: AutoscalerFeatures, setup: Setup) -> Study {
     study
 }
 
-/// The same pods with different configurations.
+/// Simulations of the same pods, with different configurations of the autoscaler.
 fn courses(features: AutoscalerFeatures) -> Vec<(&'static str, SimulationResult)> {
-    let (world, recipe) = network::both_kinds();
+    let (cluster, recipe) = network::both_kinds();
     let without_objects = Recipe {
         readiness: Readiness::Kubelet,
         ..recipe.clone()
@@ -68,14 +68,14 @@ fn courses(features: AutoscalerFeatures) -> Vec<(&'static str, SimulationResult)
     vec![
         (
             "without the recipe",
-            simulate(&world, &Recipe::default(), features),
+            simulate(&cluster, &Recipe::default(), features),
         ),
-        ("with the recipe", simulate(&world, &recipe, features)),
+        ("with the recipe", simulate(&cluster, &recipe, features)),
         (
             "without waiting for objects",
-            simulate(&world, &without_objects, features),
+            simulate(&cluster, &without_objects, features),
         ),
-        ("counting volumes", simulate(&world, &recipe, counting)),
+        ("counting volumes", simulate(&cluster, &recipe, counting)),
     ]
 }
 

@@ -1,10 +1,10 @@
 //! Storage shared by a zone: results with a zone label on the template node, and with an unknown zone.
 
+use super::input_cluster::{Group, InputCluster};
 use super::iteration::AutoscalerFeatures;
 use super::recipe::{Readiness, Recipe};
 use super::run::simulate;
 use super::setting::{EMPTY_ZONE, FIRST_ZONE, HOSTPATH, PODS, ZONAL, zonal, zone_label, zone_object};
-use super::world::{Group, World};
 use crate::study::result::{Bound, Finding};
 
 /// The findings.
@@ -23,7 +23,7 @@ pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
     });
     beside.pods.extend(ZONAL.pods(1, 1));
     let elsewhere = zonal(0, EMPTY_ZONE);
-    let course = |world: &World, recipe: &Recipe| simulate(world, recipe, features);
+    let course = |cluster: &InputCluster, recipe: &Recipe| simulate(cluster, recipe, features);
     let unlabelled = course(&beside, &nothing);
     let copied = course(&zonal(1, FIRST_ZONE), &nothing);
     let object_alone = Recipe {
@@ -71,24 +71,24 @@ pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
             unknown.iter().map(|course| course.added_nodes()).sum(),
         ),
     ];
-    findings.extend(both(features));
+    findings.extend(combined_findings(features));
     findings
 }
 
 /// Local and network storage combined.
-pub(super) fn both_kinds() -> (World, Recipe) {
+pub(super) fn both_kinds() -> (InputCluster, Recipe) {
     let (local, network) = (HOSTPATH.local(), zonal(1, FIRST_ZONE));
-    let mut world = local;
-    world.groups.extend(network.groups);
-    world.drivers.extend(network.drivers);
-    world.pods.extend(network.pods);
-    (world, HOSTPATH.recipe())
+    let mut cluster = local;
+    cluster.groups.extend(network.groups);
+    cluster.drivers.extend(network.drivers);
+    cluster.pods.extend(network.pods);
+    (cluster, HOSTPATH.recipe())
 }
 
 /// The local driver runs in both pools, but the configuration rewrites its label in one of them only.
-fn both(features: AutoscalerFeatures) -> [Finding; 1] {
-    let (world, recipe) = both_kinds();
-    let course = simulate(&world, &recipe, features);
+fn combined_findings(features: AutoscalerFeatures) -> [Finding; 1] {
+    let (cluster, recipe) = both_kinds();
+    let course = simulate(&cluster, &recipe, features);
     [Finding::none(
         "AUTO-10",
         "pods that stay pending with a local and a zonal driver at once",

@@ -30,11 +30,11 @@ pub(super) struct Rewrite {
 /// A manually created capacity object.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    /// Its class.
+    /// Storage class.
     pub(super) class: String,
-    /// The labels of its `nodeTopology`.
+    /// The labels of `nodeTopology`.
     pub(super) segment: Labels,
-    /// Its capacity, in bytes.
+    /// Capacity in bytes.
     pub(super) bytes: u64,
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::input_cluster::InputCluster;
 use super::iteration::{AutoscalerFeatures, Iteration};
 use super::recipe::Recipe;
 use super::state::State;
-use super::world::World;
 
 /// Number of idle rounds after which a node is removed.
 const IDLE_ROUNDS: usize = 3;
@@ -58,51 +58,55 @@ impl SimulationResult {
 }
 
 /// Simulates until nothing changes any more, or for the maximum number of rounds. Removes no nodes.
-pub(super) fn simulate(world: &World, recipe: &Recipe, features: AutoscalerFeatures) -> SimulationResult {
-    run(world, recipe, features, None)
+pub(super) fn simulate(
+    cluster: &InputCluster,
+    recipe: &Recipe,
+    features: AutoscalerFeatures,
+) -> SimulationResult {
+    run(cluster, recipe, features, None)
 }
 
-/// The same, but deletes all pods in that round and removes idle nodes.
+/// Like [`simulate`], but deletes all pods in round `deleted_in` and removes idle nodes.
 pub(super) fn simulate_with_scale_down(
-    world: &World,
+    cluster: &InputCluster,
     recipe: &Recipe,
     features: AutoscalerFeatures,
     deleted_in: usize,
 ) -> SimulationResult {
-    run(world, recipe, features, Some(deleted_in))
+    run(cluster, recipe, features, Some(deleted_in))
 }
 
 fn run(
-    world: &World,
+    cluster: &InputCluster,
     recipe: &Recipe,
     features: AutoscalerFeatures,
     deleted_in: Option<usize>,
 ) -> SimulationResult {
-    let mut state = State::new(world);
+    let mut state = State::new(cluster);
     let mut course = SimulationResult::default();
     let mut idle_since = BTreeMap::new();
-    let longest = world.drivers.iter().map(|driver| driver.delay).max();
+    let longest = cluster.drivers.iter().map(|driver| driver.delay).max();
     let stable_rounds = longest.unwrap_or_default().max(IDLE_ROUNDS) + 2;
     for round in 1..=ROUNDS {
-        state.start_drivers(world, round);
+        state.start_drivers(cluster, round);
         if deleted_in == Some(round) {
-            state.delete_pods(world);
+            state.delete_pods(cluster);
         }
-        state.schedule(world, recipe);
+        state.schedule(cluster, recipe);
         let mut added = 0;
-        let growth = Iteration::new(world, recipe, features, &state).scale_up();
+        let growth = Iteration::new(cluster, recipe, features, &state).scale_up();
         if let Some((group, nodes)) = growth {
             added = nodes;
-            (0..nodes).for_each(|_| state.add(world, group, round));
+            (0..nodes).for_each(|_| state.add(cluster, group, round));
         }
         if state.pods_deleted && features.scales_down {
-            remove_idle_nodes(world, &mut state, &mut idle_since, round);
+            remove_idle_nodes(cluster, &mut state, &mut idle_since, round);
         }
         course.added.push(added);
         course
             .rounds
-            .push((state.nodes.len(), state.waiting(world).len()));
-        course.published = state.published(world).len();
+            .push((state.nodes.len(), state.waiting(cluster).len()));
+        course.published = state.published(cluster).len();
         if round > deleted_in.unwrap_or_default() + stable_rounds && course.is_stable(stable_rounds) {
             break;
         }
@@ -112,7 +116,7 @@ fn run(
 
 /// Removes nodes that were idle for some rounds, down to the minimum of their group.
 fn remove_idle_nodes(
-    world: &World,
+    cluster: &InputCluster,
     state: &mut State,
     idle_since: &mut BTreeMap<String, usize>,
     round: usize,
@@ -120,8 +124,8 @@ fn remove_idle_nodes(
     for node in state.idle() {
         let since = *idle_since.entry(node.name.clone()).or_insert(round);
         let of_group = state.nodes.iter().filter(|it| it.group == node.group).count();
-        if round - since >= IDLE_ROUNDS && of_group > world.groups[node.group].min_size {
-            state.remove(world, &node.name);
+        if round - since >= IDLE_ROUNDS && of_group > cluster.groups[node.group].min_size {
+            state.remove(cluster, &node.name);
         }
     }
 }

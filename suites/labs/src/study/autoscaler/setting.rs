@@ -3,8 +3,8 @@
 use capacity_types::Labels;
 use regex::Regex;
 
+use super::input_cluster::{Driver, Group, InputCluster, Pod, ReportedCapacity, Scope};
 use super::recipe::{Object, Readiness, Recipe, Rewrite};
-use super::world::{Driver, Group, Pod, ReportedCapacity, Scope, World};
 
 /// Size of a volume that uses all storage of a node.
 pub(super) const NODE_CAPACITY: u64 = 10;
@@ -32,8 +32,8 @@ pub(super) const HOSTPATH: Names = Names {
     group: "aks-workerpool",
 };
 
-/// Other names.
-pub(super) const OTHERS: Names = Names {
+/// Names of another driver and node group.
+pub(super) const OTHER_NAMES: Names = Names {
     driver: "disk.example.com",
     key: "disk.example.com/host",
     class: "fast",
@@ -112,8 +112,8 @@ impl Names {
     }
 
     /// Local storage: one initial node, which the first pod fills, and pending pods.
-    pub(super) fn local(&self) -> World {
-        World {
+    pub(super) fn local(&self) -> InputCluster {
+        InputCluster {
             groups: vec![self.group(1)],
             drivers: vec![self.driver()],
             pods: self.pods(PODS + 1, NODE_CAPACITY),
@@ -122,7 +122,7 @@ impl Names {
 }
 
 /// Zonal storage with room for all; each node runs one pod. `min_size`: initial number of nodes.
-pub(super) fn zonal(min_size: usize, zone: &str) -> World {
+pub(super) fn zonal(min_size: usize, zone: &str) -> InputCluster {
     let driver = Driver {
         scope: Scope::Zone,
         disks: vec![100 * NODE_CAPACITY],
@@ -133,7 +133,7 @@ pub(super) fn zonal(min_size: usize, zone: &str) -> World {
         slots: 1,
         ..Group::new(ZONAL.group, zone)
     };
-    World {
+    InputCluster {
         groups: vec![group],
         drivers: vec![driver],
         pods: ZONAL.pods(PODS + min_size, NODE_CAPACITY),
@@ -150,7 +150,7 @@ pub(super) fn zone_label(zone: &str) -> Recipe {
     }
 }
 
-/// The same, plus a manually created object for the zone.
+/// Pool configuration with the zone label, plus a manually created object for the zone.
 pub(super) fn zone_object(zone: &str) -> Recipe {
     Recipe {
         objects: vec![Object {

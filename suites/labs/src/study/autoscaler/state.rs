@@ -13,8 +13,8 @@ use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::store::Collection;
 use capacity_types::Labels;
 
+use super::input_cluster::{InputCluster, Node, Pod, Storage};
 use super::recipe::Recipe;
-use super::world::{Node, Pod, Storage, World};
 use crate::study::cluster;
 
 /// The cluster.
@@ -32,7 +32,7 @@ pub(super) struct State {
 
 impl State {
     /// The state before the first round; the initial nodes are long ready.
-    pub(super) fn new(world: &World) -> Self {
+    pub(super) fn new(cluster: &InputCluster) -> Self {
         let mut state = Self {
             nodes: Vec::new(),
             placed: BTreeMap::new(),
@@ -40,18 +40,18 @@ impl State {
             storage: Storage::new(),
             created: 0,
         };
-        for (group, it) in world.groups.iter().enumerate() {
-            (0..it.min_size).for_each(|_| state.add(world, group, 0));
+        for (group, it) in cluster.groups.iter().enumerate() {
+            (0..it.min_size).for_each(|_| state.add(cluster, group, 0));
         }
-        let longest = world.drivers.iter().map(|driver| driver.delay).max();
-        state.start_drivers(world, longest.unwrap_or_default());
+        let longest = cluster.drivers.iter().map(|driver| driver.delay).max();
+        state.start_drivers(cluster, longest.unwrap_or_default());
         state
     }
 
     /// Adds a node to a group.
-    pub(super) fn add(&mut self, world: &World, group: usize, round: usize) {
-        let labels = world.groups[group].labels.clone();
-        let name = format!("{}-{}", world.groups[group].name, self.created);
+    pub(super) fn add(&mut self, cluster: &InputCluster, group: usize, round: usize) {
+        let labels = cluster.groups[group].labels.clone();
+        let name = format!("{}-{}", cluster.groups[group].name, self.created);
         self.created += 1;
         self.nodes.push(Node {
             name,
@@ -62,20 +62,20 @@ impl State {
     }
 
     /// Removes a node with its local storage.
-    pub(super) fn remove(&mut self, world: &World, name: &str) {
+    pub(super) fn remove(&mut self, cluster: &InputCluster, name: &str) {
         self.nodes.retain(|node| node.name != name);
         let nodes = &self.nodes;
         self.storage.retain(|(driver, segment), _| {
-            let driver = &world.drivers[*driver];
+            let driver = &cluster.drivers[*driver];
             let mut nodes = nodes.iter();
             nodes.any(|node| driver.segment(node).as_ref() == Some(segment))
         });
     }
 
     /// Starts drivers on nodes that are old enough; they label the node and add unused storage.
-    pub(super) fn start_drivers(&mut self, world: &World, round: usize) {
+    pub(super) fn start_drivers(&mut self, cluster: &InputCluster, round: usize) {
         for node in &mut self.nodes {
-            for (number, driver) in world.drivers.iter().enumerate() {
+            for (number, driver) in cluster.drivers.iter().enumerate() {
                 let Some(segment) = driver.segment(node).filter(|_| driver.runs_on(node, round)) else {
                     continue;
                 };
@@ -87,10 +87,10 @@ impl State {
     }
 
     /// The objects written by publishers.
-    pub(super) fn published(&self, world: &World) -> Vec<Capacity> {
+    pub(super) fn published(&self, cluster: &InputCluster) -> Vec<Capacity> {
         let mut objects = Vec::new();
         for ((number, segment), disks) in &self.storage {
-            let driver = &world.drivers[*number];
+            let driver = &cluster.drivers[*number];
             let labels: Labels = [(driver.key.clone(), segment.clone())].into();
             for class in &driver.classes {
                 let name = format!("{class}-{segment}");
@@ -102,8 +102,8 @@ impl State {
     }
 
     /// All objects: those of publishers and of the administrator.
-    pub(super) fn objects(&self, world: &World, recipe: &Recipe) -> Vec<Capacity> {
-        let mut objects = self.published(world);
+    pub(super) fn objects(&self, cluster: &InputCluster, recipe: &Recipe) -> Vec<Capacity> {
+        let mut objects = self.published(cluster);
         for (number, object) in recipe.objects.iter().enumerate() {
             let topology = cluster::labelled(&object.segment);
             let name = format!("manual-{number}");
@@ -118,35 +118,35 @@ impl State {
     }
 
     /// Schedules every pending pod. A volume is provisioned and published before the next pod is tried.
-    pub(super) fn schedule(&mut self, world: &World, recipe: &Recipe) {
-        for number in self.waiting(world) {
-            let pod = &world.pods[number];
-            let nodes = self.nodes.iter().filter(|node| self.has_slot(world, node));
+    pub(super) fn schedule(&mut self, cluster: &InputCluster, recipe: &Recipe) {
+        for number in self.waiting(cluster) {
+            let pod = &cluster.pods[number];
+            let nodes = self.nodes.iter().filter(|node| self.has_slot(cluster, node));
             let nodes: Vec<_> = nodes.map(|it| (it.name.clone(), it.labels.clone())).collect();
-            let objects = self.objects(world, recipe);
-            let Some(name) = feasible(world, &nodes, &objects, pod).into_iter().next() else {
+            let objects = self.objects(cluster, recipe);
+            let Some(name) = feasible(cluster, &nodes, &objects, pod).into_iter().next() else {
                 continue;
             };
-            if self.provision(world, &name, pod) {
+            if self.provision(cluster, &name, pod) {
                 self.placed.insert(number, name);
             }
         }
     }
 
-    fn has_slot(&self, world: &World, node: &Node) -> bool {
+    fn has_slot(&self, cluster: &InputCluster, node: &Node) -> bool {
         let pods = self.placed.values().filter(|name| **name == node.name);
-        pods.count() < world.groups[node.group].slots
+        pods.count() < cluster.groups[node.group].slots
     }
 
-    fn provision(&mut self, world: &World, name: &str, pod: &Pod) -> bool {
-        let Some(number) = world
+    fn provision(&mut self, cluster: &InputCluster, name: &str, pod: &Pod) -> bool {
+        let Some(number) = cluster
             .drivers
             .iter()
             .position(|driver| driver.classes.contains(&pod.class))
         else {
             return false;
         };
-        let driver = &world.drivers[number];
+        let driver = &cluster.drivers[number];
         let node = self.nodes.iter().find(|node| node.name == name);
         let segment = node.and_then(|node| node.labels.get(&driver.key)).cloned();
         let disks = segment.and_then(|segment| self.storage.get_mut(&(number, segment)));
@@ -154,18 +154,18 @@ impl State {
     }
 
     /// Deletes all pods with their volumes.
-    pub(super) fn delete_pods(&mut self, world: &World) {
+    pub(super) fn delete_pods(&mut self, cluster: &InputCluster) {
         self.pods_deleted = true;
         self.placed.clear();
         for ((driver, _), disks) in &mut self.storage {
-            *disks = world.drivers[*driver].disks.clone();
+            *disks = cluster.drivers[*driver].disks.clone();
         }
     }
 
     /// The pending pods.
-    pub(super) fn waiting(&self, world: &World) -> Vec<usize> {
+    pub(super) fn waiting(&self, cluster: &InputCluster) -> Vec<usize> {
         let waits = |number: &usize| !self.pods_deleted && !self.placed.contains_key(number);
-        (0..world.pods.len()).filter(waits).collect()
+        (0..cluster.pods.len()).filter(waits).collect()
     }
 
     /// The nodes without a pod.
@@ -177,7 +177,7 @@ impl State {
 
 /// The nodes that the scheduler's own filter accepts for a pod.
 pub(super) fn feasible(
-    world: &World,
+    cluster: &InputCluster,
     nodes: &[(String, Labels)],
     objects: &[Capacity],
     pod: &Pod,
@@ -186,7 +186,7 @@ pub(super) fn feasible(
         capacities: index(objects),
         ..Snapshot::default()
     };
-    for driver in &world.drivers {
+    for driver in &cluster.drivers {
         snapshot.drivers.put(cluster::driver(&driver.name, true));
         for class in &driver.classes {
             snapshot.classes.put(cluster::class(class, &driver.name));

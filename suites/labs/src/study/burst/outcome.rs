@@ -146,7 +146,7 @@ pub(super) fn plot(runs: &[Outcome]) -> Plot {
 
 /// The findings that the runs allow. `is_simulated`: otherwise times depend on the machine.
 pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> Vec<Finding> {
-    let all = All {
+    let all = Runs {
         runs,
         pods: burst.pods() as f64,
     };
@@ -165,24 +165,24 @@ pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> V
 }
 
 /// All runs. A finding is made only if the runs that it compares exist.
-struct All<'a> {
+struct Runs<'a> {
     runs: &'a [Outcome],
     pods: f64,
 }
 
-impl All<'_> {
+impl Runs<'_> {
     fn of(&self, variant: &str) -> Option<&Outcome> {
         self.runs.iter().find(|run| run.variant == variant)
     }
 
-    fn left(&self, run: &Outcome) -> f64 {
+    fn pending_pods(&self, run: &Outcome) -> f64 {
         self.pods - run.times.len() as f64
     }
 
     fn all_are_placed(&self) -> Option<Finding> {
         let what = format!("pods, of {}, that stay pending with tracking", self.pods);
-        let left = self.left(self.of(TRACKED)?);
-        Some(Finding::new("SCALE-15", what, left, Bound::Exactly(0.0)))
+        let pending_pods = self.pending_pods(self.of(TRACKED)?);
+        Some(Finding::new("SCALE-15", what, pending_pods, Bound::Exactly(0.0)))
     }
 
     fn stuck_without_tracking(&self) -> Option<Finding> {
@@ -213,11 +213,11 @@ impl All<'_> {
     }
 
     fn retries_succeed(&self) -> Option<Finding> {
-        let left = self.left(self.of(LATE)?);
+        let pending_pods = self.pending_pods(self.of(LATE)?);
         Some(Finding::new(
             "PROV-17",
             "pods that stay pending with delayed updates",
-            left,
+            pending_pods,
             Bound::Exactly(0.0),
         ))
     }

@@ -22,7 +22,7 @@ pub(super) fn calls_per_poll(sample: &Sample, run: &Run) -> f64 {
 }
 
 /// Differences between counted and calculated values, summed over all clusters.
-pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
+pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
     let differ = |matching: &dyn Fn(&Sample) -> bool,
                   counted: &dyn Fn(&Run) -> usize,
                   wanted: &dyn Fn(&Sample) -> usize| {
@@ -38,7 +38,7 @@ pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
     let segments = |sample: &Sample| sample.segments() as usize;
     let classes = |sample: &Sample| sample.classes as usize;
     // A removed node removes its segment, unless another node of its zone is left.
-    let gone = |sample: &Sample| {
+    let removed_segments = |sample: &Sample| {
         if sample.segments() == sample.nodes {
             classes(sample)
         } else {
@@ -73,7 +73,11 @@ pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
         Finding::none(
             "SCALE-07",
             "difference between the number of deletions and the objects of a removed node",
-            differ(&all, &|run| at(run, Step::NodeRemoved).objects("delete"), &gone),
+            differ(
+                &all,
+                &|run| at(run, Step::NodeRemoved).objects("delete"),
+                &removed_segments,
+            ),
         ),
         Finding::none(
             "SCALE-08",
@@ -102,7 +106,7 @@ pub(super) fn counted_as_calculated(runs: &[Sampled]) -> Vec<Finding> {
 }
 
 /// A cluster of two nodes in which some pods are scheduled.
-fn placing(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
+fn placement_scenario(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
     let pods = (0..pods).map(|number| {
         json!({"pod": {"name": format!("p{number}"), "claims": [{"class": "class-0", "size": GIBI}]}})
     });
@@ -126,8 +130,8 @@ fn placing(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
 }
 
 /// API requests of the scheduler, by number of pods, with and without scoring.
-pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
-    let run = |pods, scoring| runner.run(&placing(pods, true, true, scoring), REFRESH);
+pub(super) fn scheduler_request_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
+    let run = |pods, scoring| runner.run(&placement_scenario(pods, true, true, scoring), REFRESH);
     let (few, many, scored) = (run(1, false)?, run(8, false)?, run(8, true)?);
     let reads = |run: &Run| {
         let verbs = ["get", "list", "watch"];
@@ -167,10 +171,10 @@ pub(super) fn of_scheduler(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     ])
 }
 
-/// The same cluster with tracking, and without tracking and publisher.
-pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
-    let unused = runner.run(&placing(3, false, false, false), REFRESH)?;
-    let used = runner.run(&placing(3, true, true, false), REFRESH)?;
+/// Cost of tracking that no pod uses: a cluster with tracking, and one without tracking and publisher.
+pub(super) fn unused_tracking_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
+    let unused = runner.run(&placement_scenario(3, false, false, false), REFRESH)?;
+    let used = runner.run(&placement_scenario(3, true, true, false), REFRESH)?;
     let spent = |step: usize| unused.step(step).writes() + unused.step(step).calls(CsiMethod::GetCapacity);
     let field = |run: &Run| {
         let mut driver = run.object("csidrivers").cloned().unwrap_or_default();
@@ -181,8 +185,8 @@ pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
         with - driver.to_string().len()
     };
     let (before, after) = (unused.bytes(), used.bytes());
-    let others = ["nodes", "csinodes", "storageclasses"];
-    let grown = others.iter().map(|resource| {
+    let other_resources = ["nodes", "csinodes", "storageclasses"];
+    let grown = other_resources.iter().map(|resource| {
         let all = |bytes: &BTreeMap<String, Vec<usize>>| {
             bytes.get(*resource).map_or(0, |it| it.iter().sum::<usize>())
         };
@@ -209,7 +213,7 @@ pub(super) fn of_unused(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
 }
 
 /// Ten classes with equivalent parameters, compared with one.
-pub(super) fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
+pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<[Finding; 2], BoxError> {
     let run = |classes| {
         let sample = Sample {
             deployed: Deployed::Central,
@@ -241,7 +245,7 @@ pub(super) fn of_redundancy(runner: &Runner) -> Result<[Finding; 2], BoxError> {
 }
 
 /// Below the break-even both modes have capacity values of the same age; above it those of a central publisher are older.
-pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
+pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
     let edge = break_even(cluster);
     let age = |nodes: u64, mode| {
         let cluster = Cluster {
@@ -274,7 +278,7 @@ pub(super) fn of_break_even(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
     ]
 }
 
-pub(super) fn of_scan() -> Finding {
+pub(super) fn scan_finding() -> Finding {
     let ratio = |nodes| {
         let (scanned, indexed) = objects_read(nodes);
         scanned as f64 / indexed as f64

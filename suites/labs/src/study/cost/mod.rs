@@ -17,7 +17,8 @@ use super::journal::{Run, Runner, Tally};
 use super::{Common, DefectArgs};
 use crate::counted;
 use findings::{
-    calls_per_poll, counted_as_calculated, of_break_even, of_redundancy, of_scan, of_scheduler, of_unused,
+    break_even_findings, calls_per_poll, equivalent_class_findings, model_accuracy_findings, scan_finding,
+    scheduler_request_findings, unused_tracking_findings,
 };
 use sample::{Deployed, Sampled, Step, samples};
 
@@ -38,21 +39,21 @@ pub(super) struct CostArgs {
     /// Also calculate the cost for a cluster with this number of nodes
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     nodes: Option<u64>,
-    /// Number of its storage classes
+    /// Number of storage classes in the cluster of --nodes
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = counted::<u64>(), requires = "nodes")]
     classes: u64,
-    /// Number of its segments, for a central publisher [default: one per node]
+    /// Number of segments in that cluster, for a central publisher [default: one per node]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>(), requires = "nodes")]
     segments: Option<u64>,
-    /// Poll interval of its publishers, such as 1m
+    /// Poll interval of the publishers in that cluster, such as 1m
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = seconds, requires = "nodes")]
     poll: f64,
     /// Number of segments with a capacity change per minute
     #[arg(long, value_name = "COUNT", default_value_t = 60.0, requires = "nodes")]
     changes: f64,
     /// Maximum GetCapacity calls per second and publisher
-    #[arg(long, value_name = "COUNT", default_value_t = GET_CAPACITY_QPS, requires = "nodes")]
-    asks: f64,
+    #[arg(long, alias = "asks", value_name = "COUNT", default_value_t = GET_CAPACITY_QPS, requires = "nodes")]
+    calls: f64,
 }
 
 /// Parses a duration with a unit, in seconds.
@@ -90,7 +91,7 @@ impl CostArgs {
             segments: self.segments.unwrap_or(nodes),
             poll_seconds: self.poll,
             changes_per_minute: self.changes,
-            get_capacity_qps: self.asks,
+            get_capacity_qps: self.calls,
         })
     }
 }
@@ -121,7 +122,7 @@ pub(super) fn study(setup: Setup, runner: &Runner, requested: Option<Cluster>) -
         &unit,
     ));
     study.plots.push(plot(
-        "Seconds from one figure of a node to the next",
+        "Seconds between two updates of the capacity of a node",
         "seconds",
         &clusters,
         &unit,
@@ -134,12 +135,12 @@ pub(super) fn study(setup: Setup, runner: &Runner, requested: Option<Cluster>) -
         &unit,
         |load: &Load| load.watches as f64,
     ));
-    study.findings.extend(counted_as_calculated(&runs));
-    study.findings.extend(of_scheduler(runner)?);
-    study.findings.extend(of_unused(runner)?);
-    study.findings.extend(of_redundancy(runner)?);
-    study.findings.extend(of_break_even(&clusters[0], &unit));
-    study.findings.push(of_scan());
+    study.findings.extend(model_accuracy_findings(&runs));
+    study.findings.extend(scheduler_request_findings(runner)?);
+    study.findings.extend(unused_tracking_findings(runner)?);
+    study.findings.extend(equivalent_class_findings(runner)?);
+    study.findings.extend(break_even_findings(&clusters[0], &unit));
+    study.findings.push(scan_finding());
     study.findings.sort_by_key(Finding::order);
     Ok(study)
 }
@@ -194,10 +195,10 @@ fn measured(runs: &[Sampled]) -> Table {
         "writes for a change",
         "for a new class",
         "for three volumes",
-        "for a node that goes",
+        "for a removed node",
         "calls per object and poll",
     ];
-    let mut table = Table::new("Counted in clusters that were run", &columns);
+    let mut table = Table::new("Counted in simulated clusters", &columns);
     for (sample, run) in runs {
         let name = match sample.deployed {
             Deployed::Distributed => "one on each node",

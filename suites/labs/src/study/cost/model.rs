@@ -51,12 +51,12 @@ pub(super) struct Unit {
 pub(super) struct Load {
     /// Number of CSIStorageCapacity objects.
     pub(super) objects: u64,
-    /// Their total size, in bytes.
+    /// Total size of the objects, in bytes.
     pub(super) bytes: u64,
     /// Open watches of all publishers.
     pub(super) watches: u64,
     /// GetCapacity calls per minute of all publishers.
-    pub(super) asks_per_minute: f64,
+    pub(super) calls_per_minute: f64,
     /// Writes per minute caused by changes.
     pub(super) writes_per_minute: f64,
     /// Bytes of watch events per minute for one scheduler.
@@ -92,7 +92,7 @@ pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
         objects,
         bytes: objects * unit.object_bytes,
         watches: instances * watches,
-        asks_per_minute: objects as f64 * 60.0 / age_seconds,
+        calls_per_minute: objects as f64 * 60.0 / age_seconds,
         writes_per_minute,
         event_bytes_per_minute: writes_per_minute * unit.object_bytes as f64,
         age_seconds,
@@ -118,7 +118,7 @@ pub(super) fn table(title: &str, clusters: &[Cluster], unit: &Unit) -> Table {
         "GetCapacity per minute",
         "writes per minute",
         "bytes per minute to a scheduler",
-        "seconds from figure to figure",
+        "seconds between updates",
     ];
     let mut table = Table::new(title, &columns);
     for cluster in clusters {
@@ -136,7 +136,7 @@ pub(super) fn table(title: &str, clusters: &[Cluster], unit: &Unit) -> Table {
                 load.objects.into(),
                 load.bytes.into(),
                 load.watches.into(),
-                load.asks_per_minute.into(),
+                load.calls_per_minute.into(),
                 load.writes_per_minute.into(),
                 load.event_bytes_per_minute.into(),
                 load.age_seconds.into(),

@@ -6,13 +6,15 @@ use super::conversion::{by_hostname, length};
 use super::draw;
 use super::examples;
 use super::filter;
+use super::input_cluster::{
+    HOSTNAME, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest,
+};
 use super::lookup::{self, Entry};
 use super::rules::DesignRules;
 use super::selector::NodeSelector;
 use super::shape::{Objects, Shape};
-use super::world::{HOSTNAME, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest, World};
-use crate::study::dice::Dice;
 use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table};
+use crate::study::seeded_rng::SeededRng;
 
 /// Counts of a comparison.
 #[derive(Default)]
@@ -30,29 +32,29 @@ struct Counts {
 
 /// The findings, and a table of what each design cannot express.
 pub(super) fn study(rules: &DesignRules, setup: Setup) -> (Table, Vec<Finding>) {
-    let worlds = match setup.size {
+    let clusters = match setup.size {
         Size::Small => 60,
         Size::Full => 2_000,
     };
-    let mut dice = Dice::of(setup.seed);
-    let worlds: Vec<World> = (0..worlds).map(|_| draw::world(&mut dice)).collect();
+    let mut rng = SeededRng::of(setup.seed);
+    let clusters: Vec<InputCluster> = (0..clusters).map(|_| draw::cluster(&mut rng)).collect();
     let counts = Shape::ALL.map(|shape| {
         let mut counts = Counts::default();
-        for world in &worlds {
-            counts.compare(rules, shape, world);
+        for cluster in &clusters {
+            counts.compare(rules, shape, cluster);
         }
         (shape, counts)
     });
-    let mut findings = of_random(&counts);
-    findings.extend(of_examples(rules));
-    findings.extend(of_node_lists(rules, &worlds));
-    findings.extend(of_terms(rules));
+    let mut findings = random_cluster_findings(&counts);
+    findings.extend(example_findings(rules));
+    findings.extend(node_list_findings(rules, &clusters));
+    findings.extend(selector_term_findings(rules));
     (table(&counts), findings)
 }
 
 impl Counts {
-    fn compare(&mut self, rules: &DesignRules, shape: Shape, world: &World) {
-        let objects = match shape.publish(world) {
+    fn compare(&mut self, rules: &DesignRules, shape: Shape, cluster: &InputCluster) {
+        let objects = match shape.publish(cluster) {
             Ok(objects) => objects,
             Err(inexpressible) => {
                 *self.inexpressible.entry(inexpressible.to_string()).or_default() += 1;
@@ -60,22 +62,22 @@ impl Counts {
             }
         };
         self.expressible += 1;
-        let entries = lookup::entries(rules, &objects, &world.classes);
-        for volume_request in draw::volume_requests(world) {
-            let wanted = world.feasible_nodes(&volume_request);
+        let entries = lookup::entries(rules, &objects, &cluster.classes);
+        for volume_request in draw::volume_requests(cluster) {
+            let wanted = cluster.feasible_nodes(&volume_request);
             // Designs that cannot express inline volumes do not restrict them.
             if volume_request.class.is_none() && !matches!(shape, Shape::DriverStatus | Shape::PoolOf2019) {
                 continue;
             }
-            self.decisions += world.nodes.len();
-            let found = lookup::feasible_nodes(rules, world, &entries, &volume_request);
+            self.decisions += cluster.nodes.len();
+            let found = lookup::feasible_nodes(rules, cluster, &entries, &volume_request);
             self.differ += found.symmetric_difference(&wanted).count();
         }
         if let Objects::FlatCapacity(objects) = &objects {
-            let snapshot = filter::snapshot(world, objects);
-            for volume_request in draw::volume_requests(world) {
-                let wanted = world.feasible_nodes(&volume_request);
-                for node in &world.nodes {
+            let snapshot = filter::snapshot(cluster, objects);
+            for volume_request in draw::volume_requests(cluster) {
+                let wanted = cluster.feasible_nodes(&volume_request);
+                for node in &cluster.nodes {
                     if let Some(admitted) = filter::admits(&snapshot, &volume_request, node) {
                         self.filtered += 1;
                         self.filter_differs += usize::from(admitted != wanted.contains(node.name.as_str()));
@@ -114,7 +116,7 @@ fn table(counts: &[(Shape, Counts)]) -> Table {
     table
 }
 
-fn of_random(counts: &[(Shape, Counts)]) -> Vec<Finding> {
+fn random_cluster_findings(counts: &[(Shape, Counts)]) -> Vec<Finding> {
     let sum = |of: fn(&Counts) -> usize| counts.iter().map(|(_, counts)| of(counts)).sum::<usize>();
     let decisions = sum(|counts| counts.decisions + counts.filtered);
     let least = counts.iter().map(|(_, counts)| counts.expressible).min();
@@ -135,31 +137,31 @@ fn of_random(counts: &[(Shape, Counts)]) -> Vec<Finding> {
     ]
 }
 
-fn differences(rules: &DesignRules, world: &World, entries: &[Entry]) -> usize {
+fn differences(rules: &DesignRules, cluster: &InputCluster, entries: &[Entry]) -> usize {
     let differ = |volume_request: &VolumeRequest| {
-        let found = lookup::feasible_nodes(rules, world, entries, volume_request);
-        found != world.feasible_nodes(volume_request)
+        let found = lookup::feasible_nodes(rules, cluster, entries, volume_request);
+        found != cluster.feasible_nodes(volume_request)
     };
-    examples::volume_requests(world)
+    examples::volume_requests(cluster)
         .iter()
         .filter(|volume_request| differ(volume_request))
         .count()
 }
 
 /// The examples of the KEP, with current and deprecated label keys, in every design.
-fn of_examples(rules: &DesignRules) -> Vec<Finding> {
+fn example_findings(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (id, key) in [("ALT-30", examples::REGION), ("ALT-40", examples::OLD_REGION)] {
-        let worlds = examples::worlds(key);
+        let clusters = examples::clusters(key);
         let mut wrong = 0;
-        for (world, shape) in worlds
+        for (cluster, shape) in clusters
             .iter()
-            .flat_map(|world| Shape::ALL.map(|shape| (world, shape)))
+            .flat_map(|cluster| Shape::ALL.map(|shape| (cluster, shape)))
         {
-            wrong += match shape.publish(world) {
+            wrong += match shape.publish(cluster) {
                 Ok(objects) => {
-                    let entries = lookup::entries(rules, &objects, &world.classes);
-                    differences(rules, world, &entries)
+                    let entries = lookup::entries(rules, &objects, &cluster.classes);
+                    differences(rules, cluster, &entries)
                 }
                 Err(_) => 1,
             };
@@ -176,29 +178,29 @@ fn of_examples(rules: &DesignRules) -> Vec<Finding> {
 }
 
 fn early_differs_from_flat(rules: &DesignRules) -> usize {
-    let feasible_nodes = |shape: Shape, world: &World, volume_request: &VolumeRequest| {
-        let objects = shape.publish(world).ok()?;
-        let entries = lookup::entries(rules, &objects, &world.classes);
-        let found = lookup::feasible_nodes(rules, world, &entries, volume_request);
+    let feasible_nodes = |shape: Shape, cluster: &InputCluster, volume_request: &VolumeRequest| {
+        let objects = shape.publish(cluster).ok()?;
+        let entries = lookup::entries(rules, &objects, &cluster.classes);
+        let found = lookup::feasible_nodes(rules, cluster, &entries, volume_request);
         Some(found.into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
-    let worlds = examples::worlds(examples::REGION);
-    let cases = worlds.iter().flat_map(|world| {
-        let volume_requests = examples::volume_requests(world).into_iter();
-        volume_requests.map(move |volume_request| (world, volume_request))
+    let clusters = examples::clusters(examples::REGION);
+    let cases = clusters.iter().flat_map(|cluster| {
+        let volume_requests = examples::volume_requests(cluster).into_iter();
+        volume_requests.map(move |volume_request| (cluster, volume_request))
     });
-    let differs = |(world, volume_request): &(&World, VolumeRequest)| {
-        feasible_nodes(Shape::EarlyCapacity, world, volume_request)
-            != feasible_nodes(Shape::FlatCapacity, world, volume_request)
+    let differs = |(cluster, volume_request): &(&InputCluster, VolumeRequest)| {
+        feasible_nodes(Shape::EarlyCapacity, cluster, volume_request)
+            != feasible_nodes(Shape::FlatCapacity, cluster, volume_request)
     };
     cases.filter(differs).count()
 }
 
 /// Pools with a node list, compared with a selector on host names.
-fn of_node_lists(rules: &DesignRules, worlds: &[World]) -> Vec<Finding> {
+fn node_list_findings(rules: &DesignRules, clusters: &[InputCluster]) -> Vec<Finding> {
     let (mut differ, mut lists, mut selectors) = (0, 0, 0);
-    for world in worlds {
-        let mut rewritten = world.clone();
+    for cluster in clusters {
+        let mut rewritten = cluster.clone();
         for pool in &mut rewritten.pools {
             if let NodeAccess::Nodes(names) = &pool.node_access {
                 lists += length(names);
@@ -210,10 +212,10 @@ fn of_node_lists(rules: &DesignRules, worlds: &[World]) -> Vec<Finding> {
         let Ok(objects) = Shape::DriverStatus.publish(&rewritten) else {
             continue;
         };
-        let entries = lookup::entries(rules, &objects, &world.classes);
-        for volume_request in draw::volume_requests(world) {
-            let found = lookup::feasible_nodes(rules, world, &entries, &volume_request);
-            differ += usize::from(found != world.feasible_nodes(&volume_request));
+        let entries = lookup::entries(rules, &objects, &cluster.classes);
+        for volume_request in draw::volume_requests(cluster) {
+            let found = lookup::feasible_nodes(rules, cluster, &entries, &volume_request);
+            differ += usize::from(found != cluster.feasible_nodes(&volume_request));
         }
     }
     vec![
@@ -232,29 +234,29 @@ fn of_node_lists(rules: &DesignRules, worlds: &[World]) -> Vec<Finding> {
 }
 
 /// Two node selector terms in the flat design.
-fn of_terms(rules: &DesignRules) -> Vec<Finding> {
-    let mut world = examples::local();
+fn selector_term_findings(rules: &DesignRules) -> Vec<Finding> {
+    let mut cluster = examples::local();
     let names = ["node-1", "node-2"].map(str::to_owned);
     let terms = names
         .iter()
         .flat_map(|name| NodeSelector::of(HOSTNAME, "In", &[name]).node_selector_terms);
-    world.nodes.push(Node::new("node-3", &[]));
-    world.pools = vec![Pool {
+    cluster.nodes.push(Node::new("node-3", &[]));
+    cluster.pools = vec![Pool {
         name: "both".to_owned(),
-        driver: world.drivers[0].name.clone(),
+        driver: cluster.drivers[0].name.clone(),
         node_access: NodeAccess::Terms(NodeSelector {
             node_selector_terms: terms.collect(),
         }),
-        capacities: vec![PoolCapacity::new(VolumeKind::Others, 1 << 30)],
+        capacities: vec![PoolCapacity::new(VolumeKind::Fallback, 1 << 30)],
     }];
-    let Ok(Objects::FlatCapacity(mut objects)) = Shape::FlatCapacity.publish(&world) else {
+    let Ok(Objects::FlatCapacity(mut objects)) = Shape::FlatCapacity.publish(&cluster) else {
         return Vec::new();
     };
     if !rules.terms_become_objects {
         objects.truncate(1);
     }
     let count = objects.len();
-    let entries = lookup::entries(rules, &Objects::FlatCapacity(objects), &world.classes);
+    let entries = lookup::entries(rules, &Objects::FlatCapacity(objects), &cluster.classes);
     vec![
         Finding::count(
             "ALT-32",
@@ -265,7 +267,7 @@ fn of_terms(rules: &DesignRules) -> Vec<Finding> {
         Finding::none(
             "ALT-32",
             "decisions by these objects that differ from those by the selector",
-            differences(rules, &world, &entries),
+            differences(rules, &cluster, &entries),
         ),
     ]
 }

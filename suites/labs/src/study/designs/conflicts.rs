@@ -16,7 +16,7 @@ struct Written {
     pools: usize,
 }
 
-/// Whether the publishers share an object.
+/// Whether the publishers write to one shared object.
 #[derive(Clone, Copy, PartialEq)]
 enum Sharing {
     One,
@@ -27,13 +27,13 @@ enum Sharing {
 pub(super) fn study(rules: &DesignRules) -> (Table, Vec<Finding>) {
     let columns = ["design", "requests", "conflicts", "pools in the end"];
     let mut table = Table::new(format!("{WRITERS} publishers that write at once"), &columns);
-    let patched = at_once(rules, Sharing::One, rules.writes);
+    let patched = write_concurrently(rules, Sharing::One, rules.writes);
     for (name, sharing, write) in [
         ("CSIDriver.status, PATCH of a pool", Sharing::One, Write::Patch),
         ("CSIDriver.status, GET and PUT", Sharing::One, Write::Put),
         ("an object each, GET and PUT", Sharing::Each, Write::Put),
     ] {
-        let written = at_once(rules, sharing, write);
+        let written = write_concurrently(rules, sharing, write);
         table.row([
             name.into(),
             written.requests.into(),
@@ -74,7 +74,7 @@ fn driver() -> CsiDriver {
 }
 
 /// All publishers read, then all write. With full updates the first write changes the version, and the others get conflicts and retry.
-fn at_once(rules: &DesignRules, sharing: Sharing, write: Write) -> Written {
+fn write_concurrently(rules: &DesignRules, sharing: Sharing, write: Write) -> Written {
     let object_of = |writer: usize| if sharing == Sharing::One { 0 } else { writer };
     let mut objects = vec![(0, driver()); WRITERS];
     let mut written = Written::default();

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::input_cluster::{Class, HOSTNAME, InputCluster, NodeAccess, Pool, PoolCapacity, VolumeKind};
 use super::selector::NodeSelector;
-use super::world::{Class, HOSTNAME, NodeAccess, Pool, PoolCapacity, VolumeKind, World};
 
 /// What a design cannot express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +36,21 @@ pub(super) fn length<T: Serialize>(object: &T) -> usize {
 }
 
 /// The classes that a capacity applies to; a fallback entry expands to all classes without an own entry.
-pub(super) fn classes_of<'w>(world: &'w World, pool: &'w Pool, capacity: &'w PoolCapacity) -> Vec<&'w str> {
+pub(super) fn classes_of<'w>(
+    cluster: &'w InputCluster,
+    pool: &'w Pool,
+    capacity: &'w PoolCapacity,
+) -> Vec<&'w str> {
     let of_driver = |class: &&Class| class.driver == pool.driver;
     let is_named = |class: &Class| {
-        let mut others = pool.capacities.iter();
-        others.any(|capacity| capacity.of == VolumeKind::class(&class.name))
+        let mut capacities = pool.capacities.iter();
+        capacities.any(|capacity| capacity.of == VolumeKind::class(&class.name))
     };
     match &capacity.of {
         VolumeKind::Class(name) => vec![name],
         VolumeKind::Inline => Vec::new(),
-        VolumeKind::Others => {
-            let classes = world.classes.iter().filter(of_driver);
+        VolumeKind::Fallback => {
+            let classes = cluster.classes.iter().filter(of_driver);
             classes
                 .filter(|class| !is_named(class))
                 .map(|class| class.name.as_str())
@@ -55,7 +59,7 @@ pub(super) fn classes_of<'w>(world: &'w World, pool: &'w Pool, capacity: &'w Poo
     }
 }
 
-/// As a node selector, with host names for listed nodes; `None` for the whole cluster.
+/// The node selector of a pool, with host names for listed nodes; `None` for the whole cluster.
 pub(super) fn selector(node_access: &NodeAccess) -> Option<NodeSelector> {
     match node_access {
         NodeAccess::Cluster => None,

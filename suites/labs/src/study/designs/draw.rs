@@ -1,8 +1,10 @@
 //! Random clusters, and volume requests that distinguish them.
 
+use super::input_cluster::{
+    Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest,
+};
 use super::selector::{NodeSelector, Term};
-use super::world::{Class, Driver, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest, World};
-use crate::study::dice::Dice;
+use crate::study::seeded_rng::SeededRng;
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 const ZONES: [&str; 3] = ["a", "b", "c"];
@@ -13,57 +15,57 @@ const STEP: u64 = 1 << 30;
 const STEPS: u64 = 8;
 
 /// A random cluster of a few nodes.
-pub(super) fn world(dice: &mut Dice) -> World {
-    let mut world = World {
+pub(super) fn cluster(rng: &mut SeededRng) -> InputCluster {
+    let mut cluster = InputCluster {
         now: 1000,
-        ..World::default()
+        ..InputCluster::default()
     };
-    for number in 0..1 + dice.below(8) {
-        let (zone, rank) = (zone(dice), dice.below(4).to_string());
+    for number in 0..1 + rng.below(8) {
+        let (zone, rank) = (zone(rng), rng.below(4).to_string());
         let labels = [(ZONE, zone), (RANK, rank.as_str())];
-        world.nodes.push(Node::new(&format!("n{number}"), &labels));
+        cluster.nodes.push(Node::new(&format!("n{number}"), &labels));
     }
-    for number in 0..1 + dice.below(2) {
-        world.drivers.push(Driver {
+    for number in 0..1 + rng.below(2) {
+        cluster.drivers.push(Driver {
             name: format!("d{number}.example.com"),
-            tracks: *dice.pick(&[Some(true), Some(true), Some(true), Some(false), None]),
+            tracks: *rng.pick(&[Some(true), Some(true), Some(true), Some(false), None]),
         });
     }
-    for number in 0..1 + dice.below(3) {
-        let driver = dice.pick(&world.drivers).name.clone();
+    for number in 0..1 + rng.below(3) {
+        let driver = rng.pick(&cluster.drivers).name.clone();
         let name = format!("c{number}");
-        world.classes.push(Class { name, driver });
+        cluster.classes.push(Class { name, driver });
     }
     // Half of the clusters can be expressed in all designs.
-    let is_plain = dice.one_in(2);
-    for number in 0..dice.below(7) {
-        let pool = pool(dice, &world, format!("p{number}"), is_plain);
-        world.pools.push(pool);
+    let is_plain = rng.one_in(2);
+    for number in 0..rng.below(7) {
+        let pool = pool(rng, &cluster, format!("p{number}"), is_plain);
+        cluster.pools.push(pool);
     }
-    world
+    cluster
 }
 
-fn zone(dice: &mut Dice) -> &'static str {
-    ZONES[dice.index(ZONES.len())]
+fn zone(rng: &mut SeededRng) -> &'static str {
+    ZONES[rng.index(ZONES.len())]
 }
 
-fn pool(dice: &mut Dice, world: &World, name: String, is_plain: bool) -> Pool {
-    let driver = dice.pick(&world.drivers).name.clone();
+fn pool(rng: &mut SeededRng, cluster: &InputCluster, name: String, is_plain: bool) -> Pool {
+    let driver = rng.pick(&cluster.drivers).name.clone();
     let mut capacities = Vec::new();
-    let classes = world.classes.iter().filter(|class| class.driver == driver);
+    let classes = cluster.classes.iter().filter(|class| class.driver == driver);
     let mut volumes: Vec<VolumeKind> = classes.map(|class| VolumeKind::class(&class.name)).collect();
-    volumes.push(VolumeKind::Others);
+    volumes.push(VolumeKind::Fallback);
     if !is_plain {
         volumes.push(VolumeKind::Inline);
     }
     for of in volumes {
-        if dice.one_in(2) {
-            let mut capacity = PoolCapacity::new(of, dice.below(STEPS) * STEP);
-            if !is_plain && dice.one_in(6) {
-                capacity.until = Some(*dice.pick(&[999, 1000, 1001]));
+        if rng.one_in(2) {
+            let mut capacity = PoolCapacity::new(of, rng.below(STEPS) * STEP);
+            if !is_plain && rng.one_in(6) {
+                capacity.until = Some(*rng.pick(&[999, 1000, 1001]));
             }
-            if !is_plain && dice.one_in(6) {
-                capacity.total = Some(capacity.bytes + dice.below(STEPS) * STEP);
+            if !is_plain && rng.one_in(6) {
+                capacity.total = Some(capacity.bytes + rng.below(STEPS) * STEP);
             }
             capacities.push(capacity);
         }
@@ -71,24 +73,24 @@ fn pool(dice: &mut Dice, world: &World, name: String, is_plain: bool) -> Pool {
     Pool {
         name,
         driver,
-        node_access: node_access(dice, world, is_plain),
+        node_access: node_access(rng, cluster, is_plain),
         capacities,
     }
 }
 
-fn node_access(dice: &mut Dice, world: &World, is_plain: bool) -> NodeAccess {
-    match dice.below(5) {
+fn node_access(rng: &mut SeededRng, cluster: &InputCluster, is_plain: bool) -> NodeAccess {
+    match rng.below(5) {
         0 => NodeAccess::Cluster,
-        1 => NodeAccess::node(&dice.pick(&world.nodes).name),
+        1 => NodeAccess::node(&rng.pick(&cluster.nodes).name),
         2 => {
-            let names = [dice.pick(&world.nodes), dice.pick(&world.nodes)];
+            let names = [rng.pick(&cluster.nodes), rng.pick(&cluster.nodes)];
             NodeAccess::Nodes(names.into_iter().map(|node| node.name.clone()).collect())
         }
-        3 if !is_plain && dice.one_in(4) => NodeAccess::Terms(NodeSelector::of(RANK, "Gt", &["1"])),
-        3 => NodeAccess::label(ZONE, zone(dice)),
+        3 if !is_plain && rng.one_in(4) => NodeAccess::Terms(NodeSelector::of(RANK, "Gt", &["1"])),
+        3 => NodeAccess::label(ZONE, zone(rng)),
         _ => NodeAccess::Terms(NodeSelector {
             node_selector_terms: vec![
-                Term::of(ZONE, "In", &[zone(dice)]),
+                Term::of(ZONE, "In", &[zone(rng)]),
                 Term::of(RANK, "NotIn", &["0", "1"]),
             ],
         }),
@@ -96,12 +98,12 @@ fn node_access(dice: &mut Dice, world: &World, is_plain: bool) -> NodeAccess {
 }
 
 /// A volume of each class and an inline volume of each driver, with sizes equal to, above and below every capacity.
-pub(super) fn volume_requests(world: &World) -> Vec<VolumeRequest> {
-    let classes = world
+pub(super) fn volume_requests(cluster: &InputCluster) -> Vec<VolumeRequest> {
+    let classes = cluster
         .classes
         .iter()
         .map(|class| (class.driver.as_str(), Some(class.name.as_str())));
-    let inline = world.drivers.iter().map(|driver| (driver.name.as_str(), None));
+    let inline = cluster.drivers.iter().map(|driver| (driver.name.as_str(), None));
     let mut volume_requests = Vec::new();
     for (driver, class) in classes.chain(inline) {
         for step in 0..STEPS {

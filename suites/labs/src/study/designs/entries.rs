@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::input_cluster::{
+    Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest,
+};
 use super::lookup;
 use super::model::timestamp;
 use super::rules::DesignRules;
 use super::shape::{Objects, Shape};
-use super::world::{Class, Driver, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest, World};
 use crate::study::result::{Bound, Finding};
 
 const DRIVER: &str = "disk.example.com";
@@ -19,41 +21,41 @@ type Row<'r> = (Option<&'r str>, u64, &'r [&'r str]);
 /// The findings.
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = vec![
-        opt_in(rules),
+        opt_in_finding(rules),
         Finding::none(
             "ALT-05",
             "wrong nodes for a pool with neither topology nor nodes",
-            of_everywhere(rules, Shape::DriverStatus),
+            wrong_without_topology(rules, Shape::DriverStatus),
         ),
         Finding::none(
             "ALT-29",
             "wrong nodes for a pool of the KEP without topology",
-            of_everywhere(rules, Shape::StoragePool),
+            wrong_without_topology(rules, Shape::StoragePool),
         ),
         Finding::none(
             "ALT-29",
             "nodes for which a pool of another driver applies",
-            of_another_driver(rules),
+            wrong_for_another_driver(rules),
         ),
         Finding::none(
             "ALT-28",
             "wrong nodes where two pools have the same spec",
-            of_two(rules),
+            wrong_with_two_pools(rules),
         ),
     ];
-    findings.extend(special_names(rules));
-    findings.extend(validity(rules));
-    findings.extend(best_effort(rules));
+    findings.extend(special_name_findings(rules));
+    findings.extend(expiry_findings(rules));
+    findings.extend(best_effort_findings(rules));
     findings
 }
 
 /// Two nodes, two classes, and one pool with these capacities on the first node.
-fn world(capacities: Vec<PoolCapacity>) -> World {
+fn cluster(capacities: Vec<PoolCapacity>) -> InputCluster {
     let class = |name: &str| Class {
         name: name.to_owned(),
         driver: DRIVER.to_owned(),
     };
-    World {
+    InputCluster {
         nodes: vec![Node::new("n1", &[]), Node::new("n2", &[])],
         drivers: vec![Driver {
             name: DRIVER.to_owned(),
@@ -71,33 +73,33 @@ fn world(capacities: Vec<PoolCapacity>) -> World {
 }
 
 /// Number of rows with another result than expected.
-fn wrong(rules: &DesignRules, shape: Shape, world: &World, rows: &[Row<'_>]) -> usize {
-    match shape.publish(world) {
-        Ok(objects) => wrong_of(rules, &objects, world, rows),
+fn count_wrong(rules: &DesignRules, shape: Shape, cluster: &InputCluster, rows: &[Row<'_>]) -> usize {
+    match shape.publish(cluster) {
+        Ok(objects) => count_wrong_in(rules, &objects, cluster, rows),
         Err(_) => rows.len(),
     }
 }
 
-fn wrong_of(rules: &DesignRules, objects: &Objects, world: &World, rows: &[Row<'_>]) -> usize {
-    let entries = lookup::entries(rules, objects, &world.classes);
+fn count_wrong_in(rules: &DesignRules, objects: &Objects, cluster: &InputCluster, rows: &[Row<'_>]) -> usize {
+    let entries = lookup::entries(rules, objects, &cluster.classes);
     let is_wrong = |(class, bytes, wanted): &&Row<'_>| {
         let volume_request = VolumeRequest::new(DRIVER, *class, *bytes);
-        let found = lookup::feasible_nodes(rules, world, &entries, &volume_request);
+        let found = lookup::feasible_nodes(rules, cluster, &entries, &volume_request);
         found != wanted.iter().copied().collect::<BTreeSet<_>>()
     };
     rows.iter().filter(is_wrong).count()
 }
 
-fn opt_in(rules: &DesignRules) -> Finding {
+fn opt_in_finding(rules: &DesignRules) -> Finding {
     let cases: [(Option<bool>, &[&str]); 3] = [
         (None, &["n1", "n2"]),
         (Some(false), &["n1", "n2"]),
         (Some(true), &[]),
     ];
     let wrong = cases.into_iter().map(|(tracks, wanted)| {
-        let mut world = world(Vec::new());
-        world.drivers[0].tracks = tracks;
-        wrong(rules, Shape::DriverStatus, &world, &[(Some("fast"), 1, wanted)])
+        let mut cluster = cluster(Vec::new());
+        cluster.drivers[0].tracks = tracks;
+        count_wrong(rules, Shape::DriverStatus, &cluster, &[(Some("fast"), 1, wanted)])
     });
     Finding::none(
         "ALT-01",
@@ -106,32 +108,32 @@ fn opt_in(rules: &DesignRules) -> Finding {
     )
 }
 
-fn of_everywhere(rules: &DesignRules, shape: Shape) -> usize {
-    let mut world = world(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
-    world.pools[0].node_access = NodeAccess::Cluster;
-    wrong(rules, shape, &world, &[(Some("fast"), 10, &["n1", "n2"])])
+fn wrong_without_topology(rules: &DesignRules, shape: Shape) -> usize {
+    let mut cluster = cluster(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
+    cluster.pools[0].node_access = NodeAccess::Cluster;
+    count_wrong(rules, shape, &cluster, &[(Some("fast"), 10, &["n1", "n2"])])
 }
 
-fn of_another_driver(rules: &DesignRules) -> usize {
-    let mut world = world(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
-    let Ok(Objects::StoragePool(mut pools)) = Shape::StoragePool.publish(&world) else {
+fn wrong_for_another_driver(rules: &DesignRules) -> usize {
+    let mut cluster = cluster(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
+    let Ok(Objects::StoragePool(mut pools)) = Shape::StoragePool.publish(&cluster) else {
         return 1;
     };
-    world.pools.clear();
+    cluster.pools.clear();
     pools[0].spec.driver_name = "other.example.com".to_owned();
-    wrong_of(
+    count_wrong_in(
         rules,
         &Objects::StoragePool(pools),
-        &world,
+        &cluster,
         &[(Some("fast"), 10, &[])],
     )
 }
 
 /// The newer of two pools has less capacity; tried in both list orders.
-fn of_two(rules: &DesignRules) -> usize {
+fn wrong_with_two_pools(rules: &DesignRules) -> usize {
     let orders = [[1, 2], [2, 1]].into_iter().map(|made| {
-        let world = world(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
-        let Ok(Objects::PoolOf2019(mut pools)) = Shape::PoolOf2019.publish(&world) else {
+        let cluster = cluster(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
+        let Ok(Objects::PoolOf2019(mut pools)) = Shape::PoolOf2019.publish(&cluster) else {
             return 1;
         };
         pools.push(pools[0].clone());
@@ -141,14 +143,14 @@ fn of_two(rules: &DesignRules) -> usize {
             pool.status.classes[0].capacity = Some(bytes.to_owned());
         }
         let rows: [Row<'_>; 2] = [(Some("fast"), 5, &["n1"]), (Some("fast"), 6, &[])];
-        wrong_of(rules, &Objects::PoolOf2019(pools), &world, &rows)
+        count_wrong_in(rules, &Objects::PoolOf2019(pools), &cluster, &rows)
     });
     orders.sum()
 }
 
-fn special_names(rules: &DesignRules) -> [Finding; 3] {
-    let fallback = world(vec![
-        PoolCapacity::new(VolumeKind::Others, 10),
+fn special_name_findings(rules: &DesignRules) -> [Finding; 3] {
+    let fallback = cluster(vec![
+        PoolCapacity::new(VolumeKind::Fallback, 10),
         PoolCapacity::new(VolumeKind::class("fast"), 5),
     ]);
     let rows: [Row<'_>; 3] = [
@@ -156,13 +158,13 @@ fn special_names(rules: &DesignRules) -> [Finding; 3] {
         (Some("slow"), 8, &["n1"]),
         (None, 8, &["n1"]),
     ];
-    let inline = world(vec![
+    let inline = cluster(vec![
         PoolCapacity::new(VolumeKind::Inline, 10),
-        PoolCapacity::new(VolumeKind::Others, 5),
+        PoolCapacity::new(VolumeKind::Fallback, 5),
     ]);
     let inline_rows: [Row<'_>; 2] = [(None, 8, &["n1"]), (Some("fast"), 8, &[])];
     let checked: [Row<'_>; 2] = [(None, 10, &["n1"]), (None, 11, &[])];
-    let wrong = |world, rows| wrong(rules, Shape::DriverStatus, world, rows);
+    let wrong = |cluster, rows| count_wrong(rules, Shape::DriverStatus, cluster, rows);
     [
         Finding::none(
             "ALT-08",
@@ -183,13 +185,18 @@ fn special_names(rules: &DesignRules) -> [Finding; 3] {
 }
 
 /// An entry that expires at noon, evaluated before, at and after that time; and one without expiry, at the end of the day.
-fn validity(rules: &DesignRules) -> [Finding; 2] {
+fn expiry_findings(rules: &DesignRules) -> [Finding; 2] {
     let wrong_at = |now: u32, until: Option<u32>, wanted: &[&str]| {
         let mut capacity = PoolCapacity::new(VolumeKind::class("fast"), 10);
         capacity.until = until;
-        let mut world = world(vec![capacity]);
-        world.now = now;
-        wrong(rules, Shape::DriverStatus, &world, &[(Some("fast"), 10, wanted)])
+        let mut cluster = cluster(vec![capacity]);
+        cluster.now = now;
+        count_wrong(
+            rules,
+            Shape::DriverStatus,
+            &cluster,
+            &[(Some("fast"), 10, wanted)],
+        )
     };
     let until = Some(NOON);
     let around =
@@ -209,17 +216,17 @@ fn validity(rules: &DesignRules) -> [Finding; 2] {
 }
 
 /// A node with four disks of 10 publishes its maximum volume size once. That admits five volumes of 10, one of which does not fit.
-fn best_effort(rules: &DesignRules) -> [Finding; 2] {
+fn best_effort_findings(rules: &DesignRules) -> [Finding; 2] {
     let mut disks = vec![10_u64; 4];
     let largest = disks.iter().max().copied().unwrap_or_default();
-    let world = world(vec![PoolCapacity::new(VolumeKind::class("fast"), largest)]);
+    let cluster = cluster(vec![PoolCapacity::new(VolumeKind::class("fast"), largest)]);
     let rows: [Row<'_>; 2] = [(Some("fast"), 10, &["n1"]), (Some("fast"), 11, &[])];
     let made = (0..5).filter(|_| disks.pop().is_some()).count();
     [
         Finding::none(
             "ALT-10",
             "wrong decisions for volumes of about the size of the largest of four disks",
-            wrong(rules, Shape::DriverStatus, &world, &rows),
+            count_wrong(rules, Shape::DriverStatus, &cluster, &rows),
         ),
         Finding::count(
             "ALT-10",

@@ -8,10 +8,10 @@ use capacity_scheduler::rules::Rules;
 use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::store::Collection;
 
-use super::world::HOSTNAME;
+use super::input_cluster::HOSTNAME;
 use crate::study::cluster;
-use crate::study::dice::Dice;
 use crate::study::result::{Bound, Finding, Setup, Size, Table};
+use crate::study::seeded_rng::SeededRng;
 
 const DRIVER: &str = "disk.example.com";
 const CLASS: &str = "fast";
@@ -33,11 +33,11 @@ pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
         Size::Small => (20, 20),
         Size::Full => (200, 500),
     };
-    let mut dice = Dice::of(setup.seed);
+    let mut rng = SeededRng::of(setup.seed);
     let free: BTreeMap<String, u64> = (0..nodes)
-        .map(|number| (format!("n{number}"), dice.below(100)))
+        .map(|number| (format!("n{number}"), rng.below(100)))
         .collect();
-    let claims: Vec<u64> = (0..pods).map(|_| dice.below(110)).collect();
+    let claims: Vec<u64> = (0..pods).map(|_| rng.below(110)).collect();
     let (vendor, tracked) = (by_extender(&free, &claims), by_tracking(&free, &claims));
     let mut table = Table::new(
         format!("{pods} pods on {nodes} nodes, by a vendor's extender and by tracking"),

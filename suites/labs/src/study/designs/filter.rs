@@ -9,18 +9,18 @@ use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::store::Collection;
 use capacity_types::{Expression, LabelSelector, NodeTopology, Quantity};
 
+use super::input_cluster::{InputCluster, Node, VolumeRequest};
 use super::model::FlatCapacity;
-use super::world::{Node, VolumeRequest, World};
 use crate::study::cluster;
 
 /// The scheduler's cache for flat objects.
-pub(super) fn snapshot(world: &World, objects: &[FlatCapacity]) -> Snapshot {
+pub(super) fn snapshot(cluster: &InputCluster, objects: &[FlatCapacity]) -> Snapshot {
     let mut snapshot = Snapshot::default();
-    for class in &world.classes {
+    for class in &cluster.classes {
         snapshot.classes.put(cluster::class(&class.name, &class.driver));
     }
-    for driver in &world.drivers {
-        let tracks = world.tracks(&driver.name);
+    for driver in &cluster.drivers {
+        let tracks = cluster.tracks(&driver.name);
         snapshot.drivers.put(cluster::driver(&driver.name, tracks));
     }
     for object in objects {

@@ -1,20 +1,20 @@
 //! The flat design: converts a cluster's storage to its objects.
 
 use super::conversion::{Inexpressible, classes_of, selector};
+use super::input_cluster::{InputCluster, Pool};
 use super::model::{FlatCapacity, LabelTopology, Metadata};
 use super::selector::{NodeSelector, Term};
-use super::world::{Pool, World};
 
 /// Node selector operators that label selectors do not have.
 const ORDERING: [&str; 2] = ["Gt", "Lt"];
 
 /// The objects of a cluster.
-pub(super) fn publish(world: &World) -> Result<Vec<FlatCapacity>, Inexpressible> {
+pub(super) fn publish(cluster: &InputCluster) -> Result<Vec<FlatCapacity>, Inexpressible> {
     let mut objects = Vec::new();
-    for pool in &world.pools {
+    for pool in &cluster.pools {
         let topologies = topologies(pool)?;
         for capacity in &pool.capacities {
-            for class in classes_of(world, pool, capacity) {
+            for class in classes_of(cluster, pool, capacity) {
                 for topology in &topologies {
                     let total = capacity.total.unwrap_or(capacity.bytes);
                     objects.push(FlatCapacity {
@@ -34,16 +34,20 @@ pub(super) fn publish(world: &World) -> Result<Vec<FlatCapacity>, Inexpressible>
 fn topologies(pool: &Pool) -> Result<Vec<LabelTopology>, Inexpressible> {
     match selector(&pool.node_access) {
         None => Ok(vec![LabelTopology::default()]),
-        Some(selector) => of_terms(&selector),
+        Some(selector) => topologies_of_terms(&selector),
     }
 }
 
 /// One label selector per term, because label selectors have no OR.
-fn of_terms(selector: &NodeSelector) -> Result<Vec<LabelTopology>, Inexpressible> {
-    selector.node_selector_terms.iter().map(of_term).collect()
+fn topologies_of_terms(selector: &NodeSelector) -> Result<Vec<LabelTopology>, Inexpressible> {
+    selector
+        .node_selector_terms
+        .iter()
+        .map(topology_of_term)
+        .collect()
 }
 
-fn of_term(term: &Term) -> Result<LabelTopology, Inexpressible> {
+fn topology_of_term(term: &Term) -> Result<LabelTopology, Inexpressible> {
     let mut topology = LabelTopology::default();
     for expression in &term.match_expressions {
         if ORDERING.contains(&expression.operator.as_str()) {

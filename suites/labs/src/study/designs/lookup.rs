@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::input_cluster::{Class, InputCluster, Node, VolumeKind, VolumeRequest};
 use super::model::{
     ByClass, EPHEMERAL, EarlyCapacity, FALLBACK, FlatCapacity, LabelTopology, PoolOf2019, timestamp,
 };
 use super::rules::{DesignRules, Expiry, Fallback};
 use super::selector::{NodeSelector, Term};
 use super::shape::Objects;
-use super::world::{Class, Node, VolumeKind, VolumeRequest, World};
 
 /// The capacity in an object of the design.
 #[derive(Clone, Debug)]
@@ -34,31 +34,31 @@ enum Access {
 /// The nodes on which the volume fits according to the capacity objects. Uses nodes, classes and drivers of the cluster, but not its true storage.
 pub(super) fn feasible_nodes<'w>(
     rules: &DesignRules,
-    world: &'w World,
+    cluster: &'w InputCluster,
     entries: &[Entry],
     volume_request: &VolumeRequest,
 ) -> BTreeSet<&'w str> {
-    let chosen = applicable_entries(rules, world, entries, volume_request);
-    let unchecked =
-        !tracks(rules, world, volume_request) || (volume_request.class.is_none() && !rules.inline_is_checked);
+    let chosen = applicable_entries(rules, cluster, entries, volume_request);
+    let unchecked = !tracks(rules, cluster, volume_request)
+        || (volume_request.class.is_none() && !rules.inline_is_checked);
     let admits = |node: &&Node| unchecked || chosen.iter().any(|entry| entry.access.admits(node));
-    let nodes = world.nodes.iter().filter(admits);
+    let nodes = cluster.nodes.iter().filter(admits);
     nodes.map(|node| node.name.as_str()).collect()
 }
 
-fn tracks(rules: &DesignRules, world: &World, volume_request: &VolumeRequest) -> bool {
-    let found = world.drivers.iter().find(|it| it.name == volume_request.driver);
+fn tracks(rules: &DesignRules, cluster: &InputCluster, volume_request: &VolumeRequest) -> bool {
+    let found = cluster.drivers.iter().find(|it| it.name == volume_request.driver);
     found.is_some_and(|driver| driver.tracks.unwrap_or(rules.unset_means_tracked))
 }
 
 /// The entry of each group that applies to the volume, if it has enough capacity.
 fn applicable_entries<'e>(
     rules: &DesignRules,
-    world: &World,
+    cluster: &InputCluster,
     entries: &'e [Entry],
     volume_request: &VolumeRequest,
 ) -> Vec<&'e Entry> {
-    let now = timestamp(world.now);
+    let now = timestamp(cluster.now);
     let is_valid = |entry: &Entry| match (&entry.until, rules.expiry) {
         (Some(until), Expiry::AtExpiryTime) => now < *until,
         (Some(until), Expiry::AfterExpiryTime) => now <= *until,
@@ -74,12 +74,12 @@ fn applicable_entries<'e>(
     let has_room = |entry: &&Entry| entry.bytes.is_some_and(|bytes| bytes >= volume_request.bytes);
     let groups = groups.values();
     groups
-        .filter_map(|group| of_group(rules, group, volume_request))
+        .filter_map(|group| applicable_in_group(rules, group, volume_request))
         .filter(has_room)
         .collect()
 }
 
-fn of_group<'e>(
+fn applicable_in_group<'e>(
     rules: &DesignRules,
     group: &[&'e Entry],
     volume_request: &VolumeRequest,
@@ -87,11 +87,11 @@ fn of_group<'e>(
     let of = |of: &VolumeKind| group.iter().copied().find(|entry| entry.of == *of);
     let own = of(&volume_request.of());
     let serves = volume_request.class.is_some() || rules.fallback_serves_inline;
-    let others = of(&VolumeKind::Others).filter(|_| serves);
+    let fallback = of(&VolumeKind::Fallback).filter(|_| serves);
     match rules.fallback {
-        Fallback::WithoutEntry => own.or(others),
+        Fallback::WithoutEntry => own.or(fallback),
         Fallback::Never => own,
-        Fallback::First => others.or(own),
+        Fallback::First => fallback.or(own),
     }
 }
 
@@ -107,14 +107,14 @@ pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class])
                 let access = pool_access(rules, pool.node_topology.as_ref(), pool.node_list.as_ref());
                 (driver.as_str(), access, pool.classes.as_slice())
             });
-            of_pools(pools)
+            entries_of_pools(pools)
         }
-        Objects::PoolOf2019(pools) => of_pools(newest_pools(rules, pools).into_iter().map(|pool| {
+        Objects::PoolOf2019(pools) => entries_of_pools(newest_pools(rules, pools).into_iter().map(|pool| {
             let spec = &pool.spec;
             let access = pool_access(rules, spec.node_topology.as_ref(), spec.node_list.as_ref());
             (spec.driver_name.as_str(), access, pool.status.classes.as_slice())
         })),
-        Objects::StoragePool(pools) => of_pools(pools.iter().map(|pool| {
+        Objects::StoragePool(pools) => entries_of_pools(pools.iter().map(|pool| {
             let access = pool_access(rules, pool.status.node_topology.as_ref(), None);
             (
                 pool.spec.driver_name.as_str(),
@@ -132,7 +132,7 @@ pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class])
                     .node_topology
                     .clone()
                     .map_or(Access::NoNodes, Access::Terms),
-                bytes: number(object.status.available_capacity.as_ref()),
+                bytes: parse_number(object.status.available_capacity.as_ref()),
                 until: None,
             };
             objects.iter().enumerate().map(entry).collect()
@@ -149,7 +149,7 @@ pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class])
                         .node_topology
                         .as_ref()
                         .map_or(Access::NoNodes, label_access),
-                    bytes: number(limit),
+                    bytes: parse_number(limit),
                     until: None,
                 })
             };
@@ -173,16 +173,16 @@ fn newest_pools<'p>(rules: &DesignRules, pools: &'p [PoolOf2019]) -> Vec<&'p Poo
     newest_pools
 }
 
-fn of_pools<'p>(pools: impl Iterator<Item = (&'p str, Access, &'p [ByClass])>) -> Vec<Entry> {
+fn entries_of_pools<'p>(pools: impl Iterator<Item = (&'p str, Access, &'p [ByClass])>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (group, (driver, access, classes)) in pools.enumerate() {
         for class in classes {
             entries.push(Entry {
                 group,
                 driver: driver.to_owned(),
-                of: of_name(&class.storage_class_name),
+                of: volume_kind(&class.storage_class_name),
                 access: access.clone(),
-                bytes: number(class.capacity.as_ref()),
+                bytes: parse_number(class.capacity.as_ref()),
                 until: class.expiry_time.clone(),
             });
         }
@@ -190,15 +190,15 @@ fn of_pools<'p>(pools: impl Iterator<Item = (&'p str, Access, &'p [ByClass])>) -
     entries
 }
 
-fn of_name(name: &str) -> VolumeKind {
+fn volume_kind(name: &str) -> VolumeKind {
     match name {
-        FALLBACK => VolumeKind::Others,
+        FALLBACK => VolumeKind::Fallback,
         EPHEMERAL => VolumeKind::Inline,
         class => VolumeKind::class(class),
     }
 }
 
-fn number(text: Option<&String>) -> Option<u64> {
+fn parse_number(text: Option<&String>) -> Option<u64> {
     text.and_then(|text| text.parse().ok())
 }
 

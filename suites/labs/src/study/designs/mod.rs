@@ -1,10 +1,10 @@
 //! `designs`: the API designs that the KEP considered, as typed models, compared on the same clusters.
 //!
 //! ```text
-//! world       a cluster and its storage, without objects       draw, examples   input clusters
-//! model       the objects of each design                       shape, flat      conversion to objects
-//! lookup      a scheduler that evaluates the objects           filter           the real filter, for the flat design
-//! rules       the rules of the designs, one field each
+//! input_cluster  a cluster and its storage, without objects    draw, examples   input clusters
+//! model          the objects of each design                    shape, flat      conversion to objects
+//! lookup         a scheduler that evaluates the objects        filter           the real filter, for the flat design
+//! rules          the rules of the designs, one field each
 //! ```
 //!
 //! The other modules are experiments that yield findings.
@@ -19,6 +19,7 @@ mod extender;
 mod filter;
 mod flat;
 mod inline;
+mod input_cluster;
 mod lookup;
 mod model;
 mod publisher;
@@ -30,7 +31,6 @@ mod server;
 mod shape;
 mod size;
 mod stored;
-mod world;
 
 pub use rules::DesignRules;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use capacity_types::Labels;
 
+use super::input_cluster::Node;
 use super::model::{ByClass, CsiDriver, EPHEMERAL, FALLBACK, NamedPool};
 use super::rules::DesignRules;
 use super::selector::{Expression, NodeSelector, Term};
 use super::server;
-use super::world::Node;
 
 /// Deployment mode of a publisher.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +47,8 @@ pub(super) struct Published {
     pub(super) driver: CsiDriver,
 }
 
-/// Returns the capacity from the driver on a node, or from the central one.
-pub(super) type Answer<'a> = dyn Fn(Option<&Node>, &Request) -> u64 + 'a;
+/// The driver's GetCapacity: of the driver on a node, or of the central driver.
+pub(super) type GetCapacity<'a> = dyn Fn(Option<&Node>, &Request) -> u64 + 'a;
 
 /// Each publisher calls GetCapacity and writes, once.
 pub(super) fn publish(
@@ -56,7 +56,7 @@ pub(super) fn publish(
     mode: Mode<'_>,
     nodes: &[Node],
     classes: &[&str],
-    answer: &Answer<'_>,
+    answer: &GetCapacity<'_>,
 ) -> Published {
     let mut published = Published {
         requests: Vec::new(),
@@ -66,7 +66,7 @@ pub(super) fn publish(
         Mode::InlineOnly => nodes.iter().for_each(|node| {
             let request = inline_request(rules, node);
             let bytes = answer(Some(node), &request);
-            let mut pool = of_node(node);
+            let mut pool = node_pool(node);
             pool.classes.push(entry(EPHEMERAL, bytes));
             published.requests.push(request);
             server::patch(rules, &mut published.driver, &[pool]);
@@ -83,7 +83,7 @@ impl Published {
         central: Central<'_>,
         nodes: &[Node],
         classes: &[&str],
-        answer: &Answer<'_>,
+        answer: &GetCapacity<'_>,
     ) {
         let prefix = match central.prefix {
             Some(prefix) => prefix,
@@ -92,8 +92,8 @@ impl Published {
         };
         for (segment, node) in segments(rules, prefix, nodes) {
             let mut pool = match central.is_local {
-                true => of_node(node),
-                false => of_segment(&segment),
+                true => node_pool(node),
+                false => segment_pool(&segment),
             };
             for (name, parameters_of) in entries(central, classes) {
                 let request = Request {
@@ -145,7 +145,7 @@ fn segments<'n>(rules: &DesignRules, prefix: &str, nodes: &'n [Node]) -> Vec<(La
     all
 }
 
-fn of_node(node: &Node) -> NamedPool {
+fn node_pool(node: &Node) -> NamedPool {
     NamedPool {
         name: node.name.clone(),
         node_topology: None,
@@ -154,7 +154,7 @@ fn of_node(node: &Node) -> NamedPool {
     }
 }
 
-fn of_segment(segment: &Labels) -> NamedPool {
+fn segment_pool(segment: &Labels) -> NamedPool {
     let expression = |(key, value): (&String, &String)| Expression {
         key: key.clone(),
         operator: "In".to_owned(),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::input_cluster::{Class, Driver, InputCluster, Node, VolumeRequest};
 use super::lookup;
 use super::model::{CsiDriver, EPHEMERAL, Metadata};
 use super::publisher::{Central, Event, Mode, Published, Request, counted, publish};
 use super::rules::DesignRules;
 use super::shape::Objects;
-use super::world::{Class, Driver, Node, VolumeRequest, World};
 use crate::study::result::{Bound, Finding};
 
 const DRIVER: &str = "example.com";
@@ -27,22 +27,22 @@ const CENTRAL: Central<'static> = Central {
 
 /// The findings.
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
-    let mut findings = per_node(rules);
-    findings.extend(segments(rules));
-    findings.extend(hints(rules));
-    findings.push(triggers(rules));
+    let mut findings = per_node_findings(rules);
+    findings.extend(segment_findings(rules));
+    findings.extend(hint_findings(rules));
+    findings.push(trigger_finding(rules));
     findings
 }
 
 /// Four nodes in two racks of one zone, and a node with only another driver's label.
-fn world() -> World {
+fn cluster() -> InputCluster {
     let node =
         |name: &str, rack: &str| Node::new(name, &[(ZONE, "z"), (RACK, rack), ("other.com/row", name)]);
     let class = |name: &str| Class {
         name: name.to_owned(),
         driver: DRIVER.to_owned(),
     };
-    World {
+    InputCluster {
         nodes: vec![
             node("n1", "r1"),
             node("n2", "r1"),
@@ -55,22 +55,22 @@ fn world() -> World {
             tracks: Some(true),
         }],
         classes: CLASSES.map(class).into(),
-        ..World::default()
+        ..InputCluster::default()
     }
 }
 
-fn by(rules: &DesignRules, mode: Mode<'_>, world: &World, free: u64) -> Published {
-    let classes: Vec<&str> = world.classes.iter().map(|class| class.name.as_str()).collect();
-    publish(rules, mode, &world.nodes, &classes, &|_, _| free)
+fn publish_once(rules: &DesignRules, mode: Mode<'_>, cluster: &InputCluster, free: u64) -> Published {
+    let classes: Vec<&str> = cluster.classes.iter().map(|class| class.name.as_str()).collect();
+    publish(rules, mode, &cluster.nodes, &classes, &|_, _| free)
 }
 
 fn entries_of(driver: &CsiDriver) -> usize {
     driver.status.storage.iter().map(|pool| pool.classes.len()).sum()
 }
 
-fn per_node(rules: &DesignRules) -> Vec<Finding> {
-    let world = world();
-    let published = by(rules, Mode::InlineOnly, &world, FREE);
+fn per_node_findings(rules: &DesignRules) -> Vec<Finding> {
+    let cluster = cluster();
+    let published = publish_once(rules, Mode::InlineOnly, &cluster, FREE);
     let pools = &published.driver.status.storage;
     let own = pools
         .iter()
@@ -81,7 +81,7 @@ fn per_node(rules: &DesignRules) -> Vec<Finding> {
             "ALT-14",
             "pools with exactly one node, of five publishers that share a status",
             own.count(),
-            Bound::Exactly(world.nodes.len() as f64),
+            Bound::Exactly(cluster.nodes.len() as f64),
         ),
         Finding::none(
             "ALT-15",
@@ -95,8 +95,8 @@ fn per_node(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-fn segments(rules: &DesignRules) -> Vec<Finding> {
-    let world = world();
+fn segment_findings(rules: &DesignRules) -> Vec<Finding> {
+    let cluster = cluster();
     let without = Central {
         prefix: None,
         ..CENTRAL
@@ -105,7 +105,7 @@ fn segments(rules: &DesignRules) -> Vec<Finding> {
         ephemeral: true,
         ..CENTRAL
     };
-    let published = |central| by(rules, Mode::Central(central), &world, FREE);
+    let published = |central| publish_once(rules, Mode::Central(central), &cluster, FREE);
     let (none, plain, more) = (published(without), published(CENTRAL), published(ephemeral));
     let distinct: BTreeSet<_> = plain.requests.iter().map(|request| &request.topology).collect();
     let foreign = |request: &&Request| {
@@ -151,32 +151,32 @@ fn segments(rules: &DesignRules) -> Vec<Finding> {
 }
 
 /// Number of decisions on claims of every class that differ between two statuses.
-fn differences(rules: &DesignRules, world: &World, left: &CsiDriver, right: &CsiDriver) -> usize {
+fn differences(rules: &DesignRules, cluster: &InputCluster, left: &CsiDriver, right: &CsiDriver) -> usize {
     let named = |driver: &CsiDriver| {
         let driver = CsiDriver {
             metadata: Metadata::named(DRIVER),
             ..driver.clone()
         };
-        lookup::entries(rules, &Objects::DriverStatus(vec![driver]), &world.classes)
+        lookup::entries(rules, &Objects::DriverStatus(vec![driver]), &cluster.classes)
     };
     let (left, right) = (named(left), named(right));
     let sizes = [FREE - 1, FREE, FREE + 1];
-    let volume_requests = world
+    let volume_requests = cluster
         .classes
         .iter()
         .flat_map(|class| sizes.map(|bytes| VolumeRequest::new(DRIVER, Some(&class.name), bytes)));
     let differs = |volume_request: &VolumeRequest| {
-        let feasible_nodes = |entries| lookup::feasible_nodes(rules, world, entries, volume_request);
+        let feasible_nodes = |entries| lookup::feasible_nodes(rules, cluster, entries, volume_request);
         feasible_nodes(&left) != feasible_nodes(&right)
     };
     volume_requests.filter(differs).count()
 }
 
-fn hints(rules: &DesignRules) -> Vec<Finding> {
+fn hint_findings(rules: &DesignRules) -> Vec<Finding> {
     // With local storage each node is a segment.
-    let mut world = world();
-    world.nodes.pop();
-    for node in &mut world.nodes {
+    let mut cluster = cluster();
+    cluster.nodes.pop();
+    for node in &mut cluster.nodes {
         node.labels.insert(RACK.to_owned(), node.name.clone());
     }
     let published = |is_local, ignores_parameters| {
@@ -185,11 +185,11 @@ fn hints(rules: &DesignRules) -> Vec<Finding> {
             ignores_parameters,
             ..CENTRAL
         };
-        by(rules, Mode::Central(central), &world, FREE)
+        publish_once(rules, Mode::Central(central), &cluster, FREE)
     };
     let plain = published(false, false);
     let (local, alike) = (published(true, false), published(false, true));
-    let differ = |other: &Published| differences(rules, &world, &plain.driver, &other.driver);
+    let differ = |other: &Published| differences(rules, &cluster, &plain.driver, &other.driver);
     let changed = [&local, &alike]
         .into_iter()
         .filter(|other| other.driver.status != plain.driver.status);
@@ -221,16 +221,16 @@ fn hints(rules: &DesignRules) -> Vec<Finding> {
 }
 
 /// Compares published and true capacity after each event.
-fn triggers(rules: &DesignRules) -> Finding {
-    let mut world = world();
+fn trigger_finding(rules: &DesignRules) -> Finding {
+    let mut cluster = cluster();
     let mut free = FREE;
     let mode = Mode::Central(CENTRAL);
-    let mut published = by(rules, mode, &world, free);
+    let mut published = publish_once(rules, mode, &cluster, free);
     let mut wrong = 0;
     for event in Event::ALL {
         match event {
-            Event::NodeAdded => world.nodes.push(Node::new("n6", &[(ZONE, "z"), (RACK, "r3")])),
-            Event::ClassAdded => world.classes.push(Class {
+            Event::NodeAdded => cluster.nodes.push(Node::new("n6", &[(ZONE, "z"), (RACK, "r3")])),
+            Event::ClassAdded => cluster.classes.push(Class {
                 name: "new".to_owned(),
                 driver: DRIVER.to_owned(),
             }),
@@ -240,9 +240,9 @@ fn triggers(rules: &DesignRules) -> Finding {
             Event::TimePassed => {}
         }
         if event.triggers_calls(rules) {
-            published = by(rules, mode, &world, free);
+            published = publish_once(rules, mode, &cluster, free);
         }
-        let now = by(rules, mode, &world, free);
+        let now = publish_once(rules, mode, &cluster, free);
         let is_stale = published.driver.status != now.driver.status;
         // A change without an event is found by the next poll only.
         wrong += usize::from(is_stale != (event == Event::StorageChanged));

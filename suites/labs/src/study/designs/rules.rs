@@ -13,7 +13,7 @@ pub struct DesignRules {
     pub nodes_are_a_set: bool,
     /// When a `<fallback>` entry applies.
     pub fallback: Fallback,
-    /// It also applies to inline volumes.
+    /// A `<fallback>` entry also applies to inline volumes.
     pub fallback_serves_inline: bool,
     /// Inline volumes are checked like claims.
     pub inline_is_checked: bool,
@@ -65,9 +65,9 @@ pub enum Fallback {
 /// When an entry expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// At its `expiryTime`.
+    /// At `expiryTime`.
     AtExpiryTime,
-    /// After it.
+    /// After `expiryTime`.
     AfterExpiryTime,
     /// Never.
     Never,

@@ -10,8 +10,8 @@ use capacity_types::NodeTopology;
 
 use super::rules::DesignRules;
 use crate::study::cluster;
-use crate::study::dice::Dice;
 use crate::study::result::{Bound, Finding, Setup, Size};
+use crate::study::seeded_rng::SeededRng;
 
 const CLASS: &str = "fast";
 /// Size of both claims, in bytes.
@@ -32,10 +32,10 @@ pub(super) fn findings(rules: &DesignRules, setup: Setup) -> [Finding; 2] {
         Size::Small => 100,
         Size::Full => 10_000,
     };
-    let mut dice = Dice::of(setup.seed);
+    let mut rng = SeededRng::of(setup.seed);
     let (mut summed, mut chosen) = (0, 0);
     for _ in 0..pairs {
-        let (less, more) = (20 + dice.below(30), 60 + dice.below(400));
+        let (less, more) = (20 + rng.below(30), 60 + rng.below(400));
         let (left, right) = (
             NodeStorage {
                 volume: more,

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::conversion::{Inexpressible, classes_of, length, selector};
 use super::flat;
+use super::input_cluster::{HOSTNAME, InputCluster, NodeAccess, Pool, PoolCapacity, VolumeKind};
 use super::model::{
     ByClass, Classes, CsiDriver, DriverSpec, DriverStatus, EPHEMERAL, EarlyCapacity, EarlySpec, EarlyStatus,
     FALLBACK, FlatCapacity, Metadata, NamedPool, PoolOf2019, PoolSpec, PoolSpecOf2019, PoolStatus,
     StoragePool, timestamp,
 };
 use super::selector::NodeSelector;
-use super::world::{HOSTNAME, NodeAccess, Pool, PoolCapacity, VolumeKind, World};
 
 /// A design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,26 +60,26 @@ impl Shape {
     }
 
     /// The objects of a cluster; fails if the design cannot express it.
-    pub(super) fn publish(self, world: &World) -> Result<Objects, Inexpressible> {
-        self.check(world)?;
-        let pools = || world.pools.iter().enumerate();
+    pub(super) fn publish(self, cluster: &InputCluster) -> Result<Objects, Inexpressible> {
+        self.check(cluster)?;
+        let pools = || cluster.pools.iter().enumerate();
         Ok(match self {
-            Self::DriverStatus => Objects::DriverStatus(driver_status(world)),
+            Self::DriverStatus => Objects::DriverStatus(driver_status(cluster)),
             Self::PoolOf2019 => {
                 Objects::PoolOf2019(pools().map(|(number, pool)| pool_of_2019(number, pool)).collect())
             }
             Self::StoragePool => Objects::StoragePool(
                 pools()
-                    .map(|(number, pool)| storage_pool(number, pool, world))
+                    .map(|(number, pool)| storage_pool(number, pool, cluster))
                     .collect(),
             ),
-            Self::EarlyCapacity => Objects::EarlyCapacity(early(world)),
-            Self::FlatCapacity => Objects::FlatCapacity(flat::publish(world)?),
+            Self::EarlyCapacity => Objects::EarlyCapacity(early(cluster)),
+            Self::FlatCapacity => Objects::FlatCapacity(flat::publish(cluster)?),
         })
     }
 
-    fn check(self, world: &World) -> Result<(), Inexpressible> {
-        let mut capacities = world.pools.iter().flat_map(|pool| &pool.capacities);
+    fn check(self, cluster: &InputCluster) -> Result<(), Inexpressible> {
+        let mut capacities = cluster.pools.iter().flat_map(|pool| &pool.capacities);
         let inexpressible = |capacity: &PoolCapacity| match capacity {
             PoolCapacity { until: Some(_), .. } if self != Self::DriverStatus => Some(Inexpressible::Expiry),
             PoolCapacity { total: Some(_), .. } if self != Self::FlatCapacity => {
@@ -93,7 +93,7 @@ impl Shape {
         };
         let inexpressible = capacities.find_map(inexpressible);
         // In that design only the spec distinguishes pools.
-        let are_duplicates = self == Self::PoolOf2019 && has_duplicates(&world.pools);
+        let are_duplicates = self == Self::PoolOf2019 && has_duplicates(&cluster.pools);
         match inexpressible.or(are_duplicates.then_some(Inexpressible::Duplicates)) {
             Some(inexpressible) => Err(inexpressible),
             None => Ok(()),
@@ -123,7 +123,7 @@ fn lengths<T: Serialize>(objects: &[T]) -> Vec<usize> {
     objects.iter().map(length).collect()
 }
 
-fn driver_status(world: &World) -> Vec<CsiDriver> {
+fn driver_status(cluster: &InputCluster) -> Vec<CsiDriver> {
     let pool = |pool: &Pool| {
         let (node_topology, node_list) = split(&pool.node_access);
         NamedPool {
@@ -133,8 +133,8 @@ fn driver_status(world: &World) -> Vec<CsiDriver> {
             classes: pool.capacities.iter().map(by_name).collect(),
         }
     };
-    let drivers = world.drivers.iter().map(|driver| {
-        let of_driver = world.pools.iter().filter(|pool| pool.driver == driver.name);
+    let drivers = cluster.drivers.iter().map(|driver| {
+        let of_driver = cluster.pools.iter().filter(|pool| pool.driver == driver.name);
         CsiDriver {
             metadata: Metadata::named(&driver.name),
             spec: DriverSpec {
@@ -164,10 +164,10 @@ fn pool_of_2019(number: usize, pool: &Pool) -> PoolOf2019 {
     }
 }
 
-fn storage_pool(number: usize, pool: &Pool, world: &World) -> StoragePool {
+fn storage_pool(number: usize, pool: &Pool, cluster: &InputCluster) -> StoragePool {
     let capacities = pool.capacities.iter();
     let classes = capacities.flat_map(|capacity| {
-        let classes = classes_of(world, pool, capacity).into_iter();
+        let classes = classes_of(cluster, pool, capacity).into_iter();
         classes.map(|class| by_class(class, capacity))
     });
     StoragePool {
@@ -182,11 +182,11 @@ fn storage_pool(number: usize, pool: &Pool, world: &World) -> StoragePool {
     }
 }
 
-fn early(world: &World) -> Vec<EarlyCapacity> {
+fn early(cluster: &InputCluster) -> Vec<EarlyCapacity> {
     let mut objects = Vec::new();
-    for pool in &world.pools {
+    for pool in &cluster.pools {
         for capacity in &pool.capacities {
-            for class in classes_of(world, pool, capacity) {
+            for class in classes_of(cluster, pool, capacity) {
                 let number = objects.len();
                 objects.push(EarlyCapacity {
                     metadata: Metadata::stored("csisc", number, Some("default")),
@@ -214,7 +214,7 @@ fn by_name(capacity: &PoolCapacity) -> ByClass {
     let name = match &capacity.of {
         VolumeKind::Class(name) => name,
         VolumeKind::Inline => EPHEMERAL,
-        VolumeKind::Others => FALLBACK,
+        VolumeKind::Fallback => FALLBACK,
     };
     by_class(name, capacity)
 }

@@ -1,9 +1,9 @@
 //! Cost of each design by number of nodes and classes: objects, bytes, writes, watch events, and reads for one node.
 
 use super::conversion::length;
+use super::input_cluster::{Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind};
 use super::model::{CsiDriver, Metadata};
 use super::shape::{Objects, Shape};
-use super::world::{Class, Driver, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, World};
 use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Table};
 
 const DRIVER: &str = "disk.example.com";
@@ -49,8 +49,8 @@ pub(super) fn study(setup: Setup) -> Costs {
                 .collect::<Vec<_>>()
         })
         .collect();
-    let mut findings = of_growth(&rows, nodes, classes);
-    findings.push(of_driver());
+    let mut findings = growth_findings(&rows, nodes, classes);
+    findings.push(driver_object_finding());
     Costs {
         tables: vec![table(&rows)],
         plots: vec![
@@ -66,7 +66,7 @@ pub(super) fn study(setup: Setup) -> Costs {
     }
 }
 
-fn world(nodes: usize, classes: usize) -> World {
+fn cluster(nodes: usize, classes: usize) -> InputCluster {
     let names = (0..nodes).map(|number| format!("node-{number:04}"));
     let class = |number: usize| format!("class-{number:02}");
     let capacity = |number| PoolCapacity::new(VolumeKind::class(&class(number)), 256_000_000_000);
@@ -76,7 +76,7 @@ fn world(nodes: usize, classes: usize) -> World {
         capacities: (0..classes).map(capacity).collect(),
         name,
     };
-    World {
+    InputCluster {
         nodes: names.clone().map(|name| Node::new(&name, &[])).collect(),
         drivers: vec![Driver {
             name: DRIVER.to_owned(),
@@ -97,7 +97,7 @@ fn world(nodes: usize, classes: usize) -> World {
 fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
     // All designs can express such a cluster.
     let bytes = shape
-        .publish(&world(nodes, classes))
+        .publish(&cluster(nodes, classes))
         .map(|objects| objects.bytes())
         .unwrap_or_default();
     let of_node = if shape.has_pools() { 1 } else { classes };
@@ -171,7 +171,7 @@ fn plot(rows: &[(Shape, Cost)], classes: &[usize], what: &str, of: fn(&Cost) -> 
     }
 }
 
-fn of_growth(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -> Vec<Finding> {
+fn growth_findings(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -> Vec<Finding> {
     let (few, many) = (nodes[0], nodes[nodes.len() - 1]);
     let (one, most) = (classes[0], classes[classes.len() - 1]);
     let at = |shape: Shape, nodes: usize, classes: usize, of: fn(&Cost) -> usize| {
@@ -239,14 +239,14 @@ fn of_growth(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -> Vec<
         Finding::count(
             "ALT-16",
             "number of nodes, with ten classes, from which on the status exceeds etcd's request size limit",
-            nodes_for(REQUEST_MAX, 10),
+            nodes_until_size(REQUEST_MAX, 10),
             Bound::AtMost(5_000.0),
         ),
     ]
 }
 
 /// The number of nodes from which on the status has this size, by linear extrapolation.
-fn nodes_for(bytes: usize, classes: usize) -> usize {
+fn nodes_until_size(bytes: usize, classes: usize) -> usize {
     let largest = |nodes| cost(Shape::DriverStatus, nodes, classes).largest;
     let (ten, twenty) = (largest(10), largest(20));
     let each = (twenty - ten).div_ceil(10).max(1);
@@ -254,7 +254,7 @@ fn nodes_for(bytes: usize, classes: usize) -> usize {
 }
 
 /// The CSIDriver of the released design, with and without its boolean.
-fn of_driver() -> Finding {
+fn driver_object_finding() -> Finding {
     let mut driver = CsiDriver {
         metadata: Metadata::named(DRIVER),
         ..CsiDriver::default()
@@ -262,7 +262,7 @@ fn of_driver() -> Finding {
     let before = length(&driver);
     driver.spec.capacity_tracking = Some(true);
     let boolean = length(&driver) - before;
-    let Ok(Objects::DriverStatus(drivers)) = Shape::DriverStatus.publish(&world(100, 1)) else {
+    let Ok(Objects::DriverStatus(drivers)) = Shape::DriverStatus.publish(&cluster(100, 1)) else {
         return Finding::new("SCALE-13", "nothing", f64::NAN, Bound::Exactly(0.0));
     };
     let status = drivers.iter().map(length).sum::<usize>() - before;

@@ -23,10 +23,10 @@ status:
 
 /// The findings.
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
-    let mut findings = Vec::from(lists(rules));
-    findings.extend(field_names(rules));
-    findings.extend(objects(rules));
-    findings.extend(gate(rules));
+    let mut findings = Vec::from(list_findings(rules));
+    findings.extend(field_name_findings(rules));
+    findings.extend(object_findings(rules));
+    findings.extend(gate_findings(rules));
     findings
 }
 
@@ -52,7 +52,7 @@ fn pool(name: &str, classes: &[(&str, &str)]) -> NamedPool {
     }
 }
 
-fn lists(rules: &DesignRules) -> [Finding; 3] {
+fn list_findings(rules: &DesignRules) -> [Finding; 3] {
     let stored = driver();
     let text = serde_json::to_value(&stored).unwrap_or_default();
     let read = server::decode(rules, Edition::Of2019, text);
@@ -100,7 +100,7 @@ fn lists(rules: &DesignRules) -> [Finding; 3] {
 }
 
 /// Pools with the field name of an edition: the first must be accepted, the others rejected.
-fn field_names(rules: &DesignRules) -> [Finding; 2] {
+fn field_name_findings(rules: &DesignRules) -> [Finding; 2] {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {
         let driver = json!({"metadata": {"name": "d"}, "spec": {}, "status": {"storage": [pool]}});
@@ -135,11 +135,11 @@ fn field_names(rules: &DesignRules) -> [Finding; 2] {
     ]
 }
 
-fn objects(rules: &DesignRules) -> Vec<Finding> {
-    let world = examples::local();
+fn object_findings(rules: &DesignRules) -> Vec<Finding> {
+    let cluster = examples::local();
     let (Ok(Objects::PoolOf2019(pools)), Ok(Objects::StoragePool(later))) = (
-        Shape::PoolOf2019.publish(&world),
-        Shape::StoragePool.publish(&world),
+        Shape::PoolOf2019.publish(&cluster),
+        Shape::StoragePool.publish(&cluster),
     ) else {
         return Vec::new();
     };
@@ -181,21 +181,21 @@ fn objects(rules: &DesignRules) -> Vec<Finding> {
         Finding::none(
             "ALT-13",
             "entries that are left once the CSIDriver is deleted",
-            left_after_deletion(rules),
+            remaining_after_deletion(rules),
         ),
     ]
 }
 
-fn left_after_deletion(rules: &DesignRules) -> usize {
-    let world = examples::local();
+fn remaining_after_deletion(rules: &DesignRules) -> usize {
+    let cluster = examples::local();
     let mut drivers = vec![driver()];
     if rules.status_is_deleted_with_driver {
         drivers.clear();
     }
-    lookup::entries(rules, &Objects::DriverStatus(drivers), &world.classes).len()
+    lookup::entries(rules, &Objects::DriverStatus(drivers), &cluster.classes).len()
 }
 
-fn gate(rules: &DesignRules) -> [Finding; 2] {
+fn gate_findings(rules: &DesignRules) -> [Finding; 2] {
     let fields = |is_on: bool| {
         let stored = server::gated(rules, is_on, driver());
         usize::from(stored.spec.capacity_tracking.is_some()) + usize::from(!stored.status.storage.is_empty())

@@ -10,24 +10,24 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bound {
-    /// Equal to this.
+    /// Equal to the bound.
     Exactly(f64),
-    /// At most this.
+    /// At most the bound.
     AtMost(f64),
-    /// At least this.
+    /// At least the bound.
     AtLeast(f64),
-    /// Greater than this.
+    /// Greater than the bound.
     Above(f64),
 }
 
 impl Bound {
     /// Whether a value is in the range. NaN never is.
-    pub fn admits(self, figure: f64) -> bool {
+    pub fn admits(self, value: f64) -> bool {
         match self {
-            Self::Exactly(value) => figure == value,
-            Self::AtMost(most) => figure <= most,
-            Self::AtLeast(least) => figure >= least,
-            Self::Above(less) => figure > less,
+            Self::Exactly(exact) => value == exact,
+            Self::AtMost(most) => value <= most,
+            Self::AtLeast(least) => value >= least,
+            Self::Above(less) => value > less,
         }
     }
 }
@@ -49,20 +49,21 @@ impl fmt::Display for Bound {
 pub struct Finding {
     statement: &'static str,
     shows: String,
-    figure: f64,
+    #[serde(rename = "figure")]
+    value: f64,
     bound: Bound,
     holds: bool,
 }
 
 impl Finding {
     /// `shows`: description of the value with its unit, so that both read as one phrase: "decisions that differ: 0".
-    pub fn new(statement: &'static str, shows: impl Into<String>, figure: f64, bound: Bound) -> Self {
+    pub fn new(statement: &'static str, shows: impl Into<String>, value: f64, bound: Bound) -> Self {
         Self {
             statement,
             shows: shows.into(),
-            figure,
+            value,
             bound,
-            holds: bound.admits(figure),
+            holds: bound.admits(value),
         }
     }
 
@@ -93,8 +94,8 @@ impl Finding {
     }
 
     /// The formatted value.
-    pub fn figure(&self) -> String {
-        number(self.figure)
+    pub fn value(&self) -> String {
+        number(self.value)
     }
 
     /// The accepted range.

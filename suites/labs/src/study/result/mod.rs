@@ -33,11 +33,11 @@ pub struct Setup {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Study {
-    /// Its name on the command line.
+    /// Name of the study on the command line.
     pub name: &'static str,
-    /// Its topic, in a sentence.
+    /// Topic of the study, in a sentence.
     pub title: &'static str,
-    /// Its size.
+    /// Size of the study.
     pub size: Size,
     /// Seed of all random choices.
     pub seed: u64,

@@ -47,7 +47,7 @@ impl Table {
 }
 
 impl Cell {
-    /// Whether it is a number, to be right-aligned.
+    /// Whether the cell contains a number, which is right-aligned.
     pub fn is_number(&self) -> bool {
         !matches!(self, Self::Text(_))
     }

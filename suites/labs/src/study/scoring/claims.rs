@@ -1,6 +1,6 @@
 //! Streams of claims with sizes from several distributions, reproducible by seed.
 
-use crate::study::dice::Dice;
+use crate::study::seeded_rng::SeededRng;
 
 /// A distribution of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +25,15 @@ impl Sizes {
     }
 
     /// The next claim, in GiB.
-    fn next(self, dice: &mut Dice) -> u64 {
+    fn next(self, rng: &mut SeededRng) -> u64 {
         match self {
             Self::Equal => 10,
-            Self::Uniform => 1 + dice.below(20),
-            Self::MostlySmall if dice.one_in(5) => 20 + dice.below(40),
-            Self::MostlySmall => 1 + dice.below(5),
+            Self::Uniform => 1 + rng.below(20),
+            Self::MostlySmall if rng.one_in(5) => 20 + rng.below(40),
+            Self::MostlySmall => 1 + rng.below(5),
             Self::Doubling => {
                 let mut size = 1;
-                while size < 64 && dice.one_in(2) {
+                while size < 64 && rng.one_in(2) {
                     size *= 2;
                 }
                 size
@@ -42,11 +42,11 @@ impl Sizes {
     }
 
     /// Claims whose total size is one and a half times the capacity, so that the last ones meet a full cluster.
-    pub(super) fn stream(self, dice: &mut Dice, room: u64) -> Vec<u64> {
+    pub(super) fn stream(self, rng: &mut SeededRng, room: u64) -> Vec<u64> {
         let mut left = room + room / 2;
         let mut claims = Vec::new();
         while left > 0 {
-            let size = self.next(dice);
+            let size = self.next(rng);
             left = left.saturating_sub(size);
             claims.push(size);
         }

@@ -13,7 +13,7 @@ use capacity_scheduler::store::Collection;
 use capacity_types::Labels;
 
 use crate::study::cluster;
-use crate::study::dice::Dice;
+use crate::study::seeded_rng::SeededRng;
 
 const DRIVER: &str = "disk.example.com";
 const CLASS: &str = "fast";
@@ -25,7 +25,7 @@ const COMPARED: usize = 8;
 /// The final state, and intermediate measurements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filled {
-    /// Sizes of the claims that were scheduled, and of the others.
+    /// Sizes of the claims that were scheduled, and of those that were not.
     pub(super) placed: Vec<u64>,
     pub(super) refused: Vec<u64>,
     /// Number of claims that were not scheduled although a node had enough capacity.
@@ -52,13 +52,13 @@ struct Node {
 }
 
 /// Schedules all claims.
-pub(super) fn fill(rules: &Rules, room: &[u64], claims: &[u64], dice: &mut Dice) -> Filled {
+pub(super) fn fill(rules: &Rules, room: &[u64], claims: &[u64], rng: &mut SeededRng) -> Filled {
     let mut cluster = Cluster::new(room);
     let mut filled = Filled::default();
     let all: u64 = room.iter().sum();
     let (mut at_half, mut at_quarter) = (false, false);
     for size in claims {
-        match cluster.place(rules, *size, dice, &mut filled) {
+        match cluster.schedule(rules, *size, rng, &mut filled) {
             true => filled.placed.push(*size),
             false => filled.refused.push(*size),
         }
@@ -103,7 +103,7 @@ impl Cluster {
     }
 
     /// Schedules a pod, provisions the volume and publishes the free capacity.
-    fn place(&mut self, rules: &Rules, size: u64, dice: &mut Dice, filled: &mut Filled) -> bool {
+    fn schedule(&mut self, rules: &Rules, size: u64, rng: &mut SeededRng, filled: &mut Filled) -> bool {
         self.snapshot
             .claims
             .put(cluster::claim("claim", CLASS, size << 30));
@@ -113,8 +113,8 @@ impl Cluster {
             filled.other_nodes += usize::from(self.feasible(rules, &pod) != unscored);
             filled.compared += 1;
         }
-        let made = match cycle::decide(&self.snapshot, rules, &pod, dice.source()) {
-            Decision::Place(chosen) => self.make(chosen.node.name(), size),
+        let made = match cycle::decide(&self.snapshot, rules, &pod, rng.source()) {
+            Decision::Place(chosen) => self.provision(chosen.node.name(), size),
             _ => false,
         };
         let has_room = self.nodes.iter().any(|node| node.free >= size);
@@ -123,7 +123,7 @@ impl Cluster {
     }
 
     /// Provisions the volume if it fits, and publishes the free capacity.
-    fn make(&mut self, name: &str, size: u64) -> bool {
+    fn provision(&mut self, name: &str, size: u64) -> bool {
         let Some(node) = self.nodes.iter_mut().find(|node| node.name == name) else {
             return false;
         };

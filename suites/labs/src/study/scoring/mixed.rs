@@ -14,23 +14,23 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::study::cluster;
-use crate::study::dice::Dice;
 use crate::study::result::{Bound, Finding};
+use crate::study::seeded_rng::SeededRng;
 
 const DRIVER: &str = "disk.example.com";
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
 /// The findings for this number of pods.
-pub(super) fn findings(rules: &Rules, pods: usize, dice: &mut Dice) -> [Finding; 2] {
+pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> [Finding; 2] {
     let (mut moved, mut by_room) = (0, 0);
     for _ in 0..pods {
-        let volumes = [0; 3].map(|_| 20 + dice.below(80));
+        let volumes = [0; 3].map(|_| 20 + rng.below(80));
         let (first, second) = (
-            [0; 3].map(|_| 20 + dice.below(80)),
-            [0; 3].map(|_| 20 + dice.below(80)),
+            [0; 3].map(|_| 20 + rng.below(80)),
+            [0; 3].map(|_| 20 + rng.below(80)),
         );
-        let seed = dice.below(u64::MAX);
-        let chosen = |volumes: Option<[u64; 3]>, free| chosen(rules, volumes, free, &mut Dice::of(seed));
+        let seed = rng.below(u64::MAX);
+        let chosen = |volumes: Option<[u64; 3]>, free| chosen(rules, volumes, free, &mut SeededRng::of(seed));
         moved += usize::from(chosen(Some(volumes), first) != chosen(Some(volumes), second));
         by_room += usize::from(chosen(None, first) != chosen(None, second));
     }
@@ -52,7 +52,7 @@ pub(super) fn findings(rules: &Rules, pods: usize, dice: &mut Dice) -> [Finding;
 }
 
 /// The node of a pod with a claim of 10 to provision, and optionally one of 10 for one of these volumes.
-fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], dice: &mut Dice) -> Option<String> {
+fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], rng: &mut SeededRng) -> Option<String> {
     let mut snapshot = Snapshot::default();
     snapshot.drivers.put(cluster::driver(DRIVER, true));
     for class in ["static", "dynamic"] {
@@ -74,7 +74,7 @@ fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], dice: &mut D
         None => &["dynamic"],
     };
     let pod = cluster::pod("pod", claims.iter().copied());
-    match cycle::decide(&snapshot, rules, &pod, dice.source()) {
+    match cycle::decide(&snapshot, rules, &pod, rng.source()) {
         Decision::Place(chosen) => Some(chosen.node.name().to_owned()),
         _ => None,
     }

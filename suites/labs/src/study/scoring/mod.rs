@@ -11,8 +11,8 @@ use capacity_scheduler::ShapePoint;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::Shape;
 
-use crate::study::dice::Dice;
 use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table};
+use crate::study::seeded_rng::SeededRng;
 use claims::Sizes;
 use fill::{Filled, fill};
 
@@ -117,19 +117,19 @@ pub fn study(policies: &Policies, setup: Setup) -> Study {
     study.plots.push(plot(&lines));
     study.findings = findings(&lines);
     let pods = if setup.size == Size::Small { 100 } else { 2_000 };
-    let mut dice = Dice::of(setup.seed);
+    let mut rng = SeededRng::of(setup.seed);
     study
         .findings
-        .extend(mixed::findings(&policies.room, pods, &mut dice));
+        .extend(mixed::findings(&policies.room, pods, &mut rng));
     study.findings.sort_by_key(|finding| finding.order());
     study
 }
 
 /// With the same seed every policy gets the same claims.
 fn filled(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> Filled {
-    let mut dice = Dice::of(seed);
-    let claims = sizes.stream(&mut dice, room.iter().sum());
-    fill(rules, room, &claims, &mut dice)
+    let mut rng = SeededRng::of(seed);
+    let claims = sizes.stream(&mut rng, room.iter().sum());
+    fill(rules, room, &claims, &mut rng)
 }
 
 impl Outcome<'_> {
@@ -139,8 +139,8 @@ impl Outcome<'_> {
 }
 
 /// The share of scheduled claims among those that match; 1 if none match.
-fn placed(filled: &Filled, is_meant: fn(&u64) -> bool) -> f64 {
-    let count = |sizes: &[u64]| sizes.iter().filter(|size| is_meant(size)).count() as f64;
+fn placed(filled: &Filled, predicate: fn(&u64) -> bool) -> f64 {
+    let count = |sizes: &[u64]| sizes.iter().filter(|size| predicate(size)).count() as f64;
     let (placed, refused) = (count(&filled.placed), count(&filled.refused));
     match placed + refused {
         0.0 => 1.0,
@@ -211,11 +211,11 @@ fn plot(lines: &[Outcome<'_>]) -> Plot {
 fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
     // The mean over all sizes for a policy. A preference for free capacity fills the largest nodes first, so it fills evenly only nodes of
     // equal size.
-    let of = |policy: &str, figure: fn(&Filled) -> f64| {
+    let of = |policy: &str, value: fn(&Filled) -> f64| {
         let of_policy: Vec<f64> = lines
             .iter()
             .filter(|line| line.policy == policy && line.nodes == EQUAL)
-            .map(|line| line.mean(figure))
+            .map(|line| line.mean(value))
             .collect();
         of_policy.iter().sum::<f64>() / of_policy.len() as f64
     };

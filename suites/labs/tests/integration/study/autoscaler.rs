@@ -2,12 +2,12 @@
 
 use labs::study::autoscaler::{AutoscalerFeatures, study};
 
-use super::{SMALL, broken};
+use super::{SMALL, failed_statements};
 
 /// Statements whose findings must fail, and the change of the autoscaler.
-type Broken = (&'static [&'static str], fn(&mut AutoscalerFeatures));
+type FailingChange = (&'static [&'static str], fn(&mut AutoscalerFeatures));
 
-const BROKEN: [Broken; 6] = [
+const CHANGES: [FailingChange; 6] = [
     (&["AUTO-03", "AUTO-04", "AUTO-12", "AUTO-13"], |it| {
         it.rewrites = false;
     }),
@@ -22,12 +22,12 @@ const BROKEN: [Broken; 6] = [
 
 #[test]
 fn changed_autoscaler_features_fail_their_findings() {
-    for (statements, change) in BROKEN {
+    for (statements, change) in CHANGES {
         let mut features = AutoscalerFeatures::default();
         change(&mut features);
-        let broken = broken(&study(features, SMALL));
+        let failed = failed_statements(&study(features, SMALL));
         for statement in statements {
-            assert!(broken.contains(statement), "{statement}: {broken:?}");
+            assert!(failed.contains(statement), "{statement}: {failed:?}");
         }
     }
 }

@@ -3,12 +3,12 @@
 use labs::study::designs::rules::{DesignRules, Expiry, Fallback, Write};
 use labs::study::designs::study;
 
-use super::{SMALL, broken};
+use super::{SMALL, failed_statements};
 
 /// The statement whose finding must fail, and the change of a rule.
-type Broken = (&'static str, fn(&mut DesignRules));
+type FailingChange = (&'static str, fn(&mut DesignRules));
 
-const BROKEN: [Broken; 27] = [
+const CHANGES: [FailingChange; 27] = [
     ("ALT-01", |rules| rules.unset_means_tracked = true),
     ("ALT-03", |rules| rules.writes = Write::Put),
     ("ALT-03", |rules| rules.lists_are_merged = false),
@@ -44,10 +44,10 @@ const BROKEN: [Broken; 27] = [
 
 #[test]
 fn a_disabled_rule_fails_its_finding() {
-    for (statement, disable) in BROKEN {
+    for (statement, disable) in CHANGES {
         let mut rules = DesignRules::default();
         disable(&mut rules);
-        let broken = broken(&study(&rules, SMALL));
-        assert!(broken.contains(statement), "{statement}: {broken:?}");
+        let failed = failed_statements(&study(&rules, SMALL));
+        assert!(failed.contains(statement), "{statement}: {failed:?}");
     }
 }

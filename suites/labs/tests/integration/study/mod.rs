@@ -1,4 +1,4 @@
-//! Every study at its small size: all findings hold, the seed determines the result, and a broken rule fails its finding.
+//! Every study at its small size: all findings hold, the seed determines the result, and a disabled rule fails its finding.
 
 mod autoscaler;
 mod designs;
@@ -16,7 +16,7 @@ const SMALL: Setup = Setup {
 };
 
 /// The statements of failed findings.
-fn broken(study: &Study) -> BTreeSet<&'static str> {
-    let broken = study.findings.iter().filter(|finding| !finding.holds());
-    broken.map(|finding| finding.statement()).collect()
+fn failed_statements(study: &Study) -> BTreeSet<&'static str> {
+    let failed = study.findings.iter().filter(|finding| !finding.holds());
+    failed.map(|finding| finding.statement()).collect()
 }

@@ -2,7 +2,7 @@
 
 use labs::study::{Bound, Finding, STUDIES, Setup, Size};
 
-use super::{SMALL, broken};
+use super::{SMALL, failed_statements};
 
 #[test]
 fn all_findings_hold_with_every_seed() {
@@ -11,10 +11,10 @@ fn all_findings_hold_with_every_seed() {
             let study = run(Setup { seed, ..SMALL });
             let failed = study.findings.iter().filter(|finding| !finding.holds());
             let failed: Vec<_> = failed
-                .map(|finding| (finding.statement(), finding.shows(), finding.figure()))
+                .map(|finding| (finding.statement(), finding.shows(), finding.value()))
                 .collect();
             assert!(study.holds(), "{name} with seed {seed}: {failed:#?}");
-            assert!(broken(&study).is_empty());
+            assert!(failed_statements(&study).is_empty());
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use labs::study::scoring::{Policies, study};
 
-use super::{SMALL, broken};
+use super::{SMALL, failed_statements};
 
 /// Statements whose findings must fail, and the change of the policies.
-type Broken = (&'static [&'static str], fn(&mut Policies));
+type FailingChange = (&'static [&'static str], fn(&mut Policies));
 
-const BROKEN: [Broken; 4] = [
+const CHANGES: [FailingChange; 4] = [
     (&["SCORE-22", "SCORE-23", "SCORE-29"], |it| {
         std::mem::swap(&mut it.room, &mut it.tight);
     }),
@@ -22,12 +22,12 @@ const BROKEN: [Broken; 4] = [
 
 #[test]
 fn changed_policies_fail_their_findings() {
-    for (statements, change) in BROKEN {
+    for (statements, change) in CHANGES {
         let mut policies = Policies::default();
         change(&mut policies);
-        let broken = broken(&study(&policies, SMALL));
+        let failed = failed_statements(&study(&policies, SMALL));
         for statement in statements {
-            assert!(broken.contains(statement), "{statement}: {broken:?}");
+            assert!(failed.contains(statement), "{statement}: {failed:?}");
         }
     }
 }

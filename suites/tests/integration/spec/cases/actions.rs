@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use suites::harness::plan::{Action, CsiCallKind, NAMESPACE};
 use suites::harness::scenario::{self, Role, SchedulerSpec};
 
-use super::left_out::LeftOut;
+use super::skip_reason::SkipReason;
 use super::volumes::CLAIMS;
 use super::walk::Walk;
 
 impl Walk<'_> {
-    pub(crate) async fn act(&mut self, action: &Action) {
+    pub(crate) async fn apply_action(&mut self, action: &Action) {
         match action {
             Action::SetPool(segment, storage) => self.plugin.set_pool(segment, storage.as_ref()),
             Action::Create(object) => self.create(object),
             Action::Merge(target, patch) => {
                 for (resource, namespace, name) in self.cluster.targets(self.plan, target) {
                     if resource == CLAIMS && !patch["spec"]["resources"].is_null() {
-                        self.stop_comparing(LeftOut::Grows);
+                        self.stop_comparing(SkipReason::VolumeExpansion);
                     }
                     self.cluster.merge(&resource, &namespace, &name, patch);
                 }
@@ -37,7 +37,7 @@ impl Walk<'_> {
             Action::DriverUp(node, segment) => drop(self.endpoints.insert(node.clone(), segment.clone())),
             Action::DriverDown(node) => {
                 if self.plan.is_distributed() && self.plan.publisher.owner_level == Some(0) {
-                    self.stop_comparing(LeftOut::OwnerGoes);
+                    self.stop_comparing(SkipReason::OwnerDeleted);
                 }
                 self.endpoints.remove(node);
             }
@@ -54,20 +54,20 @@ impl Walk<'_> {
             Action::RemoveDriverFault(name) => self.plugin.remove_rule(name),
             Action::CsiCall(call) => {
                 if matches!(call.kind, CsiCallKind::Create { .. } | CsiCallKind::Delete(_)) {
-                    self.stop_comparing(LeftOut::ByHand);
+                    self.stop_comparing(SkipReason::HarnessVolumes);
                 }
             }
             Action::Mount(_) | Action::Discover(_) => {}
-            Action::Reserve(_) | Action::Unreserve(_) => self.stop_comparing(LeftOut::Extender),
+            Action::Reserve(_) | Action::Unreserve(_) => self.stop_comparing(SkipReason::Extender),
             Action::Stop(Role::Driver) => self.plugin.is_down = true,
             Action::Start(Role::Driver) => self.plugin.is_down = false,
             Action::Stop(role) => drop(self.active.remove(role)),
             Action::Start(role) => drop(self.active.insert(*role)),
             Action::RestartScheduler(spec) => self.cluster.world.scheduler = scheduler(spec),
-            Action::RestartPublisher(_) => self.stop_comparing(LeftOut::Settings),
+            Action::RestartPublisher(_) => self.stop_comparing(SkipReason::Settings),
             Action::Fault { id, rule, kills } => {
                 if *kills {
-                    self.stop_comparing(LeftOut::Killed);
+                    self.stop_comparing(SkipReason::Killed);
                 }
                 if rule.times.is_none() {
                     self.faults.insert(id.clone());
@@ -75,21 +75,21 @@ impl Walk<'_> {
             }
             Action::RemoveFault(id) => drop(self.faults.remove(id)),
             Action::Replace(_) | Action::Apply(_) | Action::Release(..) | Action::Attempt(_) => {
-                self.stop_comparing(LeftOut::Server);
+                self.stop_comparing(SkipReason::ServerChange);
             }
         }
     }
 
     fn create(&mut self, object: &Value) {
         if !object["spec"]["dataSource"].is_null() {
-            self.stop_comparing(LeftOut::ByHand);
+            self.stop_comparing(SkipReason::HarnessVolumes);
         }
         self.cluster.create(object);
     }
 
     async fn delete(&mut self, resource: &str, namespace: &str, name: &str) {
         if namespace == NAMESPACE && resource != "csistoragecapacities" {
-            self.stop_comparing(LeftOut::OwnerGoes);
+            self.stop_comparing(SkipReason::OwnerDeleted);
         }
         let key = NamespacedName::new(namespace, name);
         if resource == "pods" {
@@ -122,7 +122,7 @@ impl Walk<'_> {
         self.cluster.remove(CLAIMS, namespace, name);
     }
 
-    pub(crate) fn stop_comparing(&mut self, why: LeftOut) {
+    pub(crate) fn stop_comparing(&mut self, why: SkipReason) {
         self.lost.get_or_insert(why);
     }
 
@@ -202,7 +202,7 @@ impl Walk<'_> {
     }
 
     /// Applies the work of publishers and cleaner, unless a fault prevents it.
-    pub(crate) async fn settle(&mut self) {
+    pub(crate) async fn reconcile(&mut self) {
         self.call_plugin().await;
         if self.faults.is_empty() && self.stuck.is_none() && self.lost.is_none() {
             self.cluster.world.objects = settled(&self.cluster.world);

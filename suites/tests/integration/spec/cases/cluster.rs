@@ -125,12 +125,16 @@ impl Cluster {
                 of_kind.map(|(key, _)| key.clone()).collect()
             }
             Target::Capacity { class, segment } => {
-                let is_meant = |object: &CapacityObject| {
+                let is_selected = |object: &CapacityObject| {
                     let own = object.segment().map(|own| plan.segments.format(&own));
                     object.class == *class && own.as_ref() == Some(segment)
                 };
-                let meant = self.world.objects.iter().filter(|(_, object)| is_meant(object));
-                meant
+                let selected = self
+                    .world
+                    .objects
+                    .iter()
+                    .filter(|(_, object)| is_selected(object));
+                selected
                     .map(|(key, _)| (CAPACITIES.to_owned(), key.namespace.clone(), key.name.clone()))
                     .collect()
             }

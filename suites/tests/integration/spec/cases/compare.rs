@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::left_out::LeftOut;
+use super::skip_reason::SkipReason;
 use capacity_spec::objects::{self, DesiredState};
 use capacity_spec::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, ReportedCapacity};
 use capacity_spec::{Unspecified, World};
@@ -12,11 +12,11 @@ use suites::harness::plan::{NAMESPACE, Plan};
 
 /// Result of a comparison.
 pub(crate) enum Compared {
-    /// They agree. Contains the unspecified choices of which the case allows only one.
+    /// Case and specification agree. Contains the unspecified choices of which the case allows only one.
     Agrees(BTreeSet<Unspecified>),
-    /// Not comparable.
-    LeftOut(LeftOut),
-    /// They differ.
+    /// Not compared, for this reason.
+    Skipped(SkipReason),
+    /// Case and specification differ, as described.
     Differs(String),
 }
 
@@ -30,10 +30,10 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
         let Row::Values(values) = row else {
             continue;
         };
-        let mut others = rows.clone();
+        let mut other_rows = rows.clone();
         let capacity = values.capacity.map(|capacity| capacity + 1);
-        others.insert(key.clone(), Row::Values(CapacityValues { capacity, ..*values }));
-        if capacity.is_some() && violations_of(plan, world, &others).is_empty() {
+        other_rows.insert(key.clone(), Row::Values(CapacityValues { capacity, ..*values }));
+        if capacity.is_some() && violations_of(plan, world, &other_rows).is_empty() {
             return Compared::Differs(format!("{key:?} may have one byte more"));
         }
     }
@@ -78,14 +78,14 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     }
     for (class, segment, row) in open {
         let segment = plan.segments.parse(segment).unwrap();
-        let figures = match row {
+        let values = match row {
             Row::Values(values) => Some((values.capacity, values.maximum)),
             Row::Nothing => published_nothing(world, class, &segment),
         };
-        if let Some(figures) = figures
-            && !add(world, &mut stored, class, &segment, figures)
+        if let Some(values) = values
+            && !add(world, &mut stored, class, &segment, values)
         {
-            wrong.push(format!("nobody publishes class {class} at {segment:?}"));
+            wrong.push(format!("no publisher for class {class} at {segment:?}"));
         }
     }
     let violations = objects::judge(world, &stored);
@@ -100,8 +100,8 @@ fn published_nothing(world: &World, class: &str, segment: &Segment) -> Option<(O
         objects::DesiredObjects::of(world, instance, publisher).state_for(class, segment)
     });
     demands.find_map(|demand| match demand {
-        DesiredState::Present(figures) if figures.available == 0 => {
-            Some((Some(0), figures.maximum.map(i128::from)))
+        DesiredState::Present(capacity) if capacity.available == 0 => {
+            Some((Some(0), capacity.maximum.map(i128::from)))
         }
         _ => None,
     })
@@ -121,7 +121,7 @@ fn has_values(object: &CapacityObject, row: &Row) -> bool {
     match row {
         Row::Nothing => object.is_empty(true),
         Row::Values(values) => {
-            let bytes = |figure: Option<i128>| figure.and_then(|figure| i64::try_from(figure).ok());
+            let bytes = |value: Option<i128>| value.and_then(|value| i64::try_from(value).ok());
             bytes(values.capacity).is_some_and(|available| {
                 object.has_values(&ReportedCapacity {
                     available,
@@ -141,7 +141,7 @@ fn add(
     segment: &Segment,
     (capacity, maximum): (Option<i128>, Option<i128>),
 ) -> bool {
-    let figure = |bytes: Option<i128>| bytes.map(|bytes| bytes.to_string().parse().unwrap());
+    let quantity = |bytes: Option<i128>| bytes.map(|bytes| bytes.to_string().parse().unwrap());
     let is_it = |(key, object): &(&NamespacedName, &CapacityObject)| {
         object.class == class
             && object.segment().as_ref() == Some(segment)
@@ -153,8 +153,8 @@ fn add(
         return false;
     };
     let object = CapacityObject {
-        capacity: figure(capacity),
-        maximum: figure(maximum),
+        capacity: quantity(capacity),
+        maximum: quantity(maximum),
         ..object
     };
     stored.insert(key, object);

@@ -6,8 +6,8 @@
 mod actions;
 mod cluster;
 mod compare;
-mod left_out;
 mod plugin;
+mod skip_reason;
 mod volumes;
 mod walk;
 
@@ -17,20 +17,20 @@ use capacity_spec::Unspecified;
 use suites::{case_files, plans};
 
 use compare::Compared;
-use left_out::LeftOut;
+use skip_reason::SkipReason;
 use walk::walk;
 
 /// Minimum number of agreeing expectations.
 const AGREE_MIN: usize = 780;
 
 /// Maximum number of skipped expectations.
-const LEFT_OUT_MAX: usize = 242;
+const SKIPPED_MAX: usize = 242;
 
 #[tokio::test]
 async fn expectations_of_cases_match_the_specification() {
     let mut agree = 0;
     let mut one_sided: BTreeMap<Unspecified, usize> = BTreeMap::new();
-    let mut left_out: BTreeMap<LeftOut, usize> = BTreeMap::new();
+    let mut skipped: BTreeMap<SkipReason, usize> = BTreeMap::new();
     let mut differ = Vec::new();
     for plan in plans(&case_files()).unwrap() {
         for (name, compared) in walk(&plan).await {
@@ -41,7 +41,7 @@ async fn expectations_of_cases_match_the_specification() {
                         *one_sided.entry(choice).or_default() += 1;
                     }
                 }
-                Compared::LeftOut(why) => *left_out.entry(why).or_default() += 1,
+                Compared::Skipped(why) => *skipped.entry(why).or_default() += 1,
                 Compared::Differs(text) => differ.push(format!("{name}: {text}")),
             }
         }
@@ -50,11 +50,11 @@ async fn expectations_of_cases_match_the_specification() {
     for (choice, count) in &one_sided {
         println!("{count} of them want one of several outcomes that are allowed: {choice:?}");
     }
-    for (why, count) in &left_out {
+    for (why, count) in &skipped {
         println!("{count} left out: {why}");
     }
     assert_eq!(differ.join("\n"), "");
-    let left_out: usize = left_out.values().sum();
+    let skipped: usize = skipped.values().sum();
     assert!(agree >= AGREE_MIN, "only {agree} agree");
-    assert!(left_out <= LEFT_OUT_MAX, "{left_out} are skipped");
+    assert!(skipped <= SKIPPED_MAX, "{skipped} are skipped");
 }

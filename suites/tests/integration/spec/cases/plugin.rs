@@ -23,7 +23,7 @@ pub(crate) struct Plugin {
     scripts: BTreeMap<String, RuleId>,
     /// Rules for calls that never get a response.
     silent: Vec<(Option<String>, Rule)>,
-    /// Whether it is stopped.
+    /// Whether the plugin is stopped.
     pub(crate) is_down: bool,
 }
 
@@ -109,7 +109,7 @@ impl Plugin {
         self.silent.retain(|(id, _)| id.as_deref() != Some(name));
     }
 
-    /// Its capacity for each of these segments and parameters.
+    /// The plugin's capacity for each of these segments and parameters.
     pub(crate) async fn capacities(
         &self,
         segments: &BTreeSet<Segment>,
@@ -123,7 +123,7 @@ impl Plugin {
         for parameters in parameters {
             for segment in segments {
                 let answer = match self.call(segment, parameters).await {
-                    Some(figures) => CapacityResponse::Reported(figures),
+                    Some(capacity) => CapacityResponse::Reported(capacity),
                     None => CapacityResponse::Error {
                         before: before
                             .map(|it| observed(it.response(segment, parameters)))
@@ -159,14 +159,14 @@ impl Plugin {
 
     /// Whether a call never gets a response.
     fn is_silent(&self, method: Method, segment: Option<&Segment>, parameters: &Parameters) -> bool {
-        let is_meant = |(_, script): &(Option<String>, Rule)| {
-            let is_asked = script.segment.is_none() || script.segment.as_ref() == segment;
+        let applies = |(_, script): &(Option<String>, Rule)| {
+            let matches_segment = script.segment.is_none() || script.segment.as_ref() == segment;
             let mut wanted = script.parameters.iter();
             script.method == method
-                && is_asked
+                && matches_segment
                 && wanted.all(|(key, value)| parameters.get(key) == Some(value))
         };
-        self.is_down || self.silent.iter().any(is_meant)
+        self.is_down || self.silent.iter().any(applies)
     }
 
     /// Creates a volume; `None` if the plugin rejects it.
@@ -209,7 +209,7 @@ impl Plugin {
 
 fn observed(answer: &CapacityResponse) -> BTreeSet<ReportedCapacity> {
     match answer {
-        CapacityResponse::Reported(figures) => BTreeSet::from([*figures]),
+        CapacityResponse::Reported(capacity) => BTreeSet::from([*capacity]),
         CapacityResponse::Error { before } => before.clone(),
     }
 }

@@ -9,7 +9,7 @@ use suites::harness::expectation::{ExpectedNode, Predicate};
 use suites::harness::plan::Step;
 use suites::harness::scenario::Role;
 
-use super::left_out::LeftOut;
+use super::skip_reason::SkipReason;
 use super::walk::Walk;
 
 /// The resource of claims.
@@ -20,20 +20,20 @@ impl Walk<'_> {
     pub(crate) async fn place(
         &mut self,
         step: &Step,
-        found: BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>>,
+        found: BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>>,
     ) {
         if let Some(why) = self.obstacle() {
             self.decided.extend(found.into_keys().map(|pod| (pod, Err(why))));
             return;
         }
-        let wanting = found.iter().filter(|(pod, nodes)| {
+        let candidates = found.iter().filter(|(pod, nodes)| {
             nodes.as_ref().is_ok_and(|nodes| !nodes.is_empty()) && self.takes_storage(pod)
         });
-        let is_crowded = wanting.count() > 1 && self.plan.roles.contains(&Role::Publisher);
+        let is_crowded = candidates.count() > 1 && self.plan.roles.contains(&Role::Publisher);
         for (pod, nodes) in found {
             let takes = self.takes_storage(&pod);
             let nodes = if is_crowded && takes {
-                nodes.and(Err(LeftOut::Race))
+                nodes.and(Err(SkipReason::Race))
             } else {
                 nodes
             };
@@ -43,34 +43,34 @@ impl Walk<'_> {
                     [] => {}
                     [node] => {
                         let node = (*node).clone();
-                        self.put_on(&pod, &node).await;
+                        self.assign_node(&pod, &node).await;
                     }
-                    _ if takes => self.mark_undetermined(LeftOut::WhichNode),
+                    _ if takes => self.mark_undetermined(SkipReason::ChosenNode),
                     [node, ..] => {
                         let node = (*node).clone();
-                        self.put_on(&pod, &node).await;
+                        self.assign_node(&pod, &node).await;
                     }
                 }
             } else if takes {
-                self.mark_undetermined(LeftOut::Race);
+                self.mark_undetermined(SkipReason::Race);
             }
             self.decided.insert(pod, nodes);
         }
-        self.settle().await;
+        self.reconcile().await;
     }
 
     /// Why the placement of pending pods is not determined.
-    fn obstacle(&self) -> Option<LeftOut> {
+    fn obstacle(&self) -> Option<SkipReason> {
         let is_stopped = !self.active.contains(&Role::Scheduler);
-        let fails = (!self.faults.is_empty()).then_some(LeftOut::Fault);
+        let fails = (!self.faults.is_empty()).then_some(SkipReason::Fault);
         self.lost
             .or(self.stuck)
             .or(fails)
-            .or(is_stopped.then_some(LeftOut::Stopped))
+            .or(is_stopped.then_some(SkipReason::Stopped))
     }
 
     /// Marks everything later as undetermined.
-    fn mark_undetermined(&mut self, why: LeftOut) {
+    fn mark_undetermined(&mut self, why: SkipReason) {
         self.stuck.get_or_insert(why);
     }
 
@@ -91,7 +91,7 @@ impl Walk<'_> {
         unbound.next().is_some()
     }
 
-    async fn put_on(&mut self, pod: &NamespacedName, node: &str) {
+    async fn assign_node(&mut self, pod: &NamespacedName, node: &str) {
         let volumes = self.cluster.world.pods[pod].volumes.clone();
         for volume in volumes {
             let (PodVolume::Claim(name) | PodVolume::Ephemeral(name)) = volume else {
@@ -120,11 +120,11 @@ impl Walk<'_> {
         let fits = |volume: &&Volume| {
             let is_here = node.is_none_or(|node| volume.is_reachable(node, labels.as_ref().unwrap()));
             let is_free = volume.claim.is_none() && volume.is_available;
-            let is_meant = volume.claim.as_ref().is_some_and(|it| it.claim == *key);
+            let is_for_claim = volume.claim.as_ref().is_some_and(|it| it.claim == *key);
             volume.class == claim.class
                 && volume.capacity >= claim.request
                 && is_here
-                && (is_free || is_meant)
+                && (is_free || is_for_claim)
         };
         let there = world.volumes.iter().filter(|(_, volume)| fits(volume));
         let there = there
@@ -183,7 +183,7 @@ impl Walk<'_> {
         node: Option<&str>,
     ) -> Option<Option<Segment>> {
         if class.provisioner != self.plan.driver.name || !self.active.contains(&Role::Publisher) {
-            self.mark_undetermined(LeftOut::Stopped);
+            self.mark_undetermined(SkipReason::Stopped);
             return None;
         }
         let segment = match node {
@@ -195,7 +195,7 @@ impl Walk<'_> {
         match self.plugin.create(name, bytes, segment, parameters).await {
             Some(made) => Some(Some(made.segment).filter(|segment| !segment.is_empty())),
             None => {
-                self.stop_comparing(LeftOut::Retries);
+                self.stop_comparing(SkipReason::Retries);
                 None
             }
         }
@@ -206,8 +206,8 @@ impl Walk<'_> {
         let world = &self.cluster.world;
         let nodes = world.nodes.keys();
         let mut segments = nodes.filter_map(|node| world.segment(&class.provisioner, node));
-        let is_said = !class.allowed_topologies.is_empty();
-        segments.find(|segment| is_said && class.allows(segment))
+        let is_restricted = !class.allowed_topologies.is_empty();
+        segments.find(|segment| is_restricted && class.allows(segment))
     }
 
     pub(crate) async fn bind_immediate_claims(&mut self) {

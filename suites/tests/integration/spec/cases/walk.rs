@@ -13,8 +13,8 @@ use suites::harness::scenario::Role;
 use super::actions::scheduler;
 use super::cluster::Cluster;
 use super::compare::{self, Compared};
-use super::left_out::LeftOut;
 use super::plugin::Plugin;
+use super::skip_reason::SkipReason;
 
 /// State of the simulation.
 pub(crate) struct Walk<'p> {
@@ -27,12 +27,12 @@ pub(crate) struct Walk<'p> {
     pub(crate) endpoints: BTreeMap<String, Segment>,
     /// Active faults without an end.
     pub(crate) faults: BTreeSet<String>,
-    /// Why nothing is compared any more.
-    pub(crate) lost: Option<LeftOut>,
-    /// Why later outcomes are undetermined; earlier decisions stay comparable.
-    pub(crate) stuck: Option<LeftOut>,
+    /// Why later expectations are not compared; `None` while they are.
+    pub(crate) lost: Option<SkipReason>,
+    /// Why later placements are undetermined; earlier decisions are still compared.
+    pub(crate) stuck: Option<SkipReason>,
     /// Decisions on pods: the allowed nodes, or why they are undetermined.
-    pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>>,
+    pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>>,
 }
 
 /// All expectations on capacities and placement of a case, compared.
@@ -65,10 +65,10 @@ impl<'p> Walk<'p> {
             decided: BTreeMap::new(),
         };
         if !plan.extenders.is_empty() {
-            walk.lost = Some(LeftOut::Extender);
+            walk.lost = Some(SkipReason::Extender);
         }
         if !plan.grants.is_empty() {
-            walk.lost = Some(LeftOut::Permissions);
+            walk.lost = Some(SkipReason::Permissions);
         }
         let gate = plan.gates.get("CSIStorageCapacity").copied();
         walk.cluster.world.api = Api {
@@ -81,14 +81,14 @@ impl<'p> Walk<'p> {
         }
         walk.programs();
         walk.bind_immediate_claims().await;
-        walk.settle().await;
+        walk.reconcile().await;
         walk
     }
 
     async fn step(&mut self, step: &Step) {
         let mut late: BTreeSet<NamespacedName> = BTreeSet::new();
         for (action, _) in &step.actions {
-            self.act(action).await;
+            self.apply_action(action).await;
             self.programs();
             let is_of_pods = matches!(action, Action::Create(object) if is_of_pods(object));
             if !is_of_pods {
@@ -100,7 +100,7 @@ impl<'p> Walk<'p> {
         let before = self.decisions();
         self.call_plugin().await;
         let unsettled = self.cluster.world.objects.clone();
-        self.settle().await;
+        self.reconcile().await;
         let mut after = self.decisions();
         let is_moved = unsettled != self.cluster.world.objects;
         for (pod, nodes) in &mut after {
@@ -109,13 +109,13 @@ impl<'p> Walk<'p> {
                 && seen_before.is_some_and(|it| it != nodes)
                 && self.is_new(pod)
             {
-                *nodes = Err(LeftOut::Race);
+                *nodes = Err(SkipReason::Race);
             }
         }
         self.place(step, after).await;
     }
 
-    /// Whether no decision on the pod was made before.
+    /// Whether the pod was not decided in an earlier step.
     fn is_new(&self, pod: &NamespacedName) -> bool {
         !self.decided.contains_key(pod)
     }
@@ -128,7 +128,7 @@ impl<'p> Walk<'p> {
     }
 
     /// The allowed nodes for each pending pod.
-    fn decisions(&self) -> BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>> {
+    fn decisions(&self) -> BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>> {
         let view = IndexedWorld::new(&self.cluster.world);
         let decided = |pod: NamespacedName| {
             let decision: Decision = view.decide(&pod);
@@ -148,15 +148,15 @@ impl<'p> Walk<'p> {
             return Vec::new();
         }
         if let Some(why) = self.lost {
-            return vec![Compared::LeftOut(why)];
+            return vec![Compared::Skipped(why)];
         }
         if expect.always && expect.hold.is_some() {
-            return vec![Compared::LeftOut(LeftOut::Passing)];
+            return vec![Compared::Skipped(SkipReason::TransientState)];
         }
-        let fails = (!self.faults.is_empty()).then_some(LeftOut::Fault);
+        let fails = (!self.faults.is_empty()).then_some(SkipReason::Fault);
         match &expect.predicate {
             Predicate::Capacities(capacities) => vec![match self.stuck.or(fails) {
-                Some(why) => Compared::LeftOut(why),
+                Some(why) => Compared::Skipped(why),
                 None => compare::capacities(self.plan, &self.cluster.world, &capacities.0),
             }],
             Predicate::Placement(pods) => {
@@ -169,11 +169,11 @@ impl<'p> Walk<'p> {
 
     fn compare_pod(&self, pod: &str, place: &ExpectedNode) -> Compared {
         if !self.plan.scheduler.bug_compatible.is_empty() {
-            return Compared::LeftOut(LeftOut::Deviation);
+            return Compared::Skipped(SkipReason::Deviation);
         }
         match self.decided.get(&NamespacedName::new("default", pod)) {
-            None => Compared::LeftOut(LeftOut::Stopped),
-            Some(Err(why)) => Compared::LeftOut(*why),
+            None => Compared::Skipped(SkipReason::Stopped),
+            Some(Err(why)) => Compared::Skipped(*why),
             Some(Ok(nodes)) => match compare::placement(nodes, place) {
                 None => Compared::Agrees(BTreeSet::new()),
                 Some(text) => Compared::Differs(format!("pod {pod}: {text}")),

@@ -5,9 +5,9 @@ use rand::{RngExt, SeedableRng};
 
 /// A seeded random number generator.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(Xoshiro256PlusPlus);
+pub(crate) struct SeededRng(Xoshiro256PlusPlus);
 
-impl Dice {
+impl SeededRng {
     /// The generator for a seed.
     pub(crate) fn of(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))

@@ -1,6 +1,6 @@
 //! A cluster and the true storage of its drivers, independent of any design.
 //!
-//! [`World::feasible_nodes`] computes the nodes that can hold a volume, from this alone; all designs are compared with it.
+//! [`InputCluster::feasible_nodes`] computes the nodes that can hold a volume, from this alone; all designs are compared with it.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use super::selector::NodeSelector;
 /// The label with a node's name.
 pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// The inputs of a decision.
+/// Nodes, classes, drivers and their true storage, for which a scheduler chooses nodes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct World {
+pub(super) struct InputCluster {
     pub(super) nodes: Vec<Node>,
     pub(super) drivers: Vec<Driver>,
     pub(super) classes: Vec<Class>,
@@ -79,7 +79,7 @@ pub(super) enum VolumeKind {
     /// Inline volumes, which have no class.
     Inline,
     /// All volumes without a capacity of their own in the pool.
-    Others,
+    Fallback,
 }
 
 /// A volume to provision.
@@ -156,7 +156,7 @@ impl VolumeRequest {
     }
 }
 
-impl World {
+impl InputCluster {
     pub(super) fn tracks(&self, driver: &str) -> bool {
         let found = self.drivers.iter().find(|it| it.name == driver);
         found.is_some_and(|driver| driver.tracks == Some(true))
@@ -164,7 +164,7 @@ impl World {
 
     /// The nodes on which the volume can be provisioned, as far as known.
     pub(super) fn feasible_nodes(&self, volume_request: &VolumeRequest) -> BTreeSet<&str> {
-        let is_meant = |node: &&Node| {
+        let has_access = |node: &&Node| {
             let mut pools = self
                 .pools
                 .iter()
@@ -172,7 +172,7 @@ impl World {
             pools.any(|pool| self.has_room(pool, volume_request) && pool.node_access.admits(node))
         };
         let tracked = self.tracks(&volume_request.driver);
-        let nodes = self.nodes.iter().filter(|node| !tracked || is_meant(node));
+        let nodes = self.nodes.iter().filter(|node| !tracked || has_access(node));
         nodes.map(|node| node.name.as_str()).collect()
     }
 
@@ -185,7 +185,7 @@ impl World {
                 .find(|capacity| capacity.of == *of)
         };
         of(&volume_request.of())
-            .or_else(|| of(&VolumeKind::Others))
+            .or_else(|| of(&VolumeKind::Fallback))
             .is_some_and(|capacity| capacity.bytes >= volume_request.bytes)
     }
 }

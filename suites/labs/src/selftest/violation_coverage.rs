@@ -15,34 +15,34 @@ use suites::Defect;
 /// Number of (case, requirement) pairs, and for how many of them the case detected a defect that violates the requirement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Broken {
+pub struct ViolationCoverage {
     /// All pairs.
     pub named: usize,
     /// Pairs with a detected violation.
     pub broken: usize,
-    /// Pairs of core cases without one.
+    /// Pairs of core cases without a detected violation.
     pub unbroken_core: usize,
-    /// The same by file.
+    /// The counts by file.
     #[serde(default)]
-    pub files: BrokenFiles,
+    pub files: FileViolationCoverage,
 }
 
-/// The same, with one pair per file and requirement.
+/// Number of (file, requirement) pairs, and for how many of them one of the file's cases detected a violation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct BrokenFiles {
+pub struct FileViolationCoverage {
     /// All pairs.
     pub named: usize,
     /// Pairs in which one of the file's cases detected a violation.
     pub broken: usize,
     /// The other pairs, by file.
-    pub unbroken: Vec<Unbroken>,
+    pub unbroken: Vec<UnviolatedRequirement>,
 }
 
 /// A requirement of a file for which none of its cases detected a violation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Unbroken {
+pub struct UnviolatedRequirement {
     /// Path of the file, relative to the folder of cases.
     pub file: String,
     /// Id of the requirement.
@@ -53,16 +53,16 @@ pub struct Unbroken {
 
 /// State of a requirement in the cases of one file.
 #[derive(Default)]
-struct InFile {
+struct RequirementState {
     core: bool,
     broken: bool,
 }
 
-impl Broken {
+impl ViolationCoverage {
     /// Counts cases, each with its requirements without a detected violation.
     pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a Subject, &'a [String])>) -> Self {
-        let mut counted = Broken::default();
-        let mut in_files: BTreeMap<(&str, &str), InFile> = BTreeMap::new();
+        let mut counted = ViolationCoverage::default();
+        let mut in_files: BTreeMap<(&str, &str), RequirementState> = BTreeMap::new();
         for (case, unbroken) in cases {
             counted.add(case, unbroken.len());
             for id in &case.requirements {
@@ -71,7 +71,7 @@ impl Broken {
                 found.broken |= !unbroken.contains(id);
             }
         }
-        counted.files = BrokenFiles::of(&in_files);
+        counted.files = FileViolationCoverage::of(&in_files);
         counted
     }
 
@@ -85,17 +85,17 @@ impl Broken {
     }
 }
 
-impl BrokenFiles {
-    fn of(in_files: &BTreeMap<(&str, &str), InFile>) -> Self {
+impl FileViolationCoverage {
+    fn of(in_files: &BTreeMap<(&str, &str), RequirementState>) -> Self {
         let open = in_files.iter().filter(|(_, found)| !found.broken);
-        let unbroken: Vec<Unbroken> = open
-            .map(|((file, requirement), found)| Unbroken {
+        let unbroken: Vec<UnviolatedRequirement> = open
+            .map(|((file, requirement), found)| UnviolatedRequirement {
                 file: (*file).to_owned(),
                 requirement: (*requirement).to_owned(),
                 core: found.core,
             })
             .collect();
-        BrokenFiles {
+        FileViolationCoverage {
             named: in_files.len(),
             broken: in_files.len() - unbroken.len(),
             unbroken,
@@ -103,12 +103,12 @@ impl BrokenFiles {
     }
 
     /// The pairs of core cases without a detected violation.
-    pub fn unbroken_core(&self) -> impl Iterator<Item = &Unbroken> {
+    pub fn unbroken_core(&self) -> impl Iterator<Item = &UnviolatedRequirement> {
         self.unbroken.iter().filter(|unbroken| unbroken.core)
     }
 }
 
-impl fmt::Display for BrokenFiles {
+impl fmt::Display for FileViolationCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -1,4 +1,4 @@
-//! Inputs besides the autoscaler: node groups, drivers with storage, and pods. No driver is special.
+//! The simulated cluster before the first round: node groups, drivers with storage, and pods.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use capacity_types::Labels;
 /// The topology label for zones, set by the cloud provider.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// The inputs.
+/// The node groups, drivers and pods of a simulation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct World {
+pub(super) struct InputCluster {
     /// The node groups.
     pub(super) groups: Vec<Group>,
     /// The drivers.
@@ -21,7 +21,7 @@ pub(super) struct World {
 /// A group of equal nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// Prefix of its node names.
+    /// Prefix of the node names.
     pub(super) name: String,
     /// Initial labels of each node, set by the cloud provider.
     pub(super) labels: Labels,
@@ -40,15 +40,15 @@ pub(super) struct Driver {
     pub(super) name: String,
     /// Topology key of its segments; the driver sets the label when it starts on a node.
     pub(super) key: String,
-    /// Its storage classes.
+    /// Storage classes of the driver.
     pub(super) classes: Vec<String>,
     /// Extent of a segment.
     pub(super) scope: Scope,
-    /// Number of rounds until it runs on a new node.
+    /// Number of rounds until the driver runs on a new node.
     pub(super) delay: usize,
     /// Sizes in bytes of the disks of an unused segment.
     pub(super) disks: Vec<u64>,
-    /// The capacity that it reports.
+    /// The value that the driver reports as capacity.
     pub(super) reports: ReportedCapacity,
 }
 
@@ -73,9 +73,9 @@ pub(super) enum ReportedCapacity {
 /// A pod with one claim.
 #[derive(Clone, Debug)]
 pub(super) struct Pod {
-    /// Class of its claim.
+    /// Storage class of the claim.
     pub(super) class: String,
-    /// Size of its claim, in bytes.
+    /// Size of the claim, in bytes.
     pub(super) bytes: u64,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) group: usize,
     pub(super) labels: Labels,
-    /// The round in which it was added.
+    /// The round in which the node was added.
     pub(super) since: usize,
 }
 
@@ -106,7 +106,7 @@ impl Group {
 }
 
 impl Driver {
-    /// The value of its topology label on a node.
+    /// The value of the driver's topology label on a node.
     pub(super) fn segment(&self, node: &Node) -> Option<String> {
         match self.scope {
             Scope::Node => Some(node.name.clone()),
@@ -114,7 +114,7 @@ impl Driver {
         }
     }
 
-    /// Whether it runs on a node in this round.
+    /// Whether the driver runs on a node in this round.
     pub(super) fn runs_on(&self, node: &Node, round: usize) -> bool {
         round >= node.since + self.delay
     }

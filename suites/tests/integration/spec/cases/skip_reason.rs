@@ -1,0 +1,60 @@
+//! Reasons for not comparing an expectation: the specification does not model something that the case depends on.
+
+use std::fmt;
+
+/// Reason for not comparing an expectation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SkipReason {
+    /// An API fault is active.
+    Fault,
+    /// A program was killed while working.
+    Killed,
+    /// The API server changed its release, or an action may be rejected.
+    ServerChange,
+    /// The expected state is transient.
+    TransientState,
+    /// Objects change while a pod is scheduled, and the outcome depends on the order of observation.
+    Race,
+    /// An extender takes part in the decision.
+    Extender,
+    /// The scheduler is configured to deviate.
+    Deviation,
+    /// Several nodes are allowed, and later results depend on the chosen one.
+    ChosenNode,
+    /// A volume cannot be provisioned on the first chosen node.
+    Retries,
+    /// The case creates and deletes volumes itself, or clones one.
+    HarnessVolumes,
+    /// A volume is expanded.
+    VolumeExpansion,
+    /// The owner of objects is deleted.
+    OwnerDeleted,
+    /// A required program does not run.
+    Stopped,
+    /// The publisher restarts with other settings.
+    Settings,
+    /// Programs have limited permissions.
+    Permissions,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SkipReason::Fault => "the API server fails",
+            SkipReason::Killed => "a program is killed",
+            SkipReason::ServerChange => "the API server changes its release or may reject an action",
+            SkipReason::TransientState => "the expected state is transient",
+            SkipReason::Race => "the outcome depends on the order of watch events",
+            SkipReason::Extender => "an extender takes part in the decision",
+            SkipReason::Deviation => "the scheduler has an injected defect",
+            SkipReason::ChosenNode => "the outcome depends on the chosen node",
+            SkipReason::Retries => "a volume cannot be provisioned on the first chosen node",
+            SkipReason::HarnessVolumes => "the case creates or deletes volumes",
+            SkipReason::VolumeExpansion => "a volume is expanded",
+            SkipReason::OwnerDeleted => "the owner of objects is deleted",
+            SkipReason::Stopped => "a program does not run",
+            SkipReason::Settings => "the publisher restarts with other settings",
+            SkipReason::Permissions => "programs have limited permissions",
+        })
+    }
+}
