@@ -1,4 +1,5 @@
-//! Old spellings of the words that users write: keys of cases, settings and features of manifests, and ids of specification rules.
+//! Old spellings of the words that users write: keys and ids of cases, settings and features of manifests, ids of specification rules, and
+//! names of injected defects.
 //!
 //! They are read until release 1.0, so that files and stored journals keep working, and never written. The keys of a case are also `alias`
 //! attributes of serde next to the fields; a test compares them with this table.
@@ -182,6 +183,415 @@ pub const RENAMED: &[(Context, &str, &str)] = &[
         "server/wrongly-refused",
     ),
     (Context::Rule, "server/unasked", "server/unrequested-change"),
+    (
+        Context::Case,
+        "cleaner/orphans/back-in-time",
+        "cleaner/orphans/re-registered-in-grace-period",
+    ),
+    (
+        Context::Case,
+        "cleaner/orphans/handed-over-unseen",
+        "cleaner/orphans/stale-list",
+    ),
+    (
+        Context::Case,
+        "cleaner/orphans/joined-unseen",
+        "cleaner/orphans/delayed-node-events",
+    ),
+    (
+        Context::Case,
+        "driver/capacity/elsewhere",
+        "driver/capacity/unknown-segment",
+    ),
+    (
+        Context::Case,
+        "driver/capacity/figures",
+        "driver/capacity/valid-sizes",
+    ),
+    (
+        Context::Case,
+        "driver/volumes/books",
+        "driver/volumes/capacity-accounting",
+    ),
+    (Context::Case, "fail/driver/kept", "fail/driver/objects-unchanged"),
+    (
+        Context::Case,
+        "fail/provisioner/given-back-unheard",
+        "fail/provisioner/retry-before-watch-event",
+    ),
+    (
+        Context::Case,
+        "fail/provisioner/killed-giving-back",
+        "fail/provisioner/killed-removing-selected-node",
+    ),
+    (
+        Context::Case,
+        "fail/scheduler/late",
+        "fail/scheduler/interrupted-watch",
+    ),
+    (
+        Context::Case,
+        "gate/driver/kept",
+        "gate/driver/stored-while-disabled",
+    ),
+    (
+        Context::Case,
+        "publisher/metrics/unseen",
+        "publisher/metrics/missed-events",
+    ),
+    (
+        Context::Case,
+        "publisher/objects/handed-over-unseen",
+        "publisher/objects/taken-over-before-event",
+    ),
+    (
+        Context::Case,
+        "publisher/objects/owner-untold",
+        "publisher/objects/owner-after-unknown-capacity",
+    ),
+    (
+        Context::Case,
+        "publisher/prior/spelled-otherwise",
+        "publisher/prior/equivalent-selector",
+    ),
+    (
+        Context::Case,
+        "publisher/refresh/asked-once",
+        "publisher/refresh/one-call-per-object",
+    ),
+    (
+        Context::Case,
+        "publisher/topology/back-again",
+        "publisher/topology/repeated-registration",
+    ),
+    (
+        Context::Case,
+        "publisher/topology/over-fine",
+        "publisher/topology/redundant-key",
+    ),
+    (Context::Case, "publisher/value/kept", "publisher/value/retained"),
+    (
+        Context::Case,
+        "publisher/value/unanswered",
+        "publisher/value/unknown-in-one-segment",
+    ),
+    (
+        Context::Case,
+        "publisher/value/withdraw",
+        "publisher/value/deleted-while-unknown",
+    ),
+    (
+        Context::Case,
+        "scheduler/extender/concern/wants",
+        "scheduler/extender/managed-resource/requested",
+    ),
+    (
+        Context::Case,
+        "scheduler/extender/concern/does-not",
+        "scheduler/extender/managed-resource/not-requested",
+    ),
+    (
+        Context::Case,
+        "scheduler/extender/concern",
+        "scheduler/extender/managed-resource",
+    ),
+    (
+        Context::Case,
+        "scheduler/extender/order/asked-by-name",
+        "scheduler/extender/order/names-only",
+    ),
+    (
+        Context::Case,
+        "scheduler/extender/order/by-name-refuses",
+        "scheduler/extender/order/names-only-refuses",
+    ),
+    (
+        Context::Case,
+        "scheduler/filter/over-fine",
+        "scheduler/filter/redundant-key",
+    ),
+    (
+        Context::Case,
+        "scheduler/release/messages/before-preemption-was-told",
+        "scheduler/release/messages/without-preemption",
+    ),
+    (
+        Context::Case,
+        "scheduler/score/figures",
+        "scheduler/score/capacity-not-maximum",
+    ),
+    (
+        Context::Case,
+        "scheduler/score/others",
+        "scheduler/score/without-delayed-binding",
+    ),
+    (Context::Case, "scheduler/wake", "scheduler/requeue"),
+    (
+        Context::Case,
+        "story/bare-metal/reserved-untold/told",
+        "story/bare-metal/reserved-in-capacity/included",
+    ),
+    (
+        Context::Case,
+        "story/bare-metal/reserved-untold/untold",
+        "story/bare-metal/reserved-in-capacity/excluded",
+    ),
+    (
+        Context::Case,
+        "story/bare-metal/reserved-untold",
+        "story/bare-metal/reserved-in-capacity",
+    ),
+    (
+        Context::Case,
+        "story/bare-metal/too-large/told",
+        "story/bare-metal/too-large/maximum-reported",
+    ),
+    (
+        Context::Case,
+        "story/bare-metal/too-large/not-told",
+        "story/bare-metal/too-large/no-maximum",
+    ),
+    (
+        Context::Case,
+        "story/volumes/as-asked",
+        "story/volumes/volume-properties",
+    ),
+    (
+        Context::Case,
+        "story/volumes/hops",
+        "story/volumes/capacity-propagation",
+    ),
+    (
+        Context::Case,
+        "story/volumes/readings",
+        "story/volumes/two-volumes-of-full-size",
+    ),
+    (
+        Context::Case,
+        "story/volumes/untold",
+        "story/volumes/get-capacity-fails",
+    ),
+    (
+        Context::Case,
+        "gate/api/immutable-objects/no-figures",
+        "gate/api/immutable-objects/no-capacity-nor-maximum",
+    ),
+    (
+        Context::Defect,
+        "cleaner-takes-others",
+        "cleaner-deletes-central-objects",
+    ),
+    (
+        Context::Defect,
+        "driver-chokes-on-parameters",
+        "driver-fails-on-unknown-parameters",
+    ),
+    (
+        Context::Defect,
+        "driver-is-asked-by-others",
+        "driver-is-called-by-another-client",
+    ),
+    (
+        Context::Defect,
+        "driver-miscalls-exhaustion",
+        "driver-returns-wrong-error-code",
+    ),
+    (
+        Context::Defect,
+        "driver-tells-a-constant",
+        "driver-returns-constant-capacity",
+    ),
+    (
+        Context::Defect,
+        "driver-tells-nonsense",
+        "driver-returns-negative-capacity",
+    ),
+    (Context::Defect, "driver-wavers", "driver-lowers-second-response"),
+    (
+        Context::Defect,
+        "publisher-asks-in-turn",
+        "publisher-calls-sequentially",
+    ),
+    (
+        Context::Defect,
+        "publisher-asks-outdated",
+        "publisher-calls-for-deleted-class",
+    ),
+    (
+        Context::Defect,
+        "publisher-asks-repeatedly",
+        "publisher-repeats-get-capacity",
+    ),
+    (
+        Context::Defect,
+        "publisher-asks-unasked",
+        "publisher-ignores-capabilities",
+    ),
+    (
+        Context::Defect,
+        "publisher-ignores-asking-limit",
+        "publisher-ignores-rate-limit",
+    ),
+    (
+        Context::Defect,
+        "publisher-keeps-untold",
+        "publisher-retains-unknown-capacity",
+    ),
+    (
+        Context::Defect,
+        "publisher-polls-unasked",
+        "publisher-polls-too-often",
+    ),
+    (
+        Context::Defect,
+        "publisher-publishes-unasked",
+        "publisher-publishes-while-disabled",
+    ),
+    (
+        Context::Defect,
+        "publisher-strays",
+        "publisher-uses-default-namespace",
+    ),
+    (
+        Context::Defect,
+        "publisher-takes-error-for-zero",
+        "publisher-publishes-error-as-zero",
+    ),
+    (
+        Context::Defect,
+        "publisher-takes-every-class",
+        "publisher-ignores-provisioner",
+    ),
+    (
+        Context::Defect,
+        "publisher-takes-negative-for-zero",
+        "publisher-publishes-negative-as-zero",
+    ),
+    (
+        Context::Defect,
+        "publisher-takes-others",
+        "publisher-manages-foreign-objects",
+    ),
+    (
+        Context::Defect,
+        "publisher-tells-no-current",
+        "publisher-lacks-current-metric",
+    ),
+    (
+        Context::Defect,
+        "publisher-tells-no-driver",
+        "publisher-metrics-lack-driver",
+    ),
+    (
+        Context::Defect,
+        "publisher-tells-no-failures",
+        "publisher-writes-no-events",
+    ),
+    (
+        Context::Defect,
+        "publisher-tells-no-goal",
+        "publisher-lacks-goal-metric",
+    ),
+    (
+        Context::Defect,
+        "publisher-tells-no-node",
+        "publisher-metrics-lack-node",
+    ),
+    (
+        Context::Defect,
+        "publisher-tells-no-obsolete",
+        "publisher-lacks-obsolete-metric",
+    ),
+    (
+        Context::Defect,
+        "publisher-tells-no-queue",
+        "publisher-lacks-queue-metric",
+    ),
+    (
+        Context::Defect,
+        "scheduler-asks-about-refused",
+        "scheduler-passes-filtered-nodes",
+    ),
+    (
+        Context::Defect,
+        "scheduler-asks-no-extender",
+        "scheduler-calls-no-extender",
+    ),
+    (
+        Context::Defect,
+        "scheduler-asks-unconcerned",
+        "scheduler-ignores-managed-resources",
+    ),
+    (
+        Context::Defect,
+        "scheduler-asks-when-scoring",
+        "scheduler-lists-when-scoring",
+    ),
+    (
+        Context::Defect,
+        "scheduler-keeps-first-figures",
+        "scheduler-ignores-capacity-updates",
+    ),
+    (
+        Context::Defect,
+        "scheduler-keeps-gone",
+        "scheduler-uses-deleted-objects",
+    ),
+    (
+        Context::Defect,
+        "scheduler-never-wakes",
+        "scheduler-ignores-capacity-increases",
+    ),
+    (
+        Context::Defect,
+        "scheduler-scores-unasked",
+        "scheduler-scores-while-disabled",
+    ),
+    (
+        Context::Defect,
+        "scheduler-sleeps-through-classes",
+        "scheduler-ignores-class-events",
+    ),
+    (
+        Context::Defect,
+        "scheduler-sleeps-through-flag",
+        "scheduler-ignores-flag-events",
+    ),
+    (
+        Context::Defect,
+        "scheduler-sleeps-through-nodes",
+        "scheduler-ignores-node-events",
+    ),
+    (
+        Context::Defect,
+        "scheduler-takes-empty-for-nowhere",
+        "scheduler-treats-empty-as-nowhere",
+    ),
+    (
+        Context::Defect,
+        "scheduler-takes-unset-for-plenty",
+        "scheduler-treats-unset-as-unlimited",
+    ),
+    (
+        Context::Defect,
+        "scheduler-wakes-for-capacity-only",
+        "scheduler-requeues-for-capacity-only",
+    ),
+    (
+        Context::Defect,
+        "server-freezes-figures",
+        "server-makes-capacity-immutable",
+    ),
+    (
+        Context::Defect,
+        "server-lets-classes-change",
+        "server-allows-class-change",
+    ),
+    (
+        Context::Defect,
+        "server-takes-everything",
+        "server-accepts-invalid-objects",
+    ),
 ];
 
 /// Where a renamed word occurs.
@@ -203,6 +613,11 @@ pub enum Context {
     Rule,
     /// Key of `scheduler` in a case, and setting of the scheduler in a manifest.
     Scheduler,
+    /// Id of a case, of a row of its table, or of all cases of an area: on the command line, and in `case` of a known failure. Rows are
+    /// listed before their case.
+    Case,
+    /// Name of an injected defect, on the command line.
+    Defect,
 }
 
 /// The new spelling of a word in one of the contexts; the word itself if it was not renamed there.
@@ -210,6 +625,17 @@ pub fn current<'a>(contexts: &[Context], word: &'a str) -> &'a str {
     let mut renamed = RENAMED.iter();
     let found = renamed.find(|(context, old, _)| contexts.contains(context) && *old == word);
     found.map_or(word, |(_, _, new)| *new)
+}
+
+/// The current id of a case, with or without the `sweep/` of its sweep cells; the id itself if the case was not renamed.
+pub fn case_id(id: &str) -> String {
+    let mut renamed = RENAMED.iter().filter(|(context, ..)| *context == Context::Case);
+    let current = renamed.find_map(|(_, old, new)| {
+        let (before, rest) = id.split_once(*old)?;
+        let is_whole = matches!(before, "" | "sweep/") && (rest.is_empty() || rest.starts_with('/'));
+        is_whole.then(|| format!("{before}{new}{rest}"))
+    });
+    current.unwrap_or_else(|| id.to_owned())
 }
 
 /// The new spelling of a manifest setting.
@@ -263,9 +689,10 @@ mod tests {
 
     /// The renamed keys of a case.
     fn keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
+        use Context::{Case, Defect, Feature, Rule};
         RENAMED
             .iter()
-            .filter(|(context, ..)| !matches!(context, Context::Feature | Context::Rule))
+            .filter(|(context, ..)| !matches!(context, Feature | Rule | Case | Defect))
     }
 
     fn value(new: &str) -> &'static str {
@@ -350,6 +777,44 @@ mod tests {
         assert!(plan.excused_rules.contains("objects/duplicate"));
         let pattern = FailurePattern::parse("no object (objects/doubled: *").expect("a valid pattern");
         assert_eq!(pattern.to_string(), "no object (objects/duplicate: *");
+    }
+
+    #[test]
+    fn old_case_ids_are_read_as_the_current_ones() {
+        for (id, current) in [
+            ("publisher/value/kept", "publisher/value/retained"),
+            ("publisher/value/kept/", "publisher/value/retained/"),
+            (
+                "scheduler/wake/node/untracked",
+                "scheduler/requeue/node/untracked",
+            ),
+            (
+                "story/bare-metal/too-large/told",
+                "story/bare-metal/too-large/maximum-reported",
+            ),
+            (
+                "scheduler/extender/concern/wants",
+                "scheduler/extender/managed-resource/requested",
+            ),
+            (
+                "sweep/fail/driver/kept/central",
+                "sweep/fail/driver/objects-unchanged/central",
+            ),
+            ("fail/scheduler/latest", "fail/scheduler/latest"),
+            ("my/fail/scheduler/late", "my/fail/scheduler/late"),
+        ] {
+            assert_eq!(case_id(id), current);
+        }
+        let known =
+            "{case: publisher/value/kept, fails: no update of objects, why: w, issue: i, until: 2027-01-31}";
+        let manifest = format!(
+            "name: x\nfeatures: []\nroles: {{publisher: {{argv: [\"true\"]}}}}\nknownFailures: [{known}]\n"
+        );
+        let manifest = Manifest::parse(Path::new("m.yaml"), &manifest).expect("a valid manifest");
+        assert_eq!(
+            manifest.known_cases().collect::<Vec<_>>(),
+            ["publisher/value/retained"]
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use suites::harness::plan::Plan;
+use suites::harness::renamed::case_id;
 use suites::harness::scenario::{CaseFiles, Role, Strength};
 use suites::{Selection, Shard};
 
@@ -177,9 +178,13 @@ impl SelectArgs {
         folder.map_or_else(suites::case_files, CaseFiles::Folder)
     }
 
+    /// The selection. Only the built-in cases have old ids.
     pub(crate) fn selection(&self) -> Selection {
         Selection {
-            ids: self.cases.clone(),
+            ids: match self.folder {
+                None => self.cases.iter().map(|id| case_id(id)).collect(),
+                Some(_) => self.cases.clone(),
+            },
             role: self.role,
             requirement: self.requirement.clone(),
         }

@@ -18,6 +18,7 @@ use serde::Serialize;
 use suites::harness::invocation::program;
 use suites::harness::journal::Fact;
 use suites::harness::plan::{Plan, resolve};
+use suites::harness::renamed::case_id;
 use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
@@ -352,7 +353,7 @@ async fn run_case(case: &str) -> Result<(Plan, Vec<Fact>), BoxError> {
             }
         }
     } else {
-        suites::plan(&suites::case_files(), case)?.ok_or_else(|| {
+        suites::plan(&suites::case_files(), &case_id(case))?.ok_or_else(|| {
             format!(
                 "no case is named {case}; `{program} list` lists all",
                 program = program()

@@ -22,32 +22,32 @@ pub(super) fn promise_capacity(plan: &mut Plan) {
     script(plan, [always(Method::GetCapacity, fails(Code::Unimplemented))]);
 }
 
-pub(super) fn tell_a_constant(plan: &mut Plan) {
-    let all = told_at_first(plan);
+pub(super) fn return_constant_capacity(plan: &mut Plan) {
+    let all = initial_capacity(plan);
     script(plan, [capacity(all)]);
 }
 
 pub(super) fn exaggerate(plan: &mut Plan) {
-    let all = told_at_first(plan);
+    let all = initial_capacity(plan);
     script(plan, [capacity(all.saturating_mul(2))]);
 }
 
 pub(super) fn understate(plan: &mut Plan) {
-    let all = told_at_first(plan);
+    let all = initial_capacity(plan);
     script(plan, [capacity(all / 2)]);
 }
 
-pub(super) fn tell_nonsense(plan: &mut Plan) {
+pub(super) fn return_negative_capacity(plan: &mut Plan) {
     script(plan, [capacity(-1)]);
 }
 
-pub(super) fn waver(plan: &mut Plan) {
-    let lower = capacity(told_at_first(plan) / 2);
+pub(super) fn lower_second_response(plan: &mut Plan) {
+    let lower = capacity(initial_capacity(plan) / 2);
     script(plan, [once(later(lower))]);
 }
 
 pub(super) fn raise_minimum(plan: &mut Plan) {
-    let all = told_at_first(plan);
+    let all = initial_capacity(plan);
     let effect = Effect::Capacity {
         available: all,
         maximum: Some(all),
@@ -57,12 +57,12 @@ pub(super) fn raise_minimum(plan: &mut Plan) {
 }
 
 pub(super) fn ignore_fragmentation(plan: &mut Plan) {
-    let all = told_at_first(plan);
+    let all = initial_capacity(plan);
     script(plan, [once(capacity(all))]);
 }
 
 pub(super) fn grow_later(plan: &mut Plan) {
-    let all = told_at_first(plan);
+    let all = initial_capacity(plan);
     script(plan, [once(capacity(all))]);
     for (_, storage) in &mut plan.driver.pools {
         if let Storage::Linear { capacity, .. } = storage {
@@ -83,7 +83,7 @@ pub(super) fn refuse_repeats(plan: &mut Plan) {
 }
 
 /// Fails for class parameters that the storage does not use, and for one that only cases about this defect have.
-pub(super) fn choke_on_parameters(plan: &mut Plan) {
+pub(super) fn fail_on_unknown_parameters(plan: &mut Plan) {
     let mut meant: BTreeSet<String> = plan.driver.costs.iter().map(|cost| cost.0.clone()).collect();
     each_device(plan, |device| meant.extend(device.parameters.keys().cloned()));
     let of_classes = plan.class_parameters.values().flatten();
@@ -151,7 +151,7 @@ pub(super) fn forget_holders(plan: &mut Plan) {
     });
 }
 
-pub(super) fn miscall_exhaustion(plan: &mut Plan) {
+pub(super) fn return_wrong_error_code(plan: &mut Plan) {
     plan.driver.exhausted = Code::Internal.into();
     each(plan, |action| {
         if let Action::DriverFault { rule, .. } = action
@@ -162,7 +162,7 @@ pub(super) fn miscall_exhaustion(plan: &mut Plan) {
     });
 }
 
-pub(super) fn be_asked_by_others(plan: &mut Plan) {
+pub(super) fn add_calls_of_another_client(plan: &mut Plan) {
     let segment = plan.driver_nodes.first().map(|(_, segment)| segment.clone());
     let mut calls = 0;
     add_behind(plan, |action| {
@@ -183,7 +183,7 @@ pub(super) fn be_asked_by_others(plan: &mut Plan) {
 }
 
 /// Total initial capacity of all pools, in bytes.
-fn told_at_first(plan: &Plan) -> i64 {
+fn initial_capacity(plan: &Plan) -> i64 {
     let raw = |storage: &Storage| match storage {
         Storage::Linear { capacity, .. } => *capacity,
         Storage::Filesystem { size, used } => size.saturating_sub(*used),

@@ -36,11 +36,11 @@ pub enum Defect {
     /// The API server treats a replacement (PUT) as a creation, whatever its resourceVersion.
     ServerCreatesInstead,
     /// The API server accepts changes of class and topology of a CSIStorageCapacity.
-    ServerLetsClassesChange,
+    ServerAllowsClassChange,
     /// The API server rejects changes of capacity and maximumVolumeSize of a CSIStorageCapacity.
-    ServerFreezesFigures,
+    ServerMakesCapacityImmutable,
     /// The API server accepts every CSIStorageCapacity and corrects invalid fields.
-    ServerTakesEverything,
+    ServerAcceptsInvalidObjects,
     /// The API server ignores `generateName`.
     ServerGeneratesNoNames,
     /// The API server stores all CSIStorageCapacity objects in one namespace.
@@ -66,17 +66,17 @@ pub enum Defect {
     /// The driver advertises GET_CAPACITY, but does not implement it.
     DriverPromisesCapacity,
     /// GetCapacity always returns the initial total capacity, for every segment.
-    DriverTellsAConstant,
+    DriverReturnsConstantCapacity,
     /// GetCapacity returns twice the capacity.
     DriverExaggerates,
     /// GetCapacity returns half of the capacity.
     DriverUnderstates,
     /// GetCapacity returns a negative number.
-    DriverTellsNonsense,
+    DriverReturnsNegativeCapacity,
     /// The second GetCapacity response is lower without any change.
-    DriverWavers,
+    DriverLowersSecondResponse,
     /// GetCapacity fails with INTERNAL for unknown parameters.
-    DriverChokesOnParameters,
+    DriverFailsOnUnknownParameters,
     /// Creating or deleting the same volume again is an error.
     DriverRefusesRepeats,
     /// GetCapacity returns a minimum_volume_size above the available capacity.
@@ -98,27 +98,27 @@ pub enum Defect {
     /// The driver forgets for which PVC it reserved a device, so that creating the volume does not end the reservation.
     DriverForgetsHolders,
     /// CreateVolume without sufficient capacity fails with INTERNAL.
-    DriverMiscallsExhaustion,
+    DriverReturnsWrongErrorCode,
     /// Another client than the publisher calls GetCapacity whenever a pod is created or storage changes.
-    DriverIsAskedByOthers,
+    DriverIsCalledByAnotherClient,
 }
 
 /// The plan without parts that cannot affect a run with these facts: driver faults, an unused error code, node segments that are never
 /// requested, and objects that are never read.
-fn told(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
-    let mut told = actions::without_scripts(spoiled);
+fn observable(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
+    let mut observable = actions::without_scripts(spoiled);
     if !calls::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
-        told.driver.exhausted = 0;
+        observable.driver.exhausted = 0;
     }
     if !calls::any_is_of(facts, Method::NodeGetInfo) {
-        let segments = told.driver_nodes.iter_mut().map(|(_, segment)| segment);
+        let segments = observable.driver_nodes.iter_mut().map(|(_, segment)| segment);
         segments.for_each(|segment| segment.clear());
     }
-    told.objects.retain(|object| {
+    observable.objects.retain(|object| {
         let resource = ResourceRef::plural_of(object);
         resource.is_none_or(|resource| plan.depends_on(resource) || requests::any_is_for(facts, resource))
     });
-    told
+    observable
 }
 
 /// All defects by their command-line names.
@@ -130,9 +130,15 @@ const NAMES: [(&str, Defect); 40] = [
     ("server-forgets-driver-spec", Defect::ServerForgetsDriverSpec),
     ("server-lacks-csi-nodes", Defect::ServerLacksCsiNodes),
     ("server-creates-instead", Defect::ServerCreatesInstead),
-    ("server-lets-classes-change", Defect::ServerLetsClassesChange),
-    ("server-freezes-figures", Defect::ServerFreezesFigures),
-    ("server-takes-everything", Defect::ServerTakesEverything),
+    ("server-allows-class-change", Defect::ServerAllowsClassChange),
+    (
+        "server-makes-capacity-immutable",
+        Defect::ServerMakesCapacityImmutable,
+    ),
+    (
+        "server-accepts-invalid-objects",
+        Defect::ServerAcceptsInvalidObjects,
+    ),
     ("server-generates-no-names", Defect::ServerGeneratesNoNames),
     ("server-knows-one-namespace", Defect::ServerKnowsOneNamespace),
     ("server-deletes-with-the-class", Defect::ServerDeletesWithTheClass),
@@ -145,12 +151,24 @@ const NAMES: [(&str, Defect); 40] = [
     ("driver-is-never-ready", Defect::DriverIsNeverReady),
     ("driver-hides-its-segment", Defect::DriverHidesItsSegment),
     ("driver-promises-capacity", Defect::DriverPromisesCapacity),
-    ("driver-tells-a-constant", Defect::DriverTellsAConstant),
+    (
+        "driver-returns-constant-capacity",
+        Defect::DriverReturnsConstantCapacity,
+    ),
     ("driver-exaggerates", Defect::DriverExaggerates),
     ("driver-understates", Defect::DriverUnderstates),
-    ("driver-tells-nonsense", Defect::DriverTellsNonsense),
-    ("driver-wavers", Defect::DriverWavers),
-    ("driver-chokes-on-parameters", Defect::DriverChokesOnParameters),
+    (
+        "driver-returns-negative-capacity",
+        Defect::DriverReturnsNegativeCapacity,
+    ),
+    (
+        "driver-lowers-second-response",
+        Defect::DriverLowersSecondResponse,
+    ),
+    (
+        "driver-fails-on-unknown-parameters",
+        Defect::DriverFailsOnUnknownParameters,
+    ),
     ("driver-refuses-repeats", Defect::DriverRefusesRepeats),
     ("driver-raises-minimum", Defect::DriverRaisesMinimum),
     ("driver-grows-later", Defect::DriverGrowsLater),
@@ -161,8 +179,14 @@ const NAMES: [(&str, Defect); 40] = [
     ("driver-needs-reservations", Defect::DriverNeedsReservations),
     ("driver-reserves-nothing", Defect::DriverReservesNothing),
     ("driver-forgets-holders", Defect::DriverForgetsHolders),
-    ("driver-miscalls-exhaustion", Defect::DriverMiscallsExhaustion),
-    ("driver-is-asked-by-others", Defect::DriverIsAskedByOthers),
+    (
+        "driver-returns-wrong-error-code",
+        Defect::DriverReturnsWrongErrorCode,
+    ),
+    (
+        "driver-is-called-by-another-client",
+        Defect::DriverIsCalledByAnotherClient,
+    ),
 ];
 
 /// The name is not in the table.
@@ -194,7 +218,7 @@ impl Defect {
             Some(added) => added.iter().any(|script| calls::meet(facts, script)),
             None => true,
         };
-        is_met || told(spoiled, plan, facts) != told(plan.clone(), plan, facts)
+        is_met || observable(spoiled, plan, facts) != observable(plan.clone(), plan, facts)
     }
 
     /// The function that applies the defect to a plan.
@@ -207,9 +231,9 @@ impl Defect {
             Defect::ServerForgetsDriverSpec => objects::forget_driver_spec,
             Defect::ServerLacksCsiNodes => |plan| server::lack(plan, "csinodes"),
             Defect::ServerCreatesInstead => objects::create_instead,
-            Defect::ServerLetsClassesChange => objects::let_classes_change,
-            Defect::ServerFreezesFigures => objects::freeze_figures,
-            Defect::ServerTakesEverything => objects::take_everything,
+            Defect::ServerAllowsClassChange => objects::allow_class_change,
+            Defect::ServerMakesCapacityImmutable => objects::make_capacity_immutable,
+            Defect::ServerAcceptsInvalidObjects => objects::accept_invalid_objects,
             Defect::ServerGeneratesNoNames => objects::generate_no_names,
             Defect::ServerKnowsOneNamespace => objects::know_one_namespace,
             Defect::ServerDeletesWithTheClass => objects::delete_with_the_class,
@@ -224,12 +248,12 @@ impl Defect {
             Defect::DriverIsNeverReady => driver::never_be_ready,
             Defect::DriverHidesItsSegment => driver::hide_segments,
             Defect::DriverPromisesCapacity => driver::promise_capacity,
-            Defect::DriverTellsAConstant => driver::tell_a_constant,
+            Defect::DriverReturnsConstantCapacity => driver::return_constant_capacity,
             Defect::DriverExaggerates => driver::exaggerate,
             Defect::DriverUnderstates => driver::understate,
-            Defect::DriverTellsNonsense => driver::tell_nonsense,
-            Defect::DriverWavers => driver::waver,
-            Defect::DriverChokesOnParameters => driver::choke_on_parameters,
+            Defect::DriverReturnsNegativeCapacity => driver::return_negative_capacity,
+            Defect::DriverLowersSecondResponse => driver::lower_second_response,
+            Defect::DriverFailsOnUnknownParameters => driver::fail_on_unknown_parameters,
             Defect::DriverRefusesRepeats => driver::refuse_repeats,
             Defect::DriverRaisesMinimum => driver::raise_minimum,
             Defect::DriverGrowsLater => driver::grow_later,
@@ -240,8 +264,8 @@ impl Defect {
             Defect::DriverNeedsReservations => driver::need_reservations,
             Defect::DriverReservesNothing => driver::reserve_nothing,
             Defect::DriverForgetsHolders => driver::forget_holders,
-            Defect::DriverMiscallsExhaustion => driver::miscall_exhaustion,
-            Defect::DriverIsAskedByOthers => driver::be_asked_by_others,
+            Defect::DriverReturnsWrongErrorCode => driver::return_wrong_error_code,
+            Defect::DriverIsCalledByAnotherClient => driver::add_calls_of_another_client,
         }
     }
 }

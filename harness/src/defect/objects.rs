@@ -56,7 +56,7 @@ pub(super) fn generate_no_names(plan: &mut Plan) {
 }
 
 /// Replaces an invalid object by a valid one.
-pub(super) fn take_everything(plan: &mut Plan) {
+pub(super) fn accept_invalid_objects(plan: &mut Plan) {
     let is_domain = |text: &str| {
         let fits =
             |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-.".contains(letter);
@@ -88,7 +88,7 @@ pub(super) fn take_everything(plan: &mut Plan) {
 }
 
 /// Extends changes of capacity or maximumVolumeSize by a change of the class, which is rejected.
-pub(super) fn freeze_figures(plan: &mut Plan) {
+pub(super) fn make_capacity_immutable(plan: &mut Plan) {
     each_attempt(plan, |action| {
         if let Action::Merge(target, merge) = action
             && target.resource() == RESOURCE
@@ -100,7 +100,7 @@ pub(super) fn freeze_figures(plan: &mut Plan) {
 }
 
 /// Deletes the object and creates it again with the change.
-pub(super) fn let_classes_change(plan: &mut Plan) {
+pub(super) fn allow_class_change(plan: &mut Plan) {
     let mut known = plan.objects.clone();
     replace(plan, |action| {
         let Action::Attempt(attempted) = action else {

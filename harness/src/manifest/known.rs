@@ -160,7 +160,7 @@ impl KnownFile {
             position: position(self.case.defined),
             is_of_this_version: is_one_of(version, &self.versions)?,
             location: self.case.defined,
-            case: self.case.value,
+            case: renamed::case_id(&self.case.value),
         })
     }
 }

@@ -70,8 +70,8 @@ async fn driver_and_storage_cases_pass() {
     let manifest = manifest(&example());
     for case in [
         "driver/identity/topology",
-        "driver/capacity/elsewhere",
-        "driver/volumes/books",
+        "driver/capacity/unknown-segment",
+        "driver/volumes/capacity-accounting",
         "driver/story/pod",
         "driver/story/second-node",
         "story/volumes/limit/one-byte-more",
@@ -158,7 +158,11 @@ fn unsupported_backend_features_are_reported() {
             "story/volumes/limit/one-byte-more",
             "no `backend` of the manifest contains {maximum}",
         ),
-        (&without_volumes, "driver/volumes/books", "it provisions volumes"),
+        (
+            &without_volumes,
+            "driver/volumes/capacity-accounting",
+            "it provisions volumes",
+        ),
         (
             &with_maximum,
             "publisher/objects/shape",

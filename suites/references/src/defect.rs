@@ -8,6 +8,7 @@ use suites::Defects;
 use suites::harness::alike::did_you_mean;
 use suites::harness::interposer::interpose;
 use suites::harness::invocation::program;
+use suites::harness::renamed::{self, Context};
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 use suites::harness::{Defect as EnvironmentDefect, RunOptions};
@@ -26,8 +27,9 @@ pub enum Defect {
 }
 
 impl Defect {
-    /// Finds a defect by its name. Fails with the known names.
+    /// Finds a defect by its current or old name. Fails with the known names.
     pub fn named(name: &str) -> Result<Self, String> {
+        let name = renamed::current(&[Context::Defect], name);
         let known = CATALOGUE.iter().find(|defect| defect.name == name);
         let Some(known) = known else {
             let names = CATALOGUE.iter().map(|defect| defect.name.as_str());

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use labs::pairs;
+use suites::harness::renamed::{Context, RENAMED, case_id};
 use suites::harness::scenario::{coverage, load_tree};
-use suites::{Catalogue, EvidenceStatus, Traceability, case_files, plans};
+use suites::{Catalogue, Defects, EvidenceStatus, Traceability, case_files, plans};
 
 use crate::evidence::Search;
 
@@ -19,6 +20,27 @@ fn every_id_of_a_case_is_in_the_catalogue() {
         for id in &plan.requirements {
             assert!(catalogue.entry(id).is_some(), "{id} is not in requirements.yaml");
         }
+    }
+}
+
+#[test]
+fn renamed_cases_and_defects_exist() {
+    let plans = plans(&case_files()).unwrap();
+    let defects = Defects::load();
+    let is_case = |id: &str| {
+        let mut ids = plans.iter().map(|plan| format!("{}/", plan.id()));
+        ids.any(|case| case.starts_with(&format!("{id}/")))
+    };
+    for &(context, old, new) in RENAMED {
+        let exists = match context {
+            Context::Case => is_case(new) && !is_case(old),
+            Context::Defect => defects.get(new).is_some() && defects.get(old).is_none(),
+            _ => true,
+        };
+        assert!(exists, "{old} is listed as renamed to {new}");
+    }
+    for plan in &plans {
+        assert_eq!(case_id(plan.id()), plan.id());
     }
 }
 

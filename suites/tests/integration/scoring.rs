@@ -13,7 +13,7 @@ const CONCURRENCY: usize = 8;
 
 /// Filter cases, with the scoring gate enabled.
 fn with_scoring() -> Vec<Plan> {
-    let areas = ["scheduler/filter", "scheduler/claims", "scheduler/wake"];
+    let areas = ["scheduler/filter", "scheduler/claims", "scheduler/requeue"];
     let all = plans(&case_files()).unwrap();
     let of_filter = all
         .into_iter()

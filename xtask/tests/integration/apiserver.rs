@@ -203,7 +203,7 @@ fn an_interrupted_run_leaves_no_objects() {
             "e2e",
             "publisher/refresh",
             "story/volumes",
-            "scheduler/wake",
+            "scheduler/requeue",
             "--apiserver",
         ])
         .arg(server_under_test.kubeconfig())

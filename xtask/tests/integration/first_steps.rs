@@ -282,7 +282,7 @@ fn a_driver_is_called_for_its_names_and_tried() {
             "--sut",
             sut,
             "driver/identity",
-            "driver/capacity/figures",
+            "driver/capacity/valid-sizes",
         ],
     );
     assert!(messages.contains(" 0 failed"), "{messages}");

@@ -144,7 +144,7 @@ fn defects_of_publisher_and_cleaner_fail_their_cost_findings() {
             "publisher-makes-duplicates",
             &["SCALE-01", "SCALE-02", "SCALE-03"][..],
         ),
-        ("publisher-asks-repeatedly", &["SCALE-12"]),
+        ("publisher-repeats-get-capacity", &["SCALE-12"]),
         ("cleaner-idle", &["SCALE-07"]),
     ] {
         let (printed, _) = ended(1, &["study", "cost", "--small", "--json", "--defect", defect]);
